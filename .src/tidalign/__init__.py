@@ -1,0 +1,31 @@
+"""tidalign: DNA alignment by the batch, on a laptop, one GPU or a cluster of them."""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tidalign.pipeline.results import Results as Results
+    from tidalign.workflows.pairs import align_pairs as align_pairs
+    from tidalign.workflows.table import align as align
+
+__version__ = version("tidalign")
+
+__all__ = ["Results", "__version__", "align", "align_pairs"]
+
+# Resolved on first use (PEP 562), so that `import tidalign` loads neither PyArrow nor Dask nor CuPy.
+_HOME = {
+    "Results": "tidalign.pipeline.results",
+    "align": "tidalign.workflows.table",
+    "align_pairs": "tidalign.workflows.pairs",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tidalign' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,86 @@
+"""Gap models as data: a mismatch penalty and one (open, extend) pair for each piece of the gap function."""
+
+from dataclasses import dataclass
+from math import gcd
+
+LARGEST = 1_000_000
+"""No single penalty may be larger: sums over the longest sequences stay far inside 64 bits."""
+
+_SHAPES = {
+    "edit": "",
+    "linear": "X,G",
+    "affine": "X,O,E",
+    "affine2p": "X,O1,E1,O2,E2",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Penalties:
+    """A match costs nothing, a mismatch `mismatch`, a gap of n letters min(open + n * extend) over the pieces.
+
+    The model's name tells how many states a cell has: `edit` and `linear` one (a gap costs its extension only), `affine` three, `affine2p` five.
+    Raises ValueError for penalties that are not whole numbers in range.
+    """
+
+    model: str
+    mismatch: int
+    pieces: tuple[tuple[int, int], ...]
+
+    def __post_init__(self) -> None:
+        if self.model not in _SHAPES:
+            raise ValueError(f"unknown gap model {self.model!r}: use one of {', '.join(_SHAPES)}")
+        if len(self.pieces) != (2 if self.model == "affine2p" else 1):
+            raise ValueError(f"{self.model} takes {2 if self.model == 'affine2p' else 1} (open, extend) pairs, not {len(self.pieces)}")
+        if not 1 <= self.mismatch <= LARGEST:
+            raise ValueError(f"the mismatch penalty must lie in 1..{LARGEST}, not {self.mismatch}")
+        for opening, extension in self.pieces:
+            if not 0 <= opening <= LARGEST or not 1 <= extension <= LARGEST:
+                raise ValueError(f"a gap must open at 0..{LARGEST} and extend at 1..{LARGEST}, not {opening} and {extension}")
+        if self.model in ("edit", "linear") and self.pieces[0][0] != 0:
+            raise ValueError(f"{self.model} gaps have no opening penalty; use affine")
+        if self.model == "edit" and (self.mismatch, self.pieces) != (1, ((0, 1),)):
+            raise ValueError("edit penalties are 1 for a mismatch and 1 for each gap letter; use linear:X,G for others")
+
+    @classmethod
+    def parse(cls, text: str) -> "Penalties":
+        """`edit`, `linear:X,G`, `affine:X,O,E` or `affine2p:X,O1,E1,O2,E2`, whole numbers throughout."""
+        model, _, numbers = text.strip().partition(":")
+        shapes = ", ".join(f"{name}:{shape}" if shape else name for name, shape in _SHAPES.items())
+        if model not in _SHAPES:
+            raise ValueError(f"penalties {text!r}: expected one of {shapes}")
+        wanted = len(_SHAPES[model].split(",")) if _SHAPES[model] else 0
+        fields = numbers.split(",") if numbers else []
+        try:
+            values = [int(field) for field in fields]
+        except ValueError:
+            values = []
+        if len(values) != wanted or len(fields) != wanted:
+            raise ValueError(f"penalties {text!r}: expected {model}{':' if wanted else ''}{_SHAPES[model]} with whole numbers")
+        if model == "edit":
+            return cls("edit", 1, ((0, 1),))
+        if model == "linear":
+            return cls("linear", values[0], ((0, values[1]),))
+        return cls(model, values[0], tuple(zip(values[1::2], values[2::2], strict=True)))
+
+    def __str__(self) -> str:
+        if self.model == "edit":
+            return "edit"
+        if self.model == "linear":
+            return f"linear:{self.mismatch},{self.pieces[0][1]}"
+        return f"{self.model}:{self.mismatch}," + ",".join(f"{opening},{extension}" for opening, extension in self.pieces)
+
+    def unit(self) -> int:
+        """The greatest common divisor of all penalties: a wavefront advances by it, and ties do not depend on it."""
+        divisor = self.mismatch
+        for opening, extension in self.pieces:
+            divisor = gcd(divisor, opening, extension)
+        return divisor
+
+    def gap(self, letters: int) -> int:
+        """What a gap of `letters` letters costs."""
+        return min(opening + letters * extension for opening, extension in self.pieces) if letters else 0
+
+    @classmethod
+    def presets(cls) -> dict[str, "Penalties"]:
+        """The four models with the field's usual numbers: what tests iterate over."""
+        return {text.partition(":")[0]: cls.parse(text) for text in ("edit", "linear:4,2", "affine:4,6,2", "affine2p:4,6,2,24,1")}

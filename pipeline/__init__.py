@@ -1,0 +1,1 @@
+"""Stages: plain functions, Arrow in, Arrow out. No Dask, no CUDA, no command line."""

@@ -1,0 +1,47 @@
+"""What can be wrong with an input or a run directory: one type for each exit status of the command."""
+
+
+class InputError(Exception):
+    """Bad input (65): says file, record, line, what was expected, what was found and the way out, in one line."""
+
+    def __init__(
+        self,
+        file: str,
+        expected: str,
+        found: str,
+        way_out: str = "",
+        *,
+        record: int | None = None,
+        line: int | None = None,
+    ) -> None:
+        self.file, self.record, self.line = file, record, line
+        where = ", ".join(f"{word} {number}" for word, number in (("record", record), ("line", line)) if number is not None)
+        message = f"{file}{': ' + where if where else ''}: expected {expected}, found {found}"
+        super().__init__(f"{message}; {way_out}" if way_out else message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Exceptions with keyword arguments do not pickle by themselves, and this one comes from workers.
+        return (_restore_input_error, (self.args[0], self.file, self.record, self.line))
+
+
+def _restore_input_error(message: str, file: str, record: int | None, line: int | None) -> InputError:
+    error = InputError.__new__(InputError)
+    Exception.__init__(error, message)
+    error.file, error.record, error.line = file, record, line
+    return error
+
+
+class MissingInput(Exception):
+    """No such input, or nothing in it (66)."""
+
+
+class CannotWrite(Exception):
+    """The output or the run directory cannot be written, seen or locked (73)."""
+
+
+class DiskFull(Exception):
+    """No space left where the run writes (74): free some, then run the same command again."""
+
+
+class ManifestMismatch(Exception):
+    """The run directory belongs to other inputs or parameters (78)."""
