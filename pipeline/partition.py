@@ -1,6 +1,7 @@
 """Partition pairs into chunk files: one length bin each, sorted by length, bounded by estimated work and bytes.
 
-A block of the input is read, cut into chunks and written by itself, so that blocks can be done in any order, by any worker, again after a crash, and give the same files.
+A block of the input is read, cut into chunks and written by itself, so that blocks can be done in any order,
+by any worker, again after a crash, and give the same files.
 """
 
 from pathlib import Path
