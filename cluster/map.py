@@ -1,0 +1,165 @@
+"""Run tasks on workers that may die, hang or go away, a few at a time, and say what became of each.
+
+Dask carries the messages and starts dead workers again; everything else is decided here and by the caller, because a scheduler cannot know
+which of the tasks assigned to a dead worker was at fault (most had not even begun).
+"""
+
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
+
+from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
+from tidalign.cluster.start import Workers
+from tidalign.cluster.stop import Stop
+from tidalign.cluster.task import Outcomes, Queue, Task
+
+TICK = 1.0
+"""Seconds between looks at workers and at tasks that may hang."""
+
+SHORT_HANDED = 30.0
+"""Seconds with fewer workers than wanted after which more are started: Dask's own restart takes one."""
+
+DESERTED = 300.0
+"""Seconds without a single worker after which the run gives up; it can be resumed."""
+
+
+@dataclass
+class _Flight:
+    """A task on its way: its future, and when its pulse last changed."""
+
+    task: Task
+    future: Any
+    pulse: object
+    since: float
+
+
+def run_on(workers: Workers, tasks: Iterable[Task], outcomes: Outcomes, stop: Stop) -> None:
+    """Run tasks, and those that their outcomes ask for, until none is left; as many at a time as there are workers.
+
+    ClusterLost or NoWorkers where no worker is left and none comes back; Stopped where `stop` was set.
+    """
+    _Run(workers, outcomes, stop, Queue(tasks)).loop()
+
+
+class _Run:
+    def __init__(self, workers: Workers, outcomes: Outcomes, stop: Stop, queue: Queue) -> None:
+        self.workers, self.outcomes, self.stop, self.queue = workers, outcomes, stop, queue
+        self.flights: dict[str, _Flight] = {}
+        self.submitted = 0
+        self.wake = threading.Event()
+        self.live = 0
+        self.full_at = self.alive_at = time.monotonic()
+        self.emptied = False
+
+    def loop(self) -> None:
+        looked = float("-inf")
+        try:
+            while self.queue or self.flights:
+                self.wake.clear()
+                self._collect()
+                if self.stop.number is not None and (not self.flights or self.stop.at_once()):
+                    raise Stopped(self.stop.number)
+                if time.monotonic() - looked >= TICK:
+                    self._look_at_workers()
+                    self._look_at_tasks()
+                    looked = time.monotonic()
+                self._feed()
+                if self.flights or self.queue:
+                    self.wake.wait(TICK / 2)
+        finally:
+            with suppress(Exception):
+                # Tasks that run finish all the same; those that do not must not begin.
+                self.workers.client.cancel([flight.future for flight in self.flights.values()], force=True)
+
+    def _feed(self) -> None:
+        while self.queue and len(self.flights) < self.live and self.stop.number is None:
+            task = self.queue.pop()
+            self.submitted += 1
+            key = f"{task.key}-{self.submitted}"
+            future = self.workers.client.submit(task.function, *task.arguments, key=key, pure=False, retries=0)
+            future.add_done_callback(lambda _: self.wake.set())
+            self.flights[key] = _Flight(task, future, None, time.monotonic())
+
+    def _collect(self) -> None:
+        for key, flight in list(self.flights.items()):
+            status = flight.future.status
+            if status == "pending":
+                continue
+            if status == "finished":
+                try:
+                    result = flight.future.result(timeout=10)
+                except TimeoutError:
+                    continue  # its worker died with the result; it runs again and finds its work done
+                except Exception:
+                    self._land(key, self.outcomes.died(flight.task, False))
+                    continue
+                self._land(key, ())
+                self.outcomes.done(flight.task, result)
+            elif status == "error":
+                error = flight.future.exception(timeout=10)
+                if isinstance(error, KilledWorker):
+                    self._land(key, self.outcomes.died(flight.task, True))
+                elif isinstance(error, NoWorkerError | NoValidWorkerError):
+                    self._land(key, self.outcomes.died(flight.task, False))
+                else:
+                    self._land(key, self.outcomes.failed(flight.task, error))
+            else:  # cancelled or lost: the scheduler went away
+                self._land(key, self.outcomes.died(flight.task, False))
+
+    def _land(self, key: str, more: Iterable[Task]) -> None:
+        del self.flights[key]
+        self.queue.push(more)
+
+    def _look_at_workers(self) -> None:
+        now = time.monotonic()
+        before, self.live = self.live, 0
+        client = self.workers.client
+        if client.status == "closed":
+            raise ClusterLost("the scheduler went away and did not come back; run the same command again to resume")
+        if client.status == "running":
+            with suppress(OSError):
+                self.live = len(self.workers.live())
+        if self.live:
+            if not before:
+                with suppress(OSError):
+                    self.workers.prepare()  # perhaps another scheduler than before
+            self.alive_at = now
+        if self.live != before:
+            self.outcomes.note("workers", live=self.live)
+        local, wanted = self.workers.local, self.workers.wanted
+        if now - self.alive_at > DESERTED:
+            raise (NoWorkers if local else ClusterLost)(
+                f"no worker left, and none came back in {DESERTED:.0f} s; run the same command again to resume" + ("" if local else ", with workers running")
+            )
+        if local is None or wanted is None or self.live >= wanted:
+            self.full_at, self.emptied = now, False
+        elif now - self.full_at > SHORT_HANDED:
+            self.outcomes.note("short-handed", live=self.live, wanted=wanted)
+            if self.emptied and not self.live:
+                local.scale(0)  # what brings workers back when asking for more does not
+            local.scale(wanted)
+            self.full_at, self.emptied = now, True
+
+    def _look_at_tasks(self) -> None:
+        now = time.monotonic()
+        late = []
+        for key, flight in self.flights.items():
+            pulse = flight.task.pulse() if flight.task.pulse else None
+            if pulse is None or pulse != flight.pulse:
+                flight.pulse, flight.since = pulse, now
+            elif now - flight.since > flight.task.patience:
+                late.append(key)
+        if not late:
+            return
+        at = {key: address for address, keys in self.workers.client.processing().items() for key in keys}
+        for key in late:
+            flight = self.flights[key]
+            flight.since = time.monotonic()
+            if key in at:
+                self.outcomes.note("hang", task=flight.task.key, worker=at[key], seconds=round(flight.task.patience))
+                self.workers.client.restart_workers([at[key]], timeout=20, raise_for_error=False)

@@ -1,0 +1,210 @@
+"""Workers: processes on this machine, or those of a scheduler that is already there.
+
+Why each setting is as it is was measured: a worker that dies while another one starts is lost for ever under the default `lost-worker-timeout`; finished
+and never-started tasks are blamed for a death unless `allowed-failures` is 0 and the caller looks for itself; closing can hang.
+"""
+
+import hashlib
+import logging
+import os
+import platform
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import dask
+from distributed import Client, LocalCluster
+from distributed.utils import silence_logging_cmgr
+
+import tidalign
+from tidalign.cluster.errors import NoWorkers
+
+CLOSE_TIMEOUT = 20.0
+"""Seconds that closing may take before worker processes are killed; results are on disk by then."""
+
+CONNECT_TIMEOUT = 30.0
+"""Seconds to reach a scheduler, at the start or again after it went away, and for its first worker to appear."""
+
+_SETTINGS = {
+    "distributed.deploy.lost-worker-timeout": "1h",
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.worker-ttl": "5 minutes",
+    # A backstop only: the caller notices sooner.
+    "distributed.scheduler.no-workers-timeout": "1h",
+    "distributed.diagnostics.nvml": False,
+    # Tasks return a few counts, so there is nothing to spill, and a paused worker would wait for ever.
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+}
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Live workers. `wanted`: how many there should be, None where someone else decides; `local`: the processes of this machine, if they are ours."""
+
+    client: Any
+    local: Any | None
+    wanted: int | None
+
+    def live(self) -> dict[str, int]:
+        """Threads of each worker by address; OSError where the scheduler does not answer."""
+        threads: dict[str, int] = self.client.nthreads()
+        return threads
+
+    def everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        """What `function` returns on each worker, or the exception it raised there."""
+        results: dict[str, Any] = self.client.run(function, *arguments, on_error="return")
+        return results
+
+    def prepare(self) -> None:
+        """Tell the scheduler what its configuration may not say: a task whose worker dies comes back to us at once."""
+        self.client.run_on_scheduler(_allow_no_failures)
+
+
+def _allow_no_failures(dask_scheduler: Any) -> None:
+    dask_scheduler.allowed_failures = 0
+
+
+def cores() -> int:
+    """Processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def start(count: int | None = None, scheduler: str | None = None) -> Iterator[Workers]:
+    """Workers for as long as the context lasts.
+
+    count: worker processes on this machine, one thread each; None: one for each core.
+    scheduler: the address of a scheduler (tcp://host:8786, tls://...), or the path of a scheduler file; its workers are used, `count` is not.
+    NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why.
+    """
+    with dask.config.set(_SETTINGS), ExitStack() as stack:
+        # Dask logs each death and each restart; the caller reports them in its own words.
+        stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
+        workers = stack.enter_context(_connect(scheduler)) if scheduler else stack.enter_context(_here(count or cores()))
+        workers.prepare()
+        yield workers
+
+
+@contextmanager
+def _here(count: int) -> Iterator[Workers]:
+    with tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True) as scratch:
+        # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; threads and processes inherit the mask.
+        unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            local = LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address=None,
+                # Without a port of its own the scheduler's status page asks for 8787, and warns where that is taken.
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                local_directory=scratch,
+                silence_logs=logging.CRITICAL,
+            )
+        except (OSError, RuntimeError, TimeoutError) as error:
+            raise NoWorkers(f"{count} worker processes could not be started on this machine: {error}") from error
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, unmasked)
+        client = None
+        try:
+            client = Client(local, timeout=CONNECT_TIMEOUT, set_as_default=False)
+            yield Workers(client, local, count)
+        finally:
+            _close(client, local)
+
+
+def _close(client: Any, local: Any) -> None:
+    """Close within `CLOSE_TIMEOUT`: Dask can wait for ever for a worker that is just starting."""
+    # Kept now: a nanny that closes forgets its process.
+    processes = [nanny.process.process for nanny in local.workers.values() if getattr(nanny, "process", None)]
+
+    def close() -> None:
+        with suppress(Exception):
+            if client is not None:
+                client.close(timeout=CLOSE_TIMEOUT / 2)
+            local.close(timeout=CLOSE_TIMEOUT / 2)
+
+    closing = threading.Thread(target=close, daemon=True)
+    closing.start()
+    closing.join(CLOSE_TIMEOUT)
+    if closing.is_alive():
+        processes += [nanny.process.process for nanny in local.workers.values() if getattr(nanny, "process", None)]
+        for process in processes:
+            with suppress(OSError, TypeError):
+                os.kill(process.pid, signal.SIGKILL)
+
+
+@contextmanager
+def _connect(scheduler: str) -> Iterator[Workers]:
+    where = {"address": scheduler} if "://" in scheduler or not Path(scheduler).exists() else {"scheduler_file": scheduler}
+    try:
+        client = Client(**where, timeout=CONNECT_TIMEOUT, set_as_default=False)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise NoWorkers(f"{scheduler}: no Dask scheduler answers there ({error}); start one with `dask scheduler`") from error
+    try:
+        _examine(client, scheduler)
+        yield Workers(client, None, None)
+    finally:
+        with suppress(Exception):
+            client.close(timeout=CLOSE_TIMEOUT)
+
+
+def package_digest() -> str:
+    """SHA-256 over the Python sources of the installed tidalign: workers must run the same ones."""
+    root = Path(next(iter(tidalign.__path__)))
+    digest = hashlib.sha256()
+    for folder in ("kernels", "pipeline", "cluster", "workflows"):
+        for path in sorted((root / folder).rglob("*.py")):
+            digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _examine(client: Any, scheduler: str) -> None:
+    """NoWorkers unless the scheduler has workers and each can do what we ask of it."""
+    try:
+        client.wait_for_workers(1, timeout=CONNECT_TIMEOUT)
+    except TimeoutError as error:
+        raise NoWorkers(f"{scheduler}: the scheduler has no workers; start some with `dask worker {scheduler} --nthreads 1`") from error
+    for address, threads in client.nthreads().items():
+        if threads != 1:
+            raise NoWorkers(f"worker {address} runs {threads} tasks at a time; start workers with `--nthreads 1` and one process for each core")
+    # Asked without running code of ours: functions do not travel between versions of Python.
+    for address, found in client.get_versions()["workers"].items():
+        wanted = {"python": platform.python_version_tuple()[:2], "distributed": version("distributed")}
+        theirs = {"python": tuple(str(found["host"]["python"]).split(".")[:2]), "distributed": found["packages"]["distributed"]}
+        for name in wanted:
+            if wanted[name] != theirs[name]:
+                raise NoWorkers(f"worker {address} has {name} {_dotted(theirs[name])}, this process {_dotted(wanted[name])}; install the same on both")
+
+    def describe(dask_worker: Any) -> tuple[str | None, bool]:
+        # Defined inside a function, so that it travels by value to workers that may have no tidalign.
+        try:
+            from tidalign.cluster.start import package_digest
+        except ImportError:
+            return None, True
+        return package_digest(), dask_worker.nanny is not None
+
+    wanted_digest = package_digest()
+    for address, found in client.run(describe, on_error="return").items():
+        if isinstance(found, BaseException):
+            raise NoWorkers(f"worker {address} could not be examined: {found!r}")
+        digest, nanny = found
+        if digest != wanted_digest:
+            state = "has no tidalign" if digest is None else "has another tidalign"
+            raise NoWorkers(f"worker {address} {state}; install tidalign {version('tidalign')} there, in the environment that `dask worker` runs in")
+        if not nanny:
+            raise NoWorkers(f"worker {address} has no nanny to start it again when it dies; start it without `--no-nanny`")
+
+
+def _dotted(value: Any) -> str:
+    return ".".join(value) if isinstance(value, tuple) else str(value)

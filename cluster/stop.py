@@ -1,0 +1,56 @@
+"""SIGINT and SIGTERM ask a run to stop; it ends between two tasks, with nothing lost."""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+GRACE = 10.0
+"""Seconds that running tasks get to finish after SIGTERM; batch systems send SIGKILL some 30 s after it."""
+
+
+class Stop:
+    """Whether to stop. `number`: the signal that asked, or None. SIGINT lets running tasks finish; SIGTERM gives them `GRACE` seconds."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self._deadline = float("inf")
+
+    def ask(self, number: int) -> None:
+        """Stop, as after the signal `number`."""
+        self.number = number
+        if number == signal.SIGTERM:
+            self._deadline = time.monotonic() + GRACE
+
+    def at_once(self) -> bool:
+        """Whether tasks that still run are to be left behind."""
+        return time.monotonic() >= self._deadline
+
+
+@contextmanager
+def on_signals() -> Iterator[Stop]:
+    """A Stop that the first SIGINT or SIGTERM sets; the second raises KeyboardInterrupt, later ones are ignored until the run has closed.
+
+    Signals reach Python's main thread only: elsewhere they keep the handlers they have.
+    """
+    stop = Stop()
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if stop.number is None:
+            stop.ask(number)
+            return
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

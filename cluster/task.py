@@ -1,0 +1,78 @@
+"""What workers are given to do, and what the caller wants to hear of it. Needs no Dask: small jobs run in this process."""
+
+import heapq
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tidalign.cluster.errors import Stopped
+from tidalign.cluster.stop import Stop
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A call to make on some worker: `function(*arguments)`, an importable function and small picklable arguments, with a small result.
+
+    key: names it in messages and on the scheduler's page.
+    weight: predicted seconds; the longest tasks go first.
+    pulse: called here; what it returns changes whenever the task gets on, and is None until it has begun.
+    patience: seconds without a change of `pulse` after which the task hangs and its worker is restarted.
+    """
+
+    key: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    weight: float = 0.0
+    pulse: Callable[[], object] | None = None
+    patience: float = float("inf")
+
+
+class Outcomes(Protocol):
+    """What became of tasks, told in the caller's thread. What `died` and `failed` return is run as well; what any of them raises ends the run."""
+
+    def done(self, task: Task, result: Any) -> None:
+        """The task returned `result`."""
+
+    def died(self, task: Task, killed: bool) -> Iterable[Task]:
+        """The task was lost: its worker died while it was assigned there, begun or not (`killed`), or the scheduler forgot it."""
+
+    def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
+        """The task raised `error`."""
+
+    def note(self, event: str, **details: Any) -> None:
+        """Something happened to the workers."""
+
+
+class Queue:
+    """Tasks to run, the heaviest first, equal ones in the order they came."""
+
+    def __init__(self, tasks: Iterable[Task]) -> None:
+        self._heap: list[tuple[float, int, Task]] = []
+        self._pushed = 0
+        self.push(tasks)
+
+    def push(self, tasks: Iterable[Task]) -> None:
+        for task in tasks:
+            heapq.heappush(self._heap, (-task.weight, self._pushed, task))
+            self._pushed += 1
+
+    def pop(self) -> Task:
+        return heapq.heappop(self._heap)[2]
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+
+def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop) -> None:
+    """Run tasks in this process, one after the other. Stopped where `stop` was set and tasks are left."""
+    queue = Queue(tasks)
+    while queue:
+        if stop.number is not None:
+            raise Stopped(stop.number)
+        task = queue.pop()
+        try:
+            result = task.function(*task.arguments)
+        except Exception as error:
+            queue.push(outcomes.failed(task, error))
+        else:
+            outcomes.done(task, result)
