@@ -1,0 +1,78 @@
+"""A finished run directory made of given rows, as the stages of a run would leave it, with the parts out of order."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tidalign.pipeline import rundir
+from tidalign.pipeline.parameters import PairParameters
+from tidalign.pipeline.parts import write_part
+from tidalign.pipeline.results import Results
+from tidalign.pipeline.schema import ALIGNMENTS
+
+MakeRun = Callable[..., Results]
+Span = tuple[int, int, int]
+
+
+@pytest.fixture
+def make_run(tmp_path: Path) -> MakeRun:
+    """make_run(rows, parameters=..., block=4): rows are dictionaries in `schema.ALIGNMENTS` in input order; their ordinals are filled in."""
+
+    def make(rows: list[dict[str, Any]], parameters: PairParameters | None = None, *, block: int = 4, finish: bool = True) -> Results:
+        parameters = parameters or PairParameters()
+        directory = str(tmp_path / "run")
+        source = {"queries": "somewhere/reads.fq", "targets": "somewhere/windows.fa"}
+        rundir.create(directory, parameters.to_json(), source, None)
+        run = rundir.run_id(parameters.to_json(), source)
+        records = []
+        for first in range(0, len(rows), block):
+            inside = [{"ordinal": first + place} | row for place, row in enumerate(rows[first : first + block])]
+            number = first // block
+            # Odd and even rows are two chunks; the first chunk is two parts: so parts interleave.
+            chunks = {f"b{number:05d}-07-{odd:03d}": inside[odd::2] for odd in (0, 1) if inside[odd::2]}
+            for chunk, members in chunks.items():
+                for start, stop in [(0, 1), (1, len(members))]:
+                    if stop > start:
+                        write_part(directory, run, chunk, start, stop, pa.Table.from_pylist(members[start:stop][::-1], schema=ALIGNMENTS))
+            records.append(
+                {"id": number, "first": first, "pairs": len(inside), "chunks": [{"id": name, "rows": len(members)} for name, members in chunks.items()]}
+            )
+        rundir.write_manifest(directory, records)
+        if finish:
+            partial = any(row["status"] in ("capped", "rejected") for row in rows)
+            rundir.finish(directory, {"pairs": len(rows), "run": run}, partial=partial)
+        return Results(directory)
+
+    return make
+
+
+def _row(query: str = "q", target: str = "t", *, query_span: Span = (0, 4, 4), target_span: Span = (0, 4, 4), **values: Any) -> dict[str, Any]:
+    return {
+        "query_name": query,
+        "query_length": query_span[2],
+        "query_start": query_span[0],
+        "query_end": query_span[1],
+        "target_name": target,
+        "target_length": target_span[2],
+        "target_start": target_span[0],
+        "target_end": target_span[1],
+        "penalty": 0,
+        "cigar": "4=",
+        "status": "exact",
+    } | values
+
+
+@pytest.fixture
+def row() -> Callable[..., dict[str, Any]]:
+    """row(query, target, query_span=(start, end, length), target_span=.., column=value..): a row of results."""
+    return _row
+
+
+@pytest.fixture
+def rejected() -> Callable[..., dict[str, Any]]:
+    """rejected(query, target): the row of a pair that was given up."""
+    nothing = dict.fromkeys(("query_start", "query_end", "target_start", "target_end", "penalty", "cigar"))
+    return lambda query, target="t": _row(query, target) | nothing | {"status": "rejected", "reason": "killed by signal 9"}
