@@ -1,0 +1,129 @@
+"""Whoever does a run's tasks: this process, until workers are hired."""
+
+import os
+import secrets
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidalign.cluster.stop import Stop
+from tidalign.cluster.task import Outcomes, Task, run_here
+from tidalign.pipeline import rundir
+from tidalign.pipeline.errors import CannotWrite
+
+if TYPE_CHECKING:
+    from tidalign.cluster.start import Workers
+
+DEATHS_ALLOWED = 5
+"""How often a task that says nothing of its progress may lose its worker; the worker may have died of another's."""
+
+
+class Crew:
+    """Runs tasks for a run in `directory`. `dismiss` it at the end.
+
+    count, scheduler: which workers `hire` takes, as `cluster.start.start` has it.
+    """
+
+    def __init__(self, stop: Stop, directory: str, count: int | None, scheduler: str | None) -> None:
+        self._stop, self._directory, self._count, self._scheduler = stop, directory, count, scheduler
+        self._contract = ExitStack()
+        self._workers: Workers | None = None
+        self.size = 0
+        """Workers that were there when they were hired; 0: this process does the work."""
+
+    @property
+    def ours(self) -> bool:
+        """Whether nobody runs on when we are gone."""
+        return self._scheduler is None
+
+    def hire(self) -> None:
+        """Start workers, or connect to them, and see that they reach the run directory. Does nothing where that was done."""
+        if self._workers:
+            return
+        from tidalign.cluster.start import start
+
+        self._workers = self._contract.enter_context(start(self._count, self._scheduler))
+        self.size = len(self._workers.live())
+        rundir.journal(self._directory, "hired", workers=self.size)
+        token = secrets.token_hex(16)
+        path = Path(self._directory, f"probe.{token[:8]}.tmp")
+        path.write_text(token)
+        try:
+            seen = self._workers.everywhere(_reach, str(path), token)
+        finally:
+            path.unlink()
+        for worker, trouble in seen.items():
+            if trouble is not None:
+                raise CannotWrite(f"{self._directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
+
+    def dismiss(self) -> None:
+        """Stop the workers that were started."""
+        self._contract.close()
+
+    def run(self, tasks: Iterable[Task], outcomes: Outcomes) -> None:
+        """Run tasks to the end of them all; see `cluster.map.run_on`."""
+        if self._workers:
+            from tidalign.cluster.map import run_on
+
+            run_on(self._workers, tasks, outcomes, self._stop)
+        else:
+            run_here(tasks, outcomes, self._stop)
+
+    def map(self, function: Callable[..., Any], *items: Iterable[Any]) -> list[Any]:
+        """As the built-in `map`, a task for each call, results in order."""
+        collected = _Collected(self._directory)
+        name = getattr(function, "__name__", "map")
+        self.run([Task(f"{name}-{place}", _placed, (place, function, *arguments)) for place, arguments in enumerate(zip(*items, strict=True))], collected)
+        return [collected.results[place] for place in sorted(collected.results)]
+
+
+def _placed(place: int, function: Callable[..., Any], *arguments: Any) -> tuple[int, Any]:
+    return place, function(*arguments)
+
+
+def _reach(path: str, token: str) -> str | None:
+    """On a worker: what keeps it from the run directory, or None."""
+    host = os.uname().nodename
+    try:
+        if Path(path).read_text() != token:
+            return f"on {host} sees another directory there"
+        trial = Path(f"{path}.{os.getpid()}.tmp")
+        trial.write_text(token)
+        trial.unlink()
+    except FileNotFoundError:
+        return f"on {host} does not see it"
+    except OSError as error:
+        return f"on {host} cannot write there ({error.strerror})"
+    return None
+
+
+class Repeated:
+    """Outcomes of tasks that can be done over: again after a death, `DEATHS_ALLOWED` times; an error ends the run."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._deaths: dict[str, int] = {}
+
+    def died(self, task: Task, killed: bool) -> Iterable[Task]:
+        self._deaths[task.key] = deaths = self._deaths.get(task.key, 0) + killed
+        self.note("died", task=task.key, killed=killed)
+        if deaths > DEATHS_ALLOWED:
+            raise RuntimeError(f"{task.key}: its worker died {deaths} times; the cause may be too little memory")
+        return [task]
+
+    def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
+        self.note("failed", task=task.key, error=repr(error))
+        raise error
+
+    def note(self, event: str, **details: Any) -> None:
+        rundir.journal(self._directory, event, **details)
+
+
+class _Collected(Repeated):
+    def __init__(self, directory: str) -> None:
+        super().__init__(directory)
+        self.results: dict[int, Any] = {}
+
+    def done(self, task: Task, result: Any) -> None:
+        self.results[result[0]] = result[1]

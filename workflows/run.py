@@ -1,0 +1,111 @@
+"""A run over pairs: partition, then align, in a run directory that outlives whatever stops it.
+
+What is left to do is read from the directory each time, so starting, going on after a kill and answering for a finished run are the same call.
+"""
+
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tidalign.cluster.errors import NoWorkers, Stopped
+from tidalign.cluster.stop import Stop, on_signals
+from tidalign.kernels.penalties import Penalties
+from tidalign.kernels.wavefront import warm_up
+from tidalign.pipeline import parts, rundir
+from tidalign.pipeline.lock import locked
+from tidalign.pipeline.parameters import PairParameters
+from tidalign.pipeline.read import Source
+from tidalign.workflows.alignment import Alignment
+from tidalign.workflows.crew import Crew
+from tidalign.workflows.partitioning import partition
+from tidalign.workflows.report import Report, versions
+
+Progress = Callable[[str, int, int | None], None]
+"""Told (stage, pairs done, pairs in all or None where nobody knows yet); stages are `partition` and `align`."""
+
+SMALL_INPUT = 32_000_000
+"""Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
+
+SMALL_WORK = 3e8
+"""Estimated work (pipeline/work.py) below which this process aligns: about three seconds of one core."""
+
+
+def run_pairs(
+    directory: str | Path,
+    source: Source,
+    parameters: PairParameters,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> Report:
+    """Align every pair of `source` into a run directory; go on where an earlier call stopped, whatever stopped it.
+
+    workers: processes on this machine; None: one for each core, or none at all for a small input.
+    scheduler: address or file of a Dask scheduler whose workers are used instead; they must see the directory and the input.
+    device: `auto` or `cpu`; `gpu` is refused with NoWorkers.
+
+    Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
+    Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if a pair had to be given up.
+    """
+    if device == "gpu":
+        raise NoWorkers("--device gpu: this version aligns on the CPU only; use --device auto or cpu")
+    directory = str(Path(directory).absolute())
+    rundir.probe(directory)
+    with locked(directory), on_signals() as stop:
+        try:
+            return _run(directory, source, parameters, workers, scheduler, stop, progress or (lambda stage, done, total: None))
+        except KeyboardInterrupt:
+            raise Stopped(stop.number or signal.SIGINT) from None
+
+
+def _run(directory: str, source: Source, parameters: PairParameters, workers: int | None, scheduler: str | None, stop: Stop, progress: Progress) -> Report:
+    began = time.monotonic()
+    rundir.tidy(directory)
+    if rundir.exists(directory):
+        rundir.compare(directory, parameters.to_json(), source.to_json())
+    rundir.journal(directory, "start", command=sys.argv)
+    crew = Crew(stop, directory, workers, scheduler)
+    alignment = None
+    try:
+        if not rundir.read_manifest(directory) and (workers or scheduler or sum(file["size"] for file in source.files()) > SMALL_INPUT):
+            crew.hire()
+        manifest = partition(directory, source, parameters, crew, progress)
+        alignment = Alignment(directory, manifest, progress)
+        if tasks := alignment.tasks():
+            rundir.reopen(directory)
+            warm_up([Penalties.parse(parameters.penalties)])  # workers find it compiled
+            # A claim left behind may be a pair that kills its process: not this one again.
+            if workers or scheduler or alignment.claims or alignment.work() > SMALL_WORK:
+                crew.hire()
+        while tasks:
+            crew.run(tasks, alignment)
+            tasks = alignment.tasks()
+        if rundir.finished(directory):
+            return Report.from_json(rundir.read_report(directory))
+        counts, bases = parts.total(alignment.parts)
+        if sum(counts.values()) != manifest["pairs"]:
+            raise RuntimeError(f"{directory}: {manifest['pairs']} pairs went in and {sum(counts.values())} rows came out")
+        report = Report(
+            run=manifest["run"],
+            pairs=manifest["pairs"],
+            bases=bases,
+            statuses=dict(sorted(counts.items())),
+            aligned=alignment.aligned,
+            seconds=round(time.monotonic() - began, 3),
+            workers=crew.size,
+            deaths=alignment.deaths,
+            retries=alignment.retries,
+            command=tuple(sys.argv),
+            versions=versions(),
+        )
+        rundir.finish(directory, report.to_json(), partial=bool(report.exit))
+        rundir.journal(directory, "end", **report.to_json())
+        return report
+    finally:
+        crew.dismiss()
+        if alignment and crew.ours:
+            alignment.withdraw_claims()
