@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
+from multiprocessing import resource_tracker
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import dask
 from distributed import Client, LocalCluster
@@ -97,10 +98,12 @@ def start(count: int | None = None, scheduler: str | None = None) -> Iterator[Wo
 @contextmanager
 def _here(count: int) -> Iterator[Workers]:
     with tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True) as scratch:
-        # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; threads and processes inherit the mask.
+        # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; threads and processes inherit the mask
+        # (but starting multiprocessing's tracker takes it off, so that is started before).
+        resource_tracker.ensure_running()
         unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            local = LocalCluster(
+            local: Any = cast("Any", LocalCluster)(
                 n_workers=count,
                 threads_per_worker=1,
                 processes=True,
@@ -117,7 +120,7 @@ def _here(count: int) -> Iterator[Workers]:
             signal.pthread_sigmask(signal.SIG_SETMASK, unmasked)
         client = None
         try:
-            client = Client(local, timeout=CONNECT_TIMEOUT, set_as_default=False)
+            client = cast("Any", Client)(local, timeout=CONNECT_TIMEOUT, set_as_default=False)
             yield Workers(client, local, count)
         finally:
             _close(client, local)
@@ -148,7 +151,7 @@ def _close(client: Any, local: Any) -> None:
 def _connect(scheduler: str) -> Iterator[Workers]:
     where = {"address": scheduler} if "://" in scheduler or not Path(scheduler).exists() else {"scheduler_file": scheduler}
     try:
-        client = Client(**where, timeout=CONNECT_TIMEOUT, set_as_default=False)
+        client = cast("Any", Client)(**where, timeout=CONNECT_TIMEOUT, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:
         raise NoWorkers(f"{scheduler}: no Dask scheduler answers there ({error}); start one with `dask scheduler`") from error
     try:

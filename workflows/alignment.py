@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tidalign.cluster.errors import ClusterLost, NoWorkers
+from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline import claims, parts, rundir
 from tidalign.pipeline.ranges import Range, gaps, suspects
@@ -26,9 +27,9 @@ UNBEGUN_ALLOWED = 20
 class Alignment:
     """Tasks that align what a run's parts do not hold yet, and their outcomes (`cluster.task.Outcomes`)."""
 
-    def __init__(self, directory: str, manifest: dict[str, Any], progress: Callable[[str, int, int | None], None]) -> None:
+    def __init__(self, directory: str, manifest: dict[str, Any], stop: Stop, progress: Callable[[str, int, int | None], None]) -> None:
         self._directory, self._run, self._parameters, self._pairs = directory, manifest["run"], manifest["parameters"], manifest["pairs"]
-        self._progress = progress
+        self._stop, self._progress = stop, progress
         self._chunks = {chunk["id"]: chunk for record in manifest["blocks"] for chunk in record["chunks"]}
         self._known: dict[str, parts.Part] = {}
         self._finished = 0
@@ -141,6 +142,8 @@ class Alignment:
         self._at.pop(task, None)
         self.retries += 1
         begun = claims.read(claim) if claim else None
+        if claim and self._stop.number is not None:
+            claims.remove(claim)  # the signal may have gone to workers too
         self.note("died", task=task.key, killed=killed, at=begun)
         if killed and begun:
             self.deaths += 1

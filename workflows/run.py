@@ -74,7 +74,7 @@ def _run(directory: str, source: Source, parameters: PairParameters, workers: in
         if not rundir.read_manifest(directory) and (workers or scheduler or sum(file["size"] for file in source.files()) > SMALL_INPUT):
             crew.hire()
         manifest = partition(directory, source, parameters, crew, progress)
-        alignment = Alignment(directory, manifest, progress)
+        alignment = Alignment(directory, manifest, stop, progress)
         if tasks := alignment.tasks():
             rundir.reopen(directory)
             warm_up([Penalties.parse(parameters.penalties)])  # workers find it compiled
