@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.cigar import Operations
 from tidalign.pipeline.results import Results
-from tidalign.pipeline.text import content, joined, refuse_names, status_tags, two_kinds
+from tidalign.pipeline.text import content, joined, status_tags, two_kinds
 
 
 def write(results: Results, sink: BinaryIO, cigar: str, notice: Callable[[str], None]) -> None:
@@ -25,7 +25,6 @@ def write(results: Results, sink: BinaryIO, cigar: str, notice: Callable[[str], 
 
 def lines(batch: Any, cigar: str) -> Any:
     """A large_string column: the line of each row of a batch in `schema.ALIGNMENTS`, with its newline."""
-    refuse_names(batch, ("query", "target"), r"^[^\t\n\r]+$", "names without tabs and line ends, which end a PAF column", "export .parquet")
     return two_kinds(batch, pc.is_valid(batch["query_start"]), lambda rows: _aligned(rows, cigar), _rejected)
 
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from tidalign.pipeline.cigar import Operations
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.results import Results
-from tidalign.pipeline.text import content, empty, joined, refuse_names, status_tags, strings, two_kinds
+from tidalign.pipeline.text import content, empty, joined, status_tags, strings, two_kinds
 
 LONGEST_TARGET = 2**31 - 1
 """Section 1.3: LN lies in 1..2^31-1."""
@@ -49,7 +49,11 @@ def write(results: Results, sink: BinaryIO, cigar: str, notice: Callable[[str], 
 
 def lines(batch: Any, cigar: str) -> Any:
     """A large_string column: the record of each row of a batch in `schema.ALIGNMENTS`, with its newline."""
-    refuse_names(batch, ("query",), QUERY_NAME, "at most 254 printable ASCII letters other than @, as SAM has it", "export .paf, .tsv or .parquet")
+    good = pc.match_substring_regex(batch["query_name"], QUERY_NAME)
+    if pc.all(good).as_py() is False:
+        row = pc.index(good, False).as_py()
+        name, record = batch["query_name"][row].as_py(), batch["ordinal"][row].as_py() + 1
+        raise InputError("SAM", "a query name of at most 254 printable ASCII letters other than @", repr(name), "export .paf, .tsv or .parquet", record=record)
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
     return two_kinds(batch, placed, lambda rows: _mapped(rows, cigar), _unmapped)
 

@@ -6,8 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.pipeline.errors import InputError
-
 
 def strings(values: Any) -> Any:
     """A column as large_string, for offsets of 64 bits: long CIGARs of one batch may pass 2 GiB."""
@@ -43,16 +41,6 @@ def two_kinds(batch: Any, first: Any, first_lines: Any, second_lines: Any) -> An
     # Place of every row among the lines of its kind, those of the second kind after all of the first.
     places = np.where(mask, np.cumsum(mask) - 1, mask.sum() + np.cumsum(~mask) - 1)
     return lines.take(pa.array(places))
-
-
-def refuse_names(batch: Any, sides: tuple[str, ...], pattern: str, expected: str, way_out: str) -> None:
-    """Raise InputError for the first name on the given sides (`query`, `target`) that does not match `pattern` (a regular expression)."""
-    for side in sides:
-        names = batch[f"{side}_name"]
-        good = pc.match_substring_regex(names, pattern)
-        if pc.all(good).as_py() is False:
-            row = pc.index(good, False).as_py()
-            raise InputError(f"{side} names", expected, repr(names[row].as_py()), way_out, record=batch["ordinal"][row].as_py() + 1)
 
 
 def status_tags(batch: Any) -> Any:

@@ -1,8 +1,5 @@
 """PAF lines against lines written by hand from its description."""
 
-import pytest
-
-from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.parameters import PairParameters
 
 # query ACGTACGTAC, target TTACGACGTTAC: 2 free target letters, ACG =, T I, ACGT =, T D, AC =; one free target letter.
@@ -38,10 +35,3 @@ def test_with_m(make_run, row, tmp_path) -> None:
 def test_penalty_only(make_run, row, tmp_path) -> None:
     results = make_run([row("r", "t", query_span=(0, 10, 10), target_span=(0, 12, 12), penalty=7, cigar=None)], PairParameters(penalty_only=True))
     assert text(results, tmp_path) == ["r\t10\t0\t10\t+\tt\t12\t0\t12\t0\t12\t255\tAS:i:-7"]
-
-
-def test_a_tab_in_a_name_is_refused(make_run, row, tmp_path) -> None:
-    results = make_run([row(), row("a\tb")])
-    with pytest.raises(InputError, match="record 2.*'a.*tb'.*parquet"):
-        results.export(tmp_path / "out.paf")
-    assert not (tmp_path / "out.paf").exists()

@@ -1,0 +1,72 @@
+"""`tidalign demo`: align real reads that come with the package, and say in words what came out."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from tidalign.pipeline.cigar import Operations
+from tidalign.pipeline.results import Results
+from tidalign.pipeline.text import strings
+from tidalign.workflows.pairs import align_pairs
+from tidalign.workflows.progress import Progress
+from tidalign.workflows.status import Exit
+
+DATA = Path(__file__).with_name("demo")
+"""Two files and a page on where they come from."""
+
+FLANK = 16
+"""Letters of the genome on either side of where a read lies in its window; the alignment leaves them out at no cost."""
+
+EXAMPLES = 6
+
+
+def command(args: argparse.Namespace) -> Exit:
+    """Align the reads, write a table and a SAM file, show some of it."""
+    folder = Path(args.output)
+    progress = Progress()
+    try:
+        results = align_pairs(
+            DATA / "reads.fastq.gz",
+            DATA / "windows.fasta.gz",
+            out=folder / "run",
+            ends_free=(0, 0, FLANK, FLANK),
+            progress=None if args.quiet else progress,
+        )
+    finally:
+        progress.close()
+    results.export(folder / "alignments.sam")
+    results.export(folder / "alignments.tsv")
+    print(summary(results))
+    print(
+        f"""
+Written: {folder}/alignments.sam, {folder}/alignments.tsv and the run directory {folder}/run.
+Next:
+  tidalign export {folder}/run -o reads.paf
+  python -c 'import tidalign; print(tidalign.Results("{folder}/run").to_table())'
+  tidalign pairs YOUR_READS.fastq YOUR_TARGETS.fasta -o out.sam"""
+    )
+    return Exit.COMPLETE
+
+
+def summary(results: Results) -> str:
+    """What the alignments say of the reads, and the first of them that differ from the genome."""
+    table = results.to_table()
+    operations = Operations.parse(strings(table["cigar"]))
+    edits = operations.count(b"XID")
+    letters = int(table["query_length"].to_numpy().sum())
+    lines = [
+        f"{len(table):,} reads of E. coli DSM 30083, each with its place in the genome of another strain, K-12 MG1655.",
+        f"{edits.sum() / letters:.1%} of their {letters:,} letters differ; an exact alignment says where:",
+        "",
+        "  differences  reads",
+    ]
+    for number in range(5):
+        reads = int((edits == number).sum() if number < 4 else (edits >= number).sum())
+        lines.append(f"  {number if number < 4 else '4 or more':>11}  {reads:>5,}  {'#' * round(40 * reads / len(table))}")
+    lines += ["", f"  {'read':<17} {'genome, first aligned letter':<29} {'penalty':>7}  CIGAR"]
+    for row in table.take(np.flatnonzero(edits >= 2)[:EXAMPLES]).to_pylist():
+        sequence, _, window = row["target_name"].partition(":")
+        place = int(window.partition("-")[0]) + row["target_start"]
+        lines.append(f"  {row['query_name']:<17} {f'{sequence} {place:,}':<29} {row['penalty']:>7}  {row['cigar']}")
+    return "\n".join(lines)

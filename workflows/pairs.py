@@ -1,0 +1,124 @@
+"""Align a file of pairs: the command `tidalign pairs` and the function behind it."""
+
+import argparse
+import shutil
+import time
+from pathlib import Path
+
+from tidalign.pipeline import rundir
+from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError
+from tidalign.pipeline.lock import locked
+from tidalign.pipeline.parameters import PairParameters
+from tidalign.pipeline.read import inspect
+from tidalign.pipeline.results import Results
+from tidalign.workflows.progress import Progress, by_status, say
+from tidalign.workflows.run import Progress as Callback
+from tidalign.workflows.run import run_pairs
+from tidalign.workflows.status import Exit
+
+
+def align_pairs(
+    queries: str | Path,
+    targets: str | Path | None = None,
+    *,
+    out: str | Path,
+    penalties: str = "affine:4,6,2",
+    ends_free: tuple[int, int, int, int] | None = None,
+    penalty_only: bool = False,
+    ambiguous: str = "mismatch",
+    interleaved: bool = False,
+    same_names: bool = False,
+    query_column: str = "query",
+    target_column: str = "target",
+    allow_empty: bool = False,
+    device: str = "auto",
+    workers: int | None = None,
+    scheduler: str | None = None,
+    new: bool = False,
+    progress: Callback | None = None,
+) -> Results:
+    """Align every pair of one or two files into the run directory `out`; the same call goes on where an earlier one was stopped.
+
+    queries, targets: FASTA, FASTQ (plain, gzip, bgzip), paired by order; or one file: interleaved, WFA's `.seq`, or Parquet / Arrow with two columns.
+    penalties, ends_free, penalty_only, ambiguous: see `PairParameters`.
+    workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead.
+    new: throw away what an earlier run left in `out`.
+
+    Raises ValueError for parameters that make no sense, and what `workflows.run.run_pairs` raises. With worker processes the calling script needs
+    `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
+    """
+    parameters = PairParameters(penalties=penalties, ends_free=ends_free, penalty_only=penalty_only, ambiguous=ambiguous)
+    columns = {"query_column": query_column, "target_column": target_column}
+    paths = (str(queries), None if targets is None else str(targets))
+    source = inspect(*paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
+    prepare(Path(out), new=new)
+    run_pairs(str(out), source, parameters, workers=workers, scheduler=scheduler, device=device, progress=progress)
+    return Results(out)
+
+
+_LAYOUT = {"chunks", "blocks", "parts", "claims", "plan.json", "manifest.json", "journal.jsonl", "report.json", "run.lock", "SUCCESS", "PARTIAL"}
+
+
+def prepare(directory: Path, *, new: bool) -> None:
+    """See that `directory` is, or can become, a run directory; empty it if a new run is wanted. Raises CannotWrite rather than touch anything else."""
+    if not directory.is_dir():
+        return
+    foreign = next((entry.name for entry in directory.iterdir() if entry.name not in _LAYOUT and entry.suffix != ".tmp"), None)
+    if foreign:
+        raise CannotWrite(f"{directory}: expected a new or earlier run directory, found a folder with {foreign!r} in it; choose another place with -o")
+    if new:
+        with locked(str(directory)):
+            for entry in directory.iterdir():
+                if entry.is_dir():
+                    shutil.rmtree(entry)
+                elif entry.name != "run.lock":
+                    entry.unlink()
+
+
+def command(args: argparse.Namespace) -> Exit:
+    """`tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
+    out = Path(args.output)
+    run = out.with_name(out.name + ".run") if args.format else out
+    if args.format and out.is_dir():
+        raise CannotWrite(f"{out}: expected a file to write, found a directory")
+    began = time.monotonic()
+    progress = Progress()
+    finished = rundir.finished(str(run)) is not None and not args.new
+    try:
+        results = align_pairs(
+            args.queries,
+            args.targets,
+            out=run,
+            penalties=args.penalties,
+            ends_free=args.ends_free,
+            penalty_only=args.penalty_only,
+            ambiguous=args.ambiguous,
+            interleaved=args.interleaved,
+            same_names=args.same_names,
+            query_column=args.query_column,
+            target_column=args.target_column,
+            allow_empty=args.allow_empty,
+            device=args.device,
+            workers=args.workers,
+            scheduler=args.scheduler,
+            new=args.new,
+            progress=None if args.quiet else progress,
+        )
+    finally:
+        progress.close()
+    statuses = results.statuses()
+    partial = bool(statuses["capped"] or statuses["rejected"])
+    if args.format:
+        try:
+            results.export(out, format=args.format, cigar=args.cigar, notice=say)
+        except (InputError, CannotWrite, DiskFull):
+            say(f"the alignments are kept: tidalign export {run} -o FILE writes them")
+            raise
+        if not (args.keep_run or partial):
+            shutil.rmtree(run)
+    if not args.quiet:
+        seconds = time.monotonic() - began
+        speed = "the run was finished already" if finished else f"{seconds:.1f} s, {len(results) / seconds:,.0f} pairs/s on the CPU"
+        kept = f"; the run directory is kept: {run}" if args.format and run.exists() else ""
+        say(f"{len(results):,} pairs: {by_status(statuses)}; {speed}; {out}{kept}")
+    return Exit.PARTIAL if partial else Exit.COMPLETE

@@ -1,0 +1,75 @@
+"""How far a run is, on standard error: one line drawn again on a terminal, a plain line now and then elsewhere."""
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import TextIO
+
+SILENT_SECONDS = 2.0
+"""A run that is over sooner says nothing on its way."""
+
+REDRAW_SECONDS = 0.2
+PLAIN_SECONDS = 30.0
+
+_WORDS = {"partition": "reading", "align": "aligning"}
+
+
+class Progress:
+    """Call it with (stage, pairs done, pairs in all or None), as `workflows.run` does; `close` it before anything else is written."""
+
+    def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream or sys.stderr
+        self._clock = clock
+        self._terminal = self._stream.isatty()
+        self._written = clock() + SILENT_SECONDS - (REDRAW_SECONDS if self._terminal else PLAIN_SECONDS)
+        self._stage = ""
+        self._since = (0.0, 0)
+        self._drawn = False
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        now = self._clock()
+        if stage != self._stage:
+            # What an earlier call of a run had done is no measure of speed.
+            self._stage, self._since = stage, (now, done)
+        if now - self._written < (REDRAW_SECONDS if self._terminal else PLAIN_SECONDS):
+            return
+        self._written = now
+        line = f"{_WORDS.get(stage, stage)}: {self._state(now, done, total)}"
+        self._stream.write(f"\r{line}\033[K" if self._terminal else f"tidalign: {line}\n")
+        self._stream.flush()
+        self._drawn = self._terminal
+
+    def _state(self, now: float, done: int, total: int | None) -> str:
+        began, before = self._since
+        rate = (done - before) / (now - began) if now > began else 0.0
+        known = f"{done:,} of {total:,} pairs ({done / total:.0%})" if total else f"{done:,} pairs"
+        if rate <= 0:
+            return known
+        left = f", {duration((total - done) / rate)} left" if total else ""
+        return f"{known}, {rate:,.0f} pairs/s{left}"
+
+    def close(self) -> None:
+        """Take the drawn line away."""
+        if self._drawn:
+            self._stream.write("\r\033[K")
+            self._stream.flush()
+            self._drawn = False
+
+
+def duration(seconds: float) -> str:
+    """`9 s`, `3:07` (minutes) or `2:03:07` (hours)."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    hours, rest = divmod(whole, 3600)
+    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
+
+
+def by_status(statuses: Mapping[str, int]) -> str:
+    """`9,999 exact, 1 rejected`."""
+    return ", ".join(f"{rows:,} {status}" for status, rows in statuses.items() if rows) or "no pairs"
+
+
+def say(message: str) -> None:
+    """One line for the user."""
+    print(f"tidalign: {message}", file=sys.stderr, flush=True)
