@@ -26,16 +26,11 @@ class Crew:
     """
 
     def __init__(self, stop: Stop, directory: str, count: int | None, scheduler: str | None) -> None:
-        self._stop, self._directory, self._count, self._scheduler = stop, directory, count, scheduler
+        self._stop, self.directory, self._count, self._scheduler = stop, directory, count, scheduler
         self._contract = ExitStack()
         self._workers: Workers | None = None
         self.size = 0
         """Workers that were there when they were hired; 0: this process does the work."""
-
-    @property
-    def ours(self) -> bool:
-        """Whether nobody runs on when we are gone."""
-        return self._scheduler is None
 
     def hire(self) -> None:
         """Start workers, or connect to them, and see that they reach the run directory. Does nothing where that was done."""
@@ -45,9 +40,9 @@ class Crew:
 
         self._workers = self._contract.enter_context(start(self._count, self._scheduler))
         self.size = len(self._workers.live())
-        rundir.journal(self._directory, "hired", workers=self.size)
+        rundir.journal(self.directory, "hired", workers=self.size)
         token = secrets.token_hex(16)
-        path = Path(self._directory, f"probe.{token[:8]}.tmp")
+        path = Path(self.directory, f"probe.{token[:8]}.tmp")
         path.write_text(token)
         try:
             seen = self._workers.everywhere(_reach, str(path), token)
@@ -55,11 +50,12 @@ class Crew:
             path.unlink()
         for worker, trouble in seen.items():
             if trouble is not None:
-                raise CannotWrite(f"{self._directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
+                raise CannotWrite(f"{self.directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
 
-    def dismiss(self) -> None:
-        """Stop the workers that were started."""
+    def dismiss(self) -> bool:
+        """Stop the workers that were started. Whether nobody works any more: workers of a scheduler that is not ours finish what they are at."""
         self._contract.close()
+        return self._scheduler is None
 
     def run(self, tasks: Iterable[Task], outcomes: Outcomes) -> None:
         """Run tasks to the end of them all; see `cluster.map.run_on`."""
@@ -72,7 +68,7 @@ class Crew:
 
     def map(self, function: Callable[..., Any], *items: Iterable[Any]) -> list[Any]:
         """As the built-in `map`, a task for each call, results in order."""
-        collected = _Collected(self._directory)
+        collected = _Collected(self.directory)
         name = getattr(function, "__name__", "map")
         self.run([Task(f"{name}-{place}", _placed, (place, function, *arguments)) for place, arguments in enumerate(zip(*items, strict=True))], collected)
         return [collected.results[place] for place in sorted(collected.results)]

@@ -11,8 +11,9 @@ from tidalign.pipeline.read import Block, Source, plan
 from tidalign.workflows.crew import Crew, Repeated
 
 
-def partition(directory: str, source: Source, parameters: PairParameters, crew: Crew, progress: Callable[[str, int, int | None], None]) -> dict[str, Any]:
+def partition(crew: Crew, source: Source, parameters: PairParameters, progress: Callable[[str, int, int | None], None]) -> dict[str, Any]:
     """The manifest of a run whose chunks are all there: what is missing of them is made. The caller holds the directory's lock."""
+    directory = crew.directory
     manifest = rundir.read_manifest(directory)
     if manifest and all(rundir.read_block_record(directory, record["id"]) for record in manifest["blocks"]):
         return manifest

@@ -6,8 +6,10 @@ What is left to do is read from the directory each time, so starting, going on a
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tidalign.cluster.errors import NoWorkers, Stopped
 from tidalign.cluster.stop import Stop, on_signals
@@ -53,59 +55,85 @@ def run_pairs(
     """
     if device == "gpu":
         raise NoWorkers("--device gpu: this version aligns on the CPU only; use --device auto or cpu")
+    began = time.monotonic()
+    with _opened(directory, source, parameters, workers, scheduler) as (crew, stop):
+        manifest = partition(crew, source, parameters, progress or _silent)
+        alignment = Alignment(crew.directory, manifest, stop, progress or _silent)
+        try:
+            if tasks := alignment.tasks():
+                rundir.reopen(crew.directory)
+                warm_up([Penalties.parse(parameters.penalties)])  # workers find it compiled
+                # A claim left behind may be a pair that kills its process: not this one again.
+                if workers or scheduler or alignment.claims or alignment.work() > SMALL_WORK:
+                    crew.hire()
+            while tasks:
+                crew.run(tasks, alignment)
+                tasks = alignment.tasks()
+        finally:
+            if crew.dismiss():
+                alignment.withdraw_claims()
+        if rundir.finished(crew.directory):
+            return Report.from_json(rundir.read_report(crew.directory))
+        return _finish(crew, manifest, alignment, time.monotonic() - began)
+
+
+def partition_pairs(
+    directory: str | Path,
+    source: Source,
+    parameters: PairParameters,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """The first stage of `run_pairs` alone. Returns the manifest: {pairs, blocks: [{id, first, pairs, chunks: [{id, rows, bin, work, bytes, longest}]}]}."""
+    with _opened(directory, source, parameters, workers, scheduler) as (crew, _):
+        return partition(crew, source, parameters, progress or _silent)
+
+
+def _silent(stage: str, done: int, total: int | None) -> None:
+    pass
+
+
+@contextmanager
+def _opened(directory: str | Path, source: Source, parameters: PairParameters, workers: int | None, scheduler: str | None) -> Iterator[tuple[Crew, Stop]]:
+    """Hold the run directory, see that it is of this run and can be written, and have somebody to work in it."""
     directory = str(Path(directory).absolute())
     rundir.probe(directory)
     with locked(directory), on_signals() as stop:
+        rundir.tidy(directory)
+        if rundir.exists(directory):
+            rundir.compare(directory, parameters.to_json(), source.to_json())
+        rundir.journal(directory, "start", command=sys.argv)
+        crew = Crew(stop, directory, workers, scheduler)
         try:
-            return _run(directory, source, parameters, workers, scheduler, stop, progress or (lambda stage, done, total: None))
+            if not rundir.read_manifest(directory) and (workers or scheduler or sum(file["size"] for file in source.files()) > SMALL_INPUT):
+                crew.hire()
+            yield crew, stop
         except KeyboardInterrupt:
             raise Stopped(stop.number or signal.SIGINT) from None
+        finally:
+            crew.dismiss()
 
 
-def _run(directory: str, source: Source, parameters: PairParameters, workers: int | None, scheduler: str | None, stop: Stop, progress: Progress) -> Report:
-    began = time.monotonic()
-    rundir.tidy(directory)
-    if rundir.exists(directory):
-        rundir.compare(directory, parameters.to_json(), source.to_json())
-    rundir.journal(directory, "start", command=sys.argv)
-    crew = Crew(stop, directory, workers, scheduler)
-    alignment = None
-    try:
-        if not rundir.read_manifest(directory) and (workers or scheduler or sum(file["size"] for file in source.files()) > SMALL_INPUT):
-            crew.hire()
-        manifest = partition(directory, source, parameters, crew, progress)
-        alignment = Alignment(directory, manifest, stop, progress)
-        if tasks := alignment.tasks():
-            rundir.reopen(directory)
-            warm_up([Penalties.parse(parameters.penalties)])  # workers find it compiled
-            # A claim left behind may be a pair that kills its process: not this one again.
-            if workers or scheduler or alignment.claims or alignment.work() > SMALL_WORK:
-                crew.hire()
-        while tasks:
-            crew.run(tasks, alignment)
-            tasks = alignment.tasks()
-        if rundir.finished(directory):
-            return Report.from_json(rundir.read_report(directory))
-        counts, bases = parts.total(alignment.parts)
-        if sum(counts.values()) != manifest["pairs"]:
-            raise RuntimeError(f"{directory}: {manifest['pairs']} pairs went in and {sum(counts.values())} rows came out")
-        report = Report(
-            run=manifest["run"],
-            pairs=manifest["pairs"],
-            bases=bases,
-            statuses=dict(sorted(counts.items())),
-            aligned=alignment.aligned,
-            seconds=round(time.monotonic() - began, 3),
-            workers=crew.size,
-            deaths=alignment.deaths,
-            retries=alignment.retries,
-            command=tuple(sys.argv),
-            versions=versions(),
-        )
-        rundir.finish(directory, report.to_json(), partial=bool(report.exit))
-        rundir.journal(directory, "end", **report.to_json())
-        return report
-    finally:
-        crew.dismiss()
-        if alignment and crew.ours:
-            alignment.withdraw_claims()
+def _finish(crew: Crew, manifest: dict[str, Any], alignment: Alignment, seconds: float) -> Report:
+    """Count what came out against what went in, then say that the run is over."""
+    counts, bases = parts.total(alignment.parts)
+    if sum(counts.values()) != manifest["pairs"]:
+        raise RuntimeError(f"{crew.directory}: {manifest['pairs']} pairs went in and {sum(counts.values())} rows came out")
+    report = Report(
+        run=manifest["run"],
+        pairs=manifest["pairs"],
+        bases=bases,
+        statuses=dict(sorted(counts.items())),
+        aligned=alignment.aligned,
+        seconds=round(seconds, 3),
+        workers=crew.size,
+        deaths=alignment.deaths,
+        retries=alignment.retries,
+        command=tuple(sys.argv),
+        versions=versions(),
+    )
+    rundir.finish(crew.directory, report.to_json(), partial=bool(report.exit))
+    rundir.journal(crew.directory, "end", **report.to_json())
+    return report
