@@ -1,0 +1,243 @@
+"""The run directory: whole files or none, one holder, and a refusal of what does not belong together."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tidalign.pipeline import claims, parts, rundir
+from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
+from tidalign.pipeline.lock import locked
+from tidalign.pipeline.schema import ALIGNMENTS
+
+PARAMETERS = {"penalties": "affine:4,6,2", "ends_free": None}
+SOURCE = {"queries": "q.fq", "files": [{"path": "q.fq", "size": 10, "mtime_ns": 5}]}
+
+
+def block(number: int, first: int, rows: list[int]) -> dict[str, Any]:
+    return {
+        "id": number,
+        "first": first,
+        "pairs": sum(rows),
+        "chunks": [{"id": f"b{number:05d}-08-{i:03d}", "rows": n, "bytes": n} for i, n in enumerate(rows)],
+    }
+
+
+def alignments(ordinals: list[int], status: str = "exact") -> pa.Table:
+    rows = len(ordinals)
+    values: dict[str, Any] = {field.name: [1] * rows for field in ALIGNMENTS}
+    text = {"query_name": ["q"] * rows, "target_name": ["t"] * rows, "cigar": [f"{o}=" for o in ordinals], "status": [status] * rows, "reason": [None] * rows}
+    return pa.table(values | text | {"ordinal": ordinals, "query_length": [100] * rows, "target_length": [50] * rows}, schema=ALIGNMENTS)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> str:
+    directory = str(tmp_path / "deep" / "run")
+    rundir.create(directory, PARAMETERS, SOURCE, None)
+    return directory
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = f"{run}/chunks/x.parquet"
+    rundir.write_table(path, pa.table({"a": [1, 2]}))
+
+    def full(table: Any, where: str, **options: Any) -> None:
+        Path(where).write_bytes(b"PAR1 half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pq, "write_table", full)
+    with pytest.raises(DiskFull, match=r"x\.parquet: no space left; free some"):
+        rundir.write_table(path, pa.table({"a": [3]}))
+    assert [path.name for path in Path(run, "chunks").iterdir()] == ["x.parquet"]
+    assert pq.read_table(path)["a"].to_pylist() == [1, 2]
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(tmp_path)], capture_output=True).returncode != 0:
+        pytest.skip("needs the right to mount a small file system")
+    try:
+        directory = str(tmp_path / "run")
+        rundir.create(directory, PARAMETERS, SOURCE, None)
+        with pytest.raises(DiskFull):
+            rundir.write_table(f"{directory}/chunks/x.parquet", pa.table({"a": pa.array([os.urandom(2_000_000)], pa.large_binary())}))
+        assert list(Path(directory, "chunks").iterdir()) == []
+        assert rundir.read_plan(directory)["parameters"] == PARAMETERS
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_an_unwritable_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CannotWrite, match=r"file/run: cannot be written: Not a directory"):
+        rundir.probe(str(tmp_path / "file" / "run"))
+
+
+def test_sequences_are_stored_plain_and_the_rest_compressed(run: str) -> None:
+    rundir.write_table(f"{run}/chunks/x.parquet", pa.table({"name": ["r"] * 9, "query": pa.array([b"x"] * 9, pa.large_binary())}), row_group_size=4)
+    footer = pq.read_metadata(f"{run}/chunks/x.parquet")
+    assert [footer.row_group(0).column(i).compression for i in range(2)] == ["ZSTD", "UNCOMPRESSED"]
+    assert [footer.row_group(i).num_rows for i in range(3)] == [4, 4, 1]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "source", "said"),
+    [
+        ({**PARAMETERS, "penalties": "edit"}, SOURCE, r"parameters penalties 'affine:4,6,2', now 'edit'"),
+        (PARAMETERS, {**SOURCE, "files": [{"path": "q.fq", "size": 10, "mtime_ns": 6}]}, r"source files\[0\] mtime_ns 5, now 6"),
+        ({**PARAMETERS, "new": 1}, SOURCE, r"parameters new None, now 1"),
+    ],
+)
+def test_other_parameters_or_inputs_are_refused(run: str, parameters: dict[str, Any], source: dict[str, Any], said: str) -> None:
+    rundir.compare(run, PARAMETERS, SOURCE)
+    with pytest.raises(ManifestMismatch, match=said):
+        rundir.compare(run, parameters, source)
+
+
+def test_another_version_is_refused(run: str) -> None:
+    plan = rundir.read_plan(run)
+    rundir.write_json(f"{run}/plan.json", {**plan, "version": "0.0.1"})
+    with pytest.raises(ManifestMismatch, match=r"version '0\.0\.1'"):
+        rundir.compare(run, PARAMETERS, SOURCE)
+
+
+def test_the_manifest_wants_every_block_and_every_row(run: str) -> None:
+    good = [block(0, 0, [3, 2]), block(1, 5, [4])]
+    manifest = rundir.write_manifest(run, good[::-1])
+    assert manifest["pairs"] == 9
+    assert rundir.read_manifest(run) == manifest
+    for bad in ([good[1]], [good[0], block(1, 6, [4])], [good[0], block(2, 5, [4])], [good[0], {**good[1], "pairs": 5}]):
+        with pytest.raises(RuntimeError, match="expected block|rows from"):
+            rundir.write_manifest(run, bad)
+
+
+def test_the_manifest_wants_the_blocks_that_were_planned(tmp_path: Path) -> None:
+    directory = str(tmp_path)
+    rundir.create(directory, PARAMETERS, SOURCE, [{"id": 0, "pairs": 5}, {"id": 1, "pairs": 4}])
+    with pytest.raises(RuntimeError, match="1 blocks were written, not the 2"):
+        rundir.write_manifest(directory, [block(0, 0, [5])])
+
+
+def test_a_block_whose_chunk_is_gone_or_short_is_done_again(run: str) -> None:
+    record = block(0, 0, [3, 2])
+    for chunk in record["chunks"]:
+        Path(rundir.chunk_path(run, chunk["id"])).write_bytes(b"x" * chunk["bytes"])
+    assert rundir.read_block_record(run, 0) is None
+    rundir.write_block_record(run, record)
+    assert rundir.read_block_record(run, 0) == record
+    Path(rundir.chunk_path(run, "b00000-08-001")).write_bytes(b"x")
+    assert rundir.read_block_record(run, 0) is None
+    Path(rundir.chunk_path(run, "b00000-08-001")).unlink()
+    assert rundir.read_block_record(run, 0) is None
+
+
+def test_one_run_at_a_time_and_the_kernel_frees_it(run: str) -> None:
+    code = "import sys, time\nfrom tidalign.pipeline.lock import locked\nwith locked(sys.argv[1]):\n print('held', flush=True)\n time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", code, run], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(CannotWrite, match=rf"in use by process {other.pid} on {os.uname().nodename}"), locked(run):
+            pass
+        other.kill()
+    with locked(run):
+        pass
+
+
+def test_leftovers_of_dead_writers_go(run: str) -> None:
+    for place in ("plan.json.0a1b.tmp", "parts/c.0-3.parquet.0a1b.tmp", "chunks/c.tmp"):
+        Path(run, place).write_bytes(b"half")
+    rundir.tidy(run)
+    assert [path.name for path in Path(run).rglob("*.tmp")] == []
+    assert rundir.exists(run)
+
+
+def test_the_end_is_marked_after_the_report(run: str) -> None:
+    assert rundir.finished(run) is None
+    rundir.finish(run, {"pairs": 3, "run": "x"}, partial=True)
+    assert rundir.finished(run) == "PARTIAL"
+    assert rundir.read_report(run) == {"pairs": 3, "run": "x"}
+    rundir.reopen(run)
+    assert rundir.finished(run) is None
+
+
+def test_the_journal_is_one_object_a_line(run: str) -> None:
+    before = time.time()
+    rundir.journal(run, "start", command=["a\nb"])
+    rundir.journal(run, "end")
+    lines = [json.loads(line) for line in Path(run, "journal.jsonl").read_text().splitlines()]
+    assert [line["event"] for line in lines] == ["start", "end"]
+    assert lines[0]["command"] == ["a\nb"]
+    assert before - 1 < lines[0]["time"] < time.time() + 1
+
+
+# ---- parts
+
+
+def test_a_part_is_sorted_and_counted(run: str) -> None:
+    written = parts.write_part(run, "id", "c", 10, 13, alignments([7, 2, 5]))
+    assert pq.read_table(written.path)["ordinal"].to_pylist() == [2, 5, 7]
+    assert pq.read_table(written.path)["cigar"].to_pylist() == ["2=", "5=", "7="]
+    assert written == parts.read_part(written.path, "id")
+    assert (written.counts, written.bases) == ({"exact": 3}, 450)
+    with pytest.raises(RuntimeError, match=r"rows 10\.\.14 gave 3 alignments"):
+        parts.write_part(run, "id", "c", 10, 14, alignments([7, 2, 5]))
+
+
+def test_the_same_part_is_the_same_file(run: str) -> None:
+    first = Path(parts.write_part(run, "id", "c", 0, 3, alignments([7, 2, 5])).path).read_bytes()
+    assert Path(parts.write_part(run, "id", "c", 0, 3, alignments([7, 2, 5])).path).read_bytes() == first
+
+
+def test_what_is_no_part_of_the_run_is_found(run: str) -> None:
+    good = parts.write_part(run, "id", "c", 0, 3, alignments([0, 1, 2]))
+    other = parts.write_part(run, "other", "c", 3, 6, alignments([3, 4, 5]))
+    renamed = Path(parts.part_path(run, "c", 6, 10))
+    renamed.write_bytes(Path(good.path).read_bytes())
+    whole = Path(good.path).read_bytes()
+    short = Path(parts.part_path(run, "c", 20, 23))
+    for length in (0, 3, len(whole) // 2, len(whole) - 1):
+        short.write_bytes(whole[:length])
+        found, broken = parts.scan(run, "id")
+        assert found == {"c": [good]}
+        assert sorted(broken) == sorted([other.path, str(renamed), str(short)])
+
+
+def test_overlapping_parts_never_give_a_pair_twice(run: str) -> None:
+    for a, b in ((0, 4), (4, 5), (5, 9), (0, 9), (2, 7)):
+        parts.write_part(run, "id", "c", a, b, alignments(list(range(a, b))))
+    parts.write_part(run, "id", "d", 0, 2, alignments([9, 10], "capped"))
+    found, broken = parts.scan(run, "id")
+    assert ([(part.start, part.stop) for part in found["c"]], broken) == ([(0, 9)], [])
+    assert parts.total(found) == ({"exact": 9, "capped": 2}, 11 * 150)
+    Path(parts.part_path(run, "c", 0, 9)).unlink()
+    found, _ = parts.scan(run, "id")
+    assert [(part.start, part.stop) for part in found["c"]] == [(0, 4), (4, 5), (5, 9)]
+
+
+# ---- claims
+
+
+def test_a_claim_outlives_its_process(run: str) -> None:
+    path = claims.claim_path(run, "b00000-08-000", 100, 200, "0a1b2c3d")
+    code = f"import os, signal\nfrom tidalign.pipeline import claims\nclaims.write({path!r}, 120, 140)\nos.kill(os.getpid(), signal.SIGKILL)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -9
+    assert claims.read(path) == (120, 140)
+    assert claims.leftover(run) == {"b00000-08-000": [((120, 140), path)]}
+    claims.remove(path)
+    claims.remove(path)
+    assert claims.read(path) is None
+    assert claims.leftover(run) == {}
+
+
+@pytest.mark.parametrize("record", [b"", b"abc", b"\0" * 16, (50).to_bytes(8, "little") + (150).to_bytes(8, "little"), b"\xff" * 16])
+def test_a_claim_that_says_nothing_sensible_blames_its_whole_range(run: str, record: bytes) -> None:
+    path = claims.claim_path(run, "c", 100, 200, "0a1b2c3d")
+    Path(path).write_bytes(record)
+    assert claims.read(path) == (100, 200)
