@@ -1,0 +1,75 @@
+"""Where compiled kernels are kept between runs: a folder named after the sources, because numba's own cache does not see edits in imported modules."""
+
+import atexit
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@cache
+def folder() -> Path | None:
+    """The folder of this version of the kernels: under NUMBA_CACHE_DIR, XDG_CACHE_HOME/tidalign or ~/.cache/tidalign, the first that can be written to.
+
+    Where none can, a temporary folder that lives as long as the process; None where not even that can be made (kernels are then compiled in memory).
+    """
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    name = f"kernels-{digest.hexdigest()[:16]}"
+    for base in _bases():
+        place = base / name
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=place):
+                return place
+        except OSError:
+            continue
+    try:
+        # Not a fixed name under /tmp: cached code is loaded as it is found, so the folder must be nobody else's.
+        place = Path(tempfile.mkdtemp(prefix="tidalign-"))
+    except OSError:
+        return None
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    return place
+
+
+def _bases() -> list[Path]:
+    if given := os.environ.get("NUMBA_CACHE_DIR"):
+        return [Path(given) / "tidalign"]
+    bases = []
+    if given := os.environ.get("XDG_CACHE_HOME"):
+        bases.append(Path(given) / "tidalign")
+    try:
+        bases.append(Path.home() / ".cache" / "tidalign")
+    except RuntimeError:  # no HOME and no entry for this user
+        pass
+    return bases
+
+
+def jit(function: Callable[..., Any]) -> Any:
+    """Compile with numba on first call, without the interpreter lock, from the cache where it can be.
+
+    numba reads its cache folder from a global setting when a function is decorated, so the setting is ours only while that happens.
+    """
+    from numba import config, njit
+
+    place = folder()
+    before = config.CACHE_DIR
+    if place is not None:
+        config.CACHE_DIR = str(place)
+    try:
+        return njit(nogil=True, cache=place is not None, boundscheck=False, error_model="numpy")(function)
+    finally:
+        config.CACHE_DIR = before
+
+
+def inline(function: Callable[..., Any]) -> Any:
+    """Part of the kernels that call it, never compiled alone."""
+    from numba import njit
+
+    return njit(nogil=True, inline="always", boundscheck=False, error_model="numpy")(function)

@@ -1,0 +1,308 @@
+"""One pair by wavefronts, exactly: the sweep over penalties, in memory that grows with the square of the penalty.
+
+Marco-Sola et al. 2021 (WFA, 10.1093/bioinformatics/btaa777, section 2.3) for the recurrences; for two-piece gaps Marco-Sola et al. 2023 (BiWFA).
+A cell (s, k) of a state holds the furthest target position h that a path of penalty s ending on diagonal k = h - v in that state reaches, v being
+the query position. The exact cut by an upper bound of the penalty follows Castells-Rufas 2023 (10.1016/j.future.2022.09.010).
+
+Offsets fit 16 bits where n + m < 32,768: an offset of M is at most m; a deletion's chain keeps v <= n and so reaches at most h = n + m; an
+insertion's keeps h. NULL is -32,768, and a chain of gaps that starts from it climbs by one a diagonal over fewer than n + m + 1 of them: it stays
+negative, and M takes no negative offset. A lane beyond the last diagonal that wraps becomes negative, which is NULL to every reader.
+"""
+
+import numpy as np
+
+from tidalign.kernels.letters_host import BEHIND, extend, sentinels
+from tidalign.kernels.numba_cache import inline, jit
+from tidalign.kernels.trace_host import trace_gaps, trace_single
+from tidalign.kernels.vectors_host import (
+    LANES,
+    cells1,
+    cells1_keep,
+    cells3,
+    cells3_keep,
+    cells5,
+    cells5_keep,
+    fill_null,
+    lane_bytes,
+    load_lane,
+    load_u64,
+    store_i64,
+    store_lane,
+    store_u64,
+)
+from tidalign.kernels.workspace_host import END, RING, STATE, STEPS, TRAIL, reserve, reserve_ring
+
+NONE = 1 << 60
+"""No upper bound of the penalty is known."""
+
+M, GAP_I1, GAP_D1, GAP_I2, GAP_D2 = range(5)
+"""States a sweep may begin and end in."""
+
+PAUSE = 192
+"""A sweep that has not ended after so many steps stops for a narrow pass: its penalty bounds the pair's."""
+
+BAND = 64
+"""Diagonals of the narrow pass on each side of those that join begin and end."""
+
+PAD = 4 * LANES
+"""Lanes kept NULL beside the outermost diagonals: reads reach one beyond them, blocks and guards LANES."""
+
+
+@inline
+def slots(depth):
+    """Rows of a ring that must reach `depth` steps back: a power of two, so that a step's row is found by a mask."""
+    rows = 2
+    while rows <= depth:
+        rows *= 2
+    return rows
+
+
+@inline
+def clear(address, lanes, size, null):
+    for lane in range(0, lanes, LANES):
+        fill_null(address + lane * size, null)
+
+
+@jit
+def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, null):
+    """The smallest penalty, in units, of a path through the matrix of query [q, q + n) and target [t, t + m); -1 where it is above `pause`.
+
+    `model`: states, x, o1, e1, o2, e2 in units. `free`: letters that cost nothing at the query's begin and end and the target's (only with `begin` and
+    `end` M). `bound`: an upper bound of the penalty, or NONE. `band`: only that many diagonals beside those that join begin and end (the result
+    is then an upper bound), or NONE. A call with the same arguments but for `bound` and `pause` goes on where one that returned -1 stopped.
+    Leaves the diagonal of the end in work[END], and with `keep` the trail for `trace`.
+    """
+    states, x, o1, e1, o2, e2 = model
+    qb, qe, tb, te = free
+    size = lane_bytes(null)
+    goal = m - n
+    gap = min(e1, e2) if states == 5 else e1
+    depth = max(x, o1 + e1)
+    if states == 5:
+        depth = max(depth, o2 + e2)
+    rows = slots(depth)
+    rows1 = slots(e1) if states > 1 else 0
+    rows2 = slots(e2) if states == 5 else 0
+    stride = (((n + m + 2 * PAD) * size + 63) >> 6 | 1) << 6  # odd in lines of 64 bytes: rows do not fall on the same cache sets
+    reserve_ring(work, stride * (rows + 2 * rows1 + 2 * rows2))
+    # Addresses of diagonal 0 of the first row of each ring.
+    ring_m = work[RING] + (n + PAD) * size
+    ring_i1 = ring_m + stride * rows
+    ring_d1 = ring_i1 + stride * rows1
+    ring_i2 = ring_d1 + stride * rows1
+    ring_d2 = ring_i2 + stride * rows2
+    back = min(x, e1)  # a single state keeps the row so many steps back
+
+    floor = -n
+    ceiling = m
+    if band != NONE:
+        floor = max(floor, min(-qb, goal - te) - band)
+        ceiling = min(ceiling, max(tb, goal + qe) + band)
+
+    if work[STATE] == 0:
+        s = 0
+        low = -qb
+        high = tb
+        # The steps at which a gap of each piece may be a letter longer.
+        low1 = e1 if begin == GAP_I1 else o1 + e1
+        high1 = e1 if begin == GAP_D1 else o1 + e1
+        low2 = e2 if begin == GAP_I2 else o2 + e2
+        high2 = e2 if begin == GAP_D2 else o2 + e2
+        reach_low1 = reach_high1 = reach_low2 = reach_high2 = 0
+        widest_low = low
+        widest_high = high
+        position = 0
+        for k in range(low, high + 1):
+            store_lane(ring_m + k * size, max(k, 0), null)
+        extend(ring_m + low * size, low, high, q, t, null)
+        if begin == GAP_I1:
+            store_lane(ring_i1, 0, null)
+        elif begin == GAP_D1:
+            store_lane(ring_d1, 0, null)
+        elif begin == GAP_I2:
+            store_lane(ring_i2, 0, null)
+        elif begin == GAP_D2:
+            store_lane(ring_d2, 0, null)
+    else:
+        saved = work[STATE : STATE + 14]
+        s, low, high, low1, high1, low2, high2 = saved[1], saved[2], saved[3], saved[4], saved[5], saved[6], saved[7]
+        reach_low1, reach_high1, reach_low2, reach_high2 = saved[8], saved[9], saved[10], saved[11]
+        position = saved[12]
+        widest_low = low
+        widest_high = high
+        work[STATE] = 0
+
+    found = False
+    while True:
+        # The goal on diagonal k: the end of the target where k >= goal, else of the query.
+        if end == M:
+            row = ring_m + (s & (rows - 1)) * stride
+        elif end == GAP_I1:
+            row = ring_i1 + (s & (rows1 - 1)) * stride
+        elif end == GAP_D1:
+            row = ring_d1 + (s & (rows1 - 1)) * stride
+        elif end == GAP_I2:
+            row = ring_i2 + (s & (rows2 - 1)) * stride
+        else:
+            row = ring_d2 + (s & (rows2 - 1)) * stride
+        for k in range(max(low, goal - te), min(high, goal + qe) + 1):
+            if load_lane(row + k * size, null) >= min(m, n + k):
+                work[END] = k
+                found = True
+                break
+        if found or s == pause:
+            break
+
+        s += 1
+        if s == low1:
+            reach_low1 += 1
+            low1 += e1
+        if s == high1:
+            reach_high1 += 1
+            high1 += e1
+        if states == 5:
+            if s == low2:
+                reach_low2 += 1
+                low2 += e2
+            if s == high2:
+                reach_high2 += 1
+                high2 += e2
+        low = max(floor, -qb - max(reach_low1, reach_low2))
+        high = min(ceiling, tb + max(reach_high1, reach_high2))
+        if bound != NONE:
+            # Beyond these diagonals even an open gap is too dear to come back from. One more, for the way back reads beside its cells.
+            left = (bound - s) // gap + 1
+            low = max(low, goal - te - left)
+            high = min(high, goal + qe + left)
+        widest_low = min(widest_low, low)
+        widest_high = max(widest_high, high)
+        blocks = (high - low + LANES) // LANES
+        trail = np.int64(0)
+        if keep:
+            lane = 1 if states > 1 else size
+            reserve(work, TRAIL, position + blocks * LANES * lane)
+            reserve(work, STEPS, (s + 1) * 24)
+            trail = work[TRAIL] + position
+            step = work[STEPS] + s * 24
+            store_i64(step, position - low * lane)
+            store_i64(step + 8, low)
+            store_i64(step + 16, high)
+            position += blocks * LANES * lane
+        at = low * size
+        out_m = ring_m + (s & (rows - 1)) * stride + at
+        from_x = ring_m + ((s - x) & (rows - 1)) * stride + at
+        from_o1 = ring_m + ((s - o1 - e1) & (rows - 1)) * stride + at
+        width = LANES * size
+        if states == 1:
+            places1 = (from_x, from_o1, ring_m + ((s - back) & (rows - 1)) * stride + at, out_m)
+            if keep:
+                for block in range(blocks):
+                    cells1_keep(places1, block * width, low + block * LANES, n, m, null, trail + block * width)
+            else:
+                for block in range(blocks):
+                    cells1(places1, block * width, low + block * LANES, n, m, null, 0)
+        else:
+            new1 = (s & (rows1 - 1)) * stride + at
+            old1 = ((s - e1) & (rows1 - 1)) * stride + at
+            out_i1 = ring_i1 + new1
+            out_d1 = ring_d1 + new1
+            if states == 3:
+                places3 = (from_x, from_o1, ring_i1 + old1, ring_d1 + old1, out_m, out_i1, out_d1)
+                if keep:
+                    for block in range(blocks):
+                        cells3_keep(places3, block * width, low + block * LANES, n, m, null, trail + block * LANES)
+                else:
+                    for block in range(blocks):
+                        cells3(places3, block * width, low + block * LANES, n, m, null, 0)
+            else:
+                from_o2 = ring_m + ((s - o2 - e2) & (rows - 1)) * stride + at
+                new2 = (s & (rows2 - 1)) * stride + at
+                old2 = ((s - e2) & (rows2 - 1)) * stride + at
+                out_i2 = ring_i2 + new2
+                out_d2 = ring_d2 + new2
+                places5 = (
+                    from_x, from_o1, ring_i1 + old1, ring_d1 + old1, from_o2, ring_i2 + old2, ring_d2 + old2,
+                    out_m, out_i1, out_d1, out_i2, out_d2,
+                )  # fmt: skip
+                if keep:
+                    for block in range(blocks):
+                        cells5_keep(places5, block * width, low + block * LANES, n, m, null, trail + block * LANES)
+                else:
+                    for block in range(blocks):
+                        cells5(places5, block * width, low + block * LANES, n, m, null, 0)
+        extend(out_m, low, high, q, t, null)
+        if bound != NONE or band != NONE:
+            # Rows get narrower, or stop short of where a gap may lead: what a row held before must not show beside it.
+            beyond = (high - low + 1) * size
+            fill_null(out_m - width, null)
+            fill_null(out_m + beyond, null)
+            if states > 1:
+                fill_null(out_i1 - width, null)
+                fill_null(out_i1 + beyond, null)
+                fill_null(out_d1 - width, null)
+                fill_null(out_d1 + beyond, null)
+                if states == 5:
+                    fill_null(out_i2 - width, null)
+                    fill_null(out_i2 + beyond, null)
+                    fill_null(out_d2 - width, null)
+                    fill_null(out_d2 + beyond, null)
+
+    if not found:
+        saved = work[STATE : STATE + 14]
+        saved[0] = 1
+        saved[1], saved[2], saved[3], saved[4], saved[5], saved[6], saved[7] = s, low, high, low1, high1, low2, high2
+        saved[8], saved[9], saved[10], saved[11] = reach_low1, reach_high1, reach_low2, reach_high2
+        saved[12] = position
+        return np.int64(-1)
+
+    at = (widest_low - LANES) * size
+    lanes = widest_high - widest_low + 3 * LANES
+    for r in range(min(s + 1, rows)):
+        clear(ring_m + r * stride + at, lanes, size, null)
+    for r in range(min(s + 1, rows1)):
+        clear(ring_i1 + r * stride + at, lanes, size, null)
+        clear(ring_d1 + r * stride + at, lanes, size, null)
+    for r in range(min(s + 1, rows2)):
+        clear(ring_i2 + r * stride + at, lanes, size, null)
+        clear(ring_d2 + r * stride + at, lanes, size, null)
+    return s
+
+
+@jit
+def solve(work, spare, q, n, t, m, model, free, begin, end, bound, keep, null):
+    """The exact penalty in units of a pair whose letters are followed by sentinels; with `keep` its operations are appended to the CIGAR.
+
+    Arguments as in `sweep`. Returns the penalty, the diagonal of the begin (with `keep`; else 0) and that of the end.
+    """
+    s = sweep(work, q, n, t, m, model, free, begin, end, bound, NONE, PAUSE if bound == NONE else -1, keep, null)
+    if s < 0:
+        bound = sweep(spare, q, n, t, m, model, free, begin, end, NONE, BAND, -1, False, null)
+        s = sweep(work, q, n, t, m, model, free, begin, end, bound, NONE, -1, keep, null)
+    stop = work[END]
+    start = np.int64(0)
+    if keep:
+        if model[0] == 1:
+            start = trace_single(work, model, s, stop, min(m, n + stop), null)
+        else:
+            start = trace_gaps(work, q, t, model, s, stop, end, null)
+    return s, start, stop
+
+
+@jit
+def leaf(work, spare, q, n, t, m, model, begin, end, bound, keep, null):
+    """`solve` for a part of a pair, global, begin and end states given: sentinels are put behind both parts and what was there comes back.
+
+    Returns the penalty in units.
+    """
+    behind = np.empty(2 * BEHIND // 8, np.uint64)
+    words = BEHIND // 8
+    for i in range(words):
+        behind[i] = load_u64(q + n + 8 * i)
+        behind[words + i] = load_u64(t + m + 8 * i)
+    sentinels(q + n)
+    sentinels(t + m)
+    s, _, _ = solve(work, spare, q, n, t, m, model, (0, 0, 0, 0), begin, end, bound, keep, null)
+    for i in range(words):
+        store_u64(q + n + 8 * i, behind[i])
+        store_u64(t + m + 8 * i, behind[words + i])
+    return s
