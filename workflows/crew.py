@@ -57,9 +57,9 @@ class Crew:
         self._contract.close()
         return self._scheduler is None
 
-    def run(self, tasks: Iterable[Task], outcomes: Outcomes) -> None:
-        """Run tasks to the end of them all; see `cluster.map.run_on`."""
-        if self._workers:
+    def run(self, tasks: Iterable[Task], outcomes: Outcomes, *, here: bool = False) -> None:
+        """Run tasks to the end of them all; see `cluster.map.run_on`. here: in this process in any case."""
+        if self._workers and not here:
             from tidalign.cluster.map import run_on
 
             run_on(self._workers, tasks, outcomes, self._stop)

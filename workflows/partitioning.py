@@ -28,7 +28,7 @@ def partition(crew: Crew, source: Source, parameters: PairParameters, progress: 
     progress("partition", 0, pairs)
     stage = _Partition(directory, pairs, progress)
     if blocks is None:
-        crew.run([Task("partition", partition_stream, (directory, source))], stage)
+        crew.run([Task("partition", partition_stream, (directory, source))], stage, here=source.has_pipe)
     else:
         crew.run([Task(f"partition-{block.id}", partition_block, (directory, source, block), block.pairs) for block in blocks], stage)
     manifest = rundir.write_manifest(directory, stage.records)
