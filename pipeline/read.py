@@ -14,7 +14,7 @@ from tidalign.pipeline.decompress import changed, read_range
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.index import BLOCK_BASES, Span, cut, index_texts
 from tidalign.pipeline.pairs import count_pairs, pair_table, split
-from tidalign.pipeline.records import FORMATS, find_lines, marked, parse
+from tidalign.pipeline.records import FORMATS, FOUR_LINES, find_lines, marked, parse
 from tidalign.pipeline.sniff import Input, sniff
 from tidalign.pipeline.stream import stream_pairs
 
@@ -109,7 +109,7 @@ def inspect(
     if not whole and not interleaved and len(inputs) == 1 and formats != {"empty"}:
         raise InputError(inputs[0].path, "a second file, of targets", "none", "name it, or use --interleaved if this one holds both")
     source = Source(inputs, interleaved or "seq" in formats, same_names, query_column, target_column)
-    if inputs[0].is_table and tables.check_schema(inputs[0], (query_column, target_column)) == 0 and not allow_empty:
+    if inputs[0].is_table and not tables.check_schema(inputs[0], (query_column, target_column)) and not allow_empty:
         raise MissingInput(f"{inputs[0].path}: no rows; use --allow-empty if that is no mistake")
     return source
 
@@ -132,15 +132,9 @@ def plan(source: Source, map: Callable[..., Iterable[Any]] = map, *, block_bases
     for text, index in zip(texts, indexes, strict=True):
         form = FORMATS[text.format]
         records, rest = divmod(int(index.marks[-1]), form.marks)
-        if rest:
-            raise InputError(
-                text.path,
-                f"{form.marks} lines a record",
-                f"{rest} in the last (truncated)",
-                "get the whole file again",
-                record=records + 1,
-                line=int(index.marks[-1]),
-            )
+        if rest:  # of FASTQ: other formats have one mark a record
+            line = int(index.marks[-1])
+            raise InputError(text.path, "four lines", f"{rest} at the end of the file", FOUR_LINES, record=records + 1, line=line)
         counts[text.path] = records
     pairs = count_pairs(list(counts), list(counts.values()), interleaved=source.interleaved)
     forms = [FORMATS[text.format] for text in texts]

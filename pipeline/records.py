@@ -22,6 +22,10 @@ Positions = npt.NDArray[np.int64]
 STREAM_BYTES = 8_000_000
 """Text parsed at once where a file is read from its beginning to its end."""
 
+_AT_ONCE = 1_000_000
+
+FOUR_LINES = "every record has four lines, its letters and its qualities one each: get the whole file again, or rewrite it so"
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -69,7 +73,9 @@ class Lines:
 def find_lines(text: bytes, *, at_line_start: bool = True) -> Lines:
     """The lines that begin in a text; the last may lack its end. at_line_start: whether one begins at its first byte."""
     letters = np.frombuffer(text, np.uint8)
-    newlines = np.flatnonzero(letters == ord("\n"))
+    # A megabyte at a time: what is compared stays in the cache.
+    parts = [np.flatnonzero(letters[begin : begin + _AT_ONCE] == ord("\n")) + begin for begin in range(0, len(letters), _AT_ONCE)]
+    newlines = np.concatenate([np.empty(0, np.int64), *parts])
     starts = np.concatenate([[0], newlines + 1]) if at_line_start else newlines + 1
     ends = np.append(newlines if at_line_start else newlines[1:], len(text))
     if len(starts) and starts[-1] == len(text):
@@ -124,17 +130,16 @@ def cut_names(headers: Any) -> Any:
 
 def _fastq(lines: Lines, place: Place) -> tuple[Any, Any]:
     if len(lines) % 4:
-        raise place.error(len(lines) // 4, "four lines a record", f"{len(lines) % 4} at the end of the file (truncated)", line=len(lines) % 4)
+        raise place.error(len(lines) // 4, "four lines", f"{len(lines) % 4} at the end of the file", FOUR_LINES, line=len(lines) % 4)
     head, letters, plus, quality = (lines[i::4] for i in range(4))
-    way_out = "a record has four lines, its sequence one of them"
-    for part, line, mark in ((head, 1, "@"), (plus, 3, "+")):
-        wrong = np.flatnonzero(part.first_letters() != ord(mark))
-        if len(wrong):
-            raise place.error(wrong[0], f"a line that begins with {mark!r}", _shown(part, wrong[0]), way_out, line=line)
     lengths, qualities = letters.ends - letters.starts, quality.ends - quality.starts
-    wrong = np.flatnonzero(lengths != qualities)
-    if len(wrong):
-        raise place.error(wrong[0], f"{lengths[wrong[0]]} qualities for as many letters", f"{qualities[wrong[0]]}", way_out, line=4)
+    no_head, no_plus = head.first_letters() != ord("@"), plus.first_letters() != ord("+")
+    if (wrong := no_head | no_plus | (lengths != qualities)).any():
+        row = int(wrong.argmax())
+        if no_head[row] or no_plus[row]:
+            line, part, mark = (1, head, "@") if no_head[row] else (3, plus, "+")
+            raise place.error(row, f"a line that begins with {mark!r}", _shown(part, row), FOUR_LINES, line=line)
+        raise place.error(row, f"{lengths[row]} qualities for as many letters", f"{qualities[row]}", FOUR_LINES, line=4)
     repeated = np.flatnonzero(plus.ends - plus.starts > 1)
     texts = [gather(lines.text, part[repeated].starts + 1, part[repeated].ends) for part in (head, plus)]
     for row in repeated[pc.not_equal(*texts).to_numpy(zero_copy_only=False)]:

@@ -134,7 +134,11 @@ def text_pieces(source: Input) -> Iterator[bytes]:
         pipe = _pipes.pop(source.path, None)
         if pipe is None:
             raise MissingInput(f"{source.path}: a pipe, already read or given to another process; write it to a file first")
-        yield from _text(pipe.read, source.compression)
+        try:
+            yield from _text(pipe.read, source.compression)
+        finally:
+            if source.path != "-":
+                pipe.file.close()
         return
     try:
         with Path(source.path).open("rb") as file:

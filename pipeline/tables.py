@@ -16,6 +16,7 @@ from tidalign.pipeline.records import cut_names
 from tidalign.pipeline.sniff import Input
 
 BATCH_BYTES = 8_000_000
+_SAMPLE = 64
 
 SIDES = ("query", "target")
 
@@ -29,8 +30,8 @@ def _open(source: Input) -> Any:
         raise InputError(source.path, f"a whole {source.format} file", f"a damaged or truncated one ({error})", "write it again") from error
 
 
-def check_schema(source: Input, columns: tuple[str, str]) -> int:
-    """Rows of a table that has the query and target columns; InputError says what it has instead. Arrow files are not counted: -1."""
+def check_schema(source: Input, columns: tuple[str, str]) -> bool:
+    """Whether a table with the query and target columns has rows; InputError says what it has instead of the columns."""
     file = _open(source)
     schema = file.schema_arrow if source.format == "parquet" else file.schema
     for name, option in zip(columns, SIDES, strict=True):
@@ -41,7 +42,9 @@ def check_schema(source: Input, columns: tuple[str, str]) -> int:
         letters = kind.value_type if pa.types.is_dictionary(kind) else kind
         if not any(is_kind(letters) for is_kind in _LETTERS):
             raise InputError(source.path, f"column {name!r} as string or binary", f"{kind}", "cast it")
-    return file.metadata.num_rows if source.format == "parquet" else -1
+    if source.format == "parquet":
+        return bool(file.metadata.num_rows)
+    return any(file.get_batch(batch).num_rows for batch in range(file.num_record_batches))
 
 
 _LETTERS = (
@@ -66,8 +69,12 @@ def _batches(source: Input, unit: int, columns: list[str]) -> Iterator[Any]:
         yield file.get_batch(unit).select(columns)
         return
     group = file.metadata.row_group(unit)
-    rows = int(np.clip(BATCH_BYTES * group.num_rows // max(1, group.total_byte_size), 1, 65_536))
-    yield from file.iter_batches(batch_size=rows, row_groups=[unit], columns=columns)
+    # Sequences that are repeated take no room in the file: look at some rows.
+    for sample in file.iter_batches(batch_size=_SAMPLE, row_groups=[unit], columns=columns):
+        row_bytes = max(group.total_byte_size / group.num_rows, sample.nbytes / len(sample), 1)
+        rows = int(np.clip(BATCH_BYTES // row_bytes, 1, 65_536))
+        yield from file.iter_batches(batch_size=rows, row_groups=[unit], columns=columns)
+        return
 
 
 def measure(task: tuple[Input, tuple[str, str], int]) -> tuple[list[int], list[float]]:
@@ -75,25 +82,23 @@ def measure(task: tuple[Input, tuple[str, str], int]) -> tuple[list[int], list[f
     source, columns, unit = task
     rows: list[int] = []
     letters: list[float] = []
-    before = 0
     for batch in _batches(source, unit, list(columns)):
-        for name in columns:
-            if batch.column(name).null_count:
-                row = before + int(np.flatnonzero(batch.column(name).is_null().to_numpy(zero_copy_only=False))[0])
-                raise InputError(f"{source.path}, row group {unit + 1}", f"a sequence in column {name!r}", "null", "remove the row", record=row + 1)
         total = np.cumsum(sum(_lengths(batch.column(name)) for name in columns))
         # The rows after which a cell is full.
         ends = np.append(np.flatnonzero(np.diff(total // CELL_BYTES)) + 1, len(total)) if len(total) else np.empty(0, np.int64)
         rows += np.diff(ends, prepend=0).tolist()
         letters += np.diff(total[ends - 1], prepend=0).astype(float).tolist()
-        before += len(batch)
     return rows, letters
 
 
 def _lengths(letters: Any) -> Any:
-    if pa.types.is_dictionary(letters.type):
-        return _lengths(letters.dictionary)[letters.indices.to_numpy()]
-    return pc.binary_length(letters.cast(pa.large_binary())).to_numpy(zero_copy_only=False).astype(np.int64)
+    if pa.types.is_dictionary(letters.type):  # without a copy for every row
+        return _binary_lengths(letters.dictionary).take(letters.indices).fill_null(0).to_numpy()
+    return _binary_lengths(letters).fill_null(0).to_numpy()
+
+
+def _binary_lengths(letters: Any) -> Any:
+    return pc.binary_length(letters.cast(pa.large_binary()))
 
 
 def index_table(source: Input, columns: tuple[str, str], map: Callable[..., Iterable[Any]]) -> Index:

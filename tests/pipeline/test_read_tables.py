@@ -1,0 +1,135 @@
+"""Pairs from Parquet and Arrow files: every type of string, row groups of every size, and what is refused."""
+
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidalign.pipeline import tables
+from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.read import inspect, plan, read_block, stream_blocks
+from tidalign.pipeline.schema import PAIRS
+
+LETTERS = st.text("ACGTNacgtnRYKM", max_size=30)
+
+
+def write(path: Path, table: Any, group: int) -> str:
+    """By the file's suffix; `group` rows in a row group or record batch."""
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=group)
+    else:
+        options = pa.ipc.IpcWriteOptions(compression="zstd" if path.suffix == ".zstd" else None, unify_dictionaries=True)
+        with pa.ipc.new_file(path, table.schema, options=options) as file:
+            file.write_table(table, max_chunksize=group)
+    return str(path)
+
+
+def rows(path: str, **options: Any) -> list[tuple[Any, ...]]:
+    blocks = plan(inspect(path, **options), block_bases=50)
+    assert blocks is not None
+    read = [read_block(inspect(path, **options), block) for block in reversed(blocks)][::-1]
+    assert [table.schema for table in read] == [PAIRS] * len(read)
+    assert [(block.first, block.pairs) for block in blocks] == [(table["ordinal"][0].as_py(), len(table)) for table in read]
+    streamed = [table for _, table in stream_blocks(inspect(path, **options), block_bases=50)]
+    assert streamed == read
+    return [tuple(row.values()) for row in chain.from_iterable(table.to_pylist() for table in read)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(LETTERS, LETTERS), min_size=1, max_size=25),
+    st.sampled_from(["parquet", "arrow", "zstd"]),
+    st.integers(1, 8),
+    st.sampled_from([1, 30, 1000]),
+    st.booleans(),
+)
+def test_row_groups(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], suffix: str, group: int, cell: int, named: bool) -> None:
+    columns: dict[str, Any] = {side: pa.array([pair[place] for pair in pairs], pa.string()) for place, side in enumerate(("query", "target"))}
+    columns["else"] = pa.array([1] * len(pairs))
+    if named:
+        columns["target_name"] = [f"chr{i} some words" for i in range(len(pairs))]
+    path = write(tmp_path_factory.mktemp("tables") / f"pairs.{suffix}", pa.table(columns), group)
+    with patch.object(tables, "CELL_BYTES", cell), patch.object(tables, "BATCH_BYTES", cell):
+        expected = [(i, str(i), f"chr{i}" if named else str(i), query.encode(), target.encode()) for i, (query, target) in enumerate(pairs)]
+        assert rows(path) == expected
+
+
+def dictionary(kind: Any) -> Callable[[list[bytes]], Any]:
+    return lambda letters: pa.array(letters, kind).dictionary_encode()
+
+
+TYPES: dict[str, Callable[[list[bytes]], Any]] = {
+    "string": lambda letters: pa.array(letters, pa.string()),
+    "large_string": lambda letters: pa.array(letters, pa.large_string()),
+    "binary": lambda letters: pa.array(letters, pa.binary()),
+    "large_binary": lambda letters: pa.array(letters, pa.large_binary()),
+    "string_view": lambda letters: pa.array(letters, pa.string_view()),
+    "binary_view": lambda letters: pa.array(letters, pa.binary_view()),
+    "dictionary": dictionary(pa.string()),
+    "dictionary of large_binary": dictionary(pa.large_binary()),
+}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+@pytest.mark.parametrize("kind", sorted(TYPES))
+def test_types(tmp_path: Path, kind: str, suffix: str) -> None:
+    letters = [b"ACGT", b"", b"GATTACAGATTACAGATTACA", b"ACGT"]
+    table = pa.table({"left": TYPES[kind](letters), "right": TYPES[kind](letters[::-1])})
+    path = write(tmp_path / f"pairs.{suffix}", table, 3)
+    found = rows(path, query_column="left", target_column="right")
+    assert [row[3:] for row in found] == list(zip(letters, letters[::-1], strict=True))
+    assert [row[:3] for row in found] == [(i, str(i), str(i)) for i in range(4)]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_refused(tmp_path: Path, suffix: str) -> None:
+    def refused(columns: dict[str, Any], error: type[Exception] = InputError, **options: Any) -> str:
+        path = write(tmp_path / f"pairs.{suffix}", pa.table(columns), 2)
+        with pytest.raises(error) as caught:
+            list(stream_blocks(inspect(path, **options)))
+        assert str(caught.value).startswith(path)
+        return str(caught.value)
+
+    good = ["ACGT", "AC", "GG"]
+    assert "expected one column 'target', found columns query, right; name the column with --target-column" in refused({"query": good, "right": good})
+    assert "expected one column 'q'" in refused({"query": good, "target": good}, query_column="q")
+    assert "expected column 'query' as string or binary, found int64" in refused({"query": [1, 2, 3], "target": good})
+    assert "record 3: expected a value in column 'target', found null" in refused({"query": good, "target": ["A", "C", None]})
+    assert "record 3: " in (message := refused({"query": ["A", "C", "GX"], "target": good})) and "'X' at position 2" in message
+    assert "record 2: expected a name" in refused({"query": good, "target": good, "query_name": ["a", "", "c"]})
+    assert "record 2: expected a value in column 'query_name', found null" in refused({"query": good, "target": good, "query_name": ["a", None, "c"]})
+    empty = pa.array([], pa.string())
+    assert "no rows" in refused({"query": empty, "target": empty}, MissingInput)
+    path = write(tmp_path / f"none.{suffix}", pa.table({"query": empty, "target": empty}), 2)
+    assert plan(inspect(path, allow_empty=True)) == []
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_damaged(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"pairs.{suffix}"
+    write(path, pa.table({"query": ["ACGT"] * 50, "target": ["ACGT"] * 50}), 20)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match="damaged or truncated"):
+        inspect(str(path))
+
+
+def test_two_tables_are_one_too_many(tmp_path: Path) -> None:
+    path = write(tmp_path / "pairs.parquet", pa.table({"query": ["A"], "target": ["C"]}), 2)
+    with pytest.raises(InputError, match="which holds both sides of every pair"):
+        inspect(path, path)
+
+
+def test_a_repeated_sequence_counts_as_often_as_it_occurs(tmp_path: Path) -> None:
+    """Blocks are bounded by letters, not by the bytes a dictionary needs for them."""
+    path = write(tmp_path / "pairs.parquet", pa.table({"query": ["ACGT" * 25_000] * 300, "target": ["A" * 10] * 300}), 300)
+    assert Path(path).stat().st_size < 1_000_000
+    blocks = plan(inspect(path), block_bases=3_000_000)
+    assert blocks and max(block.pairs for block in blocks) <= 33
+    assert sum(block.pairs for block in blocks) == 300
