@@ -154,30 +154,29 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _check(args: argparse.Namespace, top: argparse.ArgumentParser) -> None:
-    """Usage that one argument alone does not show."""
-    if args.module in ("pairs", "export"):
-        suffix = Path(args.output).suffix.lower()
-        if suffix in _ELSEWHERE and not getattr(args, "run", None):
-            top.error(f"cannot write {suffix}: {_ELSEWHERE[suffix]}")
-        if args.module == "pairs":
-            args.format = suffix[1:] if suffix[1:] in FORMATS else None
-            if args.output == "-":
-                top.error("pairs needs a run directory or a file for -o; then `tidalign export RUN -o - --format sam` writes to standard output")
-            if args.keep_run and not args.format:
-                top.error("--keep-run goes with a file for -o; a run directory is always kept")
-            if args.format == "sam" and args.penalty_only:
-                top.error("SAM needs CIGARs: leave --penalty-only out, or write .paf, .tsv or .parquet")
-        else:
-            args.format = args.format or suffix[1:]
-            if args.format not in FORMATS:
-                top.error(f"no format in {args.output!r}: end it in .{', .'.join(FORMATS)}, or give --format")
-        if args.cigar != "=X" and args.format not in ("paf", "sam"):
-            top.error("--cigar is for .paf and .sam")
+    """Usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
     if args.module in ("pairs", "partition"):
         if args.workers and args.scheduler:
             top.error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
         if args.interleaved and args.targets:
             top.error("--interleaved takes one file")
+        if args.output == "-":
+            top.error("-o takes a run directory or a file; `tidalign export RUN -o - --format sam` writes to standard output")
+    if args.module not in ("pairs", "export"):
+        return
+    suffix = Path(args.output).suffix.lower()
+    if suffix in _ELSEWHERE and not (args.module == "export" and args.format):
+        top.error(f"cannot write {suffix}: {_ELSEWHERE[suffix]}")
+    given = args.format if args.module == "export" else None
+    args.format = given or (suffix[1:] if suffix[1:] in FORMATS else None)
+    if args.module == "export" and not args.format:
+        top.error(f"no format in {args.output!r}: end it in .{', .'.join(FORMATS)}, or give --format")
+    if args.module == "pairs" and args.keep_run and not args.format:
+        top.error("--keep-run goes with a file for -o; a run directory is always kept")
+    if args.module == "pairs" and args.format == "sam" and args.penalty_only:
+        top.error("SAM needs CIGARs: leave --penalty-only out, or write .paf, .tsv or .parquet")
+    if args.cigar != "=X" and args.format not in ("paf", "sam"):
+        top.error("--cigar is for .paf and .sam")
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
@@ -204,10 +203,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _fail(args: argparse.Namespace, error: Exception) -> int:
     if args.debug:
         traceback.print_exception(error)
-    if isinstance(error, Stopped):
-        status = 128 + error.number
-    else:
-        status = next((status for kind, status in EXITS.items() if isinstance(error, kind)), Exit.BUG)
+    known = (status for kind, status in EXITS.items() if isinstance(error, kind))
+    status = Exit(128 + error.number) if isinstance(error, Stopped) else next(known, Exit.BUG)
     text = " ".join(str(error).split())
     if status == Exit.BUG:
         text = f"this is a bug: {type(error).__name__}: {text}; please report it with what `tidalign check` prints and the same command run with --debug"

@@ -3,10 +3,12 @@
 import argparse
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tidalign.pipeline import rundir
-from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError
+from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
 from tidalign.pipeline.lock import locked
 from tidalign.pipeline.parameters import PairParameters
 from tidalign.pipeline.read import inspect
@@ -51,28 +53,45 @@ def align_pairs(
     columns = {"query_column": query_column, "target_column": target_column}
     paths = (str(queries), None if targets is None else str(targets))
     source = inspect(*paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
-    prepare(Path(out), new=new)
-    run_pairs(str(out), source, parameters, workers=workers, scheduler=scheduler, device=device, progress=progress)
+    with prepared(Path(out), new=new):
+        run_pairs(str(out), source, parameters, workers=workers, scheduler=scheduler, device=device, progress=progress)
     return Results(out)
 
 
 _LAYOUT = {"chunks", "blocks", "parts", "claims", "plan.json", "manifest.json", "journal.jsonl", "report.json", "run.lock", "SUCCESS", "PARTIAL"}
 
 
-def prepare(directory: Path, *, new: bool) -> None:
-    """See that `directory` is, or can become, a run directory; empty it if a new run is wanted. Raises CannotWrite rather than touch anything else."""
-    if not directory.is_dir():
-        return
-    foreign = next((entry.name for entry in directory.iterdir() if entry.name not in _LAYOUT and entry.suffix != ".tmp"), None)
-    if foreign:
-        raise CannotWrite(f"{directory}: expected a new or earlier run directory, found a folder with {foreign!r} in it; choose another place with -o")
-    if new:
-        with locked(str(directory)):
-            for entry in directory.iterdir():
-                if entry.is_dir():
-                    shutil.rmtree(entry)
-                elif entry.name != "run.lock":
-                    entry.unlink()
+@contextmanager
+def prepared(directory: Path, *, new: bool) -> Iterator[None]:
+    """A place for a run: see that `directory` is, or can become, a run directory, and empty it if a new run is wanted.
+
+    Input that turns out bad leaves nothing behind, so that the same command works once it is mended. Raises CannotWrite rather than touch other files.
+    """
+    existed = directory.is_dir()
+    if existed:
+        foreign = next((entry.name for entry in directory.iterdir() if entry.name not in _LAYOUT and entry.suffix != ".tmp"), None)
+        if foreign:
+            raise CannotWrite(f"{directory}: expected a new or earlier run directory, found a folder with {foreign!r} in it; choose another place with -o")
+        if new:
+            _empty(directory)
+    try:
+        yield
+    except (InputError, MissingInput):
+        if not (directory / "manifest.json").exists():
+            _empty(directory)
+            if not existed:
+                shutil.rmtree(directory)
+        raise
+
+
+def _empty(directory: Path) -> None:
+    """Remove all but the lock, which is held meanwhile."""
+    with locked(str(directory)):
+        for entry in directory.iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            elif entry.name != "run.lock":
+                entry.unlink()
 
 
 def command(args: argparse.Namespace) -> Exit:

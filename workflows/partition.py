@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tidalign.pipeline.parameters import PairParameters
 from tidalign.pipeline.read import inspect
-from tidalign.workflows.pairs import prepare
+from tidalign.workflows.pairs import prepared
 from tidalign.workflows.progress import Progress, say
 from tidalign.workflows.run import partition_pairs
 from tidalign.workflows.status import Exit
@@ -25,10 +25,11 @@ def command(args: argparse.Namespace) -> Exit:
         target_column=args.target_column,
         allow_empty=args.allow_empty,
     )
-    prepare(Path(args.output), new=args.new)
     progress = Progress()
+    shown = None if args.quiet else progress
     try:
-        manifest = partition_pairs(args.output, source, parameters, workers=args.workers, scheduler=args.scheduler, progress=None if args.quiet else progress)
+        with prepared(Path(args.output), new=args.new):
+            manifest = partition_pairs(args.output, source, parameters, workers=args.workers, scheduler=args.scheduler, progress=shown)
     finally:
         progress.close()
     if not args.quiet:

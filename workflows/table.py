@@ -57,7 +57,8 @@ def _sequences(values: Any, side: str) -> Any:
         raise TypeError(f"{side}: expected a list of sequences, found one {type(values).__name__}")
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
-    array = values if isinstance(values, pa.Array) else pa.array(values, pa.large_binary())
+    # Element by element: Arrow would take the buffer of a NumPy array of text for bytes.
+    array = values if isinstance(values, pa.Array) else pa.array(list(values), pa.large_binary())
     if array.null_count:
         raise InputError(side, "a sequence", "null", "leave such pairs out", record=array.is_null().index(True).as_py() + 1)
     return check_letters(array.cast(pa.large_binary()), None, Place(side, 0))

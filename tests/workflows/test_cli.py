@@ -1,0 +1,231 @@
+"""The command line: what is printed where, and which status says what."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import tidalign
+from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
+from tidalign.pipeline import export
+from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
+from tidalign.pipeline.results import Results
+from tidalign.workflows import cli
+
+PROGRAM = str(Path(sys.executable).with_name("tidalign"))
+
+
+@pytest.fixture(autouse=True)
+def keep_signals():
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+def program(*arguments: object, **options: object) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=250, **options)
+
+
+# ---- what needs no run
+
+
+def test_version() -> None:
+    answer = program("--version")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, f"tidalign {tidalign.__version__}\n", "")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["pairs", "--help"], ["partition", "--help"], ["export", "--help"], ["check", "--help"], ["demo", "--help"]])
+def test_help_is_light(arguments: list[str]) -> None:
+    heavy = ("pyarrow", "dask", "distributed", "numba", "numpy", "dnaio")
+    code = f"""
+import atexit, sys
+from tidalign.workflows.cli import main
+atexit.register(lambda: print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr))
+main({arguments!r})
+"""
+    answer = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
+    assert answer.returncode == 0 and answer.stdout.startswith("usage: tidalign")
+    assert answer.stderr.strip() == "[]"
+
+
+RUN = ["pairs", "a.fq", "b.fq", "-o"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "COMMAND"),
+        (["--nonsense"], "COMMAND"),
+        (["bam2sam"], "bam2sam"),
+        (["pairs", "a.fq", "b.fq"], "-o"),
+        ([*RUN, "out", "--nonsense"], "--nonsense"),
+        ([*RUN, "out", "--penalties", "affine:4,6"], "affine:X,O,E"),
+        ([*RUN, "out", "--penalties", "linear:0,2"], "mismatch"),
+        ([*RUN, "out", "--ends-free", "1,2,3"], "QB,QE,TB,TE"),
+        ([*RUN, "out", "--ends-free", "1,2,3,-4"], "QB,QE,TB,TE"),
+        ([*RUN, "out", "--workers", "0"], "above 0"),
+        ([*RUN, "out", "--workers", "2", "--scheduler", "tcp://x:1"], "one of them"),
+        ([*RUN, "out", "--interleaved"], "one file"),
+        ([*RUN, "out.bam"], "samtools"),
+        ([*RUN, "out.paf.gz"], "compress"),
+        ([*RUN, "-"], "tidalign export"),
+        ([*RUN, "out.sam", "--penalty-only"], "CIGAR"),
+        ([*RUN, "out.tsv", "--cigar", "M"], "--cigar"),
+        ([*RUN, "out", "--keep-run"], "--keep-run"),
+        ([*RUN, "out", "--device", "tpu"], "tpu"),
+        (["export", "run", "-o", "-"], "--format"),
+        (["export", "run", "-o", "out.xyz"], "--format"),
+    ],
+)
+def test_usage(arguments: list[str], message: str, capsys) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(arguments)
+    written = capsys.readouterr()
+    assert stopped.value.code == 2 and written.out == ""
+    assert written.err.startswith("usage: tidalign") and message in written.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (InputError("a.fq", "a name", "none", record=3), 65),
+        (MissingInput("a.fq: no such file"), 66),
+        (NoWorkers("none"), 69),
+        (CannotWrite("out: cannot be written"), 73),
+        (DiskFull("out: no space left"), 74),
+        (ClusterLost("the scheduler is gone"), 75),
+        (ManifestMismatch("run: other inputs"), 78),
+        (Stopped(signal.SIGINT), 130),
+        (Stopped(signal.SIGTERM), 143),
+        (KeyboardInterrupt(), 130),
+        (RuntimeError("two\nlines"), 1),
+        (ValueError("inside"), 1),
+    ],
+)
+def test_every_error_is_one_line_and_a_status(error: BaseException, status: int, capsys, monkeypatch) -> None:
+    def command(args: object) -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "import_module", lambda name: SimpleNamespace(command=command))
+    assert cli.main(["pairs", "a.fq", "b.fq", "-o", "out"]) == status
+    written = capsys.readouterr()
+    assert written.out == "" and len(written.err.splitlines()) == 1 and written.err.startswith("tidalign: ")
+    assert ("this is a bug: " in written.err) == (status == 1)
+    assert cli.main(["pairs", "a.fq", "b.fq", "-o", "out", "--debug"]) == status
+    if not isinstance(error, KeyboardInterrupt):
+        assert "Traceback" in capsys.readouterr().err
+
+
+def test_formats_are_those_that_export_writes() -> None:
+    assert set(cli.FORMATS) == set(export._WRITERS)
+
+
+# ---- runs
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> tuple[str, str]:
+    """Two small files; read i is its target with one letter changed, and the target has two letters more on either side."""
+    random = np.random.default_rng(5)
+    reads, targets = [], []
+    for number in range(50):
+        letters = random.choice(list("ACGT"), 40)
+        targets.append(f">t{number}\n{''.join(letters)}\n")
+        letters[20] = {"A": "C", "C": "G", "G": "T", "T": "A"}[letters[20]]
+        reads.append(f"@r{number}\n{''.join(letters[2:-2])}\n+\n{'I' * 36}\n")
+    (tmp_path / "reads.fq").write_text("".join(reads))
+    (tmp_path / "targets.fa").write_text("".join(targets))
+    return str(tmp_path / "reads.fq"), str(tmp_path / "targets.fa")
+
+
+def test_pairs_to_a_file(pairs, tmp_path) -> None:
+    answer = program("pairs", *pairs, "-o", tmp_path / "out.tsv", "--ends-free", "0,0,2,2")
+    assert (answer.returncode, answer.stdout) == (0, "")
+    assert "50 exact" in answer.stderr.splitlines()[-1]  # kernels that are not compiled yet may let progress speak before
+    rows = [line.split("\t") for line in (tmp_path / "out.tsv").read_text().splitlines()]
+    # One mismatch in 36 letters, the two free letters of the target left out at either end.
+    assert rows[1:] == [[str(n), f"r{n}", "36", "0", "36", f"t{n}", "40", "2", "38", "4", "18=1X17=", "exact", ""] for n in range(50)]
+    assert not (tmp_path / "out.tsv.run").exists()
+
+
+def test_pairs_to_a_run_directory_then_export(pairs, tmp_path) -> None:
+    run = tmp_path / "run"
+    assert program("pairs", *pairs, "-o", run, "--penalties", "edit", "--quiet").stderr == ""
+    results = Results(run)
+    assert results.complete and len(results) == 50 and results.parameters.penalties == "edit"
+    # Two letters of the target are deleted at either end, one is substituted; the gaps may also lie further in at equal cost.
+    assert results.to_table()["penalty"].to_pylist() == [5] * 50
+    answer = program("export", run, "-o", "-", "--format", "paf")
+    assert answer.returncode == 0 and len(answer.stdout.splitlines()) == 50
+    assert program("export", run, "-o", tmp_path / "out.parquet", "--quiet").stderr == ""
+    assert pq.read_table(tmp_path / "out.parquet") == results.to_table()
+    again = program("pairs", *pairs, "-o", run, "--penalties", "edit")
+    assert again.returncode == 0 and "finished already" in again.stderr
+    other = program("pairs", *pairs, "-o", run)
+    assert other.returncode == 78 and "edit" in other.stderr
+    assert program("pairs", *pairs, "-o", run, "--new").returncode == 0
+    assert Results(run).parameters.penalties == "affine:4,6,2"
+
+
+def test_export_of_a_closed_pipe_is_quiet(pairs, tmp_path) -> None:
+    program("pairs", *pairs, "-o", tmp_path / "run")
+    shell = f"{PROGRAM} export {tmp_path}/run -o - --format paf --quiet | head -n 1"
+    answer = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=60)
+    assert len(answer.stdout.splitlines()) == 1 and answer.stderr == ""
+
+
+def test_keep_run(pairs, tmp_path) -> None:
+    answer = program("pairs", *pairs, "-o", tmp_path / "out.sam", "--keep-run")
+    assert answer.returncode == 0 and "out.sam.run" in answer.stderr
+    assert len(Results(tmp_path / "out.sam.run")) == 50
+
+
+def test_a_pair_that_kills_gives_status_3_and_a_row(pairs, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("TIDALIGN_TEST_POISON", "7")
+    arguments = ("pairs", *pairs, "-o", tmp_path / "out.paf")
+    assert program(*arguments).returncode == -signal.SIGKILL  # a small job runs in the command's own process
+    for _ in range(2):
+        answer = program(*arguments)
+    lines = (tmp_path / "out.paf").read_text().splitlines()
+    assert answer.returncode == 3 and "49 exact, 1 rejected" in answer.stderr
+    assert [line.split("\t")[0] for line in lines] == [f"r{number}" for number in range(50)]
+    assert lines[7].split("\t")[4:6] == ["*", "*"] and "st:Z:rejected" in lines[7]
+    assert (tmp_path / "out.paf.run").exists()
+
+
+def test_partition_then_pairs(pairs, tmp_path) -> None:
+    answer = program("partition", *pairs, "-o", tmp_path / "run")
+    assert (answer.returncode, answer.stdout) == (0, "") and "50 pairs" in answer.stderr
+    assert not Results(tmp_path / "run").complete
+    assert program("export", tmp_path / "run", "-o", tmp_path / "out.paf").returncode == 66
+    assert program("pairs", *pairs, "-o", tmp_path / "run").returncode == 0
+    assert Results(tmp_path / "run").complete
+
+
+def test_statuses_of_what_can_be_wrong(pairs, tmp_path) -> None:
+    reads, targets = pairs
+    (tmp_path / "short.fa").write_text(">t0\nACGT\n")
+    (tmp_path / "empty.fa").write_text("")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "precious").write_text("")
+    (tmp_path / "directory.paf").mkdir()
+    for arguments, status, word in (
+        ((reads, tmp_path / "short.fa", "-o", tmp_path / "out"), 65, "short.fa"),
+        ((reads, tmp_path / "none.fa", "-o", tmp_path / "out"), 66, "none.fa"),
+        ((tmp_path / "empty.fa", tmp_path / "empty.fa", "-o", tmp_path / "out"), 66, "empty.fa"),
+        ((reads, targets, "-o", tmp_path / "out", "--device", "gpu"), 69, "use --device"),
+        ((reads, targets, "-o", tmp_path / "full"), 73, "precious"),
+        ((reads, targets, "-o", tmp_path / "directory.paf"), 73, "directory"),
+        ((reads, targets, "-o", f"{reads}/out.paf"), 73, "reads.fq"),
+    ):
+        answer = program("pairs", *arguments)
+        assert answer.returncode == status, answer.stderr
+        assert answer.stdout == "" and len(answer.stderr.splitlines()) == 1 and word in answer.stderr
+    assert not list(tmp_path.glob("out*"))
+    answer = program("pairs", tmp_path / "empty.fa", tmp_path / "empty.fa", "-o", tmp_path / "out.sam", "--allow-empty")
+    assert answer.returncode == 0 and (tmp_path / "out.sam").read_text().startswith("@HD")

@@ -1,0 +1,36 @@
+"""The demo's data are whole, and what the demo says of them is so."""
+
+import gzip
+from pathlib import Path
+
+from tidalign.pipeline.results import Results
+from tidalign.workflows import cli, demo
+
+
+def letters(path: Path, first: int, every: int) -> list[str]:
+    with gzip.open(path, "rt") as lines:
+        return lines.read().splitlines()[first::every]
+
+
+def test_the_data_are_small_and_paired() -> None:
+    assert sum(path.stat().st_size for path in demo.DATA.iterdir()) < 1_000_000
+    reads, windows = letters(demo.DATA / "reads.fastq.gz", 1, 4), letters(demo.DATA / "windows.fasta.gz", 1, 2)
+    assert len(reads) == len(windows) == 4936
+    assert {len(read) for read in reads} == {76}
+
+
+def test_the_demo(tmp_path, capsys) -> None:
+    folder = tmp_path / "demo"
+    assert cli.main(["demo", "-o", str(folder), "--quiet"]) == 0
+    written = capsys.readouterr()
+    assert written.err == ""
+    # A read equals the genome if it stands in its window letter for letter, near the middle.
+    reads, windows = letters(demo.DATA / "reads.fastq.gz", 1, 4), letters(demo.DATA / "windows.fasta.gz", 1, 2)
+    equal = [read in window for read, window in zip(reads, windows, strict=True)]
+    assert f"            0  {sum(equal):>5,}  #" in written.out
+    table = Results(folder / "run").to_table()
+    assert [penalty == 0 for penalty in table["penalty"].to_pylist()] == equal
+    assert len((folder / "alignments.tsv").read_text().splitlines()) == 4937
+    assert sum(not line.startswith("@") for line in (folder / "alignments.sam").read_text().splitlines()) == 4936
+    # A second time it goes on from what is there.
+    assert cli.main(["demo", "-o", str(folder), "--quiet"]) == 0

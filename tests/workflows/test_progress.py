@@ -1,0 +1,59 @@
+"""Progress speaks when it should, and says what the clock says."""
+
+import io
+
+import pytest
+
+from tidalign.workflows.progress import Progress, by_status, duration
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["plain", "terminal"])
+def test_nothing_for_a_short_run(stream: io.StringIO) -> None:
+    clock = Clock()
+    progress = Progress(stream, clock)
+    for clock.now in (0.1, 1.0, 1.9):
+        progress("align", 10, 100)
+    progress.close()
+    assert stream.getvalue() == ""
+
+
+def test_a_terminal_has_one_line() -> None:
+    stream, clock = Terminal(), Clock()
+    progress = Progress(stream, clock)
+    progress("align", 1000, 5000)
+    clock.now = 10.0
+    progress("align", 2000, 5000)
+    # 1,000 pairs in 10 s; those done before are no measure of speed.
+    assert stream.getvalue() == "\raligning: 2,000 of 5,000 pairs (40%), 100 pairs/s, 30 s left\033[K"
+    clock.now = 10.1
+    progress("align", 2010, 5000)
+    assert stream.getvalue().count("\r") == 1
+    progress.close()
+    assert stream.getvalue().endswith("\r\033[K")
+
+
+def test_elsewhere_a_line_every_half_minute() -> None:
+    stream, clock = io.StringIO(), Clock()
+    progress = Progress(stream, clock)
+    progress("partition", 0, None)
+    for clock.now in range(1, 101):
+        progress("partition", clock.now * 7, None)
+    progress.close()
+    assert [line.split(" pairs,")[0] for line in stream.getvalue().splitlines()] == [f"tidalign: reading: {7 * second}" for second in (2, 32, 62, 92)]
+
+
+def test_words() -> None:
+    assert [duration(seconds) for seconds in (0.4, 59, 187, 7387)] == ["0 s", "59 s", "3:07", "2:03:07"]
+    assert by_status({"exact": 9999, "heuristic": 0, "rejected": 1}) == "9,999 exact, 1 rejected"

@@ -1,0 +1,91 @@
+"""`tidalign.align` takes sequences in every shape, and gives one row for each pair."""
+
+import time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import tidalign
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.schema import ALIGNMENTS
+
+QUERIES = ["ACGTACGT", "acgt", "", "ACNT", "GATTACA"]
+TARGETS = ["ACGTTCGT", "AGT", "ACG", "ACNT", "GATTACA"]
+# By hand: one mismatch 4; C inserted 6 + 2; three letters deleted 6 + 3 * 2; N equals nothing 4; equal.
+PENALTIES = [4, 8, 12, 4, 0]
+CIGARS = ["4=1X3=", "1=1I2=", "3D", "2=1X1=", "7="]
+
+
+def test_by_hand() -> None:
+    table = tidalign.align(QUERIES, TARGETS)
+    assert table.schema == ALIGNMENTS
+    assert table["penalty"].to_pylist() == PENALTIES
+    assert table["cigar"].to_pylist() == CIGARS
+    assert table["query_name"].to_pylist() == table["target_name"].to_pylist() == list("01234")
+    assert table["target_end"].to_pylist() == [len(target) for target in TARGETS]
+    assert set(table["status"].to_pylist()) == {"exact"}
+
+
+KINDS = [pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view(), pa.binary_view(), pa.dictionary(pa.int32(), pa.string())]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_arrow_arrays(kind: pa.DataType) -> None:
+    queries, targets = (pa.array(letters).cast(kind) for letters in (QUERIES, TARGETS))
+    assert queries.type == kind
+    assert tidalign.align(queries, targets)["cigar"].to_pylist() == CIGARS
+    # A slice, and an array in pieces.
+    assert tidalign.align(queries.slice(1, 3), targets.slice(1, 3))["cigar"].to_pylist() == CIGARS[1:4]
+    assert tidalign.align(pa.chunked_array([queries.slice(0, 2), queries.slice(2)]), targets)["cigar"].to_pylist() == CIGARS
+
+
+def test_other_shapes() -> None:
+    assert tidalign.align([letters.encode() for letters in QUERIES], tuple(TARGETS))["cigar"].to_pylist() == CIGARS
+    assert tidalign.align(np.array(QUERIES), np.array(TARGETS))["cigar"].to_pylist() == CIGARS
+    assert tidalign.align([], []) == ALIGNMENTS.empty_table()
+    table = pa.table({"target": TARGETS, "more": range(5), "query": QUERIES, "query_name": list("abcde")})
+    aligned = tidalign.align(table)
+    assert aligned["cigar"].to_pylist() == CIGARS and aligned["query_name"].to_pylist() == list("abcde")
+    assert tidalign.align(table.to_batches()[0]).equals(aligned)
+
+
+def test_parameters_are_passed_on() -> None:
+    assert tidalign.align(QUERIES, TARGETS, "edit")["penalty"].to_pylist() == [1, 1, 3, 1, 0]
+    assert tidalign.align(QUERIES, TARGETS, ambiguous="match")["penalty"].to_pylist() == [4, 8, 12, 0, 0]
+    assert tidalign.align(QUERIES, TARGETS, penalty_only=True)["cigar"].null_count == 5
+    row = tidalign.align(["CGTA"], ["TTCGTATT"], ends_free=(0, 0, 2, 2)).to_pylist()[0]
+    assert (row["penalty"], row["target_start"], row["target_end"], row["cigar"]) == (0, 2, 6, "4=")
+
+
+def test_what_is_refused_is_named() -> None:
+    with pytest.raises(InputError, match=r"targets: record 2.*'-' at position 3"):
+        tidalign.align(["AC", "AC"], ["AC", "AC-G"])
+    with pytest.raises(InputError, match="queries: record 2.*null"):
+        tidalign.align(["AC", None], ["AC", "AC"])
+    with pytest.raises(InputError, match="record 2"):
+        tidalign.align(["AC", "AN"], ["AC", "AC"], ambiguous="error")
+    with pytest.raises(ValueError, match="2 queries and 1 targets"):
+        tidalign.align(["AC", "AC"], ["AC"])
+    with pytest.raises(ValueError, match="affine:X,O,E"):
+        tidalign.align(["AC"], ["AC"], "affine:1")
+    with pytest.raises(ValueError, match="query and target"):
+        tidalign.align(pa.table({"q": ["A"], "target": ["A"]}))
+    with pytest.raises(TypeError, match="list"):
+        tidalign.align("ACGT", "ACGT")
+    with pytest.raises(TypeError, match="two lists"):
+        tidalign.align(["ACGT"])
+
+
+def test_a_thousand_pairs_are_quick() -> None:
+    random = np.random.default_rng(1)
+    letters = np.frombuffer(b"ACGT", np.uint8)[random.integers(0, 4, (1000, 150))]
+    changed = np.where(random.random((1000, 150)) < 0.05, ord("A"), letters).astype(np.uint8)
+    queries, targets = ([row.tobytes() for row in rows] for rows in (letters, changed))
+    tidalign.align(queries[:1], targets[:1])
+    best = float("inf")
+    for _ in range(5):
+        began = time.perf_counter()
+        tidalign.align(queries, targets)
+        best = min(best, time.perf_counter() - began)
+    assert best < 0.05
