@@ -1,6 +1,7 @@
 """How far a run is, on standard error: one line drawn again on a terminal, a plain line now and then elsewhere."""
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import TextIO
@@ -15,7 +16,10 @@ _WORDS = {"partition": "reading", "align": "aligning"}
 
 
 class Progress:
-    """Call it with (stage, pairs done, pairs in all or None), as `workflows.run` does; `close` it before anything else is written."""
+    """Call it with (stage, pairs done, pairs in all or None), as `workflows.run` does; `close` it before anything else is written.
+
+    The stage `compile` calls once and is then silent for as long as it takes, so a timer speaks for it.
+    """
 
     def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream or sys.stderr
@@ -25,8 +29,15 @@ class Progress:
         self._stage = ""
         self._since = (0.0, 0)
         self._drawn = False
+        self._timer: threading.Timer | None = None
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
+        self._cancel()
+        if stage == "compile":
+            self._timer = threading.Timer(SILENT_SECONDS, self._write, ["compiling for this processor; the next run finds it done"])
+            self._timer.daemon = True
+            self._timer.start()
+            return
         now = self._clock()
         if stage != self._stage:
             # What an earlier call of a run had done is no measure of speed.
@@ -34,7 +45,9 @@ class Progress:
         if now - self._written < (REDRAW_SECONDS if self._terminal else PLAIN_SECONDS):
             return
         self._written = now
-        line = f"{_WORDS.get(stage, stage)}: {self._state(now, done, total)}"
+        self._write(f"{_WORDS.get(stage, stage)}: {self._state(now, done, total)}")
+
+    def _write(self, line: str) -> None:
         self._stream.write(f"\r{line}\033[K" if self._terminal else f"tidalign: {line}\n")
         self._stream.flush()
         self._drawn = self._terminal
@@ -50,10 +63,16 @@ class Progress:
 
     def close(self) -> None:
         """Take the drawn line away."""
+        self._cancel()
         if self._drawn:
             self._stream.write("\r\033[K")
             self._stream.flush()
             self._drawn = False
+
+    def _cancel(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
 
 
 def duration(seconds: float) -> str:

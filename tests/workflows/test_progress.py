@@ -1,9 +1,11 @@
 """Progress speaks when it should, and says what the clock says."""
 
 import io
+import time
 
 import pytest
 
+from tidalign.workflows import progress as module
 from tidalign.workflows.progress import Progress, by_status, duration
 
 
@@ -52,6 +54,20 @@ def test_elsewhere_a_line_every_half_minute() -> None:
         progress("partition", clock.now * 7, None)
     progress.close()
     assert [line.split(" pairs,")[0] for line in stream.getvalue().splitlines()] == [f"tidalign: reading: {7 * second}" for second in (2, 32, 62, 92)]
+
+
+def test_compiling_is_said_where_it_takes_long(monkeypatch) -> None:
+    monkeypatch.setattr(module, "SILENT_SECONDS", 0.05)
+    stream = io.StringIO()
+    progress = Progress(stream)
+    progress("compile", 0, None)
+    progress("align", 0, 10)  # it took no time
+    time.sleep(0.2)
+    assert stream.getvalue() == ""
+    progress("compile", 0, None)
+    time.sleep(0.2)
+    progress.close()
+    assert stream.getvalue() == "tidalign: compiling for this processor; the next run finds it done\n"
 
 
 def test_words() -> None:
