@@ -1,0 +1,54 @@
+// Packed bases of one pair in shared memory, and runs of equal letters.
+#pragma once
+
+//   WAVEFRONT_AMBIGUOUS  0: only ACGT in this launch; 1: an ambiguous letter equals nothing; 2: it equals every letter
+
+struct Pair {
+  const unsigned *query, *target;                      // 16 letters a word, the first in the top bits
+  const unsigned *query_ambiguous, *target_ambiguous;  // two equal bits a letter
+  int query_length, target_length;
+
+  __device__ static unsigned window(const unsigned* words, int place) {
+    return __funnelshift_l(words[(place >> 4) + 1], words[place >> 4], 2 * (place & 15));
+  }
+
+  // The furthest column on diagonal k reached from h over equal letters.
+  __device__ int extend(int k, int h) const {
+    int v = h - k;
+    int left = min(target_length - h, query_length - v);
+    while (left > 0) {
+      unsigned differ = window(query, v) ^ window(target, h);
+      if (WAVEFRONT_AMBIGUOUS) {
+        const unsigned ambiguous = window(query_ambiguous, v) | window(target_ambiguous, h);
+        differ = WAVEFRONT_AMBIGUOUS == 1 ? differ | ambiguous : differ & ~ambiguous;
+      }
+      const int equal = min(__clz(differ) >> 1, left);  // clz(0) is 32: all 16
+      h += equal;
+      v += equal;
+      left -= equal;
+      if (equal < 16) break;
+    }
+    return h;
+  }
+};
+
+// All threads of a pair: `length` letters at any byte address into words, with one word more that windows may touch.
+__device__ inline void load_codes(const unsigned char* codes, int length, unsigned* words, int thread, int threads) {
+  const int bytes = (length + 3) / 4, count = (length + 15) / 16 + 1;
+  for (int i = thread; i < count; i += threads) {
+    unsigned word = 0;
+    for (int j = 0; j < 4; j++) word = word << 8 | (4 * i + j < bytes ? codes[4 * i + j] : 0);
+    words[i] = word;
+  }
+}
+
+// The same for a bit mask, each bit doubled; a sequence without ambiguous letters has no mask (`bytes` 0).
+__device__ inline void load_mask(const unsigned char* mask, long long bytes, int length, unsigned* words, int thread, int threads) {
+  const int count = (length + 15) / 16 + 1;
+  for (int i = thread; i < count; i += threads) {
+    unsigned bits = 0, word = 0;
+    for (int j = 0; j < 2; j++) bits = bits << 8 | (2 * i + j < bytes ? mask[2 * i + j] : 0);
+    for (int j = 15; j >= 0; j--) word = word << 2 | (bits >> j & 1) * 3;
+    words[i] = word;
+  }
+}

@@ -1,0 +1,87 @@
+// Entry points of the wavefront kernels (eWFA-GPU and WFA-GPU's division of work: a warp a pair when short and close, a block otherwise).
+#include "wavefront.cuh"
+
+extern __shared__ unsigned shared_words[];
+
+// Pairs `list[0..count)` are taken from a counter by resident warps or blocks. rows: null, or memory for the rows of every resident block.
+extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS) wavefront_align(
+    const unsigned char* query_codes, const long long* query_places, const long long* query_lengths, const unsigned char* query_masks,
+    const long long* query_mask_places, const unsigned char* target_codes, const long long* target_places, const long long* target_lengths,
+    const unsigned char* target_masks, const long long* target_mask_places, const int* list, int count, int* next, int sequence_words, int width,
+    Offset* row_memory, unsigned char* direction_memory, long long direction_bytes, int* row_start_memory, unsigned char* op_memory,
+    unsigned* run_memory, int steps, int free_query_begin, int free_query_end, int free_target_begin, int free_target_end,
+    unsigned char* status, int* bound, int* penalty, int* query_start, int* query_end, int* target_start, int* target_end,
+    unsigned* pool, unsigned long long pool_size, unsigned long long* pool_used, long long* cigar_place, int* cigar_runs) {
+  const int thread = threadIdx.x % WAVEFRONT_THREADS, slot_in_block = threadIdx.x / WAVEFRONT_THREADS;
+  const long long slot = (long long)blockIdx.x * WAVEFRONT_PAIRS + slot_in_block;
+  const int arrays = WAVEFRONT_AMBIGUOUS ? 4 : 2;
+  const int row_words = row_memory ? 0 : (int)(ROWS * (long long)width * sizeof(Offset) / 4);
+  unsigned* mine = shared_words + slot_in_block * (arrays * sequence_words + row_words + 4);
+  int* shared_found = (int*)mine;
+  int* shared_pair = (int*)mine + 1;
+  unsigned long long* shared_place = (unsigned long long*)(mine + 2);
+  unsigned* words = mine + 4;
+  const Rows rows = {row_memory ? row_memory + slot * ROWS * width : (Offset*)(words + arrays * sequence_words), width};
+  const Scratch scratch = {direction_memory + slot * direction_bytes, direction_bytes, row_start_memory + slot * (steps + 1LL),
+                           op_memory + slot * (steps + 1LL), run_memory + slot * (2LL * steps + 3), steps};
+  while (true) {
+    group_sync();
+    if (thread == 0) *shared_pair = atomicAdd(next, 1);
+    group_sync();
+    if (*shared_pair >= count) return;
+    const int index = list[*shared_pair];
+    const int query_length = (int)query_lengths[index], target_length = (int)target_lengths[index];
+    Pair pair = {words, words + sequence_words, words + 2 * sequence_words, words + 3 * sequence_words, query_length, target_length};
+    load_codes(query_codes + query_places[index], query_length, words, thread, WAVEFRONT_THREADS);
+    load_codes(target_codes + target_places[index], target_length, words + sequence_words, thread, WAVEFRONT_THREADS);
+    if (WAVEFRONT_AMBIGUOUS) {
+      load_mask(query_masks + query_mask_places[index], query_mask_places[index + 1] - query_mask_places[index], query_length,
+                words + 2 * sequence_words, thread, WAVEFRONT_THREADS);
+      load_mask(target_masks + target_mask_places[index], target_mask_places[index + 1] - target_mask_places[index], target_length,
+                words + 3 * sequence_words, thread, WAVEFRONT_THREADS);
+    }
+    group_sync();
+    const Free ends = {min(free_query_begin, query_length), min(free_query_end, query_length), min(free_target_begin, target_length),
+                       min(free_target_end, target_length)};
+    const Outcome outcome = wavefront(pair, rows, scratch, ends, bound[index], shared_found);
+    if (outcome.status != ALIGNED) {
+      if (thread == 0) {
+        status[index] = outcome.status;
+        if (outcome.status == BOUNDED) bound[index] = outcome.penalty;
+      }
+      continue;
+    }
+    int runs = 0;
+    if (WAVEFRONT_CIGAR) {
+      // Directions written by other threads of the pair are read by one.
+      __threadfence_block();
+      group_sync();
+      if (thread == 0) {
+        int from_query, from_target;
+        runs = walk_back(pair, scratch, outcome, &from_query, &from_target);
+        *shared_found = runs;
+        *shared_place = atomicAdd(pool_used, (unsigned long long)runs);
+        query_start[index] = from_query;
+        target_start[index] = from_target;
+        __threadfence_block();
+      }
+      group_sync();
+      runs = *shared_found;
+      const unsigned long long place = *shared_place;
+      if (place + runs <= pool_size)
+        for (int i = thread; i < runs; i += WAVEFRONT_THREADS) pool[place + i] = scratch.runs[i];
+      if (thread == 0) {
+        cigar_place[index] = (long long)place;
+        cigar_runs[index] = runs;
+        status[index] = place + runs <= pool_size ? ALIGNED : NO_ROOM;
+      }
+    } else if (thread == 0) {
+      status[index] = ALIGNED;
+    }
+    if (thread == 0) {
+      penalty[index] = outcome.penalty;
+      target_end[index] = outcome.h;
+      query_end[index] = outcome.h - outcome.k;
+    }
+  }
+}
