@@ -129,7 +129,8 @@ def _here(count: int) -> Iterator[Workers]:
 def _close(client: Any, local: Any) -> None:
     """Close within `CLOSE_TIMEOUT`: Dask can wait for ever for a worker that is just starting."""
     # Kept now: a nanny that closes forgets its process.
-    processes = [nanny.process.process for nanny in local.workers.values() if getattr(nanny, "process", None)]
+    nannies = list(local.workers.values())
+    processes = [nanny.process.process for nanny in nannies if getattr(nanny, "process", None)]
 
     def close() -> None:
         with suppress(Exception):
@@ -141,7 +142,9 @@ def _close(client: Any, local: Any) -> None:
     closing.start()
     closing.join(CLOSE_TIMEOUT)
     if closing.is_alive():
-        processes += [nanny.process.process for nanny in local.workers.values() if getattr(nanny, "process", None)]
+        for nanny in nannies:
+            nanny.auto_restart = False
+        processes += [nanny.process.process for nanny in nannies if getattr(nanny, "process", None)]
         for process in processes:
             with suppress(OSError, TypeError):
                 os.kill(process.pid, signal.SIGKILL)
@@ -173,7 +176,7 @@ def package_digest() -> str:
 
 
 def _examine(client: Any, scheduler: str) -> None:
-    """NoWorkers unless the scheduler has workers and each can do what we ask of it."""
+    """NoWorkers unless the scheduler has workers and each can do what we ask of it; functions pass through the scheduler, so it needs them as well."""
     try:
         client.wait_for_workers(1, timeout=CONNECT_TIMEOUT)
     except TimeoutError as error:
@@ -182,32 +185,34 @@ def _examine(client: Any, scheduler: str) -> None:
         if threads != 1:
             raise NoWorkers(f"worker {address} runs {threads} tasks at a time; start workers with `--nthreads 1` and one process for each core")
     # Asked without running code of ours: functions do not travel between versions of Python.
-    for address, found in client.get_versions()["workers"].items():
-        wanted = {"python": platform.python_version_tuple()[:2], "distributed": version("distributed")}
-        theirs = {"python": tuple(str(found["host"]["python"]).split(".")[:2]), "distributed": found["packages"]["distributed"]}
-        for name in wanted:
-            if wanted[name] != theirs[name]:
-                raise NoWorkers(f"worker {address} has {name} {_dotted(theirs[name])}, this process {_dotted(wanted[name])}; install the same on both")
+    versions = client.get_versions()
+    ours = {"python": platform.python_version_tuple()[:2], "distributed": tuple(version("distributed").split("."))}
+    for who, found in _named(versions["scheduler"], versions["workers"]):
+        theirs = {"python": tuple(found["host"]["python"].split(".")[:2]), "distributed": tuple(found["packages"]["distributed"].split("."))}
+        for name in ours:
+            if ours[name] != theirs[name]:
+                raise NoWorkers(f"{who} has {name} {'.'.join(theirs[name])}, this process {'.'.join(ours[name])}; install the same on both")
 
-    def describe(dask_worker: Any) -> tuple[str | None, bool]:
-        # Defined inside a function, so that it travels by value to workers that may have no tidalign.
+    # Defined inside a function, and so sent by value to where there may be no tidalign.
+    def digest() -> str | None:
         try:
             from tidalign.cluster.start import package_digest
         except ImportError:
-            return None, True
-        return package_digest(), dask_worker.nanny is not None
+            return None
+        return package_digest()
 
-    wanted_digest = package_digest()
-    for address, found in client.run(describe, on_error="return").items():
-        if isinstance(found, BaseException):
-            raise NoWorkers(f"worker {address} could not be examined: {found!r}")
-        digest, nanny = found
-        if digest != wanted_digest:
-            state = "has no tidalign" if digest is None else "has another tidalign"
-            raise NoWorkers(f"worker {address} {state}; install tidalign {version('tidalign')} there, in the environment that `dask worker` runs in")
-        if not nanny:
+    def has_nanny(dask_worker: Any) -> bool:
+        return dask_worker.nanny is not None
+
+    wanted = package_digest()
+    for who, found in _named(client.run_on_scheduler(digest), client.run(digest, on_error="return")):
+        if found != wanted:
+            state = "has no tidalign" if found is None else f"could not be examined ({found!r})" if isinstance(found, Exception) else "has another tidalign"
+            raise NoWorkers(f"{who} {state}; install tidalign {version('tidalign')} in the environment it runs in, then start it again")
+    for address, guarded in client.run(has_nanny).items():
+        if not guarded:
             raise NoWorkers(f"worker {address} has no nanny to start it again when it dies; start it without `--no-nanny`")
 
 
-def _dotted(value: Any) -> str:
-    return ".".join(value) if isinstance(value, tuple) else str(value)
+def _named(scheduler: Any, workers: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [("the scheduler", scheduler), *((f"worker {address}", found) for address, found in workers.items())]

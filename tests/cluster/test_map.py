@@ -1,0 +1,186 @@
+"""Tasks on workers that are killed, hang and go away."""
+
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from jobs import die_once, hang_once, refuse, square
+
+from tidalign.cluster import map as mapping
+from tidalign.cluster import start as starting
+from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
+from tidalign.cluster.map import run_on
+from tidalign.cluster.start import Workers, start
+from tidalign.cluster.stop import Stop
+from tidalign.cluster.task import Task
+
+
+class Recorded:
+    """Outcomes of tasks that are simply run again when they die."""
+
+    def __init__(self, on_done: Callable[[], None] = lambda: None) -> None:
+        self.results: dict[str, Any] = {}
+        self.times: Counter[str] = Counter()
+        self.deaths: Counter[str] = Counter()
+        self.events: list[str] = []
+        self._on_done = on_done
+
+    def done(self, task: Task, result: Any) -> None:
+        self.results[task.key] = result
+        self.times[task.key] += 1
+        self._on_done()
+
+    def died(self, task: Task, killed: bool) -> Iterable[Task]:
+        self.deaths[task.key] += 1
+        return [task]
+
+    def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
+        raise error
+
+    def note(self, event: str, **details: Any) -> None:
+        self.events.append(event)
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Workers]:
+    with start(2) as workers:
+        yield workers
+
+
+def processes(workers: Workers) -> list[int]:
+    return list(workers.everywhere(os.getpid).values())
+
+
+def test_every_task_is_done_once(two: Workers) -> None:
+    seen = Recorded()
+    run_on(two, [Task(f"t{i}", square, (i,)) for i in range(40)], seen, Stop())
+    assert seen.results == {f"t{i}": i * i for i in range(40)}
+    assert set(seen.times.values()) == {1}
+
+
+def test_a_task_whose_worker_dies_comes_back(two: Workers, tmp_path: Path) -> None:
+    seen = Recorded()
+    tasks = [Task(f"t{i}", square, (i, 0.05)) for i in range(20)] + [Task("killer", die_once, (str(tmp_path / "m"), 5), weight=9)]
+    run_on(two, tasks, seen, Stop())
+    assert seen.results == {f"t{i}": i * i for i in range(20)} | {"killer": 5}
+    assert seen.deaths["killer"] == 1
+    assert set(seen.times.values()) == {1}
+
+
+def test_a_task_that_hangs_gets_its_worker_restarted(two: Workers, tmp_path: Path) -> None:
+    beats = tmp_path / "beats"
+    seen = Recorded()
+    two.client.wait_for_workers(2, timeout=30)
+    before = processes(two)
+    pulse = lambda: beats.read_text() if beats.exists() else None  # noqa: E731
+    tasks = [Task("hangs", hang_once, (str(tmp_path / "m"), str(beats)), pulse=pulse, patience=2.0), *(Task(f"t{i}", square, (i, 0.1)) for i in range(50))]
+    run_on(two, tasks, seen, Stop())
+    assert seen.results["hangs"] == "done"
+    assert seen.deaths["hangs"] == 1
+    assert "hang" in seen.events
+    assert len(seen.results) == 51
+    assert len(set(before) & set(processes(two))) == 1, "the other worker was left alone"
+
+
+def test_an_error_ends_the_run_at_once(two: Workers) -> None:
+    with pytest.raises(OSError, match="no room") as raised:
+        run_on(two, [Task("fails", refuse, ("no room",), weight=2), *(Task(f"t{i}", square, (i, 0.2)) for i in range(200))], Recorded(), Stop())
+    assert raised.value.errno == 28
+
+
+def test_stop_lets_running_tasks_finish_and_starts_no_more(two: Workers) -> None:
+    stop = Stop()
+    seen = Recorded(on_done=lambda: stop.ask(signal.SIGINT))
+    with pytest.raises(Stopped, match="SIGINT"):
+        run_on(two, [Task(f"t{i}", square, (i, 0.3)) for i in range(20)], seen, stop)
+    assert 1 <= len(seen.results) <= 3
+
+
+def test_without_workers_a_run_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapping, "DESERTED", 3.0)
+    monkeypatch.setattr(mapping, "SHORT_HANDED", 1e9)
+    with start(1) as workers, pytest.raises(NoWorkers, match="no worker left"):
+        run_on(workers, [Task(f"t{i}", square, (i, 0.2)) for i in range(200)], Recorded(on_done=lambda: workers.local and workers.local.scale(0)), Stop())
+
+
+def test_lost_workers_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapping, "SHORT_HANDED", 1.0)
+    removed: list[bool] = []
+
+    def remove_all() -> None:
+        if not removed and workers.local:
+            removed.append(True)
+            workers.local.scale(0)
+
+    with start(1) as workers:
+        seen = Recorded(on_done=remove_all)
+        run_on(workers, [Task(f"t{i}", square, (i, 0.1)) for i in range(20)], seen, Stop())
+    assert seen.results == {f"t{i}": i * i for i in range(20)}
+    assert "short-handed" in seen.events
+
+
+@pytest.mark.slow
+def test_two_deaths_a_lost_worker_timeout_apart() -> None:
+    """Under Dask's default settings the second kill, 14.6 s after the first, loses the only worker for good."""
+    with start(1) as workers:
+        kills = [time.monotonic() + 1, time.monotonic() + 15.6]
+
+        def kill() -> None:
+            if kills and time.monotonic() > kills[0]:
+                kills.pop(0)
+                os.kill(processes(workers)[0], signal.SIGKILL)
+
+        seen = Recorded(on_done=kill)
+        run_on(workers, [Task(f"t{i}", square, (i, 0.1)) for i in range(230)], seen, Stop())
+        time.sleep(16)
+        assert len(workers.live()) == 1
+    assert kills == []
+    assert seen.results == {f"t{i}": i * i for i in range(230)}
+
+
+def test_the_scheduler_is_lost(external: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting, "CONNECT_TIMEOUT", 5.0)
+    with start(scheduler=external.address) as workers, pytest.raises(ClusterLost, match="scheduler went away"):
+        run_on(workers, [Task(f"t{i}", square, (i, 0.1)) for i in range(400)], Recorded(on_done=external.scheduler.kill), Stop())
+
+
+def test_the_scheduler_comes_back(external: Any) -> None:
+    again: list[Any] = []
+
+    def restart() -> None:
+        if not again:
+            external.scheduler.kill()
+            external.scheduler.wait()
+            again.append(external.restart())
+            external.worker()  # the old ones ended with their scheduler
+
+    seen = Recorded(on_done=restart)
+    with start(scheduler=external.address) as workers:
+        run_on(workers, [Task(f"t{i}", square, (i, 0.05)) for i in range(40)], seen, Stop())
+    assert seen.results == {f"t{i}": i * i for i in range(40)}
+
+
+def test_workers_die_with_their_client(tmp_path: Path) -> None:
+    code = (
+        "import sys, time\nfrom tidalign.cluster.start import start\nimport os\n"
+        "if __name__ == '__main__':\n with start(2) as w:\n  print(*w.everywhere(os.getpid).values(), flush=True)\n  time.sleep(60)\n"
+    )
+    script = tmp_path / "client.py"
+    script.write_text(code)
+    client = psutil.Popen([sys.executable, str(script)], stdout=-1, text=True)
+    pids = [int(word) for word in client.stdout.readline().split()]
+    family = client.children(recursive=True)
+    assert len(pids) == 2
+    assert set(pids) <= {process.pid for process in family}
+    client.kill()
+    client.wait()
+    client.stdout.close()
+    _, alive = psutil.wait_procs(family, timeout=10)
+    assert [process.pid for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []

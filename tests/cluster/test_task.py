@@ -1,0 +1,91 @@
+"""Tasks in this process, and the two signals that stop a run."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from tidalign.cluster import stop as stopping
+from tidalign.cluster.errors import Stopped
+from tidalign.cluster.stop import Stop, on_signals
+from tidalign.cluster.task import Task, run_here
+
+
+class Recorded:
+    def __init__(self) -> None:
+        self.results: list[Any] = []
+
+    def done(self, task: Task, result: Any) -> None:
+        self.results.append((task.key, result))
+
+    def died(self, task: Task, killed: bool) -> Iterable[Task]:
+        raise AssertionError("nothing dies here")
+
+    def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
+        if isinstance(error, ZeroDivisionError):
+            return [Task("again", divmod, (7, 2), weight=9)]
+        raise error
+
+    def note(self, event: str, **details: Any) -> None:
+        pass
+
+
+def test_heavy_tasks_first_then_as_they_came() -> None:
+    seen = Recorded()
+    run_here([Task(name, str, (name,), weight=weight) for name, weight in (("a", 1), ("b", 5), ("c", 1), ("d", 2))], seen, Stop())
+    assert [key for key, _ in seen.results] == ["b", "d", "a", "c"]
+
+
+def test_what_a_failure_asks_for_is_run_and_other_failures_end_the_run() -> None:
+    seen = Recorded()
+    run_here([Task("zero", divmod, (7, 0), weight=3), Task("last", divmod, (9, 2))], seen, Stop())
+    assert seen.results == [("again", (3, 1)), ("last", (4, 1))]
+    with pytest.raises(TypeError):
+        run_here([Task("wrong", divmod, ("a", 0)), Task("never", divmod, (1, 1))], seen, Stop())
+    assert len(seen.results) == 2
+
+
+def test_a_signal_stops_between_two_tasks() -> None:
+    seen = Recorded()
+    with on_signals() as stop, pytest.raises(Stopped) as stopped:
+        run_here([Task("first", os.kill, (os.getpid(), signal.SIGTERM), weight=1), Task("second", divmod, (1, 1))], seen, stop)
+    assert stopped.value.number == signal.SIGTERM
+    assert [key for key, _ in seen.results] == ["first"]
+
+
+def test_the_second_signal_interrupts_and_the_third_is_ignored() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with on_signals() as stop:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert (stop.number, stop.at_once()) == (signal.SIGINT, False)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_running_tasks_get_a_grace_period_after_sigterm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stopping, "GRACE", 0.2)
+    stop = Stop()
+    stop.ask(signal.SIGTERM)
+    assert not stop.at_once()
+    time.sleep(0.3)
+    assert stop.at_once()
+
+
+def test_other_threads_leave_signals_alone() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    inside: list[Any] = []
+
+    def work() -> None:
+        with on_signals() as stop:
+            inside.extend([signal.getsignal(signal.SIGINT), stop.number])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert inside == [before, None]
