@@ -106,7 +106,7 @@ def decompress(read: Callable[[int], bytes]) -> Iterator[bytes]:
 
     read: as a file's `read`. Raises Damage for data that are damaged, cut short or followed by others.
     """
-    decoder, members, bgzf, last = None, 0, False, b""
+    decoder, bgzf, last = None, False, b""
 
     def more(count: int) -> bytes:
         nonlocal last
@@ -117,7 +117,7 @@ def decompress(read: Callable[[int], bytes]) -> Iterator[bytes]:
     while data := more(READ_BYTES):
         while data:
             if decoder is None:
-                if members and not data.strip(b"\0"):
+                if not data.strip(b"\0"):
                     break  # padded with zeros, as tapes are
                 if len(data) < _HEADER:
                     data += more(_HEADER)
@@ -133,7 +133,7 @@ def decompress(read: Callable[[int], bytes]) -> Iterator[bytes]:
                 yield piece
             data = b""
             if decoder.eof:
-                data, decoder, members = decoder.unused_data, None, members + 1
+                data, decoder = decoder.unused_data, None
     if decoder is not None:
         raise Damage("whole gzip data", "the end of the file (truncated)", _AGAIN)
     if bgzf and last != BGZF_END:

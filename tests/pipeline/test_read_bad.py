@@ -1,7 +1,9 @@
 """Inputs that are wrong, or only look so: one line that names the file, the record and the way out, and the right type of error."""
 
 import gzip
+import io
 import logging
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -190,6 +192,21 @@ def test_repeated_names_after_plus(tmp_path: Path) -> None:
     path = tmp_path / "old.fq"
     path.write_text("@a 1\nACGT\n+a 1\nIIII\n@b\nAC\n+\nII\n")
     assert rows(path, path) == [("a", "a", b"ACGT", b"ACGT"), ("b", "b", b"AC", b"AC")]
+
+
+def test_gzip_padded_with_zeros(tmp_path: Path) -> None:
+    path = tmp_path / "padded.gz"
+    path.write_bytes(gzip.compress(b">a\nACGT\n") + bytes(100_000))
+    assert rows(path, path) == [("a", "a", b"ACGT", b"ACGT")]
+
+
+def test_bgzf_from_a_pipe_needs_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, words in (("ok.fa.bgz", ""), ("noeof.fa.bgz", "truncated")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((BAD / name).read_bytes())))
+        if words:
+            assert words in str(refused("-", BAD / "ok.fa"))
+        else:
+            assert len(rows("-", BAD / "ok.fa")) == 1
 
 
 def test_damage_is_told_from_wrong_letters(tmp_path: Path) -> None:
