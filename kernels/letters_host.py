@@ -8,7 +8,7 @@ every letter has no low bits: it shares a bit with a sentinel only.
 import numpy as np
 
 from tidalign.kernels.numba_cache import inline, jit
-from tidalign.kernels.vectors_host import lane_bytes, load_lane, load_u8, load_u64, store_lane, store_u8, store_u32, store_u64, zeros_below
+from tidalign.kernels.vectors_host import load_u64, store_u8, store_u32, store_u64, zeros_below
 
 SENTINEL = 0x30
 BEHIND = 32
@@ -48,21 +48,6 @@ def run(q, t, v, h):
         h += 8
         x = load_u64(q + v) & load_u64(t + h)
     return h + (zeros_below(x) >> 3)
-
-
-@inline
-def extend(row, low, high, q, t, null):
-    """Follow the matches from every offset of M on diagonals low..high; `row`: address of the lane of `low`."""
-    size = lane_bytes(null)
-    for k in range(low, high + 1):
-        place = row + (k - low) * size
-        h = load_lane(place, null)
-        if h >= 0:
-            x = load_u64(q + h - k) & load_u64(t + h)
-            if x != np.uint64(0):
-                store_lane(place, h + (zeros_below(x) >> 3), null)
-            else:
-                store_lane(place, run(q, t, h - k + 8, h + 8), null)
 
 
 @inline

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,10 +45,8 @@ def _bases() -> list[Path]:
     bases = []
     if given := os.environ.get("XDG_CACHE_HOME"):
         bases.append(Path(given) / "tidalign")
-    try:
+    with suppress(RuntimeError):  # no HOME and no entry for this user
         bases.append(Path.home() / ".cache" / "tidalign")
-    except RuntimeError:  # no HOME and no entry for this user
-        pass
     return bases
 
 

@@ -4,7 +4,6 @@ from tidalign.kernels.letters_host import run
 from tidalign.kernels.numba_cache import inline, jit
 from tidalign.kernels.vectors_host import (
     FROM_D1,
-    FROM_D2,
     FROM_I1,
     FROM_I2,
     FROM_X,

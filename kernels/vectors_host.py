@@ -268,3 +268,14 @@ def reallocate(typing: Any, address: Any, size: Any) -> Any:
         return b.ptrtoint(b.call(function, [b.inttoptr(args[0], POINTER), args[1]]), I64)
 
     return types.int64(types.int64, types.int64), codegen
+
+
+@intrinsic
+def apart(typing: Any) -> Any:
+    """Keeps LLVM from putting the body of the calling function into its callers: large ones would be compiled again in each."""
+
+    def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        b.function.attributes.add("noinline")
+        return context.get_dummy_value()
+
+    return types.void(), codegen

@@ -1,19 +1,23 @@
 """Exact alignment of pairs by wavefronts: edit, linear, affine and two-piece affine penalties, global or with free ends."""
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from tidalign.kernels.alignments import Alignments
+from tidalign.kernels.alignments import Alignments, cigar_text
 from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import PackedSequences, Sequences
+from tidalign.kernels.sequences import PackedSequences, Sequences, pack
 
 BIDIRECTIONAL_ABOVE = 32_768
 """Pairs whose longer side has more letters use the bidirectional algorithm: optimal, but the CIGAR may be another optimum than below."""
 
 NARROW = 32_767
 """Pairs with at most so many letters on both sides together have 16-bit offsets."""
+
+GROUP = 1 << 20
+"""Bytes of letters encoded at once."""
 
 EndsFree = tuple[int, int, int, int]
 Batch = Sequences | PackedSequences
@@ -34,45 +38,45 @@ def align(
     `ambiguous`: whether a letter other than A, C, G and T (of either case) equals nothing, or every letter.
     Raises ValueError for batches that do not fit each other or penalties too far apart for memory, MemoryError where a pair needs more than there is.
     """
-    from tidalign.kernels import batch_host as host
-    from tidalign.kernels import letters_host
-    from tidalign.kernels.workspace_host import CIGAR, CIGAR_COUNT, copied, memory
+    from tidalign.kernels import batch_host, letters_host
+    from tidalign.kernels.workspace_host import CIGAR, CIGAR_COUNT, LETTERS, copied, memory, reserve
 
     if len(queries) != len(targets):
         raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
-    if isinstance(queries, Sequences) is not isinstance(targets, Sequences):
-        raise ValueError("queries and targets must both be packed, or neither")
-    free = ends_free or (0, 0, 0, 0)
+    free = (0, 0, 0, 0) if ends_free is None else tuple(int(letters) for letters in ends_free)
     if len(free) != 4 or min(free) < 0:
-        raise ValueError(f"ends_free takes four numbers of letters, none below 0, not {free}")
+        raise ValueError(f"ends_free takes four numbers of letters, none below 0, not {ends_free}")
     if ambiguous not in ("mismatch", "match"):
         raise ValueError(f"ambiguous must be 'mismatch' or 'match', not {ambiguous!r}")
     total = len(queries)
-    n, m = np.ascontiguousarray(queries.lengths), np.ascontiguousarray(targets.lengths)
+    n, m = queries.lengths, targets.lengths
     out = np.zeros((5, total), np.int64)
     ends = np.zeros((total, 2), np.int64)
-    unit = penalties.unit()
-    model = _model(penalties)
-    row = int(ambiguous == "match")
-    place = memory()
-    place.work[CIGAR_COUNT] = 0
+    unit, model, row = penalties.unit(), gap_model(penalties), int(ambiguous == "match")
     wide = n + m > NARROW
+    thread = memory()
+    work = thread.work
+    work[CIGAR_COUNT] = 0
     try:
         for rows, null in ((np.flatnonzero(~wide), np.int16(-0x8000)), (np.flatnonzero(wide), np.int32(-0x7FFF8000))):
-            if len(rows) == 0:
-                continue
-            rest = (n, m, model, free, unit, cigar, null, out, ends)
-            if isinstance(queries, Sequences) and isinstance(targets, Sequences):
-                sides = (queries.letters, queries.offsets, targets.letters, targets.offsets)
-                host.align_ascii(place.work, place.spare, rows, *sides, letters_host.ASCII[row], *rest)
-            elif isinstance(queries, PackedSequences) and isinstance(targets, PackedSequences):
-                pair = (_side(queries), _side(targets))
-                host.align_packed(place.work, place.spare, rows, *pair, letters_host.PACKED, letters_host.OTHER[row], *rest)
-        operations = copied(place.work, CIGAR, int(place.work[CIGAR_COUNT]))
+            for first, stop, size in _groups((n + m)[rows] + 2 * letters_host.BEHIND):
+                reserve(work, LETTERS, size)
+                places = np.empty((stop - first, 2), np.int64)
+                if isinstance(queries, Sequences) and isinstance(targets, Sequences):
+                    sides = (queries.letters, queries.offsets, targets.letters, targets.offsets)
+                    batch_host.encode_ascii_group(work, rows, first, stop, places, *sides, letters_host.ASCII[row])
+                elif isinstance(queries, PackedSequences) and isinstance(targets, PackedSequences):
+                    packed = (_fields(queries), _fields(targets))
+                    batch_host.encode_packed_group(work, rows, first, stop, places, *packed, letters_host.PACKED, letters_host.OTHER[row])
+                else:
+                    raise ValueError("queries and targets must both be packed, or neither")
+                batch_host.align_encoded(work, thread.spare, rows, first, stop, places, n, m, model, free, unit, cigar, null, out, ends)
+        operations = copied(work, CIGAR, int(work[CIGAR_COUNT]))
     except BaseException:
-        place.free()
+        # What the rings hold between two pairs is part of the algorithm.
+        thread.free()
         raise
-    place.trim()
+    thread.trim()
     if not cigar:
         return Alignments(*out)
     offsets = np.zeros(total + 1, np.int64)
@@ -82,18 +86,31 @@ def align(
     return Alignments(*out, operations, offsets)
 
 
+def _groups(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
+    """Consecutive ranges of pairs, (first, stop, bytes), of about GROUP bytes, at least one pair each."""
+    ends = np.cumsum(sizes)
+    first, before = 0, 0
+    while first < len(sizes):
+        stop = max(first + 1, int(np.searchsorted(ends, before + GROUP, side="right")))
+        yield first, stop, int(ends[stop - 1]) - before
+        first, before = stop, int(ends[stop - 1])
+
+
 def warm_up(penalties: Iterable[Penalties]) -> None:
     """Compile, or load from the cache, what runs with these penalties need, so that workers started later find it there."""
+    letters = Sequences.from_strings(["ACGT", "ACGT" * (NARROW // 4)])  # 16-bit and 32-bit offsets
     for each in penalties:
-        align(Sequences.from_strings(["ACGT"]), Sequences.from_strings(["AGT"]), each)
+        for batch in (letters, pack(letters)):
+            cigar_text(align(batch, batch, each))
 
 
-def _model(penalties: Penalties) -> tuple[int, int, int, int, int, int]:
+def gap_model(penalties: Penalties) -> tuple[int, int, int, int, int, int]:
+    """States, mismatch and both gap pieces (open, extend) in units: what the kernels take."""
     unit = penalties.unit()
     states = {"edit": 1, "linear": 1, "affine": 3, "affine2p": 5}[penalties.model]
     pieces = [number // unit for piece in penalties.pieces for number in piece] + [0, 0]
     return states, penalties.mismatch // unit, pieces[0], pieces[1], pieces[2], pieces[3]
 
 
-def _side(packed: PackedSequences) -> tuple[np.ndarray, ...]:
-    return packed.codes, packed.code_offsets, packed.ambiguous, packed.ambiguous_offsets
+def _fields(packed: PackedSequences) -> tuple[npt.NDArray[Any], ...]:
+    return packed.codes, packed.code_offsets, packed.lengths, packed.ambiguous, packed.ambiguous_offsets

@@ -11,17 +11,13 @@ negative, and M takes no negative offset. A lane beyond the last diagonal that w
 
 import numpy as np
 
-from tidalign.kernels.letters_host import BEHIND, extend, sentinels
+from tidalign.kernels.letters_host import BEHIND, sentinels
 from tidalign.kernels.numba_cache import inline, jit
+from tidalign.kernels.rows_host import extend, row1, row3, row5
 from tidalign.kernels.trace_host import trace_gaps, trace_single
 from tidalign.kernels.vectors_host import (
     LANES,
-    cells1,
-    cells1_keep,
-    cells3,
-    cells3_keep,
-    cells5,
-    cells5_keep,
+    apart,
     fill_null,
     lane_bytes,
     load_lane,
@@ -32,17 +28,20 @@ from tidalign.kernels.vectors_host import (
 )
 from tidalign.kernels.workspace_host import END, RING, STATE, STEPS, TRAIL, reserve, reserve_ring
 
-NONE = 1 << 60
+# NumPy scalars, because numba compiles a function anew for every plain constant it is called with.
+NONE = np.int64(1 << 60)
 """No upper bound of the penalty is known."""
+NEVER = np.int64(-1)
+NO = np.bool_(False)
 
-M, GAP_I1, GAP_D1, GAP_I2, GAP_D2 = range(5)
+M, GAP_I1, GAP_D1, GAP_I2, GAP_D2 = (np.int64(state) for state in range(5))
 """States a sweep may begin and end in."""
 
-PAUSE = 192
+PAUSE = np.int64(192)
 """A sweep that has not ended after so many steps stops for a narrow pass: its penalty bounds the pair's."""
 
-BAND = 64
-"""Diagonals of the narrow pass on each side of those that join begin and end."""
+BAND = np.int64(32)
+"""Diagonals of the narrow pass on each side of those that join begin and end; one more for every 256 letters."""
 
 PAD = 4 * LANES
 """Lanes kept NULL beside the outermost diagonals: reads reach one beyond them, blocks and guards LANES."""
@@ -72,6 +71,7 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
     is then an upper bound), or NONE. A call with the same arguments but for `bound` and `pause` goes on where one that returned -1 stopped.
     Leaves the diagonal of the end in work[END], and with `keep` the trail for `trace`.
     """
+    apart()
     states, x, o1, e1, o2, e2 = model
     qb, qe, tb, te = free
     size = lane_bytes(null)
@@ -194,42 +194,23 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
         from_o1 = ring_m + ((s - o1 - e1) & (rows - 1)) * stride + at
         width = LANES * size
         if states == 1:
-            places1 = (from_x, from_o1, ring_m + ((s - back) & (rows - 1)) * stride + at, out_m)
-            if keep:
-                for block in range(blocks):
-                    cells1_keep(places1, block * width, low + block * LANES, n, m, null, trail + block * width)
-            else:
-                for block in range(blocks):
-                    cells1(places1, block * width, low + block * LANES, n, m, null, 0)
+            kept = ring_m + ((s - back) & (rows - 1)) * stride + at
+            row1((from_x, from_o1, kept, out_m), blocks, low, n, m, keep, trail, null)
         else:
             new1 = (s & (rows1 - 1)) * stride + at
             old1 = ((s - e1) & (rows1 - 1)) * stride + at
             out_i1 = ring_i1 + new1
             out_d1 = ring_d1 + new1
             if states == 3:
-                places3 = (from_x, from_o1, ring_i1 + old1, ring_d1 + old1, out_m, out_i1, out_d1)
-                if keep:
-                    for block in range(blocks):
-                        cells3_keep(places3, block * width, low + block * LANES, n, m, null, trail + block * LANES)
-                else:
-                    for block in range(blocks):
-                        cells3(places3, block * width, low + block * LANES, n, m, null, 0)
+                row3((from_x, from_o1, ring_i1 + old1, ring_d1 + old1, out_m, out_i1, out_d1), blocks, low, n, m, keep, trail, null)
             else:
                 from_o2 = ring_m + ((s - o2 - e2) & (rows - 1)) * stride + at
                 new2 = (s & (rows2 - 1)) * stride + at
                 old2 = ((s - e2) & (rows2 - 1)) * stride + at
                 out_i2 = ring_i2 + new2
                 out_d2 = ring_d2 + new2
-                places5 = (
-                    from_x, from_o1, ring_i1 + old1, ring_d1 + old1, from_o2, ring_i2 + old2, ring_d2 + old2,
-                    out_m, out_i1, out_d1, out_i2, out_d2,
-                )  # fmt: skip
-                if keep:
-                    for block in range(blocks):
-                        cells5_keep(places5, block * width, low + block * LANES, n, m, null, trail + block * LANES)
-                else:
-                    for block in range(blocks):
-                        cells5(places5, block * width, low + block * LANES, n, m, null, 0)
+                sources = (from_x, from_o1, ring_i1 + old1, ring_d1 + old1, from_o2, ring_i2 + old2, ring_d2 + old2)
+                row5((*sources, out_m, out_i1, out_d1, out_i2, out_d2), blocks, low, n, m, keep, trail, null)
         extend(out_m, low, high, q, t, null)
         if bound != NONE or band != NONE:
             # Rows get narrower, or stop short of where a gap may lead: what a row held before must not show beside it.
@@ -253,6 +234,10 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
         saved[1], saved[2], saved[3], saved[4], saved[5], saved[6], saved[7] = s, low, high, low1, high1, low2, high2
         saved[8], saved[9], saved[10], saved[11] = reach_low1, reach_high1, reach_low2, reach_high2
         saved[12] = position
+        furthest = np.int64(0)
+        for k in range(low, high + 1):
+            furthest = max(furthest, 2 * load_lane(row + k * size, null) - k)
+        saved[13] = furthest
         return np.int64(-1)
 
     at = (widest_low - LANES) * size
@@ -274,17 +259,17 @@ def solve(work, spare, q, n, t, m, model, free, begin, end, bound, keep, null):
 
     Arguments as in `sweep`. Returns the penalty, the diagonal of the begin (with `keep`; else 0) and that of the end.
     """
-    s = sweep(work, q, n, t, m, model, free, begin, end, bound, NONE, PAUSE if bound == NONE else -1, keep, null)
+    s = sweep(work, q, n, t, m, model, free, begin, end, bound, NONE, PAUSE if bound == NONE else NEVER, keep, null)
+    # The narrow pass costs what about `PAUSE` further steps cost: it pays where more than three quarters of them are still to come.
+    if s < 0 and 7 * work[STATE + 13] < 4 * (n + m):
+        bound = sweep(spare, q, n, t, m, model, free, begin, end, NONE, BAND + max(n, m) // 256, NEVER, NO, null)
     if s < 0:
-        bound = sweep(spare, q, n, t, m, model, free, begin, end, NONE, BAND, -1, False, null)
-        s = sweep(work, q, n, t, m, model, free, begin, end, bound, NONE, -1, keep, null)
+        s = sweep(work, q, n, t, m, model, free, begin, end, bound, NONE, NEVER, keep, null)
     stop = work[END]
     start = np.int64(0)
     if keep:
-        if model[0] == 1:
-            start = trace_single(work, model, s, stop, min(m, n + stop), null)
-        else:
-            start = trace_gaps(work, q, t, model, s, stop, end, null)
+        single = model[0] == 1
+        start = trace_single(work, model, s, stop, min(m, n + stop), null) if single else trace_gaps(work, q, t, model, s, stop, end, null)
     return s, start, stop
 
 
