@@ -32,6 +32,8 @@ CLOSE_TIMEOUT = 20.0
 CONNECT_TIMEOUT = 30.0
 """Seconds to reach a scheduler, at the start or again after it went away, and for its first worker to appear."""
 
+START_ATTEMPTS = 3
+
 _SETTINGS = {
     "distributed.deploy.lost-worker-timeout": "1h",
     "distributed.scheduler.allowed-failures": 0,
@@ -98,32 +100,40 @@ def start(count: int | None = None, scheduler: str | None = None) -> Iterator[Wo
 @contextmanager
 def _here(count: int) -> Iterator[Workers]:
     with tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True) as scratch:
-        # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; threads and processes inherit the mask
-        # (but starting multiprocessing's tracker takes it off, so that is started before).
-        resource_tracker.ensure_running()
-        unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            local: Any = cast("Any", LocalCluster)(
-                n_workers=count,
-                threads_per_worker=1,
-                processes=True,
-                host="127.0.0.1",
-                dashboard_address=None,
-                # Without a port of its own the scheduler's status page asks for 8787, and warns where that is taken.
-                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
-                local_directory=scratch,
-                silence_logs=logging.CRITICAL,
-            )
-        except (OSError, RuntimeError, TimeoutError) as error:
-            raise NoWorkers(f"{count} worker processes could not be started on this machine: {error}") from error
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, unmasked)
+        local = _local(count, scratch)
         client = None
         try:
             client = cast("Any", Client)(local, timeout=CONNECT_TIMEOUT, set_as_default=False)
             yield Workers(client, local, count)
         finally:
             _close(client, local)
+
+
+def _local(count: int, scratch: str) -> Any:
+    """A LocalCluster of `count` processes with one thread each. Dask gives up if a single one dies while it starts, so this tries again."""
+    # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; threads and processes inherit the mask
+    # (but starting multiprocessing's tracker takes it off, so that is started before).
+    resource_tracker.ensure_running()
+    unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        for left in range(START_ATTEMPTS)[::-1]:
+            try:
+                return cast("Any", LocalCluster)(
+                    n_workers=count,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address=None,
+                    # Without a port of its own the scheduler's status page asks for 8787, and warns where that is taken.
+                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                    local_directory=scratch,
+                    silence_logs=logging.CRITICAL,
+                )
+            except (OSError, RuntimeError, TimeoutError) as error:
+                if not left:
+                    raise NoWorkers(f"{count} worker processes could not be started on this machine: {error}") from error
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, unmasked)
 
 
 def _close(client: Any, local: Any) -> None:

@@ -1,63 +1,14 @@
-"""A scheduler and workers of somebody else, as a user starts them by hand."""
+"""Somebody else's scheduler, and modules that tests and workers both import."""
 
-import os
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-HERE = str(Path(__file__).parent)
 # Workers must find jobs.py: those that we start take our path, the others the environment's.
-sys.path.insert(0, HERE)
-
-
-class External:
-    """`dask scheduler` and `dask worker` processes on ports of their own."""
-
-    def __init__(self, folder: Path) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.address = f"tcp://127.0.0.1:{self.port}"
-        self._folder = folder
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self.restart()
-
-    def restart(self) -> None:
-        """A scheduler on the port."""
-        self.scheduler = self._dask("scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
-        for _ in range(200):
-            with socket.socket() as trial:
-                if trial.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.1)
-        raise TimeoutError("the scheduler did not start")
-
-    def worker(self, *options: str, command: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
-        """A worker of the scheduler; `command` is what starts it."""
-        return self._dask("worker", self.address, "--no-dashboard", *(options or ("--nthreads", "1")), command=command)
-
-    def _dask(self, *words: str, command: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
-        log = (self._folder / f"{words[0]}-{len(self._processes)}.log").open("wb")
-        with log:
-            environment = os.environ | {"PYTHONPATH": HERE}
-            process = subprocess.Popen([*command, sys.executable, "-m", "dask", *words], cwd=self._folder, stdout=log, stderr=log, env=environment)
-        self._processes.append(process)
-        return process
-
-    def close(self) -> None:
-        for process in self._processes[::-1]:
-            process.terminate()
-        for process in self._processes[::-1]:
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+sys.path.insert(0, str(Path(__file__).parent))
+from external import External
 
 
 @pytest.fixture
