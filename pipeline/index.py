@@ -91,7 +91,9 @@ def count_marks(task: tuple[Input, Positions]) -> tuple[list[int], bool, list[bo
     for start, stop in zip(positions[:-1], positions[1:], strict=True):
         text = read_range(source.path, source.compression, int(start), int(stop))
         # A mark belongs to the cell that holds its first byte: the line after a cell's last byte is in the next.
-        count = text.count(b"\n" + form.first) - (not form.first and text.endswith(b"\n"))
+        letters = np.frombuffer(text, np.uint8)
+        begun = letters[:-1] == ord("\n")
+        count = int(np.count_nonzero(begun & (letters[1:] == ord(form.first)) if form.first else begun))
         begins = text.startswith(form.first)
         if not counts:
             first = begins
