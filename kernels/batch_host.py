@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """A group of pairs on one core: encode them all, then align them all, without the interpreter."""
 
 from tidalign.kernels.letters_host import BEHIND, encode_ascii, encode_packed

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """Letters as the host kernels compare them: one byte each, such that query & target is 0 where they match, eight at a time.
 
 A query letter is one bit of four and 0x20, a target letter the other three bits and 0x10: both share a bit unless they are the same letter. The

@@ -18,7 +18,7 @@ def folder() -> Path | None:
 
     Where none can, a temporary folder that lives as long as the process; None where not even that can be made (kernels are then compiled in memory).
     """
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(os.environ.get("TIDALIGN_LANES", "").encode())
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     name = f"kernels-{digest.hexdigest()[:16]}"
@@ -55,16 +55,17 @@ def jit(function: Callable[..., Any]) -> Any:
 
     numba reads its cache folder from a global setting when a function is decorated, so the setting is ours only while that happens.
     """
-    from numba import config, njit
+    import numba
 
+    settings: Any = numba.config
     place = folder()
-    before = config.CACHE_DIR
+    before = settings.CACHE_DIR
     if place is not None:
-        config.CACHE_DIR = str(place)
+        settings.CACHE_DIR = str(place)
     try:
-        return njit(nogil=True, cache=place is not None, boundscheck=False, error_model="numpy")(function)
+        return numba.njit(nogil=True, cache=place is not None, boundscheck=False, error_model="numpy")(function)
     finally:
-        config.CACHE_DIR = before
+        settings.CACHE_DIR = before
 
 
 def inline(function: Callable[..., Any]) -> Any:

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """Letters to two bits and back, a batch at a time."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """One row of the wavefront at a time: functions of their own, so that each loop has the registers to itself."""
 
 import numpy as np

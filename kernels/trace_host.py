@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """The way back: from the trail of a sweep to CIGAR operations, by WFA2-lib's choice among equal paths (DESIGN.md, "The same answer everywhere")."""
 
 from tidalign.kernels.letters_host import run

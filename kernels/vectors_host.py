@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """Wavefront cells by the vector: numba intrinsics that emit LLVM vector code, and loads and stores at raw addresses.
 
 Vectors have LANES lanes of the type of the argument `null` (int16 or int32 offsets). LLVM lowers any lane count on any processor, so the
@@ -11,9 +12,10 @@ import os
 from typing import Any
 
 from llvmlite import binding, ir
-from numba import types
+from numba import extending, types
 from numba.core import cgutils
-from numba.extending import intrinsic
+
+intrinsic: Any = extending.intrinsic
 
 
 def _lanes() -> int:

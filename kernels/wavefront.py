@@ -77,13 +77,14 @@ def align(
         thread.free()
         raise
     thread.trim()
+    penalty, query_start, query_end, target_start, target_end = out
     if not cigar:
-        return Alignments(*out)
+        return Alignments(penalty, query_start, query_end, target_start, target_end)
     offsets = np.zeros(total + 1, np.int64)
     np.cumsum(ends[:, 1] - ends[:, 0], out=offsets[1:])
     if wide.any() and not wide.all():
         operations = np.concatenate([operations[start:stop] for start, stop in ends])
-    return Alignments(*out, operations, offsets)
+    return Alignments(penalty, query_start, query_end, target_start, target_end, operations, offsets)
 
 
 def _groups(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:

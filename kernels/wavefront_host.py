@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """One pair by wavefronts, exactly: the sweep over penalties, in memory that grows with the square of the penalty.
 
 Marco-Sola et al. 2021 (WFA, 10.1093/bioinformatics/btaa777, section 2.3) for the recurrences; for two-piece gaps Marco-Sola et al. 2023 (BiWFA).

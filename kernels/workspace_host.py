@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """The memory a thread aligns in: grown when a pair needs more, reused from pair to pair and from call to call.
 
 A workspace is an int64 array of addresses, sizes and loop state, so that compiled functions pass one argument and change it in place.
@@ -5,7 +6,7 @@ A workspace is an int64 array of addresses, sizes and loop state, so that compil
 
 import ctypes
 import threading
-from typing import cast
+from typing import Any, cast
 from weakref import finalize
 
 import numpy as np
@@ -102,5 +103,5 @@ def copied(work: npt.NDArray[np.int64], slot: int, count: int) -> npt.NDArray[np
     """The first `count` 32-bit words at a slot, as an array of their own."""
     if count == 0:
         return np.empty(0, np.uint32)
-    words = (ctypes.c_uint32 * count).from_address(int(work[slot]))
-    return np.frombuffer(words, np.uint32).copy()
+    words: Any = (ctypes.c_uint32 * count).from_address(int(work[slot]))
+    return np.array(words, np.uint32)
