@@ -177,10 +177,11 @@ def _shown(lines: Lines, row: int) -> str:
 
 def stream_records(pieces: Iterator[bytes], form: Format, file: str) -> Iterator[Any]:
     """The records of a whole text that comes in pieces, as tables of `parse`."""
-    first, rest, last = 0, b"", False
+    first, last = 0, False
+    parts: list[bytes] = []
     while not last:
         # At least as much again as is left over, so that one long record is not looked through over and over.
-        wanted, parts = max(STREAM_BYTES, len(rest)), [rest]
+        wanted = max(STREAM_BYTES, sum(map(len, parts)))
         while wanted > 0 and not last:
             try:
                 piece = next(pieces, b"")
@@ -191,15 +192,23 @@ def stream_records(pieces: Iterator[bytes], form: Format, file: str) -> Iterator
             wanted -= len(piece)
             parts.append(piece)
         text = b"".join(parts)
-        lines = find_lines(text)
-        marks = marked(lines, form)
-        complete = len(marks) if last else max(0, len(marks) - 1) // form.marks * form.marks
-        begin = int(marks[0]) if len(marks) else len(lines)
-        end = int(marks[complete]) if complete < len(marks) else len(lines)
-        rest = text[lines.starts[end] :] if end < len(lines) else b""
-        if begin and any(lines.ends[:begin] > lines.starts[:begin]):
-            raise Place(file, first, form.lines, form.records).error(0, f"a line that begins with {form.first.decode()!r}", _shown(lines, 0))
-        if complete:
-            records = parse(form, lines[begin:end], file, first)
+        parts.clear()
+        records, rest = _parse_complete(text, last, form, file, first)
+        del text  # as long as the longest record
+        parts.append(rest)
+        if records is not None:
             first += len(records)
             yield records
+
+
+def _parse_complete(text: bytes, last: bool, form: Format, file: str, first: int) -> tuple[Any, bytes]:
+    """The records that end in a text, or None, and what is left of it; `last`: nothing follows."""
+    lines = find_lines(text)
+    marks = marked(lines, form)
+    complete = len(marks) if last else max(0, len(marks) - 1) // form.marks * form.marks
+    begin = int(marks[0]) if len(marks) else len(lines)
+    end = int(marks[complete]) if complete < len(marks) else len(lines)
+    if (lines.ends[:begin] > lines.starts[:begin]).any():
+        raise Place(file, first, form.lines, form.records).error(0, f"a line that begins with {form.first.decode()!r}", _shown(lines, 0))
+    records = parse(form, lines[begin:end], file, first) if complete else None
+    return records, text[lines.starts[end] :] if end < len(lines) else b""
