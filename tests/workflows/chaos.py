@@ -1,0 +1,138 @@
+"""Kill workers and clients of one run with SIGKILL at random times, take it up again each time, and compare its rows with the kernels' own answer.
+
+python tests/workflows/chaos.py FOLDER [--kills 20] [--chunks 120] [--slow 0.4] [--seed 1]
+"""
+
+import argparse
+import os
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import psutil
+import pyarrow.parquet as pq
+
+from tidalign.kernels.alignments import cigar_text
+from tidalign.kernels.penalties import Penalties
+from tidalign.kernels.sequences import Sequences
+from tidalign.kernels.wavefront import align
+from tidalign.pipeline import index, parts, rundir
+from tidalign.pipeline.parameters import PairParameters
+from tidalign.pipeline.read import inspect
+from tidalign.workflows.run import run_pairs
+
+LENGTHS = (20, 40, 100, 200, 300)
+"""One length bin each, so that a block of the input gives as many chunks."""
+
+BLOCK_PAIRS = 15
+
+Pairs = list[tuple[bytes, bytes]]
+
+
+def simulate(folder: Path, pairs: int, seed: int) -> Pairs:
+    """Random pairs with one change in ten letters, of lengths that take turns; also written to folder/q.fa and t.fa."""
+    rng = np.random.default_rng(seed)
+    letters = np.frombuffer(b"ACGT", np.uint8)
+    made = []
+    for i in range(pairs):
+        query = rng.choice(letters, LENGTHS[i % len(LENGTHS)])
+        target = np.where(rng.random(len(query)) < 0.1, rng.choice(letters, len(query)), query)[rng.random(len(query)) > 0.02]
+        made.append((query.tobytes(), target.tobytes()))
+    for name, side in (("q.fa", 0), ("t.fa", 1)):
+        (folder / name).write_bytes(b"".join(b">r%d\n%s\n" % (i, pair[side]) for i, pair in enumerate(made)))
+    return made
+
+
+def expected(pairs: Pairs) -> list[tuple[int, int, str]]:
+    """(ordinal, penalty, CIGAR) of each pair from one call of the kernels: no files, no chunks, no workers."""
+    sides = [Sequences.from_strings([pair[side] for pair in pairs]) for side in (0, 1)]
+    alignments = align(sides[0], sides[1], Penalties.parse(PairParameters().penalties))
+    text, offsets = cigar_text(alignments)
+    cigars = [bytes(text[a:b]).decode() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    return list(zip(range(len(pairs)), alignments.penalty.tolist(), cigars, strict=True))
+
+
+def rows(directory: str) -> list[dict[str, Any]]:
+    """Every row of a run, as its parts have them, by ordinal."""
+    manifest = rundir.read_manifest(directory)
+    assert manifest is not None
+    found, broken = parts.scan(directory, manifest["run"])
+    assert broken == []
+    table = [row for chunk in found.values() for part in chunk for row in pq.read_table(part.path).to_pylist()]
+    return sorted(table, key=lambda row: int(row["ordinal"]))
+
+
+def drive(directory: str, queries: str, targets: str, **options: Any) -> Any:
+    """`run_pairs` with small blocks, so that few pairs make many chunks."""
+    with mock.patch.object(index, "BLOCK_PAIRS", BLOCK_PAIRS):
+        return run_pairs(directory, inspect(queries, targets), PairParameters(), **options)
+
+
+def chaos(folder: Path, kills: int, chunks: int, slow: float, seed: int) -> dict[str, Any]:
+    """Run `chunks` chunks on two workers, with `kills` SIGKILLs, every second one at the client; what happened."""
+    made = simulate(folder, chunks * BLOCK_PAIRS // len(LENGTHS), seed)
+    directory = str(folder / "run")
+    command = [sys.executable, __file__, "--drive", directory, str(folder / "q.fa"), str(folder / "t.fa")]
+    environment = {**os.environ, "TIDALIGN_TEST_SLOW": str(slow)}
+    rng = random.Random(seed)
+    done = resumes = 0
+    began = time.monotonic()
+    client = psutil.Popen(command, env=environment)
+    while done < kills:
+        try:
+            client.wait(rng.uniform(0.2, 6))
+        except psutil.TimeoutExpired:
+            pass
+        else:
+            break
+        workers = [child for child in client.children(recursive=True) if "spawn_main" in " ".join(child.cmdline())]
+        at_client = done % 2 == 1
+        if not at_client and not workers:
+            continue
+        victim = client if at_client else rng.choice(workers)
+        victim.kill()
+        done += 1
+        if at_client:
+            client.wait()
+            _, alive = psutil.wait_procs(workers, timeout=10)
+            assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == [], "workers outlived their client"
+            resumes += 1
+            client = psutil.Popen(command, env=environment)
+    status = client.wait(600)
+    found = rows(directory)
+    manifest = rundir.read_manifest(directory)
+    assert manifest is not None
+    return {
+        "kills": done,
+        "resumes": resumes,
+        "status": status,
+        "chunks": sum(len(record["chunks"]) for record in manifest["blocks"]),
+        "pairs": len(made),
+        "same rows": [(row["ordinal"], row["penalty"], row["cigar"]) for row in found] == expected(made),
+        "all exact": all(row["status"] == "exact" for row in found),
+        "seconds": round(time.monotonic() - began, 1),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--chunks", type=int, default=120)
+    parser.add_argument("--slow", type=float, default=0.4)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--drive", nargs=3)
+    arguments = parser.parse_args()
+    if arguments.drive:
+        return int(drive(*arguments.drive, workers=2).exit)
+    arguments.folder.mkdir(parents=True)
+    print(chaos(arguments.folder, arguments.kills, arguments.chunks, arguments.slow, arguments.seed))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,324 @@
+"""Runs over pairs against one plain call of the kernels: any workers, any death, any second try."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "cluster"))
+from chaos import Pairs, drive, expected, rows, simulate
+from external import External
+
+from tidalign.cluster.errors import NoWorkers
+from tidalign.pipeline import parts, rundir
+from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
+from tidalign.pipeline.lock import locked
+from tidalign.pipeline.parameters import PairParameters
+from tidalign.pipeline.read import inspect
+from tidalign.workflows import alignment, run
+from tidalign.workflows.isolate import TooManyRejected, isolate_range
+from tidalign.workflows.run import partition_pairs, run_pairs
+from tidalign.workflows.status import Exit
+
+HERE = Path(__file__).parent
+CHUNKS = 40  # of 3 pairs each
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pairs]:
+    folder = tmp_path_factory.mktemp("pairs")
+    return folder, simulate(folder, CHUNKS * 3, seed=11)
+
+
+@pytest.fixture
+def inputs(made: tuple[Path, Pairs]) -> list[str]:
+    return [str(made[0] / name) for name in ("q.fa", "t.fa")]
+
+
+@pytest.fixture
+def answer(made: tuple[Path, Pairs]) -> list[tuple[int, int, str]]:
+    return expected(made[1])
+
+
+def triples(directory: Path) -> list[tuple[int, int, str]]:
+    return [(row["ordinal"], row["penalty"], row["cigar"]) for row in rows(str(directory))]
+
+
+def events(directory: Path, event: str) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in (directory / "journal.jsonl").read_text().splitlines()]
+    return [line for line in lines if line["event"] == event]
+
+
+def client(directory: Path, inputs: list[str], **environment: str) -> "psutil.Popen":
+    """A process of its own that runs with two workers, in a process group of its own."""
+    command = [sys.executable, str(HERE / "chaos.py"), "--drive", str(directory), *inputs]
+    return psutil.Popen(command, env=os.environ | environment, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def wait_for_parts(directory: Path, count: int) -> None:
+    for _ in range(600):
+        if len(list(directory.glob("parts/*.parquet"))) >= count:
+            return
+        time.sleep(0.1)
+    raise TimeoutError(f"{count} parts were not written")
+
+
+# ---- the same answer
+
+
+def test_in_this_process(tmp_path: Path, inputs: list[str], answer: Any) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    report = drive(str(tmp_path / "run"), *inputs, progress=lambda *step: told.append(step))
+    assert triples(tmp_path / "run") == answer
+    assert (report.exit, report.pairs, report.aligned, report.workers) == (Exit.COMPLETE, len(answer), len(answer), 0)
+    assert report.statuses == {"exact": len(answer)}
+    assert report.bases == sum(row["query_length"] + row["target_length"] for row in rows(str(tmp_path / "run")))
+    assert rundir.finished(str(tmp_path / "run")) == "SUCCESS"
+    assert len(list((tmp_path / "run" / "chunks").iterdir())) == CHUNKS
+    assert list((tmp_path / "run" / "claims").iterdir()) == []
+    for stage in ("partition", "align"):
+        steps = [step for step in told if step[0] == stage]
+        assert [step[1] for step in steps] == sorted(step[1] for step in steps)
+        assert steps[0][1] == 0
+        assert steps[-1][1:] == (len(answer), len(answer))
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_any_number_of_workers(workers: int, tmp_path: Path, inputs: list[str], answer: Any) -> None:
+    report = drive(str(tmp_path), *inputs, workers=workers)
+    assert triples(tmp_path) == answer
+    assert (report.workers, report.deaths, report.exit) == (workers, 0, Exit.COMPLETE)
+
+
+@pytest.fixture
+def external(tmp_path: Path) -> Iterator[External]:
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    cluster = External(folder)
+    yield cluster
+    cluster.close()
+
+
+def test_somebody_elses_workers(external: External, tmp_path: Path, inputs: list[str], answer: Any) -> None:
+    external.worker()
+    external.worker()
+    report = drive(str(tmp_path / "run"), *inputs, scheduler=external.address)
+    assert triples(tmp_path / "run") == answer
+    assert report.workers in (1, 2)  # the second may join a little later
+
+
+def test_a_run_directory_that_workers_do_not_see(external: External, tmp_path: Path, inputs: list[str]) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    elsewhere = ("unshare", "--mount", "sh", "-c", f'mount -t tmpfs tmpfs {hidden} && exec "$@"', "sh")
+    if subprocess.run([*elsewhere, "true"], capture_output=True).returncode != 0:
+        pytest.skip("needs the right to hide a folder from a process")
+    external.worker(command=elsewhere)
+    with pytest.raises(CannotWrite, match=r"hidden/run: worker tcp://127\.0\.0\.1:\d+ on \S+ does not see it; the run directory must be on a file system"):
+        drive(str(hidden / "run"), *inputs, scheduler=external.address)
+
+
+# ---- again
+
+
+def test_a_finished_run_is_not_done_again(tmp_path: Path, inputs: list[str]) -> None:
+    first = drive(str(tmp_path), *inputs)
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
+    assert drive(str(tmp_path), *inputs, workers=2) == first
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")} == times
+    assert events(tmp_path, "hired") == []
+
+
+def test_what_is_missing_or_cut_short_is_done_again(tmp_path: Path, inputs: list[str], answer: Any) -> None:
+    drive(str(tmp_path), *inputs)
+    files = sorted(tmp_path.glob("parts/*.parquet"))
+    files[0].unlink()
+    files[1].write_bytes(files[1].read_bytes()[:-20])
+    shutil.copyfile(files[3], files[2])  # rows of another range under this name
+    (tmp_path / "parts" / "left.tmp").write_bytes(b"half")
+    report = drive(str(tmp_path), *inputs)
+    assert triples(tmp_path) == answer
+    assert report.aligned == 6
+    assert report.pairs == len(answer)
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_missing_chunks_are_made_again(tmp_path: Path, inputs: list[str], answer: Any) -> None:
+    drive(str(tmp_path), *inputs)
+    chunk = sorted(tmp_path.glob("chunks/*.parquet"))[4]
+    chunk.unlink()
+    next(tmp_path.glob(f"parts/{chunk.stem}.*")).unlink()
+    assert drive(str(tmp_path), *inputs).aligned == 3
+    assert triples(tmp_path) == answer
+
+
+@pytest.mark.parametrize("left", ["manifest.json", "blocks", "chunks", "plan.json"])
+def test_a_partition_cut_short_goes_on(left: str, tmp_path: Path, inputs: list[str], answer: Any) -> None:
+    partition_pairs(tmp_path, inspect(*inputs), PairParameters())
+    (tmp_path / "manifest.json").unlink()
+    if left != "manifest.json":
+        for path in sorted((tmp_path / "blocks").iterdir())[1:]:
+            path.unlink()
+    if left == "chunks":
+        (tmp_path / "chunks" / "b00000-05-000.parquet").unlink()
+    if left == "plan.json":
+        (tmp_path / "plan.json").unlink()
+    run_pairs(tmp_path, inspect(*inputs), PairParameters())
+    assert triples(tmp_path) == answer
+
+
+def test_overlapping_parts_of_a_late_writer_do_no_harm(tmp_path: Path, inputs: list[str], answer: Any) -> None:
+    drive(str(tmp_path), *inputs)
+    manifest = rundir.read_manifest(str(tmp_path))
+    assert manifest is not None
+    whole = next(iter(sorted(tmp_path.glob("parts/*.0-3.parquet"))))
+    chunk = whole.name.partition(".")[0]
+    table = parts.pq.read_table(whole).replace_schema_metadata(None)
+    whole.unlink()
+    parts.write_part(str(tmp_path), manifest["run"], chunk, 0, 1, table.slice(0, 1))
+    parts.write_part(str(tmp_path), manifest["run"], chunk, 0, 2, table.slice(0, 2))
+    drive(str(tmp_path), *inputs)
+    assert triples(tmp_path) == answer
+
+
+def test_other_parameters_other_inputs_and_a_second_run_are_refused(tmp_path: Path, inputs: list[str]) -> None:
+    drive(str(tmp_path / "run"), *inputs)
+    with pytest.raises(ManifestMismatch, match=r"parameters penalties 'affine:4,6,2', now 'edit'"):
+        run_pairs(tmp_path / "run", inspect(*inputs), PairParameters(penalties="edit"))
+    copies = [str(shutil.copy(path, tmp_path)) for path in inputs]
+    drive(str(tmp_path / "other"), *copies)
+    os.utime(copies[0], ns=(1, 1))
+    with pytest.raises(ManifestMismatch, match="mtime_ns"):
+        drive(str(tmp_path / "other"), *copies)
+    with locked(str(tmp_path / "run")), pytest.raises(CannotWrite, match=rf"in use by process {os.getpid()} on"):
+        drive(str(tmp_path / "run"), *inputs)
+
+
+def test_there_is_no_gpu_yet(tmp_path: Path, inputs: list[str]) -> None:
+    with pytest.raises(NoWorkers, match="--device gpu: this version aligns on the CPU only"):
+        drive(str(tmp_path / "run"), *inputs, device="gpu")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_full_disk_keeps_what_is_done(tmp_path: Path, inputs: list[str], answer: Any) -> None:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(tmp_path)], capture_output=True).returncode != 0:
+        pytest.skip("needs the right to mount a small file system")
+    try:
+        with pytest.raises(DiskFull, match="no space left; free some, then run the same command again"):
+            drive(str(tmp_path / "run"), *inputs)
+        subprocess.run(["mount", "-o", "remount,size=32m", str(tmp_path)], check=True)
+        drive(str(tmp_path / "run"), *inputs)
+        assert triples(tmp_path / "run") == answer
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+# ---- signals
+
+
+@pytest.mark.parametrize(("number", "times"), [(signal.SIGINT, 1), (signal.SIGINT, 2), (signal.SIGTERM, 1)])
+def test_a_signal_to_the_whole_group_stops_a_run_that_goes_on_later(number: int, times: int, tmp_path: Path, inputs: list[str], answer: Any) -> None:
+    process = client(tmp_path, inputs, TIDALIGN_TEST_SLOW="0.5")
+    wait_for_parts(tmp_path, 3)
+    family = process.children(recursive=True)
+    began = time.monotonic()
+    for _ in range(times):
+        os.killpg(process.pid, number)
+        time.sleep(0.1)
+    assert process.wait(30) != 0
+    assert time.monotonic() - began < 25
+    _, alive = psutil.wait_procs(family, timeout=5)
+    assert [each for each in alive if each.status() != psutil.STATUS_ZOMBIE] == []
+    assert rundir.finished(str(tmp_path)) is None
+    assert list((tmp_path / "claims").iterdir()) == [], "nobody is blamed"
+    before = len(list(tmp_path.glob("parts/*.parquet")))
+    assert 3 <= before < CHUNKS
+    report = drive(str(tmp_path), *inputs)
+    assert report.aligned == len(answer) - 3 * before
+    assert triples(tmp_path) == answer
+
+
+# ---- pairs that kill
+
+
+def check_rejected(directory: Path, answer: list[tuple[int, int, str]], rejected: dict[int, str]) -> None:
+    found = rows(str(directory))
+    assert [(row["ordinal"], row["reason"]) for row in found if row["status"] == "rejected"] == sorted(rejected.items())
+    assert [(row["ordinal"], row["penalty"], row["cigar"]) for row in found if row["status"] == "exact"] == [a for a in answer if a[0] not in rejected]
+    assert rundir.finished(str(directory)) == "PARTIAL"
+
+
+@pytest.mark.slow
+def test_poisoned_pairs_are_rejected_and_all_others_aligned(
+    tmp_path: Path, inputs: list[str], answer: Any, made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = len(answer) - 1
+    poison = {0, 60, 65, last}  # the first, two neighbours in one chunk, the last
+    monkeypatch.setenv("TIDALIGN_TEST_POISON", ",".join(map(str, poison)))
+    report = drive(str(tmp_path), *inputs, workers=2)
+    assert report.exit == Exit.PARTIAL
+    check_rejected(tmp_path, answer, dict.fromkeys(poison, "ended its process with SIGKILL"))
+    assert report.deaths == 2 * 3  # two for each batch
+    row = rows(str(tmp_path))[0]
+    assert (row["query_name"], row["query_length"], row["target_length"]) == ("r0", *map(len, made[1][0]))
+    assert {row[name] for name in ("query_start", "query_end", "target_start", "target_end", "penalty", "cigar")} == {None}
+
+
+def test_a_pair_that_kills_the_command_itself_does_so_once(tmp_path: Path, inputs: list[str], answer: Any) -> None:
+    code = f"import sys; sys.path.insert(0, {str(HERE)!r})\nfrom chaos import drive\nif __name__ == '__main__': sys.exit(int(drive(*sys.argv[1:]).exit))"
+    script = tmp_path / "command.py"
+    script.write_text(code)
+    command = [sys.executable, str(script), str(tmp_path / "run"), *inputs]
+    environment = os.environ | {"TIDALIGN_TEST_POISON": "7"}
+    assert subprocess.run(command, env=environment).returncode == -signal.SIGKILL
+    assert subprocess.run(command, env=environment).returncode == Exit.PARTIAL
+    check_rejected(tmp_path / "run", answer, {7: "ended its process with SIGKILL"})
+
+
+def test_a_pair_that_hangs_is_rejected(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alignment, "PATIENCE", 3.0)
+    monkeypatch.setattr(alignment, "CHILD_PATIENCE", 2.0)
+    monkeypatch.setenv("TIDALIGN_TEST_HANG", "9")
+    report = drive(str(tmp_path), *inputs, workers=2)
+    check_rejected(tmp_path, answer, {9: "gave no result in 2 s"})
+    assert len(events(tmp_path, "hang")) == report.deaths == 2
+
+
+def test_too_many_rejected_pairs_are_no_fault_of_the_pairs(tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = partition_pairs(tmp_path, inspect(*inputs), PairParameters())
+    chunk = manifest["blocks"][0]["chunks"][0]
+    monkeypatch.setenv("TIDALIGN_TEST_POISON", ",".join(map(str, range(200))))
+    with pytest.raises(TooManyRejected, match="more than 1 pairs kill their worker"):
+        isolate_range(str(tmp_path), manifest["run"], manifest["parameters"], chunk["id"], 0, min(3, chunk["rows"]), 20.0, 1)
+
+
+def test_memory_that_is_not_there_is_a_death(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tidalign.workflows import tasks
+
+    real = tasks.align_batch
+
+    def greedy(batch: Any, parameters: Any) -> Any:
+        if 4 in batch["ordinal"].to_pylist():
+            raise MemoryError
+        return real(batch, parameters)
+
+    monkeypatch.setattr(tasks, "align_batch", greedy)
+    report = drive(str(tmp_path), *inputs)  # children have memory enough
+    assert triples(tmp_path) == answer
+    assert (report.deaths, report.exit) == (2, Exit.COMPLETE)
+
+
+def test_much_work_is_spread_over_the_cores(tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "SMALL_WORK", 0)
+    report = drive(str(tmp_path), *inputs)
+    assert report.workers == len(os.sched_getaffinity(0))
