@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """Pairs too long to keep all wavefronts of: optimal alignments in memory that grows with the penalty, not with its square.
 
 Marco-Sola et al. 2023, Optimal gap-affine alignment in O(s) space (BiWFA, Bioinformatics 39:btad074). Penalty-only wavefronts from both ends meet in a
@@ -10,16 +11,19 @@ open at the end as open and paid, so the *reduced* penalty of a part leaves the 
 Everything here is plain Python around compiled parts: a pair takes milliseconds at least, and little is compiled twice.
 """
 
+import ctypes
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalign.kernels.breakpoint_host import NONE, breakpoint
 from tidalign.kernels.direction_host import Direction, extension_of, free_end, new_direction, opening_of, scope_of
 from tidalign.kernels.letters_host import BEHIND, SENTINEL
-from tidalign.kernels.trace_host import DELETION, INSERTION
+from tidalign.kernels.numba_cache import jit
+from tidalign.kernels.trace_host import DELETION, INSERTION, emit
 from tidalign.kernels.wavefront_host import solve
-from tidalign.kernels.workspace_host import CIGAR, CIGAR_COUNT, CIGAR_FIRST, Memory, copied
+from tidalign.kernels.workspace_host import CIGAR, CIGAR_COUNT, CIGAR_FIRST, LETTERS, Memory, reserve
 
 LEAF = 1024
 """Parts of a penalty up to this many units (or 4 * scope, if more) are finished with all their wavefronts in memory.
@@ -27,73 +31,95 @@ LEAF = 1024
 CIGARs depend on it: it is a constant of the product, not of the machine.
 """
 
-Letters = np.ndarray
-"""Encoded letters (letters_host.py), uint8, BEHIND sentinels behind them."""
+Letters = npt.NDArray[np.uint8]
+"""Encoded letters (letters_host.py) with BEHIND sentinels behind them."""
 
+Integers = npt.NDArray[np.int64]
 Model = tuple[int, int, int, int, int, int]
-
-
-class LongAlignment(NamedTuple):
-    penalty: int  # in units
-    query_start: int
-    query_end: int
-    target_start: int
-    target_end: int
-    cigar: np.ndarray  # uint32, as in BAM; empty unless asked for
+Free = tuple[int, int, int, int]
 
 
 class Part(NamedTuple):
+    """Rows and columns of the matrix, first and last; states; the penalty in units, with the opening of the end state, or NONE where it is not known yet."""
+
     query: tuple[int, int]
     target: tuple[int, int]
     begin: int
     end: int
-    penalty: int  # in units, with the opening of the end state; NONE: not known yet
+    penalty: int
 
 
-def with_sentinels(letters: np.ndarray) -> Letters:
-    """A copy of encoded letters with BEHIND sentinels behind."""
-    padded = np.full(len(letters) + BEHIND, SENTINEL, np.uint8)
-    padded[: len(letters)] = letters
-    return padded
+def align_encoded(
+    memory: Memory,
+    rows: Integers,
+    first: int,
+    stop: int,
+    places: Integers,
+    n: Integers,
+    m: Integers,
+    model: Model,
+    free: Free,
+    unit: int,
+    keep: bool,
+    out: Integers,
+    ends: Integers,
+) -> None:
+    """batch_host.align_encoded for long pairs: pairs rows[first:stop], whose letters lie encoded at `places`."""
+    work = memory.work
+    for i, place in zip(rows[first:stop].tolist(), places.tolist(), strict=True):
+        lengths = int(n[i]), int(m[i])
+        query, target = (_letters_at(int(work[LETTERS]) + at, length) for at, length in zip(place, lengths, strict=True))
+        work[CIGAR_FIRST] = ends[i, 0] = work[CIGAR_COUNT]
+        penalty, (q0, q1), (t0, t1) = align_long(memory, query, target, model, free, keep)
+        ends[i, 1] = work[CIGAR_COUNT]
+        out[:, i] = penalty * unit, q0, q1, t0, t1
 
 
-def align_long(memory: Memory, query: Letters, target: Letters, model: Model, free: tuple[int, int, int, int], keep: bool, leaf: int = LEAF) -> LongAlignment:
-    """Align one pair, optimally; with `keep` the CIGAR too. `model` and `free` (no larger than the sequences) as in wavefront_host.
+def _letters_at(address: int, length: int) -> Letters:
+    return np.ctypeslib.as_array((ctypes.c_uint8 * (length + BEHIND)).from_address(address))
 
-    With free ends the end is the one a penalty-only pass finds (the first diagonal, from the lowest, that ends it), the begin the one that such a pass finds
-    backwards from there, and what lies between is aligned from end to end.
+
+def align_long(
+    memory: Memory, query: Letters, target: Letters, model: Model, free: Free, keep: bool, leaf: int = LEAF
+) -> tuple[int, tuple[int, int], tuple[int, int]]:
+    """Optimal penalty of one pair in units, and the rows and columns that the alignment covers; with `keep` its operations are appended to the CIGAR.
+
+    `model` and `free` as in wavefront_host. With free ends the end is the one that a penalty-only pass finds (the first diagonal, from the lowest, that
+    ends it), the begin the one that such a pass finds backwards from there, and what lies between is aligned from end to end.
     """
     n, m = len(query) - BEHIND, len(target) - BEHIND
-    directions = (new_direction(model), new_direction(model))
+    directions = new_direction(model), new_direction(model)
     rows, columns = (0, n), (0, m)
     if any(free):
-        query_begin, query_end, target_begin, target_end = free
-        _, v, h = free_end(directions[0], model, query.ctypes.data, n, target.ctypes.data, m, free)
+        query_begin, query_end, target_begin, target_end = (min(letters, length) for letters, length in zip(free, (n, n, m, m), strict=True))
+        ends = query_begin, query_end, target_begin, target_end
+        _, v, h = free_end(directions[0], model, query.ctypes.data, n, target.ctypes.data, m, ends)
         back_query, back_target = with_sentinels(query[:v][::-1]), with_sentinels(target[:h][::-1])
-        _, back_v, back_h = free_end(
-            directions[1], model, back_query.ctypes.data, v, back_target.ctypes.data, h, (0, min(query_begin, v), 0, min(target_begin, h))
-        )
+        ends = 0, min(query_begin, v), 0, min(target_begin, h)
+        _, back_v, back_h = free_end(directions[1], model, back_query.ctypes.data, v, back_target.ctypes.data, h, ends)
         rows, columns = (v - back_v, v), (h - back_h, h)
+    back_query, back_target = with_sentinels(query[:n][::-1]), with_sentinels(target[:m][::-1])
+    leaf = max(leaf, 4 * int(scope_of(model)))
     parts = [Part(rows, columns, 0, 0, NONE)]
-    backward = with_sentinels(query[:n][::-1]), with_sentinels(target[:m][::-1])
-    leaf = max(leaf, 4 * scope_of(model))
     penalty = -1
-    finished: list[np.ndarray] = []
     while parts:
         part = parts.pop()
         (q0, q1), (t0, t1) = part.query, part.target
+        if part.penalty == NONE and (q0 == q1 or t0 == t1):
+            penalty = gap_penalty(model, q1 - q0 + t1 - t0)
+            part = part._replace(penalty=penalty)
         if part.penalty <= leaf or q0 == q1 or t0 == t1:
-            if part.penalty == NONE:
-                penalty = gap_penalty(model, q1 - q0 + t1 - t0)
             if keep:
-                finished.append(_finish(memory, query[q0:q1], target[t0:t1], model, part))
+                _finish(memory, query[q0:q1], target[t0:t1], model, part)
             continue
         known = NONE if part.penalty == NONE else part.penalty - opening_of(model, part.end)
-        forward, behind = directions
-        addresses = (query.ctypes.data + q0, q1 - q0, target.ctypes.data + t0, t1 - t0, backward[0].ctypes.data + n - q1, backward[1].ctypes.data + m - t1)
-        forward, behind, found = breakpoint(forward, behind, model, *addresses, part.begin, part.end, known)
-        directions = (Direction(*forward), Direction(*behind))
-        reduced, first, state, v, h = found
+        forward, backward, (reduced, before, state, v, h) = breakpoint(
+            *directions, model,
+            query.ctypes.data + q0, q1 - q0, target.ctypes.data + t0, t1 - t0,
+            back_query.ctypes.data + n - q1, back_target.ctypes.data + m - t1,
+            part.begin, part.end, known,
+        )  # fmt: skip
+        directions = Direction(*forward), Direction(*backward)
         if part.penalty == NONE:
             penalty = reduced
             if not keep:
@@ -102,9 +128,16 @@ def align_long(memory: Memory, query: Letters, target: Letters, model: Model, fr
             if penalty <= leaf:
                 parts.append(part)
                 continue
-        parts.append(Part((q0 + v, q1), (t0 + h, t1), state, part.end, part.penalty - first))
-        parts.append(Part((q0, q0 + v), (t0, t0 + h), part.begin, state, first))
-    return LongAlignment(penalty, *rows, *columns, merged(finished))
+        parts.append(Part((q0 + v, q1), (t0 + h, t1), state, part.end, part.penalty - before))
+        parts.append(Part((q0, q0 + v), (t0, t0 + h), part.begin, state, before))
+    return penalty, rows, columns
+
+
+def with_sentinels(letters: npt.NDArray[np.uint8]) -> Letters:
+    """A copy of encoded letters with sentinels behind."""
+    padded = np.full(len(letters) + BEHIND, SENTINEL, np.uint8)
+    padded[: len(letters)] = letters
+    return padded
 
 
 def gap_penalty(model: Model, length: int) -> int:
@@ -113,39 +146,40 @@ def gap_penalty(model: Model, length: int) -> int:
     return 0 if length == 0 else min(o1 + length * e1, o2 + length * e2) if states == 5 else o1 + length * e1
 
 
-def _finish(memory: Memory, query: np.ndarray, target: np.ndarray, model: Model, part: Part) -> np.ndarray:
-    """The operations of a part whose penalty is known."""
-    if len(query) == 0 or len(target) == 0:
-        length, code = len(query) + len(target), INSERTION if len(target) == 0 else DELETION
-        return np.array([length << 4 | code] if length else [], np.uint32)
-    opening = opening_of(model, part.end)
-    # With a letter of the end's gap inside it costs at most what takes the last letters out of their column.
-    slack = model[2] + model[3] + extension_of(model, part.end) if part.end else 0
-    found, operations = _solve(memory, query, target, model, part.begin, part.end, part.penalty + slack)
-    if part.end and found > part.penalty:
-        # All letters of the gap lie beyond the end.
-        found, operations = _solve(memory, query, target, model, part.begin, 0, part.penalty - opening)
-        found += opening
-    if found != part.penalty:
-        raise RuntimeError(f"bidirectional alignment: a part has penalty {found}, its breakpoints say {part.penalty}")
-    return operations
+@jit
+def append(work, operation, length):
+    """Append `length` times an operation to the CIGAR."""
+    reserve(work, CIGAR, 4 * (work[CIGAR_COUNT] + 1))
+    work[CIGAR_COUNT] = emit(work[CIGAR], work[CIGAR_FIRST], work[CIGAR_COUNT], operation, length)
 
 
-def _solve(memory: Memory, query: np.ndarray, target: np.ndarray, model: Model, begin: int, end: int, bound: int) -> tuple[int, np.ndarray]:
-    """Penalty and operations of a part by the ordinary wavefronts; `bound`: no less than its penalty."""
+def _finish(memory: Memory, query: Letters, target: Letters, model: Model, part: Part) -> None:
+    """Append the operations of a part whose penalty is known."""
     work, n, m = memory.work, len(query), len(target)
+    if n == 0 or m == 0:
+        if n + m:
+            append(work, INSERTION if m == 0 else DELETION, n + m)
+        return
     query, target = with_sentinels(query), with_sentinels(target)
-    work[CIGAR_COUNT] = work[CIGAR_FIRST] = 0
     null = np.int16(-0x8000) if n + m <= 0x7FFF else np.int32(-0x7FFF8000)
-    penalty, _, _ = solve(work, memory.spare, query.ctypes.data, n, target.ctypes.data, m, model, (0, 0, 0, 0), begin, end, bound, True, null)
-    return penalty, copied(work, CIGAR, int(work[CIGAR_COUNT]))
 
+    def solved(end: int, bound: int) -> int:
+        pair = query.ctypes.data, n, target.ctypes.data, m
+        return int(solve(work, memory.spare, *pair, model, (0, 0, 0, 0), part.begin, end, bound, True, null)[0])
 
-def merged(pieces: list[np.ndarray]) -> np.ndarray:
-    """One CIGAR of many, neighbours of one kind made one."""
-    operations = np.concatenate([np.empty(0, np.uint32), *pieces])
-    if len(operations) == 0:
-        return operations
-    codes, lengths = operations & 15, operations >> 4
-    first = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
-    return (np.add.reduceat(lengths, first) << 4 | codes[first]).astype(np.uint32)
+    if part.end == 0:
+        found = solved(0, part.penalty)
+    else:
+        count = int(work[CIGAR_COUNT])
+        last = ctypes.c_uint32.from_address(int(work[CIGAR]) + 4 * (count - 1)).value if count else 0
+        # With a letter of the end's gap inside it costs at most what takes the last letters out of their column.
+        found = solved(part.end, part.penalty + model[2] + model[3] + extension_of(model, part.end))
+        if found > part.penalty:
+            # All letters of that gap lie beyond the end. The operations are taken back.
+            work[CIGAR_COUNT] = count
+            if count:
+                ctypes.c_uint32.from_address(int(work[CIGAR]) + 4 * (count - 1)).value = last
+            opening = opening_of(model, part.end)
+            found = solved(0, part.penalty - opening) + opening
+    if found != part.penalty:
+        raise RuntimeError(f"bidirectional alignment: a part has penalty {found}, its breakpoint says {part.penalty}")

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """Where the bidirectional algorithm cuts a problem: the first place in a fixed order where the two directions meet on an optimal path.
 
 Marco-Sola et al. 2023, Optimal gap-affine alignment in O(s) space (BiWFA, Bioinformatics 39:btad074). Wavefronts are made in the order forward 0,
@@ -49,24 +50,26 @@ def _meeting(forward, backward, model, state, f, r, n, m):
 
 
 @jit
-def _better(forward, backward, model, s, other, is_forward, best, lowest, n, m):
-    """Hold wavefront s of one direction against the other's from penalty `other` down. `best` is (reduced penalty, forward's part, state, v, h); only penalties
-    of at least `lowest` and below best's are looked at."""
-    widest = scope_of(model) - 1
-    made, kept = (forward, backward) if is_forward else (backward, forward)
+def _better(forward, backward, model, f, b, best, lowest, n, m):
+    """The best meeting so far, (reduced penalty, forward's part, state, v, h), once the newest wavefront is held against the other direction's.
+
+    Forward's newest is f, backward's b: forward is a step ahead, or backward has just drawn level. Only penalties of at least `lowest` are looked at.
+    """
     scope = len(forward.low)
-    for r in range(other, max(0, s - widest) - 1, -1):
+    made, kept = (forward, backward) if f > b else (backward, forward)
+    s = max(f, b)
+    for r in range(min(f, b), max(0, s - scope + 1) - 1, -1):
         if made.reach[s % scope] + kept.reach[r % scope] < n + m:
             continue
         for state in range(model[0]):
             total = s + r - opening_of(model, state)
             if total < lowest or total >= best[0] or (state > 0 and s - r > extension_of(model, state)):
                 continue
-            f, b = (s, r) if is_forward else (r, s)
-            k = _meeting(forward, backward, model, state, f, b, n, m)
+            part = s if f > b else r
+            k = _meeting(forward, backward, model, state, part, s + r - part, n, m)
             if k != NONE:
-                h = np.int64(forward.rows[slot_of(model, state, f), k + forward.centre])
-                best = (np.int64(total), np.int64(f), np.int64(state), h - k, h)
+                h = np.int64(forward.rows[slot_of(model, state, part), k + forward.centre])
+                best = (np.int64(total), np.int64(part), np.int64(state), h - k, h)
     return best
 
 
@@ -78,20 +81,20 @@ def breakpoint(forward, backward, model, q, n, t, m, back_q, back_t, begin, end,
     """
     lowest = 0 if known == NONE else known
     nothing = NONE if known == NONE else known + 1
-    best = (np.int64(nothing), np.int64(0), np.int64(0), np.int64(0), np.int64(0))
-    forward = start(forward, model, q, n, t, m, begin, 0, 0)
-    backward = start(backward, model, back_q, n, back_t, m, end, 0, 0)
-    best = _better(forward, backward, model, 0, 0, True, best, lowest, n, m)
+    s = np.int64(0)
+    best = (np.int64(nothing), s, s, s, s)
+    forward = start(forward, model, q, n, t, m, begin, s, s)
+    backward = start(backward, model, back_q, n, back_t, m, end, s, s)
+    best = _better(forward, backward, model, s, s, best, lowest, n, m)
     # A path of penalty p has its cells to be met at penalties of at most (p + opening + scope - 1) / 2 on both sides.
     slack = scope_of(model) + max(model[2], model[4]) - 2
-    s = 0
     while best[0] > lowest and (best[0] == nothing or 2 * s < best[0] + slack):
         if s > nothing:
             raise RuntimeError("bidirectional alignment: no breakpoint at the known penalty")
         s += 1
         forward = step(forward, model, s, q, n, t, m)
-        best = _better(forward, backward, model, s, s - 1, True, best, lowest, n, m)
+        best = _better(forward, backward, model, s, s - 1, best, lowest, n, m)
         if best[0] > lowest:
             backward = step(backward, model, s, back_q, n, back_t, m)
-            best = _better(forward, backward, model, s, s, False, best, lowest, n, m)
+            best = _better(forward, backward, model, s, s, best, lowest, n, m)
     return forward, backward, best

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """Penalty-only wavefronts of one direction over long sequences, of which only the last few are kept: half of the bidirectional algorithm.
 
 Rows are int32 offsets (letters of the target used) by diagonal k = target - query. As the largest penalty jump is `scope` - 1, a ring of `scope` rows
@@ -15,6 +16,11 @@ NULL = np.int32(-(1 << 29))
 """An offset that nothing reaches: sums of two stay in 32 bits, and a gap chain can climb by one a step for 2^29 steps before it looks like a cell."""
 
 FIRST_CAPACITY = 1024
+
+# numba compiles a function once more for each plain constant that another compiled one passes to it, but not for these.
+M, I1, D1, I2, D2 = (np.int64(state) for state in range(5))
+ONE, NOTHING = np.int64(1), np.int64(0)
+FAR = np.int64(1 << 40)
 
 
 class Direction(NamedTuple):
@@ -209,14 +215,14 @@ def _alive(side, model, s, k, n, m):
 def step(side, model, s, q, n, t, m):
     """Wavefront s from those before it."""
     states, x, o1, e1, o2, e2 = model
-    here = slot_of(model, 0, s)
-    low, high = _union(side, s - x, 0, 1 << 40, -(1 << 40))
-    low, high = _union(side, s - o1 - e1, 1, low, high)
+    here = slot_of(model, M, s)
+    low, high = _union(side, s - x, NOTHING, FAR, -FAR)
+    low, high = _union(side, s - o1 - e1, ONE, low, high)
     if states > 1:
-        low, high = _union(side, s - e1, 1, low, high)
+        low, high = _union(side, s - e1, ONE, low, high)
     if states > 3:
-        low, high = _union(side, s - o2 - e2, 1, low, high)
-        low, high = _union(side, s - e2, 1, low, high)
+        low, high = _union(side, s - o2 - e2, ONE, low, high)
+        low, high = _union(side, s - e2, ONE, low, high)
     low, high = max(low, -n), min(high, m)
     if low > high:
         for state in range(states):
@@ -226,23 +232,23 @@ def step(side, model, s, q, n, t, m):
         return side
     if low - 1 + side.centre < 0 or high + 1 + side.centre >= side.rows.shape[1]:
         side = _widen(side, low - 1, high + 1)
-    mismatch = _source(side, slot_of(model, 0, s - x), low, high)
-    opening = _source(side, slot_of(model, 0, s - o1 - e1), low - 1, high + 1)
+    mismatch = _source(side, slot_of(model, M, s - x), low, high)
+    opening = _source(side, slot_of(model, M, s - o1 - e1), low - 1, high + 1)
     new = _target(side, here, low, high)
     if states == 1:
         _next_1(mismatch, opening, new)
     else:
-        insertion = _source(side, slot_of(model, 1, s - e1), low - 1, high + 1)
-        deletion = _source(side, slot_of(model, 2, s - e1), low - 1, high + 1)
-        new_i = _target(side, slot_of(model, 1, s), low, high)
-        new_d = _target(side, slot_of(model, 2, s), low, high)
+        insertion = _source(side, slot_of(model, I1, s - e1), low - 1, high + 1)
+        deletion = _source(side, slot_of(model, D1, s - e1), low - 1, high + 1)
+        new_i = _target(side, slot_of(model, I1, s), low, high)
+        new_d = _target(side, slot_of(model, D1, s), low, high)
         _next_3(mismatch, opening, insertion, deletion, new, new_i, new_d)
     if states > 3:
-        opening = _source(side, slot_of(model, 0, s - o2 - e2), low - 1, high + 1)
-        insertion = _source(side, slot_of(model, 3, s - e2), low - 1, high + 1)
-        deletion = _source(side, slot_of(model, 4, s - e2), low - 1, high + 1)
-        new_i = _target(side, slot_of(model, 3, s), low, high)
-        new_d = _target(side, slot_of(model, 4, s), low, high)
+        opening = _source(side, slot_of(model, M, s - o2 - e2), low - 1, high + 1)
+        insertion = _source(side, slot_of(model, I2, s - e2), low - 1, high + 1)
+        deletion = _source(side, slot_of(model, D2, s - e2), low - 1, high + 1)
+        new_i = _target(side, slot_of(model, I2, s), low, high)
+        new_d = _target(side, slot_of(model, D2, s), low, high)
         _add_piece(opening, insertion, deletion, new, new_i, new_d)
     side.reach[here] = _extend(new, low, q, n, t, m)
     while low <= high and not _alive(side, model, s, low, n, m):
@@ -257,10 +263,10 @@ def step(side, model, s, q, n, t, m):
 def free_end(side, model, q, n, t, m, free):
     """Penalty and cell (v, h) where a pair with free ends (query begin and end, target begin and end) ends: the first diagonal from the lowest that can."""
     query_begin, query_end, target_begin, target_end = free
-    side = start(side, model, q, n, t, m, 0, -query_begin, target_begin)
-    s = 0
+    side = start(side, model, q, n, t, m, M, -query_begin, target_begin)
+    s = np.int64(0)
     while True:
-        here = slot_of(model, 0, s)
+        here = slot_of(model, M, s)
         for k in range(max(side.low[here], m - n - target_end), min(side.high[here], m - n + query_end) + 1):
             h = np.int64(side.rows[here, k + side.centre])
             if (h == m and n - (h - k) <= query_end) or (h >= 0 and h - k == n and m - h <= target_end):

@@ -38,7 +38,7 @@ def align(
     `ambiguous`: whether a letter other than A, C, G and T (of either case) equals nothing, or every letter.
     Raises ValueError for batches that do not fit each other or penalties too far apart for memory, MemoryError where a pair needs more than there is.
     """
-    from tidalign.kernels import batch_host, letters_host
+    from tidalign.kernels import batch_host, bidirectional_host, letters_host
     from tidalign.kernels.workspace_host import CIGAR, CIGAR_COUNT, LETTERS, copied, memory, reserve
 
     if len(queries) != len(targets):
@@ -53,12 +53,14 @@ def align(
     out = np.zeros((5, total), np.int64)
     ends = np.zeros((total, 2), np.int64)
     unit, model, row = penalties.unit(), gap_model(penalties), int(ambiguous == "match")
-    wide = n + m > NARROW
+    long = np.maximum(n, m) > BIDIRECTIONAL_ABOVE
+    wide = (n + m > NARROW) & ~long
     thread = memory()
     work = thread.work
     work[CIGAR_COUNT] = 0
     try:
-        for rows, null in ((np.flatnonzero(~wide), np.int16(-0x8000)), (np.flatnonzero(wide), np.int32(-0x7FFF8000))):
+        for kind, null in ((~wide & ~long, np.int16(-0x8000)), (wide, np.int32(-0x7FFF8000)), (long, None)):
+            rows = np.flatnonzero(kind)
             for first, stop, size in _groups((n + m)[rows] + 2 * letters_host.BEHIND):
                 reserve(work, LETTERS, size)
                 places = np.empty((stop - first, 2), np.int64)
@@ -70,7 +72,11 @@ def align(
                     batch_host.encode_packed_group(work, rows, first, stop, places, *packed, letters_host.PACKED, letters_host.OTHER[row])
                 else:
                     raise ValueError("queries and targets must both be packed, or neither")
-                batch_host.align_encoded(work, thread.spare, rows, first, stop, places, n, m, model, free, unit, cigar, null, out, ends)
+                rest = (rows, first, stop, places, n, m, model, free, unit, cigar)
+                if null is None:
+                    bidirectional_host.align_encoded(thread, *rest, out, ends)
+                else:
+                    batch_host.align_encoded(work, thread.spare, *rest, null, out, ends)
         operations = copied(work, CIGAR, int(work[CIGAR_COUNT]))
     except BaseException:
         # What the rings hold between two pairs is part of the algorithm.
@@ -82,7 +88,7 @@ def align(
         return Alignments(penalty, query_start, query_end, target_start, target_end)
     offsets = np.zeros(total + 1, np.int64)
     np.cumsum(ends[:, 1] - ends[:, 0], out=offsets[1:])
-    if wide.any() and not wide.all():
+    if (wide | long).any():  # these came after the others
         operations = np.concatenate([operations[start:stop] for start, stop in ends])
     return Alignments(penalty, query_start, query_end, target_start, target_end, operations, offsets)
 
@@ -97,12 +103,17 @@ def _groups(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
         first, before = stop, int(ends[stop - 1])
 
 
-def warm_up(penalties: Iterable[Penalties]) -> None:
-    """Compile, or load from the cache, what runs with these penalties need, so that workers started later find it there."""
-    letters = Sequences.from_strings(["ACGT", "ACGT" * (NARROW // 4)])  # 16-bit and 32-bit offsets
+def warm_up(penalties: Iterable[Penalties], longest: int = 0) -> None:
+    """Compile, or load from the cache, what runs with these penalties and sequences up to `longest` letters need, so that workers find it there."""
+    lengths = [4, NARROW]  # 16-bit and 32-bit offsets
+    if longest > BIDIRECTIONAL_ABOVE:
+        lengths.append(BIDIRECTIONAL_ABOVE + 1)
+    letters = Sequences.from_strings(["A" * length for length in lengths])
     for each in penalties:
         for batch in (letters, pack(letters)):
             cigar_text(align(batch, batch, each))
+        if longest > BIDIRECTIONAL_ABOVE:
+            align(letters, letters, each, ends_free=(1, 0, 0, 0))
 
 
 def gap_model(penalties: Penalties) -> tuple[int, int, int, int, int, int]:
