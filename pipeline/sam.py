@@ -6,7 +6,7 @@ each distinct target name in order of appearance, and nothing that could differ 
 """
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import PurePath
 from typing import Any, BinaryIO
@@ -17,15 +17,14 @@ import pyarrow.compute as pc
 from tidalign.pipeline.cigar import Operations
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.results import Results
-from tidalign.pipeline.text import content, empty, joined, status_tags, strings, two_kinds
+from tidalign.pipeline.targets import first_rows, rows_at
+from tidalign.pipeline.text import content, empty, joined, status_tags, two_kinds
 
 LONGEST_TARGET = 2**31 - 1
 """Section 1.3: LN lies in 1..2^31-1."""
 
 MANY_TARGETS = 1_000_000
 """Above this many @SQ lines most programs that read SAM become slow or give up."""
-
-MERGE_ROWS = 1_000_000
 
 # Sections 1.2.1 and 1.4: what a reference name and a query name may be made of.
 REFERENCE_NAME = r"^[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*$"
@@ -36,23 +35,36 @@ def write(results: Results, sink: BinaryIO, cigar: str, notice: Callable[[str], 
     """Write header and records to `sink`, CIGARs with `=X` or `M`. Raises InputError for what SAM cannot say, ValueError for a run without CIGARs."""
     if results.parameters.penalty_only:
         raise ValueError("SAM needs CIGARs, which a run with --penalty-only has not: export .paf, .tsv or .parquet")
-    targets = distinct_targets(results)
-    if len(targets) > MANY_TARGETS:
-        notice(f"{len(targets):,} distinct targets give as many @SQ lines, which many programs cannot take: PAF (-o out.paf) suits such pairs better")
+    firsts = first_rows(results)
+    if len(firsts) > MANY_TARGETS:
+        notice(f"{len(firsts):,} distinct targets give as many @SQ lines, which many programs cannot take: PAF (-o out.paf) suits such pairs better")
     sink.write(b"@HD\tVN:1.6\tSO:unsorted\n")
-    for batch in targets.to_batches(max_chunksize=65_536):
-        sink.write(content(joined("@SQ\tSN:", batch["name"], "\tLN:", batch["length"], "\n")))
+    for batch in rows_at(results, firsts):
+        sink.write(content(_references(batch)))
     sink.write(f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(results)}\n".encode())
     for batch in results.to_batches():
         sink.write(content(lines(batch, cigar)))
 
 
+def _references(targets: Any) -> Any:
+    """The @SQ line of each target of a batch; one without a letter has none, as LN is at least 1 and nothing can be placed on it."""
+    names, lengths = targets["target_name"], targets["target_length"]
+    long = pc.index(pc.greater(lengths, LONGEST_TARGET), True).as_py()
+    if long >= 0:
+        found = f"{lengths[long].as_py()} in {names[long].as_py()!r}"
+        raise InputError("SAM header", f"targets of at most {LONGEST_TARGET} bases", found, "export .paf")
+    strange = pc.index(pc.match_substring_regex(names, REFERENCE_NAME), False).as_py()
+    if strange >= 0:
+        expected = "a target name of the letters SAM allows (section 1.2.1 of its specification)"
+        raise InputError("SAM header", expected, repr(names[strange].as_py()), "export .paf")
+    return joined("@SQ\tSN:", names, "\tLN:", lengths, "\n").filter(pc.greater(lengths, 0))
+
+
 def lines(batch: Any, cigar: str) -> Any:
     """A large_string column: the record of each row of a batch in `schema.ALIGNMENTS`, with its newline."""
-    good = pc.match_substring_regex(batch["query_name"], QUERY_NAME)
-    if pc.all(good).as_py() is False:
-        row = pc.index(good, False).as_py()
-        name, record = batch["query_name"][row].as_py(), batch["ordinal"][row].as_py() + 1
+    strange = pc.index(pc.match_substring_regex(batch["query_name"], QUERY_NAME), False).as_py()
+    if strange >= 0:
+        name, record = batch["query_name"][strange].as_py(), batch["ordinal"][strange].as_py() + 1
         raise InputError("SAM", "a query name of at most 254 printable ASCII letters other than @", repr(name), "export .paf, .tsv or .parquet", record=record)
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
     return two_kinds(batch, placed, lambda rows: _mapped(rows, cigar), _unmapped)
@@ -87,44 +99,3 @@ def command_line(results: Results) -> str:
     if parameters.ends_free:
         words += ["--ends-free", ",".join(map(str, parameters.ends_free))]
     return "".join(letter if letter.isprintable() else " " for letter in shlex.join(words))
-
-
-def distinct_targets(results: Results) -> Any:
-    """Table (name, length) of the distinct targets in order of appearance. Raises InputError for a name, or two lengths of one name, that SAM cannot have."""
-    found = pa.concat_tables(_merged(results), promote_options="none")
-    found = _merge(found)
-    different = pc.not_equal(found["shortest"], found["length"])
-    if pc.any(different).as_py():
-        row = pc.index(different, True).as_py()
-        name, one, other = (found[column][row].as_py() for column in ("name", "shortest", "length"))
-        raise InputError("SAM header", "one length for each target name", f"{one} and {other} for {name!r}", "name the targets apart, or export .paf")
-    long = pc.greater(found["length"], LONGEST_TARGET)
-    if pc.any(long).as_py():
-        name, length = (found[column][pc.index(long, True).as_py()].as_py() for column in ("name", "length"))
-        raise InputError("SAM header", f"targets of at most {LONGEST_TARGET} bases", f"{length} in {name!r}", "export .paf")
-    good = pc.match_substring_regex(found["name"], REFERENCE_NAME)
-    if pc.any(pc.invert(good)).as_py():
-        name = found["name"][pc.index(good, False).as_py()].as_py()
-        raise InputError("SAM header", "a target name of the letters SAM allows (section 1.2.1 of its specification)", repr(name), "export .paf")
-    # A target without a letter has no @SQ: LN is at least 1, and nothing can be placed on it.
-    return found.filter(pc.greater(found["length"], 0)).select(["name", "length"])
-
-
-def _merged(results: Results) -> Iterator[Any]:
-    """Tables of distinct targets, merged while they grow, so that memory follows the number of targets and not of rows."""
-    waiting: list[Any] = []
-    rows = 0
-    for batch in results.to_batches(["target_name", "target_length"]):
-        columns = [strings(batch["target_name"]), batch["target_length"], batch["target_length"]]
-        waiting.append(pa.table(columns, names=["name", "length", "shortest"]))
-        rows += len(batch)
-        if rows >= MERGE_ROWS:
-            yield _merge(pa.concat_tables(waiting))
-            waiting, rows = [], 0
-    yield _merge(pa.concat_tables([pa.schema([("name", pa.large_string()), ("length", pa.int64()), ("shortest", pa.int64())]).empty_table(), *waiting]))
-
-
-def _merge(targets: Any) -> Any:
-    """One row for each name, in order of appearance (which `group_by` keeps when it runs in one thread)."""
-    grouped = targets.group_by("name", use_threads=False).aggregate([("length", "max"), ("shortest", "min")])
-    return grouped.select(["name", "length_max", "shortest_min"]).rename_columns(["name", "length", "shortest"])
