@@ -43,7 +43,13 @@ def write_part(directory: str, run: str, chunk: str, start: int, stop: int, tabl
     counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(table["status"]).to_pylist()}
     bases = pc.sum(table["query_length"]).as_py() + pc.sum(table["target_length"]).as_py()
     path = part_path(directory, chunk, start, stop)
-    labels = {"tidalign.run": run, "tidalign.rows": str(len(table)), "tidalign.counts": json.dumps(counts), "tidalign.bases": str(bases)}
+    labels = {
+        "tidalign.run": run,
+        "tidalign.part": Path(path).stem,
+        "tidalign.rows": str(len(table)),
+        "tidalign.counts": json.dumps(counts),
+        "tidalign.bases": str(bases),
+    }
     write_table(path, table, metadata=labels)
     return Part(path, chunk, start, stop, counts, bases)
 
@@ -59,7 +65,7 @@ def read_part(path: str, run: str) -> Part | None:
     except (OSError, pa.ArrowException):
         return None
     labels = {key.decode(): value.decode() for key, value in (footer.metadata or {}).items()}
-    if labels.get("tidalign.run") != run or footer.num_rows != stop - start or labels.get("tidalign.rows") != str(stop - start):
+    if labels.get("tidalign.run") != run or labels.get("tidalign.part") != Path(path).stem or footer.num_rows != stop - start:
         return None
     return Part(path, named[1], start, stop, json.loads(labels["tidalign.counts"]), int(labels["tidalign.bases"]))
 

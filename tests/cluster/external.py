@@ -39,7 +39,7 @@ class External:
     def _dask(self, *words: str, command: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
         log = (self._folder / f"{words[0]}-{len(self._processes)}.log").open("wb")
         with log:
-            environment = os.environ | {"PYTHONPATH": HERE}
+            environment = os.environ | {"PYTHONPATH": os.pathsep.join([HERE, *filter(None, [os.environ.get("PYTHONPATH")])])}
             process = subprocess.Popen([*command, sys.executable, "-m", "dask", *words], cwd=self._folder, stdout=log, stderr=log, env=environment)
         self._processes.append(process)
         return process

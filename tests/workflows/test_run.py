@@ -10,17 +10,18 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import psutil
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent / "cluster"))
-from chaos import Pairs, drive, expected, rows, simulate
+from chaos import BLOCK_PAIRS, Pairs, drive, expected, rows, simulate
 from external import External
 
 from tidalign.cluster.errors import NoWorkers
-from tidalign.pipeline import parts, rundir
+from tidalign.pipeline import index, parts, rundir
 from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
 from tidalign.pipeline.lock import locked
 from tidalign.pipeline.parameters import PairParameters
@@ -148,7 +149,7 @@ def test_what_is_missing_or_cut_short_is_done_again(tmp_path: Path, inputs: list
     (tmp_path / "parts" / "left.tmp").write_bytes(b"half")
     report = drive(str(tmp_path), *inputs)
     assert triples(tmp_path) == answer
-    assert report.aligned == 6
+    assert report.aligned == 9
     assert report.pairs == len(answer)
     assert not list(tmp_path.rglob("*.tmp"))
 
@@ -211,13 +212,23 @@ def test_there_is_no_gpu_yet(tmp_path: Path, inputs: list[str]) -> None:
 
 
 def test_a_full_disk_keeps_what_is_done(tmp_path: Path, inputs: list[str], answer: Any) -> None:
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(tmp_path)], capture_output=True).returncode != 0:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(tmp_path)], capture_output=True).returncode != 0:
         pytest.skip("needs the right to mount a small file system")
+
+    def resize(size: int) -> None:
+        subprocess.run(["mount", "-o", f"remount,size={size}", str(tmp_path)], check=True)
+
     try:
+        with mock.patch.object(index, "BLOCK_PAIRS", BLOCK_PAIRS):
+            partition_pairs(tmp_path / "run", inspect(*inputs), PairParameters())
+        resize(shutil.disk_usage(tmp_path).used + 100_000)
         with pytest.raises(DiskFull, match="no space left; free some, then run the same command again"):
             drive(str(tmp_path / "run"), *inputs)
-        subprocess.run(["mount", "-o", "remount,size=32m", str(tmp_path)], check=True)
-        drive(str(tmp_path / "run"), *inputs)
+        kept = len(list(tmp_path.glob("run/parts/*.parquet")))
+        assert 1 <= kept < CHUNKS
+        assert list(tmp_path.rglob("*.tmp")) == []
+        resize(32_000_000)
+        assert drive(str(tmp_path / "run"), *inputs).aligned == len(answer) - 3 * kept
         assert triples(tmp_path / "run") == answer
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
