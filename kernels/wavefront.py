@@ -55,6 +55,7 @@ def align(
     unit, model, row = penalties.unit(), gap_model(penalties), int(ambiguous == "match")
     long = np.maximum(n, m) > BIDIRECTIONAL_ABOVE
     wide = (n + m > NARROW) & ~long
+    keep = cigar or free[0] > 0 or free[2] > 0  # only the way back tells where a free begin ends
     thread = memory()
     work = thread.work
     work[CIGAR_COUNT] = 0
@@ -72,11 +73,11 @@ def align(
                     batch_host.encode_packed_group(work, rows, first, stop, places, *packed, letters_host.PACKED, letters_host.OTHER[row])
                 else:
                     raise ValueError("queries and targets must both be packed, or neither")
-                rest = (rows, first, stop, places, n, m, model, free, unit, cigar)
+                rest = (rows, first, stop, places, n, m, model, free, unit)
                 if null is None:
-                    bidirectional_host.align_encoded(thread, *rest, out, ends)
+                    bidirectional_host.align_encoded(thread, *rest, cigar, out, ends)
                 else:
-                    batch_host.align_encoded(work, thread.spare, *rest, null, out, ends)
+                    batch_host.align_encoded(work, thread.spare, *rest, keep, null, out, ends)
         operations = copied(work, CIGAR, int(work[CIGAR_COUNT]))
     except BaseException:
         # What the rings hold between two pairs is part of the algorithm.
