@@ -12,7 +12,7 @@ from tidalign.pipeline.results import Results
 from tidalign.pipeline.text import strings
 
 MERGE_ROWS = 1_000_000
-"""Rows gathered before they are merged with the targets known, or as many as are known if that is more."""
+"""Rows gathered before they are merged with the targets known, or half as many as are known if that is more."""
 
 Words = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
@@ -28,7 +28,7 @@ def first_rows(results: Results) -> Numbers:
     for batch in results.to_batches(["ordinal", "target_name", "target_length"]):
         waiting.append([*hashes(batch["target_name"]), batch["target_length"].to_numpy(), batch["ordinal"].to_numpy()])
         rows += len(batch)
-        if rows >= max(MERGE_ROWS, len(known[0])):
+        if rows >= max(MERGE_ROWS, len(known[0]) // 2):
             known, waiting, rows = _merged(known, waiting, results), [], 0
     ordinals: Numbers = np.sort(_merged(known, waiting, results)[-1])
     return ordinals
@@ -64,10 +64,16 @@ def _weights(count: int, seed: int) -> Words:
 
 
 def _merged(known: list[Any], waiting: list[list[Any]], results: Results) -> list[Any]:
-    """The targets of both, one row each: that of the smallest ordinal, as rows arrive by ordinal and the sort is stable."""
-    columns = [np.concatenate([known[column], *(rows[column] for rows in waiting)]) for column in range(_COLUMNS)]
+    """The targets of both, one row each: that of the smallest ordinal, as rows arrive by ordinal and the sort is stable.
+
+    Takes the columns out of its arguments and works on one at a time, as they may be most of what is in memory.
+    """
+    columns = [np.concatenate([known.pop(0), *(rows.pop(0) for rows in waiting)]) for _ in range(_COLUMNS)]
     order = np.lexsort((columns[1], columns[0]))
-    one, two, lengths, ordinals = (column[order] for column in columns)
+    for column in range(_COLUMNS):
+        columns[column] = columns[column][order]
+    del order
+    one, two, lengths, ordinals = columns
     same = (one[1:] == one[:-1]) & (two[1:] == two[:-1])
     different = np.flatnonzero(same & (lengths[1:] != lengths[:-1]))
     if len(different):
@@ -75,5 +81,10 @@ def _merged(known: list[Any], waiting: list[list[Any]], results: Results) -> lis
         name = next(name for batch in rows_at(results, ordinals[at : at + 1]) for name in batch["target_name"].to_pylist())
         found = f"{lengths[at]} and {lengths[at + 1]} for {name!r} (records {ordinals[at] + 1} and {ordinals[at + 1] + 1})"
         raise InputError("SAM header", "one length for each target name", found, "name the targets apart, or export .paf")
-    first = np.concatenate((np.ones(min(1, len(one)), bool), ~same))
-    return [one[first], two[first], lengths[first], ordinals[first]]
+    if not same.any():
+        return columns
+    del one, two, lengths, ordinals
+    first = np.concatenate(([True], ~same))
+    for column in range(_COLUMNS):
+        columns[column] = columns[column][first]
+    return columns

@@ -27,13 +27,13 @@ def test_a_wrong_answer_is_status_1(capsys, monkeypatch) -> None:
 
 def test_a_missing_package_is_status_69(capsys, monkeypatch) -> None:
     def version(name: str) -> str:
-        if name == "dnaio":
+        if name == "numba":
             raise PackageNotFoundError(name)
         return "1.0"
 
     monkeypatch.setattr(check, "version", version)
     assert cli.main(["check"]) == 69
-    assert "missing: dnaio; install" in capsys.readouterr().err
+    assert "missing: numba; install" in capsys.readouterr().err
 
 
 CARD = ((0, "NVIDIA H200, 570.10\n"), ["NVIDIA H200 driver 570.10"])
