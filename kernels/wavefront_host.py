@@ -12,7 +12,6 @@ negative, and M takes no negative offset. A lane beyond the last diagonal that w
 
 import numpy as np
 
-from tidalign.kernels.letters_host import BEHIND, sentinels
 from tidalign.kernels.numba_cache import inline, jit
 from tidalign.kernels.rows_host import extend, row1, row3, row5
 from tidalign.kernels.trace_host import trace_gaps, trace_single
@@ -22,10 +21,8 @@ from tidalign.kernels.vectors_host import (
     fill_null,
     lane_bytes,
     load_lane,
-    load_u64,
     store_i64,
     store_lane,
-    store_u64,
 )
 from tidalign.kernels.workspace_host import END, RING, STATE, STEPS, TRAIL, reserve, reserve_ring
 
@@ -68,7 +65,8 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
     """The smallest penalty, in units, of a path through the matrix of query [q, q + n) and target [t, t + m); -1 where it is above `pause`.
 
     `model`: states, x, o1, e1, o2, e2 in units. `free`: letters that cost nothing at the query's begin and end and the target's (only with `begin` and
-    `end` M). `bound`: an upper bound of the penalty, or NONE. `band`: only that many diagonals beside those that join begin and end (the result
+    `end` M). With another `end` than M no cell beyond the last one on its diagonal may be reached in that state at the same penalty: where two
+    wavefronts met it is so. `bound`: an upper bound of the penalty, or NONE. `band`: only that many diagonals beside those that join begin and end (the result
     is then an upper bound), or NONE. A call with the same arguments but for `bound` and `pause` goes on where one that returned -1 stopped.
     Leaves the diagonal of the end in work[END], and with `keep` the trail for `trace`.
     """
@@ -272,23 +270,3 @@ def solve(work, spare, q, n, t, m, model, free, begin, end, bound, keep, null):
         single = model[0] == 1
         start = trace_single(work, model, s, stop, min(m, n + stop), null) if single else trace_gaps(work, q, t, model, s, stop, end, null)
     return s, start, stop
-
-
-@jit
-def leaf(work, spare, q, n, t, m, model, begin, end, bound, keep, null):
-    """`solve` for a part of a pair, global, begin and end states given: sentinels are put behind both parts and what was there comes back.
-
-    Returns the penalty in units.
-    """
-    behind = np.empty(2 * BEHIND // 8, np.uint64)
-    words = BEHIND // 8
-    for i in range(words):
-        behind[i] = load_u64(q + n + 8 * i)
-        behind[words + i] = load_u64(t + m + 8 * i)
-    sentinels(q + n)
-    sentinels(t + m)
-    s, _, _ = solve(work, spare, q, n, t, m, model, (0, 0, 0, 0), begin, end, bound, keep, null)
-    for i in range(words):
-        store_u64(q + n + 8 * i, behind[i])
-        store_u64(t + m + 8 * i, behind[words + i])
-    return s

@@ -1,17 +1,13 @@
 """`align` against slow references: penalty, ends and CIGAR of every model, span and kind of pair."""
 
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
+import oracle
 import pytest
+import simulate
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-import oracle
-import simulate
 
 from tidalign.kernels.alignments import Alignments, cigar_text
 from tidalign.kernels.penalties import Penalties
@@ -20,14 +16,9 @@ from tidalign.kernels.wavefront import align
 
 PRESETS = list(Penalties.presets().values())
 # Mismatch cheaper and dearer than gaps, no common divisor, free opening, a second piece that never or always wins.
-OTHERS = [
-    Penalties.parse(text)
-    for text in """
-        linear:1,3 linear:7,2 linear:5,1
-        affine:1,0,1 affine:9,1,2 affine:3,7,5
-        affine2p:2,1,3,4,2 affine2p:5,0,2,9,1 affine2p:3,8,2,9,2 affine2p:6,20,1,3,4
-    """.split()
-]
+OTHERS = [Penalties.parse(f"linear:{numbers}") for numbers in ("1,3", "7,2", "5,1")]
+OTHERS += [Penalties.parse(f"affine:{numbers}") for numbers in ("1,0,1", "9,1,2", "3,7,5")]
+OTHERS += [Penalties.parse(f"affine2p:{numbers}") for numbers in ("2,1,3,4,2", "5,0,2,9,1", "3,8,2,9,2", "6,20,1,3,4")]
 
 
 def aligned(pairs: list[simulate.Pair], penalties: Penalties, *, packed: bool = False, **options: object) -> Alignments:

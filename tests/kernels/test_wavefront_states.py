@@ -1,0 +1,93 @@
+"""Begin and end states, as the parts of a long pair have them, against the full matrix."""
+
+import numpy as np
+import pytest
+import simulate
+
+from tidalign.kernels.letters_host import ASCII, encode_ascii
+from tidalign.kernels.penalties import Penalties
+from tidalign.kernels.wavefront import gap_model
+from tidalign.kernels.wavefront_host import NONE, solve
+from tidalign.kernels.workspace_host import CIGAR, CIGAR_COUNT, CIGAR_FIRST, LETTERS, copied, memory, reserve
+
+FAR = 1 << 40
+
+
+def matrix(query: bytes, target: bytes, penalties: Penalties, begin: int, end: int) -> dict[tuple[int, int], int]:
+    """Gotoh's matrix of the end state; state p = 1, 2, .. is I1, D1, I2, D2. Beginning in p its opening is paid, ending in p it is paid here."""
+    gaps = [(opening, extension) for opening, extension in penalties.pieces for _ in range(2)]
+    best: dict[tuple[int, int], int] = {}
+    gap: dict[tuple[int, int, int], int] = {}
+    for i in range(len(query) + 1):
+        for j in range(len(target) + 1):
+            at_start = i == j == 0
+            for p, (opening, extension) in enumerate(gaps, 1):
+                before = (i - 1, j) if p % 2 else (i, j - 1)
+                value = min(best.get(before, FAR) + opening, gap.get((*before, p), FAR)) + extension
+                gap[i, j, p] = min(value, 0) if at_start and p == begin else value
+            diagonal = best.get((i - 1, j - 1), FAR) + (0 if i and j and query[i - 1] == target[j - 1] else penalties.mismatch)
+            best[i, j] = min(0 if at_start else FAR, diagonal, *(gap[i, j, p] for p in range(1, len(gaps) + 1)))
+    return best if end == 0 else {(i, j): gap[i, j, end] for i, j in best}
+
+
+def furthest(costs: dict[tuple[int, int], int], i: int, j: int) -> tuple[int, int]:
+    """The last cell on the diagonal that costs no more: where a wavefront that meets another stands, and the only kind of end it can be asked for."""
+    ahead = [(i + d, j + d) for d in range(1, 99) if costs.get((i + d, j + d), FAR * 2) <= costs[i, j]]
+    return furthest(costs, *ahead[0]) if ahead else (i, j)
+
+
+def cost(cigar: list[tuple[int, int]], penalties: Penalties, begin: int, end: int) -> int:
+    """The least a CIGAR can cost: letter by letter, each in a gap that goes on or in a new one; the last one in the state of the end."""
+    gaps = {p: penalties.pieces[(p - 1) // 2] for p in range(1, 2 * len(penalties.pieces) + 1)}
+    states = {0: 0, begin: 0}
+    for code, length in cigar:
+        for _ in range(length):
+            closed = min(states.values())
+            if code in (1, 2):
+                states = {p: min(states.get(p, FAR), closed + gaps[p][0]) + gaps[p][1] for p in gaps if p % 2 == code % 2}
+            else:
+                states = {0: closed + (penalties.mismatch if code == 8 else 0)}
+    return states[end] if end else min(states.values())
+
+
+def run(query: bytes, target: bytes, penalties: Penalties, begin: int, end: int, bound: int) -> tuple[int, list[tuple[int, int]]]:
+    """Penalty and operations."""
+    work, spare = memory().work, memory().spare
+    reserve(work, LETTERS, 4096)
+    places = (int(work[LETTERS]), int(work[LETTERS]) + 2048)
+    for side, text in enumerate((query, target)):
+        encode_ascii(np.frombuffer(text, np.uint8), 0, len(text), ASCII[0, side], places[side])
+    work[CIGAR_COUNT] = work[CIGAR_FIRST] = 0
+    states = tuple(np.int64(state) for state in (begin, end))
+    arguments = (work, spare, places[0], len(query), places[1], len(target), gap_model(penalties), (0, 0, 0, 0), *states, np.int64(bound))
+    found, _, _ = solve(*arguments, True, np.int16(-0x8000))
+    assert solve(*arguments, False, np.int32(-0x7FFF8000))[0] == found
+    words = copied(work, CIGAR, int(work[CIGAR_COUNT]))
+    return int(found) * penalties.unit(), [(int(word) & 15, int(word) >> 4) for word in words]
+
+
+@pytest.mark.parametrize("penalties", [*Penalties.presets().values(), Penalties.parse("affine:3,7,5"), Penalties.parse("affine2p:2,3,4,7,3")], ids=str)
+def test_states(penalties: Penalties) -> None:
+    random = np.random.default_rng(8)
+    states = {"edit": 1, "linear": 1, "affine": 3, "affine2p": 5}[penalties.model]
+    for begin in range(states):
+        for end in range(states):
+            for length in (0, 1, 2, 5, 9, 14):
+                query, target = simulate.pair(random, length, 0.3, str(random.choice(["mixed", "repeats", "gaps"])))
+                i, j = len(query), len(target)
+                if end:  # a place in longer sequences, so that nothing but the place asked for is an end
+                    i, j = int(random.integers(0, i + 1)), int(random.integers(0, j + 1))
+                    query, target = query + simulate.sequence(random, 30), target + simulate.sequence(random, 30)
+                costs = matrix(query, target, penalties, begin, end)
+                if end:
+                    i, j = furthest(costs, i, j)
+                    query, target = query[:i], target[:j]
+                expected = costs[i, j]
+                if expected >= FAR:  # no letter to end a gap with
+                    continue
+                for bound in (NONE, expected // penalties.unit(), expected // penalties.unit() + 3):
+                    penalty, cigar = run(query, target, penalties, begin, end, bound)
+                    assert penalty == expected, (query, target, begin, end)
+                    assert sum(length for code, length in cigar if code != 2) == len(query)
+                    assert sum(length for code, length in cigar if code != 1) == len(target)
+                    assert cost(cigar, penalties, begin, end) == expected, (query, target, begin, end, cigar)
