@@ -146,7 +146,7 @@ def test_two_deaths_a_lost_worker_timeout_apart() -> None:
 
 
 def test_the_scheduler_is_lost(external: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "CONNECT_TIMEOUT", 5.0)
+    monkeypatch.setattr(starting, "CONNECT_TIMEOUT", 15.0)
     with start(scheduler=external.address) as workers, pytest.raises(ClusterLost, match="scheduler went away"):
         run_on(workers, [Task(f"t{i}", square, (i, 0.1)) for i in range(400)], Recorded(on_done=external.scheduler.kill), Stop())
 

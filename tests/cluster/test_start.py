@@ -37,14 +37,14 @@ def test_closing_takes_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starting, "CLOSE_TIMEOUT", 2.0)
     never = threading.Event()
     with start(1) as workers:
-        pid = next(iter(workers.everywhere(os.getpid).values()))
+        worker = psutil.Process(next(iter(workers.everywhere(os.getpid).values())))
         local: Any = workers.local
         really_close = local.close
         monkeypatch.setattr(local, "close", lambda timeout: never.wait(60))
         began = time.monotonic()
     assert time.monotonic() - began < 8
-    worker = psutil.Process(pid) if psutil.pid_exists(pid) else None
-    assert worker is None or worker.status() == psutil.STATUS_ZOMBIE
+    _, alive = psutil.wait_procs([worker], timeout=10)
+    assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
     never.set()
     really_close(timeout=10)
 
