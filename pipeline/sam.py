@@ -32,9 +32,9 @@ QUERY_NAME = r"^[!-?A-~]{1,254}$"
 
 
 def write(results: Results, sink: BinaryIO, cigar: str, notice: Callable[[str], None]) -> None:
-    """Write header and records to `sink`, CIGARs with `=X` or `M`. Raises InputError for what SAM cannot say, ValueError for a run without CIGARs."""
+    """Write header and records to `sink`, CIGARs with `=X` or `M`. Raises InputError for what SAM cannot say."""
     if results.parameters.penalty_only:
-        raise ValueError("SAM needs CIGARs, which a run with --penalty-only has not: export .paf, .tsv or .parquet")
+        raise InputError("SAM", "a run with CIGARs", "one made with --penalty-only", "export .paf, .tsv or .parquet")
     firsts = first_rows(results)
     if len(firsts) > MANY_TARGETS:
         notice(f"{len(firsts):,} distinct targets give as many @SQ lines, which many programs cannot take: PAF (-o out.paf) suits such pairs better")

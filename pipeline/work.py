@@ -13,7 +13,7 @@ def work(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.floa
     """Estimated work of each pair in wavefront cells: reading both sides, and a wavefront as deep as the expected edits and wide as it is deep."""
     longer = np.maximum(query_lengths, target_lengths)
     depth = EXPECTED_DIVERGENCE * longer + np.abs(query_lengths - target_lengths)
-    return (query_lengths + target_lengths) + depth * depth
+    return np.asarray(query_lengths + target_lengths + depth * depth, np.float64)
 
 
 def length_bin(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.int64]:

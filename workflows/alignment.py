@@ -92,7 +92,7 @@ class Alignment:
             at = claims.read(claim)
             if at:
                 self._at[task] = at[0] - start
-                self._tell()
+                self.tell()
             return at
 
         task = Task(
@@ -129,7 +129,7 @@ class Alignment:
             self.note("isolated", task=task.key, rejected=result)
         else:
             self.note("done", task=task.key, seconds=round(result, 3))
-        self._tell()
+        self.tell()
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
         chunk, start, stop, claim = self._running[task]
@@ -166,5 +166,5 @@ class Alignment:
     def note(self, event: str, **details: Any) -> None:
         rundir.journal(self._directory, event, **details)
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
         self._progress("align", self._finished + sum(self._at.values()), self._pairs)

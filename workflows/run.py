@@ -25,7 +25,7 @@ from tidalign.workflows.partitioning import partition
 from tidalign.workflows.report import Report, versions
 
 Progress = Callable[[str, int, int | None], None]
-"""Told (stage, pairs done, pairs in all or None where nobody knows yet); stages are `partition` and `align`."""
+"""Told (stage, pairs done, pairs in all or None where nobody knows yet); stages are `partition`, `compile` (once, kernels may take half a minute the first time) and `align`."""
 
 SMALL_INPUT = 32_000_000
 """Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
@@ -62,7 +62,9 @@ def run_pairs(
         try:
             if tasks := alignment.tasks():
                 rundir.reopen(crew.directory)
+                (progress or _silent)("compile", 0, None)
                 warm_up([Penalties.parse(parameters.penalties)])  # workers find it compiled
+                alignment.tell()
                 # A claim left behind may be a pair that kills its process: not this one again.
                 if workers or scheduler or alignment.claims or alignment.work() > SMALL_WORK:
                     crew.hire()

@@ -135,7 +135,7 @@ def test_names_that_sam_does_not_have_are_refused(make_run, row, tmp_path, query
 
 
 def test_penalty_only_has_no_sam(make_run, row, tmp_path) -> None:
-    with pytest.raises(ValueError, match="penalty-only"):
+    with pytest.raises(InputError, match="penalty-only"):
         make_run([row(cigar=None)], PairParameters(penalty_only=True)).export(tmp_path / "out.sam")
 
 
