@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from tidalign.kernels.numba_cache import jit
+from tidalign.kernels.numba_cache import inline, jit
 from tidalign.kernels.vectors_host import (
     LANES,
     apart,
@@ -77,6 +77,18 @@ def row5(places, blocks, low, n, m, keep, trail, null):
             low += LANES
 
 
+@inline
+def follow(place, q, t, null):
+    """Follow the matches from the offset at an address; `q`: address of the query letter on its diagonal where the target's is 0."""
+    h = load_lane(place, null)
+    if h >= 0:
+        x = load_u64(q + h) & load_u64(t + h)
+        while x == np.uint64(0):
+            h += 8
+            x = load_u64(q + h) & load_u64(t + h)
+        store_lane(place, h + (zeros_below(x) >> 3), null)
+
+
 @jit
 def extend(row, low, high, q, t, null):
     """Follow the matches from every offset of M on diagonals low..high; `row`: address of the lane of `low`."""
@@ -84,16 +96,14 @@ def extend(row, low, high, q, t, null):
     size = lane_bytes(null)
     q -= low
     stop = row + (high - low + 1) * size
+    while row + 3 * size < stop:
+        follow(row, q, t, null)
+        follow(row + size, q - 1, t, null)
+        follow(row + 2 * size, q - 2, t, null)
+        follow(row + 3 * size, q - 3, t, null)
+        row += 4 * size
+        q -= 4
     while row < stop:
-        h = load_lane(row, null)
-        if h >= 0:
-            x = load_u64(q + h) & load_u64(t + h)
-            if x == np.uint64(0):
-                while True:
-                    h += 8
-                    x = load_u64(q + h) & load_u64(t + h)
-                    if x != np.uint64(0):
-                        break
-            store_lane(row, h + (zeros_below(x) >> 3), null)
+        follow(row, q, t, null)
         row += size
         q -= 1
