@@ -25,7 +25,7 @@ from tidalign.workflows.partitioning import partition
 from tidalign.workflows.report import Report, versions
 
 Progress = Callable[[str, int, int | None], None]
-"""Told (stage, pairs done, pairs in all or None where nobody knows yet); stages are `partition`, `compile` (once, kernels may take half a minute the first time) and `align`."""
+"""Told (stage, pairs done, pairs in all or None where nobody knows yet); stages are `partition`, `compile` (told once) and `align`."""
 
 SMALL_INPUT = 32_000_000
 """Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
