@@ -32,19 +32,18 @@ struct Pair {
   }
 };
 
-// All threads of a pair: `length` letters at any byte address into words, with one word more that windows may touch.
+// All threads of a pair: `length` letters at any byte address into words, with one word more that windows may touch (whatever it holds).
+// Reads up to 11 bytes behind the letters.
 __device__ inline void load_codes(const unsigned char* codes, int length, unsigned* words, int thread, int threads) {
-  const int bytes = (length + 3) / 4, count = (length + 15) / 16 + 1;
-  for (int i = thread; i < count; i += threads) {
-    unsigned word = 0;
-    for (int j = 0; j < 4; j++) word = word << 8 | (4 * i + j < bytes ? codes[4 * i + j] : 0);
-    words[i] = word;
-  }
+  const unsigned* from = (const unsigned*)((unsigned long long)codes & ~3ull);
+  const unsigned order = 0x0123 + 0x1111 * ((unsigned)(unsigned long long)codes & 3);  // the bytes from there on, the first on top
+  const int count = (length + 15) / 16 + 1;
+  for (int i = thread; i < count; i += threads) words[i] = __byte_perm(from[i], from[i + 1], order);
 }
 
-// The same for a bit mask, each bit doubled; a sequence without ambiguous letters has no mask (`bytes` 0).
-__device__ inline void load_mask(const unsigned char* mask, long long bytes, int length, unsigned* words, int thread, int threads) {
-  const int count = (length + 15) / 16 + 1;
+// The same for a bit mask, each bit doubled; none where `mask` is null.
+__device__ inline void load_mask(const unsigned char* mask, int length, unsigned* words, int thread, int threads) {
+  const int bytes = mask ? (length + 7) / 8 : 0, count = (length + 15) / 16 + 1;
   for (int i = thread; i < count; i += threads) {
     unsigned bits = 0, word = 0;
     for (int j = 0; j < 2; j++) bits = bits << 8 | (2 * i + j < bytes ? mask[2 * i + j] : 0);

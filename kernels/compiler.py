@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -57,23 +58,34 @@ def kernel(name: str, entry: str, macros: Mapping[str, object], *, shared_bytes:
     """
     import cupy
 
-    device = cupy.cuda.Device()
+    device = cupy.cuda.runtime.getDevice()
     if shared_bytes > most_shared_bytes():
-        raise DeviceLimit(f"{entry}: {shared_bytes} bytes of shared memory a block; device {device.id} grants {most_shared_bytes()}")
-    try:
-        function = _module(device.id, name, defines(macros)).get_function(entry)
-    except cupy.cuda.compiler.CompileException as error:
-        raise KernelError(f"{name} does not compile: {error}") from error
-    if shared_bytes > function.max_dynamic_shared_size_bytes:
-        function.max_dynamic_shared_size_bytes = shared_bytes
+        raise DeviceLimit(f"{entry}: {shared_bytes} bytes of shared memory a block; device {device} grants {most_shared_bytes()}")
+    with _COMPILING:
+        try:
+            function = _module(device, name, defines(macros)).get_function(entry)
+        except cupy.cuda.compiler.CompileException as error:
+            raise KernelError(f"{name} does not compile: {error}") from error
+        if shared_bytes > function.max_dynamic_shared_size_bytes:
+            function.max_dynamic_shared_size_bytes = shared_bytes
     return function
+
+
+_COMPILING = Lock()  # threads that want the same kernel wait for it instead of compiling it too
+
+
+@cache
+def _attribute(device: int, name: str) -> int:
+    import cupy
+
+    return int(cupy.cuda.Device(device).attributes[name])
 
 
 def most_shared_bytes() -> int:
     """Dynamic shared memory the current device grants a block."""
     import cupy
 
-    return int(cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"])
+    return _attribute(cupy.cuda.runtime.getDevice(), "MaxSharedMemoryPerBlockOptin")
 
 
 def resident(function: Any, threads: int, shared_bytes: int) -> int:
@@ -82,18 +94,18 @@ def resident(function: Any, threads: int, shared_bytes: int) -> int:
     from cupy_backends.cuda.api import driver
 
     blocks: int = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.kernel.ptr, threads, shared_bytes)
-    return blocks * int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+    return blocks * _attribute(cupy.cuda.runtime.getDevice(), "MultiProcessorCount")
 
 
 def launch(function: Any, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0) -> None:
     """Launch on the current stream. Arrays must be contiguous and on the current device; Python integers pass as 32-bit int. Raises KernelError."""
     import cupy
 
-    device = cupy.cuda.Device().id
+    device = cupy.cuda.runtime.getDevice()
     values = []
     for place, argument in enumerate(arguments):
         if isinstance(argument, cupy.ndarray):
-            if argument.device.id != device or not argument.flags.c_contiguous:
+            if argument.data.device_id != device or not argument.flags.c_contiguous:
                 raise KernelError(f"{function.name}: argument {place} is not a contiguous array on device {device}")
         elif isinstance(argument, int):
             argument = np.int32(argument)

@@ -2,7 +2,7 @@
 
 
 class KernelError(RuntimeError):
-    """A kernel that does not compile or launch: a bug, or a device too old."""
+    """A kernel that does not compile, launch or end. After one that failed while running, the device is of no use to this process: replace it."""
 
 
 class DeviceLimit(RuntimeError):

@@ -12,7 +12,7 @@
 //   WAVEFRONT_X, _E1, _OE1, _E2, _OE2   mismatch; extend and open + extend of each piece (linear: E1 = OE1 = a gap letter)
 //   WAVEFRONT_CIGAR      keep directions and walk back
 //   WAVEFRONT_FREE       ends-free
-//   WAVEFRONT_NARROW     only the diagonals that fit a row: exact where no more were reached, else an upper bound of the penalty
+//   WAVEFRONT_NARROW     only the diagonals that fit a row: exact where leaving them and coming back costs more, else an upper bound of the penalty
 
 // A stored offset. Sides are at most 32,767 letters (the launcher sees to it), so 16 bits hold every offset.
 typedef short Offset;
@@ -21,20 +21,22 @@ constexpr int NONE = -32768;
 
 constexpr int NOWHERE = 0x7fffffff;
 
-constexpr int max2(int a, int b) { return a > b ? a : b; }
-constexpr int min2(int a, int b) { return a < b ? a : b; }
+__device__ constexpr int max2(int a, int b) { return a > b ? a : b; }
+__device__ constexpr int min2(int a, int b) { return a < b ? a : b; }
 constexpr int DEEPEST = WAVEFRONT_PIECES == 2 ? max2(max2(WAVEFRONT_X, WAVEFRONT_OE1), WAVEFRONT_OE2) : max2(WAVEFRONT_X, WAVEFRONT_OE1);
 constexpr int M_ROWS = DEEPEST + 1;
 constexpr int GAP1_ROWS = WAVEFRONT_PIECES >= 1 ? WAVEFRONT_E1 + 1 : 0;
 constexpr int GAP2_ROWS = WAVEFRONT_PIECES == 2 ? WAVEFRONT_E2 + 1 : 0;
 constexpr int ROWS = M_ROWS + 2 * GAP1_ROWS + 2 * GAP2_ROWS;
 constexpr int LEAST_EXTEND = WAVEFRONT_PIECES == 2 ? min2(WAVEFRONT_E1, WAVEFRONT_E2) : WAVEFRONT_E1;
-// A step reads rows as old as DEEPEST, whose diagonals were fewer; what they lack is stored as NONE on both sides.
+// A step reads rows as old as DEEPEST, whose diagonals were fewer; what they lack is stored as NONE on both sides. A narrow pass, whose diagonals
+// never wrap around a row nor grow fewer, needs one beside the outermost instead, and all places NONE from the start.
 constexpr int MARGIN = (DEEPEST + LEAST_EXTEND - 1) / LEAST_EXTEND + 1;
+constexpr int STORED_MARGIN = WAVEFRONT_NARROW ? 0 : MARGIN;
 
 enum Source { FROM_X = 0, FROM_I1 = 1, FROM_D1 = 2, FROM_I2 = 3, FROM_D2 = 4 };  // bit 2 + source of a direction: that gap was opened here
 enum Op { OP_I = 1, OP_D = 2, OP_EQUAL = 7, OP_X = 8, OP_GOES_ON = 16 };          // BAM's codes; the flag: the gap began earlier
-enum Status { ALIGNED = 0, OUTGROWN = 1, NO_ROOM = 2, BOUNDED = 3 };
+enum Status { ALIGNED = 0, OUTGROWN = 1, NO_ROOM = 2, BOUNDED = 3, OTHER_LETTERS = 4, TOO_LONG = 5 };
 
 constexpr int LEAST_BAND = 8;  // a narrow pass with fewer diagonals beside those that join begin and end is not worth its time
 
@@ -51,6 +53,13 @@ __device__ inline int reach(int s) {
   int w = s < WAVEFRONT_OE1 ? 0 : (s - WAVEFRONT_OE1) / WAVEFRONT_E1 + 1;
   if (WAVEFRONT_PIECES == 2) w = max(w, s < WAVEFRONT_OE2 ? 0 : (s - WAVEFRONT_OE2) / WAVEFRONT_E2 + 1);
   return w;
+}
+
+// What a gap of `letters` > 0 costs; sums of gaps are never cheaper than one gap of as many letters.
+__device__ inline int gap(int letters) {
+  int cost = WAVEFRONT_OE1 + (letters - 1) * WAVEFRONT_E1;
+  if (WAVEFRONT_PIECES == 2) cost = min(cost, WAVEFRONT_OE2 + (letters - 1) * WAVEFRONT_E2);
+  return cost;
 }
 
 struct Free {
@@ -88,17 +97,27 @@ __device__ inline Outcome wavefront(const Pair& pair, const Rows& rows, const Sc
   const int goal = pair.target_length - pair.query_length;
   const int first = -ends.query_begin, last = ends.target_begin;
   int floor = -pair.query_length, ceiling = pair.target_length;
-  bool clamped = false;
+  int exact_below = NOWHERE;
   if (WAVEFRONT_NARROW) {
-    const int low = min(first, goal - ends.target_end), high = max(last, goal + ends.query_end);
-    const int band = (rows.width - 2 * MARGIN - 1 - (high - low)) / 2;
+    const int goal_low = goal - ends.target_end, goal_high = goal + ends.query_end;
+    const int low = min(first, goal_low), high = max(last, goal_high);
+    const int band = (rows.width - 3 - (high - low)) / 2;
     if (band < LEAST_BAND) return {OUTGROWN, 0, 0, 0};
-    floor = max(floor, low - band);
-    ceiling = min(ceiling, high + band);
+    // Whoever leaves the band pays a gap to get out and one to get back. What costs less never left it, and neither did anything it ties with.
+    if (low - band > floor) {
+      floor = low - band;
+      exact_below = gap(first - floor + 1) + gap(goal_low - floor + 1);
+    }
+    if (high + band < ceiling) {
+      ceiling = high + band;
+      exact_below = min(exact_below, gap(ceiling + 1 - last) + gap(ceiling + 1 - goal_high));
+    }
+    for (int i = thread; i < ROWS * rows.width / 2; i += WAVEFRONT_THREADS) ((unsigned*)rows.at)[i] = (unsigned)NONE << 16 | (NONE & 0xffff);
+  } else {
+    if (last - first + 1 + 2 * MARGIN > rows.width) return {OUTGROWN, 0, 0, 0};
+    for (int k = first - MARGIN + thread; k <= last + MARGIN; k += WAVEFRONT_THREADS)
+      for (int row = 0; row < ROWS; row++) rows.m(row, k) = NONE;
   }
-  if (last - first + 1 + 2 * MARGIN > rows.width) return {OUTGROWN, 0, 0, 0};
-  for (int k = first - MARGIN + thread; k <= last + MARGIN; k += WAVEFRONT_THREADS)
-    for (int row = 0; row < ROWS; row++) rows.m(row, k) = NONE;
   group_sync();
   int found = NOWHERE;
   for (int k = first + thread; k <= last; k += WAVEFRONT_THREADS) {
@@ -120,12 +139,12 @@ __device__ inline Outcome wavefront(const Pair& pair, const Rows& rows, const Sc
         __syncthreads();
         found = *shared_found;
       }
-      if (found != NOWHERE) return {clamped ? BOUNDED : ALIGNED, s, found, (int)rows.m(row, found)};
+      if (found != NOWHERE) return {s < exact_below ? ALIGNED : BOUNDED, s, found, (int)rows.m(row, found)};
     } else {
       group_sync();
       // Outside [lo, hi] and its margin a place belongs to another diagonal.
       int w = reach(s);
-      if (goal >= -w && goal <= w && rows.m(row, goal) >= pair.target_length) return {clamped ? BOUNDED : ALIGNED, s, goal, pair.target_length};
+      if (goal >= -w && goal <= w && rows.m(row, goal) >= pair.target_length) return {s < exact_below ? ALIGNED : BOUNDED, s, goal, pair.target_length};
     }
     s++;
     row = row + 1 == M_ROWS ? 0 : row + 1;
@@ -134,9 +153,8 @@ __device__ inline Outcome wavefront(const Pair& pair, const Rows& rows, const Sc
     const int w = reach(s);
     int lo = max(first - w, floor), hi = min(last + w, ceiling);
     if (WAVEFRONT_NARROW) {
-      clamped |= lo > max(first - w, -pair.query_length) || hi < min(last + w, pair.target_length);
-      // Very unequal sides fit a row for longer than their directions fit the scratch.
-      if (WAVEFRONT_CIGAR) clamped |= s > scratch.steps || place + hi - lo + 1 > scratch.direction_bytes;
+      // Past the scratch the penalty is still a bound.
+      if (WAVEFRONT_CIGAR && (s > scratch.steps || place + hi - lo + 1 > scratch.direction_bytes)) exact_below = min(exact_below, s);
     } else {
       if (bound != NOWHERE) {
         // Beyond these diagonals even an open gap is too dear to come back from (Castells-Rufas 2023); one more, which the way back reads beside its cells.
@@ -146,16 +164,16 @@ __device__ inline Outcome wavefront(const Pair& pair, const Rows& rows, const Sc
       }
       if (hi - lo + 1 + 2 * MARGIN > rows.width || s > scratch.steps) return {OUTGROWN, s, 0, 0};
     }
-    const bool keep = WAVEFRONT_CIGAR && !clamped;
+    const bool keep = WAVEFRONT_CIGAR && s < exact_below;
     if (keep) {
-      if (place + hi - lo + 1 > scratch.direction_bytes) return {OUTGROWN, s, 0, 0};
+      if (!WAVEFRONT_NARROW && place + hi - lo + 1 > scratch.direction_bytes) return {OUTGROWN, s, 0, 0};
       if (thread == 0) scratch.row_start[s] = (int)(place - lo);
     }
     const int row_x = back(row, WAVEFRONT_X, M_ROWS), row_o1 = back(row, WAVEFRONT_OE1, M_ROWS), row_e1 = back(row1, WAVEFRONT_E1, GAP1_ROWS);
     const int row_o2 = back(row, WAVEFRONT_OE2, M_ROWS), row_e2 = back(row2, WAVEFRONT_E2, GAP2_ROWS);
-    for (int k = lo - MARGIN + thread; k <= hi + MARGIN; k += WAVEFRONT_THREADS) {
+    for (int k = lo - STORED_MARGIN + thread; k <= hi + STORED_MARGIN; k += WAVEFRONT_THREADS) {
       int h = NONE, i1 = NONE, d1 = NONE, i2 = NONE, d2 = NONE;
-      if (k >= lo && k <= hi) {
+      if (STORED_MARGIN == 0 || (k >= lo && k <= hi)) {
         int direction = 0;
         const int x = rows.m(row_x, k) + 1;
         if (WAVEFRONT_PIECES == 0) {

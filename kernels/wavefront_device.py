@@ -1,368 +1,204 @@
-"""The wavefront kernels on the current CUDA device: the rows of `wavefront_host`, by the same rules.
+"""The wavefront kernels on the current CUDA device: the rows of `wavefront.align`, by the same rules.
 
-Every pair first has a narrow pass, a warp each with its rows on chip: exact where the wavefront stayed inside it, as it does for short and close pairs,
-and else an upper bound of the penalty. The bound says how wide the rows of the second pass must be and how many cells it can leave out (the diamond of
-Castells-Rufas 2023, 10.1016/j.future.2022.09.010), so its memory is allotted exactly, and nothing is tried twice or transferred twice.
-What fits nowhere is left to the host twin and counted.
+Every pair first has a narrow pass, a warp each with its rows on chip: exact where leaving its diagonals and coming back would cost more than what it found,
+as for short and close pairs, and else an upper bound of the penalty. The bound says how wide the rows of the second pass must be and how many cells it can
+leave out (the diamond of Castells-Rufas 2023, 10.1016/j.future.2022.09.010), so its memory is allotted exactly, and nothing is transferred twice. What fits
+nowhere is left to the host twin and counted.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, cast
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from threading import Condition
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels import compiler
+from tidalign.kernels import wavefront
 from tidalign.kernels.alignments import Alignments
-from tidalign.kernels.errors import DeviceLimit
+from tidalign.kernels.device_batch import COLUMNS, LANES, Batch, Letters, Rows, Span, received, sent
+from tidalign.kernels.device_lane import Lane, lane
+from tidalign.kernels.device_model import Model
+from tidalign.kernels.errors import KernelError
 from tidalign.kernels.penalties import Penalties
 from tidalign.kernels.sequences import PackedSequences, Sequences
 
-LONGEST = 32_767
-"""Letters of the longer side that 16-bit offsets hold with room for a step."""
-
-BATCH_BASES = 1 << 27
-"""Letters of both sides a launch takes: enough to fill the card, small enough for copies of one batch to hide behind the kernels of another."""
-
-STREAMS = 4
-"""Batches under way at a time: one copied in, one aligned, one copied out, one being staged by the host."""
-
-STATUS_ALIGNED, STATUS_OUTGROWN, STATUS_NO_ROOM, STATUS_BOUNDED = range(4)
-WAITING = 255
-UNBOUNDED = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """Penalties divided by their greatest common divisor, and what follows from them (wavefront.cuh has the same formulas)."""
-
-    pieces: int
-    mismatch: int
-    extend: tuple[int, int]
-    open_extend: tuple[int, int]
-    unit: int
-
-    @classmethod
-    def of(cls, penalties: Penalties) -> "Model":
-        unit = penalties.unit()
-        scaled = [(opening // unit, extension // unit) for opening, extension in penalties.pieces]
-        first, second = scaled[0], scaled[-1]
-        pieces = {"edit": 0, "linear": 0, "affine": 1, "affine2p": 2}[penalties.model]
-        return cls(pieces, penalties.mismatch // unit, (first[1], second[1]), (sum(first), sum(second)), unit)
-
-    @property
-    def deepest(self) -> int:
-        return max(self.mismatch, *self.open_extend[: max(self.pieces, 1)])
-
-    @property
-    def margin(self) -> int:
-        least = min(self.extend[: max(self.pieces, 1)])
-        return -(-self.deepest // least) + 1
-
-    @property
-    def rows(self) -> int:
-        return self.deepest + 1 + 2 * sum(extension + 1 for extension in self.extend[: self.pieces])
-
-    def reach(self, s: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Diagonals on either side at penalty s."""
-        if self.pieces == 0:
-            return s // self.extend[0]
-        reached = np.zeros_like(s)
-        for piece in range(self.pieces):
-            reached = np.maximum(reached, np.where(s < self.open_extend[piece], 0, (s - self.open_extend[piece]) // self.extend[piece] + 1))
-        return reached
-
-    @property
-    def narrow(self) -> int:
-        """Diagonals of the first, narrow pass."""
-        return 128 if self.margin <= 16 else 256
-
-    def width(self, bound: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Diagonals the rows of a global pair need at most, its penalty being at most `bound`: a gap there and back."""
-        return 2 * (bound // (2 * min(self.extend[: max(self.pieces, 1)])) + 2) + 1 + 2 * self.margin
-
-    def budget(self, width: int) -> tuple[int, int]:
-        """(largest penalty, direction bytes up to it) whose rows fit a width, for a global pair without a bound."""
-        s = np.arange(1, width * max(self.extend) + self.deepest + 2, dtype=np.int64)
-        widths = 2 * self.reach(s) + 1
-        steps = int(np.searchsorted(widths + 2 * self.margin, width, side="right"))
-        # Places in the directions are 32-bit; a pair that needs more is outgrown.
-        return steps, min(int(widths[:steps].sum()), 2**31 - 1)
-
-
-WIDTHS = tuple(1 << bits for bits in range(8, 17))
-"""Diagonals a row may have: a launch takes the pairs whose wavefronts need no more."""
-
-
-def threads(width: int) -> tuple[int, int]:
-    """(threads a pair, pairs a block): a warp a pair where rows are short, a block where they are long."""
-    if width <= 512:
-        return 32, 4 if width <= 128 else 2
-    return min(width // 16, 512), 1
+BATCH_LETTERS = 1 << 26
+"""Letters of both sides a batch takes: enough to fill the card, small enough for the copies of one to hide behind the kernels of others."""
 
 
 def align(
-    queries: Sequences | PackedSequences,
-    targets: Sequences | PackedSequences,
+    queries: Letters,
+    targets: Letters,
     penalties: Penalties,
     *,
     ends_free: tuple[int, int, int, int] | None = None,
     cigar: bool = True,
-    ambiguous: str = "mismatch",
-) -> tuple[Alignments, npt.NDArray[np.int64]]:
-    """Align pair i of both sides on the current device; also the indices of the pairs left to the host, whose rows mean nothing.
+    ambiguous: Literal["mismatch", "match"] = "mismatch",
+) -> Alignments:
+    """What `wavefront.align` gives, on the current device; the host's cores take the pairs that the device cannot.
 
-    Host arrays in and out. Batches of `BATCH_BASES` letters have streams of their own, so that copies of one hide behind the kernels of another.
+    Raises ValueError as `wavefront.align` does, and KernelError where the device fails: this process cannot use it any more then.
+    """
+    return align_counted(queries, targets, penalties, ends_free=ends_free, cigar=cigar, ambiguous=ambiguous)[0]
+
+
+def align_counted(
+    queries: Letters,
+    targets: Letters,
+    penalties: Penalties,
+    *,
+    ends_free: tuple[int, int, int, int] | None = None,
+    cigar: bool = True,
+    ambiguous: Literal["mismatch", "match"] = "mismatch",
+) -> tuple[Alignments, int]:
+    """`align`, and how many pairs the host took: those over 32,767 letters, and those whose wavefronts fit no variant or no memory.
+
+    Batches of `BATCH_LETTERS` go through lanes of their own, so that copies of one hide behind the kernels of others and the pairs the host takes.
     """
     import cupy
 
-    sums = np.cumsum(_lengths(queries) + _lengths(targets))
-    bounds = [0]
-    while bounds[-1] < len(sums):
-        base = sums[bounds[-1] - 1] if bounds[-1] else 0
-        bounds.append(max(bounds[-1] + 1, int(np.searchsorted(sums, base + BATCH_BASES, side="right"))))
-    device, model = cupy.cuda.Device(), Model.of(penalties)
+    if len(queries) != len(targets):
+        raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
+    span = Span(Model.of(penalties), ends_free or (0, 0, 0, 0), cigar, {"mismatch": 1, "match": 2}[ambiguous])
+    device = cupy.cuda.runtime.getDevice()
+    bounds = _bounds(queries, targets)
+    result = _Result(queries, targets, span)
 
-    def batch(start: int, stop: int) -> Batch:
-        with device, cupy.cuda.Stream(non_blocking=True):
-            return Batch(_Side.send(queries, start, stop), _Side.send(targets, start, stop), model, ends_free or (0, 0, 0, 0), cigar, ambiguous)
+    def on_host(row: int) -> Alignments:
+        return wavefront.align(_only(queries, row), _only(targets, row), penalties, ends_free=ends_free, cigar=cigar, ambiguous=ambiguous)
 
-    with ThreadPoolExecutor(STREAMS) as pool:
-        batches = list(pool.map(batch, bounds[:-1], bounds[1:]))
-        # Sizes are known now: each batch is copied once more, from pinned memory to its place.
-        columns = {name: np.empty(len(sums), np.int64) for name in _COLUMNS}
-        places = np.cumsum([0] + [len(batch.cigar) for batch in batches])
-        runs = np.empty(int(places[-1]), np.uint32)
-        offsets = np.zeros(len(sums) + 1, np.int64)
+    def batch(turn: int) -> None:
+        try:
+            with lane(device) as mine:
+                parts = [(bounds[turn], bounds[turn + 1])]
+                while parts:
+                    start, stop = parts.pop()
+                    try:
+                        rows = _aligned(mine, queries, targets, start, stop, result)
+                    except cupy.cuda.memory.OutOfMemoryError:
+                        mine.stream.synchronize()
+                        cupy.get_default_memory_pool().free_all_blocks()
+                        middle = (start + stop) // 2
+                        if middle > start:
+                            parts += [(middle, stop), (start, middle)]
+                            continue
+                        rows = Rows.none()
+                    left = (rows.left + start).tolist()
+                    result.put(turn, start, stop, rows, last=not parts)
+                    by_host.update({row: cores.submit(on_host, row) for row in left})
+        except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
+            result.fail()
+            raise KernelError(f"device {device} failed at pairs {bounds[turn]} to {bounds[turn + 1]}: {error}") from error
+        except BaseException:
+            result.fail()
+            raise
 
-        def deliver(batch: Batch, start: int, stop: int, place: int) -> None:
-            for name, column in columns.items():
-                np.multiply(batch.cells[name], model.unit if name == "penalty" else 1, out=column[start:stop], casting="unsafe", dtype=np.int64)
-            runs[place : place + len(batch.cigar)] = batch.cigar
-            if cigar:
-                np.add(batch.cigar_offsets[1:], place, out=offsets[start + 1 : stop + 1])
-
-        list(pool.map(deliver, batches, bounds[:-1], bounds[1:], places[:-1].tolist()))
-    left = np.flatnonzero(~np.concatenate([batch.done for batch in batches] or [np.zeros(0, bool)]))
-    return Alignments(**columns, cigar=runs if cigar else None, cigar_offsets=offsets if cigar else None), left
-
-
-_COLUMNS = ("penalty", "query_start", "query_end", "target_start", "target_end")
-
-
-def _lengths(side: Sequences | PackedSequences) -> npt.NDArray[np.int64]:
-    return side.lengths if isinstance(side, PackedSequences) else np.diff(side.offsets)
-
-
-def _send(array: npt.NDArray[Any]) -> Any:
-    """To the device on the current stream, through pinned memory (six times as fast as without)."""
-    import cupy
-    import cupyx
-
-    pinned = cupyx.empty_pinned(array.shape, array.dtype)
-    np.copyto(pinned, array)
-    sent = cupy.empty(array.shape, array.dtype)
-    sent.set(pinned)
-    # The pinned block goes back to its pool on return, so the copy must be over; other streams go on meanwhile.
-    cupy.cuda.get_current_stream().synchronize()
-    return sent
+    by_host: dict[int, Future[Alignments]] = {}
+    with ThreadPoolExecutor(LANES) as cores, ThreadPoolExecutor(LANES) as lanes:
+        list(lanes.map(batch, range(len(bounds) - 1)))
+        return _filled(result.alignments(), {row: by_host[row].result() for row in sorted(by_host)}), len(by_host)
 
 
-def _fetch(array: Any) -> npt.NDArray[Any]:
-    """To pinned memory of the host on the current stream, complete on return."""
-    import cupy
-    import cupyx
+def _bounds(queries: Letters, targets: Letters) -> list[int]:
+    """Where batches begin, and the end; at least one pair each."""
 
-    pinned = cupyx.empty_pinned(array.shape, array.dtype)
-    array.get(out=pinned, blocking=False)
-    cupy.cuda.get_current_stream().synchronize()
-    return cast("npt.NDArray[Any]", pinned)
+    def letters(pair: int) -> int:
+        return sum(int(side.offsets[pair]) if isinstance(side, Sequences) else 4 * int(side.code_offsets[pair]) for side in (queries, targets))
 
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """One side of a batch: packed letters on the device, lengths and which have ambiguous letters on the host."""
-
-    codes: Any
-    places: Any
-    masks: Any
-    mask_places: Any
-    lengths: npt.NDArray[np.int64]
-    lengths_sent: Any
-    ambiguous: npt.NDArray[np.bool_]
-
-    @classmethod
-    def send(cls, side: Sequences | PackedSequences, start: int, stop: int) -> "_Side":
-        if isinstance(side, PackedSequences):
-            codes, places = _cut(side.codes, side.code_offsets, start, stop)
-            masks, mask_places = _cut(side.ambiguous, side.ambiguous_offsets, start, stop)
-            lengths = side.lengths[start:stop]
-            return cls(_send(codes), _send(places), _send(masks), _send(mask_places), lengths, _send(lengths), np.diff(mask_places) > 0)
-        import cupy
-
-        letters, offsets = _cut(side.letters, side.offsets, start, stop)
-        lengths = np.diff(offsets)
-        places, mask_places = (np.concatenate([[0], np.cumsum(-(-lengths // per_byte))]).astype(np.int64) for per_byte in (4, 8))
-        codes, masks, found = (cupy.empty(int(size), np.uint8) for size in (places[-1], mask_places[-1], len(lengths)))
-        places_sent, mask_places_sent = _send(places), _send(mask_places)
-        pack = compiler.kernel("sequences.cu", "pack_letters", {})
-        compiler.launch(pack, _warps(len(lengths)), 256, _send(letters), _send(offsets), len(lengths), codes, places_sent, masks, mask_places_sent, found)
-        return cls(codes, places_sent, masks, mask_places_sent, lengths, _send(lengths), _fetch(found).astype(bool))
+    bounds, total = [0], len(queries)
+    while bounds[-1] < total:
+        low, high, limit = bounds[-1] + 1, total, letters(bounds[-1]) + BATCH_LETTERS
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if letters(middle) <= limit else (low, middle - 1)
+        bounds.append(low)
+    return bounds
 
 
-def _cut(data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], start: int, stop: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    return data[offsets[start] : offsets[stop]], offsets[start : stop + 1] - offsets[start]
+def _aligned(mine: Lane, queries: Letters, targets: Letters, start: int, stop: int, result: "_Result") -> Rows:
+    """Pairs [start, stop) by this lane; valid until its next."""
+    lengths = [side.lengths[start:stop] if isinstance(side, PackedSequences) else np.diff(side.offsets[start : stop + 1]) for side in (queries, targets)]
+    if not result.span.free:
+        result.columns["query_end"][start:stop], result.columns["target_end"][start:stop] = lengths
+    mine_of = [sent(side, start, stop) for side in (queries, targets)]
+    arrays = iter(mine.send(*mine_of[0], *mine_of[1]))
+    sides = [received(side, start, [next(arrays) for _ in these], stop - start) for side, these in zip((queries, targets), mine_of, strict=True)]
+    letters = int(lengths[0].sum() + lengths[1].sum())
+    return Batch(mine, sides[0], sides[1], np.maximum(*lengths), letters, result.span).align()
 
 
-def _warps(items: int) -> int:
-    """Blocks of eight warps for a warp an item, at most a few waves of them."""
-    return max(1, min(-(-items // 8), 8192))
+class _Result:
+    """The final arrays, filled by many threads: columns at once, operations in the order of batches."""
+
+    def __init__(self, queries: Letters, targets: Letters, span: Span) -> None:
+        total = len(queries)
+        self.span = span
+        # Without free ends, alignments begin at 0 and end at the lengths; zeros that nobody writes take no memory.
+        self.columns: dict[str, Any] = {name: np.empty(total, np.int64) for name in ("penalty", "query_end", "target_end")}
+        self.columns |= {name: np.zeros(total, np.int64) for name in ("query_start", "target_start")}
+        # A run has a letter at least; what is not used takes no memory either, and is given back in the end.
+        most = sum(len(side.letters) if isinstance(side, Sequences) else 4 * len(side.codes) for side in (queries, targets))
+        self._runs = np.empty(most if span.cigar else 0, np.uint32)
+        self._offsets = np.zeros(total + 1 if span.cigar else 0, np.int64)
+        self._used = self._turn = 0
+        self._failed = False
+        self._changed = Condition()
+
+    def put(self, turn: int, start: int, stop: int, rows: Rows, *, last: bool) -> None:
+        """Pairs [start, stop) of batch `turn`, waiting for the batches before it to say how many operations they have."""
+        for name, column in rows.columns.items():
+            self.columns[name][start:stop] = column
+        if not self.span.cigar:
+            return
+        with self._changed:
+            self._changed.wait_for(lambda: self._turn == turn or self._failed)
+            if self._failed:
+                return
+            place = self._used
+            self._used += len(rows.cigar)
+            if last:
+                self._turn += 1
+                self._changed.notify_all()
+        self._runs[place : place + len(rows.cigar)] = rows.cigar
+        np.add(rows.cigar_offsets[1:], place, out=self._offsets[start + 1 : stop + 1])
+
+    def fail(self) -> None:
+        """Nobody waits for this batch."""
+        with self._changed:
+            self._failed = True
+            self._changed.notify_all()
+
+    def alignments(self) -> Alignments:
+        """When all is put."""
+        self._runs.resize(self._used, refcheck=False)
+        return Alignments(**self.columns, cigar=self._runs if self.span.cigar else None, cigar_offsets=self._offsets if self.span.cigar else None)
 
 
-class Batch:
-    """Pairs aligned together: launches variant by variant until every pair is aligned or has outgrown them all."""
+def _only(side: Letters, row: int) -> Letters:
+    if isinstance(side, Sequences):
+        letters = side.letters[side.offsets[row] : side.offsets[row + 1]]
+        return Sequences(letters, np.array([0, len(letters)]))
+    codes = side.codes[side.code_offsets[row] : side.code_offsets[row + 1]]
+    masks = side.ambiguous[side.ambiguous_offsets[row] : side.ambiguous_offsets[row + 1]]
+    return PackedSequences(codes, np.array([0, len(codes)]), side.lengths[row : row + 1], masks, np.array([0, len(masks)]))
 
-    def __init__(self, queries: _Side, targets: _Side, model: Model, ends: tuple[int, int, int, int], cigar: bool, ambiguous: str) -> None:
-        import cupy
 
-        self._queries, self._targets, self._model, self._cigar = queries, targets, model, cigar
-        self._ends = tuple(min(end, LONGEST) for end in ends)
-        count = len(queries.lengths)
-        self._status = cupy.full(count, WAITING, np.uint8)
-        # The start of an ends-free alignment is known only by walking back.
-        self._directions = cigar or any(ends)
-        self._cells = {name: cupy.zeros(count, np.int32) for name in (*_COLUMNS, "runs")}
-        self._places = cupy.zeros(count, np.int64)
-        total = int(queries.lengths.sum() + targets.lengths.sum())
-        self._pool = cupy.empty(total // 8 + 4 * count + 1024 if self._directions else 1, np.uint32)
-        self._used = cupy.zeros(1, np.uint64)
-        self._longest = np.maximum(queries.lengths, targets.lengths)
-        self._letters = queries.ambiguous | targets.ambiguous
-        self._ambiguous = {"mismatch": 1, "match": 2}[ambiguous]
-        self._bound = cupy.full(count, UNBOUNDED, np.int32)
-        self.done = np.zeros(count, bool)
-        self._run(model.narrow, np.flatnonzero(self._longest <= LONGEST), narrow=True)
-        waiting = np.flatnonzero(~self.done & (self._longest <= LONGEST))
-        if len(waiting):
-            bound = _fetch(self._bound)[waiting].astype(np.int64)
-            needed = model.width(bound) + sum(self._ends)
-            bounded = bound < UNBOUNDED
-            for smaller, width in zip((0, *WIDTHS), WIDTHS, strict=False):
-                due = waiting[bounded & (smaller < needed) & (needed <= width)]
-                if len(due):
-                    self._run(width, due, bound=int(bound[bounded & (needed <= width)].max()))
-            waiting = waiting[~bounded]
-        for width in WIDTHS:
-            waiting = waiting[~self.done[waiting]]
-            if len(waiting):
-                self._run(width, waiting)
-        self._gather()
-
-    def _run(self, width: int, rows: npt.NDArray[np.int64], *, narrow: bool = False, bound: int | None = None) -> None:
-        """Launch until no row lacks room for its CIGAR; then mark which are aligned."""
-        import cupy
-
-        letters = self._letters[rows]
-        for some, ambiguous in ((rows[~letters], 0), (rows[letters], self._ambiguous)):
-            while len(some):
-                try:
-                    self._launch(width, some, ambiguous, narrow, bound)
-                except DeviceLimit:
-                    break
-                status = _fetch(self._status)[some]
-                self.done[some] = status == STATUS_ALIGNED
-                some = some[status == STATUS_NO_ROOM]
-                if len(some):
-                    larger = cupy.empty(4 * len(self._pool), np.uint32)
-                    used = min(int(self._used.get()[0]), len(self._pool))
-                    larger[:used] = self._pool[:used]
-                    self._pool = larger
-                    self._used[0] = used
-
-    def _launch(self, width: int, rows: npt.NDArray[np.int64], ambiguous: int, narrow: bool, bound: int | None) -> None:
-        import cupy
-
-        model = self._model
-        threads_a_pair, pairs_a_block = threads(width)
-        macros = {
-            "WAVEFRONT_THREADS": threads_a_pair,
-            "WAVEFRONT_PAIRS": pairs_a_block,
-            "WAVEFRONT_PIECES": model.pieces,
-            "WAVEFRONT_X": model.mismatch,
-            "WAVEFRONT_E1": model.extend[0],
-            "WAVEFRONT_OE1": model.open_extend[0],
-            "WAVEFRONT_E2": model.extend[1],
-            "WAVEFRONT_OE2": model.open_extend[1],
-            "WAVEFRONT_CIGAR": int(self._directions),
-            "WAVEFRONT_FREE": int(any(self._ends)),
-            "WAVEFRONT_NARROW": int(narrow),
-            "WAVEFRONT_AMBIGUOUS": ambiguous,
-        }
-        words = (int(self._longest[rows].max()) // 16 + 3) // 2 * 2
-        beside_rows = pairs_a_block * ((4 if ambiguous else 2) * words + 4) * 4
-        row_bytes = 2 * model.rows * width
-        shared = beside_rows + pairs_a_block * row_bytes
-        if shared <= compiler.most_shared_bytes():
-            row_bytes = 0
-        else:
-            shared = beside_rows
-        function = compiler.kernel("wavefront.cu", "wavefront_align", macros, shared_bytes=shared)
-        steps, direction_bytes = model.budget(width)
-        if bound is not None:
-            steps, direction_bytes = bound, (bound + 2) * (int(model.width(np.array(bound))) // 2 + 2 + sum(self._ends))
-        if not self._directions:
-            direction_bytes = 0
-        scratch = row_bytes + direction_bytes + 13 * (steps + 1)
-        room = int(0.8 * (cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes())) // STREAMS // scratch
-        resident = compiler.resident(function, threads_a_pair * pairs_a_block, shared)
-        blocks = min(resident, -(-len(rows) // pairs_a_block), room // pairs_a_block)
-        if blocks < 1 or direction_bytes >= 2**31:
-            raise DeviceLimit(f"{scratch} bytes a pair are more than this device has free")
-        slots = blocks * pairs_a_block
-        compiler.launch(
-            function,
-            blocks,
-            threads_a_pair * pairs_a_block,
-            *(self._queries.codes, self._queries.places, self._queries.lengths_sent, self._queries.masks, self._queries.mask_places),
-            *(self._targets.codes, self._targets.places, self._targets.lengths_sent, self._targets.masks, self._targets.mask_places),
-            _send(rows.astype(np.int32)),
-            len(rows),
-            cupy.zeros(1, np.int32),
-            words,
-            width,
-            cupy.empty(slots * row_bytes // 2, np.int16) if row_bytes else None,
-            cupy.empty(slots * direction_bytes, np.uint8),
-            np.int64(direction_bytes),
-            cupy.empty(slots * (steps + 1), np.int32),
-            cupy.empty(slots * (steps + 1), np.uint8),
-            cupy.empty(slots * (2 * steps + 3), np.uint32),
-            steps,
-            *self._ends,
-            self._status,
-            self._bound,
-            *(self._cells[name] for name in _COLUMNS),
-            self._pool,
-            np.uint64(len(self._pool)),
-            self._used,
-            self._places,
-            self._cells["runs"],
-            shared_bytes=shared,
-        )
-
-    def _gather(self) -> None:
-        """Rows to the host; CIGARs first to their place in pair order, so that the order of launches leaves no trace."""
-        import cupy
-
-        self.cigar = self.cigar_offsets = np.empty(0, np.uint32)
-        if self._cigar:
-            offsets = cupy.zeros(len(self._places) + 1, np.int64)
-            cupy.cumsum(self._cells["runs"], dtype=np.int64, out=offsets[1:])
-            self.cigar_offsets = _fetch(offsets)
-            runs = cupy.empty(int(self.cigar_offsets[-1]), np.uint32)
-            gather = compiler.kernel("sequences.cu", "gather_runs", {})
-            compiler.launch(gather, _warps(len(self._places)), 256, self._pool, self._places, offsets, len(self._places), runs)
-            self.cigar = _fetch(runs)
-        self.cells = {name: _fetch(self._cells[name]) for name in _COLUMNS}
-        # Device memory goes back to the pool now, not with the last batch.
-        del self._queries, self._targets, self._pool, self._places, self._cells, self._status, self._bound
+def _filled(found: Alignments, rows: dict[int, Alignments]) -> Alignments:
+    """`found` with the rows given, in their order, in place of its own (which have no operations)."""
+    for row, alignment in rows.items():
+        for name in COLUMNS:
+            getattr(found, name)[row] = getattr(alignment, name)[0]
+    if not rows or found.cigar is None or found.cigar_offsets is None:
+        return found
+    pieces: list[npt.NDArray[np.uint32]] = []
+    sizes = np.diff(found.cigar_offsets)
+    before = 0
+    for row, alignment in rows.items():
+        assert alignment.cigar is not None
+        place = int(found.cigar_offsets[row])
+        pieces += [found.cigar[before:place], alignment.cigar]
+        sizes[row], before = len(alignment.cigar), place
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return replace(found, cigar=np.concatenate([*pieces, found.cigar[before:]]), cigar_offsets=offsets)

@@ -1,0 +1,82 @@
+"""Every CUDA source compiles for every generation of cards that is supported, with every macro it knows; no card needed."""
+
+import ctypes
+import re
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tidalign.kernels.compiler import FOLDER, OPTIONS, defines, source
+
+CARDS = ("sm_80", "sm_90", "sm_120")
+
+WAVEFRONT = {"THREADS": 32, "PAIRS": 4, "PIECES": 1, "X": 4, "E1": 2, "OE1": 8, "E2": 1, "OE2": 25, "CIGAR": 1, "FREE": 0, "NARROW": 0, "AMBIGUOUS": 0}
+
+
+def wavefront_variants() -> Iterator[dict[str, object]]:
+    """Each number of gap pieces with and without each flag, a warp and a block a pair."""
+    for pieces in (0, 1, 2):
+        for changed in (
+            {},
+            {"CIGAR": 0},
+            {"FREE": 1},
+            {"NARROW": 1, "AMBIGUOUS": 1},
+            {"NARROW": 1, "AMBIGUOUS": 2, "FREE": 1},
+            {"THREADS": 128, "PAIRS": 1, "FREE": 1},
+        ):
+            yield {f"WAVEFRONT_{name}": value for name, value in (WAVEFRONT | {"PIECES": pieces} | changed).items()}
+
+
+VARIANTS = {"wavefront.cu": list(wavefront_variants()), "sequences.cu": [{}]}
+
+
+def nvrtc() -> ctypes.CDLL:
+    """The compiler that CuPy loads, from its wheel."""
+    folders = find_spec("nvidia")
+    found = [file for folder in (folders.submodule_search_locations or ()) for file in Path(folder).rglob("libnvrtc.so*")] if folders else []
+    if not found:
+        pytest.skip("no nvidia-cuda-nvrtc here: pip install tidalign[test] on Linux")
+    return ctypes.CDLL(str(found[0]))
+
+
+def compiled(name: str, macros: dict[str, object], card: str) -> tuple[int, str]:
+    """(size of the machine code, the compiler's log)."""
+    library, program = nvrtc(), ctypes.c_void_p()
+    library.nvrtcCreateProgram(ctypes.byref(program), source(name).encode(), name.encode(), 0, None, None)
+    options = [option.encode() for option in (*OPTIONS, f"-arch={card}", *defines(macros))]
+    failed = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+    size = ctypes.c_size_t()
+    library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    library.nvrtcGetProgramLog(program, log)
+    size.value = 0
+    if not failed:
+        library.nvrtcGetCUBINSize(program, ctypes.byref(size))
+    library.nvrtcDestroyProgram(ctypes.byref(program))
+    return size.value, log.value.decode()
+
+
+def test_no_source_is_forgotten() -> None:
+    assert {file.name for file in FOLDER.glob("*.cu")} == set(VARIANTS)
+
+
+def test_macros_are_the_ones_the_source_knows() -> None:
+    assert set(re.findall(r"WAVEFRONT_[A-Z0-9]+", source("wavefront.cu"))) >= {f"WAVEFRONT_{name}" for name in WAVEFRONT}
+
+
+@pytest.mark.parametrize("card", CARDS)
+@pytest.mark.parametrize("name", list(VARIANTS))
+def test_compiles(name: str, card: str) -> None:
+    for macros in VARIANTS[name] if card == "sm_90" else VARIANTS[name][:3] + VARIANTS[name][-3:]:
+        size, log = compiled(name, macros, card)
+        assert size > 0 and "warning" not in log, f"{name} for {card} with {macros}:\n{log}"
+
+
+def test_an_error_says_its_own_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "outer.cu").write_text('// one\n#include "inner.cuh"\nextern "C" __global__ void f() { g(); }\n')
+    (tmp_path / "inner.cuh").write_text("#pragma once\n\n__device__ void g() { nothing_called_so(); }\n")
+    monkeypatch.setattr("tidalign.kernels.compiler.FOLDER", tmp_path)
+    size, log = compiled("outer.cu", {}, "sm_90")
+    assert size == 0 and "inner.cuh(3)" in log
