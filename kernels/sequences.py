@@ -59,7 +59,7 @@ def pack(sequences: Sequences) -> PackedSequences:
 
     letters, offsets, lengths = sequences.letters, sequences.offsets, sequences.lengths
     found = np.zeros(len(sequences), np.bool_)
-    host.find_ambiguous(letters, offsets, host.AMBIGUOUS, found)
+    host.find_ambiguous(letters, offsets, found)
     code_offsets = _summed((lengths + 3) // 4)
     ambiguous_offsets = _summed(np.where(found, (lengths + 7) // 8, 0))
     codes = np.empty(code_offsets[-1], np.uint8)
