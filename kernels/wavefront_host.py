@@ -8,6 +8,10 @@ the query position. The exact cut by an upper bound of the penalty follows Caste
 Offsets fit 16 bits where n + m < 32,768: an offset of M is at most m; a deletion's chain keeps v <= n and so reaches at most h = n + m; an
 insertion's keeps h. NULL is -32,768, and a chain of gaps that starts from it climbs by one a diagonal over fewer than n + m + 1 of them: it stays
 negative, and M takes no negative offset. A lane beyond the last diagonal that wraps becomes negative, which is NULL to every reader.
+
+The way back takes a byte a cell (one state: an offset a cell), in all about half the square of the penalty in units. The worst pairs that come here
+are unrelated ones of 32,768 letters: 0.7 GB for edit distance, 0.8 GB for affine 4,6,2, 2.4 GB for two-piece 4,6,2,24,1. Longer ones go by the
+bidirectional algorithm, whose memory grows with the penalty only.
 """
 
 import numpy as np

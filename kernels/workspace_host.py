@@ -32,6 +32,9 @@ SLOTS = 32
 KEPT_BYTES = 1 << 28
 """A thread gives memory beyond this back after a call."""
 
+RING_LIMIT = 1 << 31
+"""More than any sensible penalties need: two-piece ones of (4, 6, 2, 24, 1) take 12 MB at 32,768 letters."""
+
 
 @jit
 def reserve(work, slot, size):
@@ -55,6 +58,10 @@ def reserve_ring(work, size):
     before = work[RING_BYTES]
     if size <= before:
         return
+    if size > RING_LIMIT:
+        raise MemoryError(
+            "penalties too far apart: a mismatch or a gap's opening costs so many of the smallest steps that a pair's live rows pass 2 GiB"
+        )
     # Vectors are stored whole.
     reserve(work, RING, size + 64)
     for place in range(before // 64 * 64, work[RING_BYTES] - 2 * LANES + 1, 2 * LANES):
