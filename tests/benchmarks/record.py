@@ -43,5 +43,7 @@ def commit() -> str:
 
 def write(path: str, result: dict[str, Any]) -> None:
     """Write a result beside its machine and commit as JSON."""
-    text = json.dumps({"command": sys.argv, "commit": commit(), "machine": machine(), **result}, indent=1)
+    # Folders are of one machine and say nothing to anybody else.
+    command = [Path(word).name if "/" in word else word for word in sys.argv]
+    text = json.dumps({"command": command, "commit": commit(), "machine": machine(), **result}, indent=1)
     Path(path).write_text(text + "\n")
