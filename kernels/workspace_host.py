@@ -59,9 +59,7 @@ def reserve_ring(work, size):
     if size <= before:
         return
     if size > RING_LIMIT:
-        raise MemoryError(
-            "penalties too far apart: a mismatch or a gap's opening costs so many of the smallest steps that a pair's live rows pass 2 GiB"
-        )
+        raise MemoryError("penalties too far apart: a mismatch or a gap's opening costs so many of the smallest steps that a pair's live rows pass 2 GiB")
     # Vectors are stored whole.
     reserve(work, RING, size + 64)
     for place in range(before // 64 * 64, work[RING_BYTES] - 2 * LANES + 1, 2 * LANES):
