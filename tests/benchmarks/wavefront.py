@@ -126,7 +126,6 @@ def main(job_path: str, program: str, result_path: str) -> None:
             peer.close()
     worst = min(results, key=lambda cell: cell["ratio_high"])
     print(f"lowest: x{worst['ratio_high']} ({worst['length']} {worst['error']} {worst['model']} cigar={worst['cigar']})")
-    sys.argv = [Path(argument).name for argument in sys.argv]  # this machine's folders are nobody's business
     record.write(result_path, {"job": job, "note": job.get("note", ""), "results": results})
 
 
