@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.breakpoint_host import NONE, breakpoint
-from tidalign.kernels.direction_host import Direction, extension_of, free_end, new_direction, opening_of, scope_of
+from tidalign.kernels.direction_host import Direction, free_end, new_direction, opening_of, scope_of
 from tidalign.kernels.letters_host import BEHIND, SENTINEL
 from tidalign.kernels.numba_cache import jit
 from tidalign.kernels.trace_host import DELETION, INSERTION, emit
@@ -163,23 +163,14 @@ def _finish(memory: Memory, query: Letters, target: Letters, model: Model, part:
     query, target = with_sentinels(query), with_sentinels(target)
     null = np.int16(-0x8000) if n + m <= 0x7FFF else np.int32(-0x7FFF8000)
 
-    def solved(end: int, bound: int) -> int:
+    def solved(end: int, penalty: int, keep: bool) -> int:
         pair = query.ctypes.data, n, target.ctypes.data, m
-        return int(solve(work, memory.spare, *pair, model, (0, 0, 0, 0), part.begin, end, bound, True, null)[0])
+        return int(solve(work, memory.spare, *pair, model, (0, 0, 0, 0), part.begin, end, penalty, keep, null)[0])
 
-    if part.end == 0:
-        found = solved(0, part.penalty)
-    else:
-        count = int(work[CIGAR_COUNT])
-        last = ctypes.c_uint32.from_address(int(work[CIGAR]) + 4 * (count - 1)).value if count else 0
-        # With a letter of the end's gap inside it costs at most what takes the last letters out of their column.
-        found = solved(part.end, part.penalty + model[2] + model[3] + extension_of(model, part.end))
-        if found > part.penalty:
-            # All letters of that gap lie beyond the end. The operations are taken back.
-            work[CIGAR_COUNT] = count
-            if count:
-                ctypes.c_uint32.from_address(int(work[CIGAR]) + 4 * (count - 1)).value = last
-            opening = opening_of(model, part.end)
-            found = solved(0, part.penalty - opening) + opening
-    if found != part.penalty:
-        raise RuntimeError(f"bidirectional alignment: a part has penalty {found}, its breakpoint says {part.penalty}")
+    end, penalty = part.end, part.penalty
+    if end != 0 and solved(0, penalty, False) == penalty - opening_of(model, end):
+        # All letters of the end's gap may lie beyond the end; then they do. (Wavefronts that end in a gap are sure to get there only if none need to.)
+        end, penalty = 0, penalty - opening_of(model, end)
+    found = solved(end, penalty, True)
+    if found != penalty:
+        raise RuntimeError(f"bidirectional alignment: a part has penalty {found}, its breakpoint says {penalty}")

@@ -25,7 +25,12 @@ SAMPLES = {
     "ecoli_ont_r9_10kb": 2,
     "ecoli_k12_hifi": 12,
 }
-LONG = {"40 kb, 5 %": (1, 1, 40_000, 0.05, "mixed"), "100 kb, 2 %": (2, 1, 100_000, 0.02, "mixed"), "50 kb, long gaps": (3, 1, 50_000, 0.02, "gaps")}
+LONG = {
+    "40 kb, 5 %": (1, 1, 40_000, 0.05, "mixed"),
+    "100 kb, 2 %": (2, 1, 100_000, 0.02, "mixed"),
+    "50 kb, long gaps": (3, 1, 50_000, 0.02, "gaps"),
+    "1 Mb, 0.5 %": (4, 1, 1_000_000, 0.005, "mixed"),
+}
 """Arguments of simulate.pairs; only digests of the letters are kept."""
 
 

@@ -60,11 +60,12 @@ def test_reference_agrees(penalties: str) -> None:
     assert [(alignment.penalty, alignment.cigar) for alignment in found] == EXPECTED["gasal2_20k_150bp", penalties][:40]
 
 
-def long_pairs() -> list[list[str]]:
-    return [line.split("\t") for line in (DATA / "pairs" / "long.tsv").read_text().splitlines()]
+def long_pairs() -> list[object]:
+    rows = [line.split("\t") for line in (DATA / "pairs" / "long.tsv").read_text().splitlines()]
+    return [pytest.param(row, id=f"{row[0]}, {row[7]}", marks=[pytest.mark.slow] if int(row[3]) >= 1_000_000 else []) for row in rows]
 
 
-@pytest.mark.parametrize("row", long_pairs(), ids=lambda row: f"{row[0]}, {row[7]}")
+@pytest.mark.parametrize("row", long_pairs())
 def test_long_pairs(row: list[str]) -> None:
     """Over BIDIRECTIONAL_ABOVE: the penalty is WFA2-lib's, the CIGAR any optimum."""
     _, seed, count, length, rate, kind, digest, text, expected = row
