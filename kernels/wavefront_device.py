@@ -23,8 +23,11 @@ from tidalign.kernels.errors import KernelError
 from tidalign.kernels.penalties import Penalties
 from tidalign.kernels.sequences import PackedSequences, Sequences
 
-BATCH_LETTERS = 1 << 26
-"""Letters of both sides a batch takes: enough to fill the card, small enough for the copies of one to hide behind the kernels of others."""
+MOST_LETTERS = 1 << 25
+"""Letters of both sides that a batch takes at most: enough to fill the card, small enough for its copies to hide behind the kernels of others."""
+
+LEAST_LETTERS = 1 << 22
+"""... and at least, where there are as many: launching takes as long as aligning these."""
 
 
 def align(
@@ -54,7 +57,7 @@ def align_counted(
 ) -> tuple[Alignments, int]:
     """`align`, and how many pairs the host took: those over 32,767 letters, and those whose wavefronts fit no variant or no memory.
 
-    Batches of `BATCH_LETTERS` go through lanes of their own, so that copies of one hide behind the kernels of others and the pairs the host takes.
+    Batches go through lanes of their own, so that copies of one hide behind the kernels of others and the pairs the host takes.
     """
     import cupy
 
@@ -62,7 +65,7 @@ def align_counted(
         raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
     span = Span(Model.of(penalties), ends_free or (0, 0, 0, 0), cigar, {"mismatch": 1, "match": 2}[ambiguous])
     device = cupy.cuda.runtime.getDevice()
-    bounds = _bounds(queries, targets)
+    cut = bounds(queries, targets)
     result = _Result(queries, targets, span)
 
     def on_host(row: int) -> Alignments:
@@ -71,7 +74,7 @@ def align_counted(
     def batch(turn: int) -> None:
         try:
             with lane(device) as mine:
-                parts = [(bounds[turn], bounds[turn + 1])]
+                parts = [(cut[turn], cut[turn + 1])]
                 while parts:
                     start, stop = parts.pop()
                     try:
@@ -89,31 +92,35 @@ def align_counted(
                     by_host.update({row: cores.submit(on_host, row) for row in left})
         except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
             result.fail()
-            raise KernelError(f"device {device} failed at pairs {bounds[turn]} to {bounds[turn + 1]}: {error}") from error
+            raise KernelError(f"device {device} failed at pairs {cut[turn]} to {cut[turn + 1]}: {error}") from error
         except BaseException:
             result.fail()
             raise
 
     by_host: dict[int, Future[Alignments]] = {}
     with ThreadPoolExecutor(LANES) as cores, ThreadPoolExecutor(LANES) as lanes:
-        list(lanes.map(batch, range(len(bounds) - 1)))
+        list(lanes.map(batch, range(len(cut) - 1)))
         return _filled(result.alignments(), {row: by_host[row].result() for row in sorted(by_host)}), len(by_host)
 
 
-def _bounds(queries: Letters, targets: Letters) -> list[int]:
-    """Where batches begin, and the end; at least one pair each."""
+def bounds(queries: Letters, targets: Letters) -> list[int]:
+    """Where batches begin, and the end: batches of equal letters, as many as keep all lanes busy to the end; at least one pair each."""
+    total = len(queries)
 
     def letters(pair: int) -> int:
         return sum(int(side.offsets[pair]) if isinstance(side, Sequences) else 4 * int(side.code_offsets[pair]) for side in (queries, targets))
 
-    bounds, total = [0], len(queries)
-    while bounds[-1] < total:
-        low, high, limit = bounds[-1] + 1, total, letters(bounds[-1]) + BATCH_LETTERS
+    all_letters = letters(total) - letters(0)
+    rounds = -(-all_letters // (LANES * MOST_LETTERS))
+    share = max(LEAST_LETTERS, -(-all_letters // max(1, LANES * rounds)))
+    found = [0]
+    while found[-1] < total:
+        low, high, limit = found[-1] + 1, total, letters(found[-1]) + share
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (middle, high) if letters(middle) <= limit else (low, middle - 1)
-        bounds.append(low)
-    return bounds
+        found.append(low)
+    return found
 
 
 def _aligned(mine: Lane, queries: Letters, targets: Letters, start: int, stop: int, result: "_Result") -> Rows:

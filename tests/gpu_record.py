@@ -1,0 +1,62 @@
+"""What the GPU tests last ran on: `pytest -m gpu` where there is a card writes gpu_record.json; elsewhere one line says if kernels/ has changed since."""
+
+import hashlib
+import json
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+RECORD = Path(__file__).parent / "gpu_record.json"
+KERNELS = Path(__file__).parents[1] / "kernels"
+
+
+def digest() -> str:
+    """Of every source of kernels/, names included."""
+    found = hashlib.sha256()
+    for file in sorted(file for ending in ("py", "cu", "cuh") for file in KERNELS.glob(f"*.{ending}")):
+        found.update(f"{file.name}\0".encode() + file.read_bytes())
+    return found.hexdigest()
+
+
+def card() -> dict[str, Any]:
+    """The current device and what runs on it."""
+    import cupy
+
+    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.runtime.getDevice())
+    driver = Path("/proc/driver/nvidia/version")
+    words = driver.read_text().split("Kernel Module")[-1].split() if driver.exists() else []
+    return {
+        "card": properties["name"].decode(),
+        "compute_capability": f"{properties['major']}.{properties['minor']}",
+        "driver": next((word for word in words if word[0].isdigit()), "unknown"),
+        "cuda": cupy.cuda.runtime.runtimeGetVersion(),
+        "python": platform.python_version(),
+        "packages": {
+            package: version(package) for package in ("numpy", "numba", next(name for name in ("cupy-cuda13x", "cupy-cuda12x", "cupy") if _is_there(name)))
+        },
+    }
+
+
+def _is_there(package: str) -> bool:
+    try:
+        version(package)
+    except ImportError:
+        return False
+    return True
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
+    """Write the record after a run of the GPU tests; else say in a line that it is stale."""
+    outcomes = {
+        outcome: sum("gpu" in report.keywords and getattr(report, "when", "call") == "call" for report in terminalreporter.stats.get(outcome, ()))
+        for outcome in ("passed", "failed", "error")
+    }
+    if config.option.markexpr == "gpu" and not config.option.keyword and outcomes["passed"]:
+        record = {"kernels": digest(), "passed": outcomes["passed"], "failed": outcomes["failed"] + outcomes["error"], **card()}
+        RECORD.write_text(json.dumps(record, indent=1) + "\n")
+        terminalreporter.write_line(f"{RECORD.name} written: {record['passed']} passed, {record['failed']} failed on {record['card']}")
+    elif RECORD.exists():
+        record = json.loads(RECORD.read_text())
+        if record["kernels"] != digest():
+            terminalreporter.write_line(f"GPU tests last ran on other kernels ({record['card']}, {record['passed']} passed): run `pytest -m gpu` on a card")

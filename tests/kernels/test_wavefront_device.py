@@ -1,0 +1,158 @@
+"""The CUDA kernels against the oracles and, for what those are too slow for, against the host twin."""
+
+import subprocess
+import sys
+from typing import Any
+
+import conformance
+import numpy as np
+import pytest
+import simulate
+
+from tidalign.kernels import wavefront
+from tidalign.kernels.alignments import Alignments
+from tidalign.kernels.penalties import Penalties
+from tidalign.kernels.sequences import Sequences, pack
+
+pytestmark = pytest.mark.gpu
+
+PRESETS = list(Penalties.presets().values())
+
+
+@pytest.fixture(autouse=True)
+def device() -> Any:
+    """CuPy with a card to run on."""
+    cupy = pytest.importorskip("cupy")
+    try:
+        cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        pytest.skip(f"no CUDA device: {error}")
+    return cupy
+
+
+def align(*arguments: Any, **options: Any) -> Alignments:
+    from tidalign.kernels import wavefront_device
+
+    return wavefront_device.align(*arguments, **options)
+
+
+def sides(pairs: list[simulate.Pair]) -> tuple[Sequences, Sequences]:
+    queries, targets = (Sequences.from_strings(side) for side in zip(*pairs, strict=True))
+    return queries, targets
+
+
+def every_kind(seed: int, lengths: list[int], rates: tuple[float, ...]) -> list[simulate.Pair]:
+    return [pair for length in lengths for rate in rates for kind in simulate.KINDS for pair in simulate.pairs(seed, 2, length, rate, kind)]
+
+
+@pytest.mark.parametrize("case", conformance.cases(), ids=str)
+def test_conformance(case: conformance.Case) -> None:
+    conformance.check_aligner(align, case)
+
+
+@pytest.mark.parametrize("cigar", [True, False], ids=["cigar", "penalty"])
+@pytest.mark.parametrize("ends_free", [None, (10, 0, 300, 40)], ids=["global", "free"])
+@pytest.mark.parametrize("penalties", [*PRESETS, Penalties.parse("affine:9,1,2"), Penalties.parse("affine2p:6,20,1,3,4")], ids=str)
+def test_host_rows(penalties: Penalties, ends_free: tuple[int, int, int, int] | None, cigar: bool) -> None:
+    """Lengths and rates on both sides of what a narrow pass proves, of each width after it and of what fits a block's own memory."""
+    pairs = every_kind(7, [100, 150, 300, 620, 1300, 2900], (0.01, 0.06, 0.15, 0.4))
+    pairs += [pair for rate in (0.02, 0.1) for pair in simulate.pairs(3, 2, 9000, rate)]
+    options: dict[str, Any] = {"ends_free": ends_free, "cigar": cigar}
+    expected, found = (each(*sides(pairs), penalties, **options) for each in (wavefront.align, align))
+    conformance.same(expected, found, str(penalties), with_cigar=cigar)
+
+
+@pytest.mark.parametrize("penalties", PRESETS, ids=str)
+def test_very_unequal_sides(penalties: Penalties) -> None:
+    """The goal lies at the edge of a narrow pass, outside it, and outside every row of it."""
+    long = simulate.pairs(5, 40, 3000, 0.05)
+    pairs = [(query[:short], target[:length]) for (query, target), length in zip(long, range(60, 260, 5), strict=True) for short in (0, 1, 20, 60)]
+    pairs += [(query, target[: 7 * i]) for i, (query, target) in enumerate(long)]
+    pairs += [(target, query) for query, target in pairs]
+    conformance.same(wavefront.align(*sides(pairs), penalties), align(*sides(pairs), penalties), str(penalties))
+
+
+def test_batches_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tidalign.kernels import wavefront_device
+
+    queries, targets = sides(every_kind(11, [0, 40, 150, 700], (0.05, 0.3)))
+    penalties = Penalties.parse("affine:4,6,2")
+    whole = align(queries, targets, penalties)
+    monkeypatch.setattr(wavefront_device, "MOST_LETTERS", 3000)
+    monkeypatch.setattr(wavefront_device, "LEAST_LETTERS", 1000)
+    assert len(wavefront_device.bounds(queries, targets)) > 20
+    conformance.same(whole, align(queries, targets, penalties), "small batches")
+    conformance.same(whole, align(pack(queries), pack(targets), penalties), "small packed batches")
+
+
+def test_more_runs_than_expected() -> None:
+    """The pool of CIGARs is sized for close pairs: these have a run every second letter."""
+    random = np.random.default_rng(12)
+    pairs = [(text, simulate.mutate(random, text, 0.5, "substitution")) for text in (simulate.sequence(random, 300) for _ in range(3000))]
+    conformance.same(wavefront.align(*sides(pairs), PRESETS[0]), align(*sides(pairs), PRESETS[0]), "many runs")
+
+
+def test_host_takes_what_is_too_long() -> None:
+    from tidalign.kernels import wavefront_device
+
+    pairs = simulate.pairs(1, 30, 200, 0.05) + simulate.pairs(2, 1, 33_500, 0.01) + simulate.pairs(3, 30, 200, 0.05) + simulate.pairs(4, 1, 32_900, 0.001)
+    queries, targets = sides(pairs)
+    for penalties in PRESETS:
+        found, by_host = wavefront_device.align_counted(queries, targets, penalties)
+        assert by_host == 2
+        conformance.same(wavefront.align(queries, targets, penalties), found, str(penalties))
+    found, by_host = wavefront_device.align_counted(pack(queries), pack(targets), PRESETS[2], cigar=False)
+    assert by_host == 2 and np.array_equal(found.penalty, wavefront.align(queries, targets, PRESETS[2]).penalty)
+
+
+def test_device_memory_runs_out(device: Any) -> None:
+    """Batches are halved until they fit, and pairs that alone do not fit go to the host."""
+    from tidalign.kernels import wavefront_device
+
+    queries, targets = sides(simulate.pairs(6, 3000, 150, 0.05) + simulate.pairs(7, 1, 20_000, 0.2))
+    penalties = Penalties.parse("affine:4,6,2")
+    pool = device.get_default_memory_pool()
+    pool.free_all_blocks()
+    pool.set_limit(size=16 << 20)
+    try:
+        found, by_host = wavefront_device.align_counted(queries, targets, penalties)
+    finally:
+        pool.set_limit(size=0)
+    assert by_host == 1
+    conformance.same(wavefront.align(queries, targets, penalties), found, "with 16 MiB")
+
+
+def test_failed_device_is_a_kernel_error() -> None:
+    """A write out of bounds breaks the context for good: in a process of its own."""
+    code = """
+import cupy
+from tidalign.kernels import compiler, wavefront_device
+from tidalign.kernels.errors import KernelError
+from tidalign.kernels.penalties import Penalties
+from tidalign.kernels.sequences import Sequences
+side = Sequences.from_strings(["ACGT"] * 1000)
+launch = compiler.launch
+def poisoned(function, *arguments, **options):
+    cupy.RawKernel('extern "C" __global__ void poison(int* at) { *at = 1; }', "poison")((1,), (1,), (cupy.uint64(8),))
+    launch(function, *arguments, **options)
+compiler.launch = poisoned
+for attempt in range(2):
+    try:
+        wavefront_device.align(side, side, Penalties.parse("edit"))
+    except KernelError as error:
+        print("KernelError", error)
+"""
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.count("KernelError device 0 failed at pairs 0 to 1000: ") == 2, done.stdout + done.stderr
+
+
+def test_batches_that_do_not_fit_each_other() -> None:
+    one, two = Sequences.from_strings(["A"]), Sequences.from_strings(["A", "C"])
+    with pytest.raises(ValueError, match="as many queries as targets are needed, not 1 and 2"):
+        align(one, two, PRESETS[0])
+
+
+def test_nothing_to_align() -> None:
+    none = Sequences.from_strings([])
+    found = align(none, none, PRESETS[0])
+    assert len(found) == 0 and found.cigar_offsets is not None and found.cigar_offsets.tolist() == [0]
