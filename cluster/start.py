@@ -11,7 +11,7 @@ import platform
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -82,25 +82,26 @@ def cores() -> int:
 
 
 @contextmanager
-def start(count: int | None = None, scheduler: str | None = None) -> Iterator[Workers]:
+def start(count: int | None = None, scheduler: str | None = None, gpus: Sequence[str] = ()) -> Iterator[Workers]:
     """Workers for as long as the context lasts.
 
     count: worker processes on this machine, one thread each; None: one for each core.
+    gpus: devices of this machine (`gpus.usable`), a worker process for each, which sees it as its first; `count` is not used.
     scheduler: the address of a scheduler (tcp://host:8786, tls://...), or the path of a scheduler file; its workers are used, `count` is not.
     NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why.
     """
     with dask.config.set(_SETTINGS), ExitStack() as stack:
         # Dask logs each death and each restart; the caller reports them in its own words.
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
-        workers = stack.enter_context(_connect(scheduler)) if scheduler else stack.enter_context(_here(count or cores()))
+        workers = stack.enter_context(_connect(scheduler)) if scheduler else stack.enter_context(_here(len(gpus) or count or cores(), gpus))
         workers.prepare()
         yield workers
 
 
 @contextmanager
-def _here(count: int) -> Iterator[Workers]:
+def _here(count: int, gpus: Sequence[str]) -> Iterator[Workers]:
     with tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True) as scratch:
-        local = _local(count, scratch)
+        local = _local(count, gpus, scratch)
         client = None
         try:
             client = cast("Any", Client)(local, timeout=CONNECT_TIMEOUT, set_as_default=False)
@@ -109,8 +110,9 @@ def _here(count: int) -> Iterator[Workers]:
             _close(client, local)
 
 
-def _local(count: int, scratch: str) -> Any:
-    """A LocalCluster of `count` processes with one thread each. Dask gives up if a single one dies while it starts, so this tries again."""
+def _local(count: int, gpus: Sequence[str], scratch: str) -> Any:
+    """A LocalCluster, or LocalCUDACluster, of `count` processes with one thread each. Dask gives up if one dies while it starts, so this tries again."""
+    kind, more = _kind(gpus)
     # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; threads and processes inherit the mask
     # (but starting multiprocessing's tracker takes it off, so that is started before).
     resource_tracker.ensure_running()
@@ -118,22 +120,33 @@ def _local(count: int, scratch: str) -> Any:
     try:
         for left in range(START_ATTEMPTS)[::-1]:
             try:
-                return cast("Any", LocalCluster)(
+                return kind(
                     n_workers=count,
                     threads_per_worker=1,
-                    processes=True,
                     host="127.0.0.1",
                     dashboard_address=None,
                     # Without a port of its own the scheduler's status page asks for 8787, and warns where that is taken.
                     scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                     local_directory=scratch,
                     silence_logs=logging.CRITICAL,
+                    **more,
                 )
             except (OSError, RuntimeError, TimeoutError) as error:
                 if not left:
                     raise NoWorkers(f"{count} worker processes could not be started on this machine: {error}") from error
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, unmasked)
+
+
+def _kind(gpus: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    if not gpus:
+        return LocalCluster, {"processes": True}
+    try:
+        from dask_cuda import LocalCUDACluster
+    except ImportError as error:
+        raise NoWorkers(f"several GPUs need dask-cuda ({error}); install tidalign[cuda12] or tidalign[cuda13]") from error
+    # Nothing that a task returns lies on a device, so there is nothing for Dask to spill from it.
+    return LocalCUDACluster, {"CUDA_VISIBLE_DEVICES": ",".join(gpus), "device_memory_limit": 0}
 
 
 def _close(client: Any, local: Any) -> None:

@@ -1,32 +1,42 @@
 """The alignment stage: a table of packed pairs in, a table of alignments out."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
+from tidalign.kernels import wavefront
 from tidalign.kernels.alignments import cigar_text
 from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.wavefront import align
 from tidalign.pipeline.pack import packed
 from tidalign.pipeline.parameters import PairParameters
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.work import cuts, work
 
-BATCH_WORK = 1e8
-"""Estimated wavefront cells of a batch: under a second of one core; what a crash can be blamed on."""
+Device = Literal["cpu", "gpu"]
 
-BATCH_ROWS = 65_536
+BATCH_WORK = {"cpu": 1e8, "gpu": 1e10}
+"""Estimated wavefront cells of a batch: under a second of one core or one card; what a crash can be blamed on."""
+
+BATCH_ROWS = {"cpu": 65_536, "gpu": 1 << 20}
 
 
-def batches(chunk: Any) -> list[tuple[int, int]]:
+def batches(chunk: Any, device: Device = "cpu") -> list[tuple[int, int]]:
     """Consecutive row ranges of a table in `schema.CHUNK`, each one call of the kernels."""
-    return cuts(work(chunk["query_length"].to_numpy(), chunk["target_length"].to_numpy()), BATCH_WORK, BATCH_ROWS)
+    return cuts(work(chunk["query_length"].to_numpy(), chunk["target_length"].to_numpy()), BATCH_WORK[device], BATCH_ROWS[device])
 
 
-def align_batch(chunk: Any, parameters: PairParameters) -> Any:
-    """Align every pair of a table in `schema.CHUNK`: a table in `schema.ALIGNMENTS` with the same rows in the same order."""
-    alignments = align(
+def _kernels(device: Device) -> Any:
+    if device == "cpu":
+        return wavefront.align
+    from tidalign.kernels import wavefront_device
+
+    return wavefront_device.align
+
+
+def align_batch(chunk: Any, parameters: PairParameters, device: Device = "cpu") -> Any:
+    """Align every pair of a table in `schema.CHUNK`: a table in `schema.ALIGNMENTS` with the same rows in the same order, whatever the device."""
+    alignments = _kernels(device)(
         packed(chunk, "query"),
         packed(chunk, "target"),
         Penalties.parse(parameters.penalties),

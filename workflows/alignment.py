@@ -10,6 +10,7 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline import claims, parts, rundir
+from tidalign.pipeline.align import Device
 from tidalign.pipeline.ranges import Range, gaps, suspects
 from tidalign.workflows.isolate import SECONDS_PER_WORK, TooManyRejected, isolate_range, patience
 from tidalign.workflows.tasks import align_range
@@ -27,9 +28,9 @@ UNBEGUN_ALLOWED = 20
 class Alignment:
     """Tasks that align what a run's parts do not hold yet, and their outcomes (`cluster.task.Outcomes`)."""
 
-    def __init__(self, directory: str, manifest: dict[str, Any], stop: Stop, progress: Callable[[str, int, int | None], None]) -> None:
+    def __init__(self, directory: str, manifest: dict[str, Any], stop: Stop, progress: Callable[[str, int, int | None], None], device: Device) -> None:
         self._directory, self._run, self._parameters, self._pairs = directory, manifest["run"], manifest["parameters"], manifest["pairs"]
-        self._stop, self._progress = stop, progress
+        self._stop, self._progress, self._device = stop, progress, device
         self._chunks = {chunk["id"]: chunk for record in manifest["blocks"] for chunk in record["chunks"]}
         self._known: dict[str, parts.Part] = {}
         self._finished = 0
@@ -98,7 +99,7 @@ class Alignment:
         task = Task(
             f"align-{chunk}.{start}-{stop}",
             align_range,
-            (self._directory, self._run, self._parameters, chunk, start, stop, claim),
+            (self._directory, self._run, self._parameters, chunk, start, stop, claim, self._device),
             weight=units * SECONDS_PER_WORK,
             pulse=pulse,
             patience=patience(units, PATIENCE),

@@ -3,13 +3,16 @@
 import argparse
 import platform
 import re
-import shutil
-import subprocess
 import time
 from importlib.metadata import PackageNotFoundError, requires, version
+from typing import TYPE_CHECKING
 
 from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.gpus import usable
 from tidalign.workflows.status import Exit
+
+if TYPE_CHECKING:
+    from tidalign.pipeline.align import Device
 
 KNOWN = {
     # The pair of WFA2-lib's README, and one with a long gap. Made with pywfa 0.6 (memory_mode high, no heuristic), its I and D read as SAM's D and I.
@@ -35,8 +38,7 @@ def command(args: argparse.Namespace) -> Exit:
     missing = _packages()
     if missing:
         raise NoWorkers(f"missing: {', '.join(missing)}; install what tidalign needs: python -m pip install --upgrade tidalign")
-    _machine()
-    return _self_test()
+    return max(_self_test(device) for device in _machine())
 
 
 def _packages() -> list[str]:
@@ -54,7 +56,8 @@ def _packages() -> list[str]:
     return missing
 
 
-def _machine() -> None:
+def _machine() -> "list[Device]":
+    """Print what alignments run on; the devices to test."""
     from tidalign.cluster.start import cores
     from tidalign.kernels.numba_cache import folder
     from tidalign.kernels.vectors_host import LANES
@@ -62,37 +65,30 @@ def _machine() -> None:
     width = f"vectors of {LANES} lanes" if LANES > 1 else "plain loops (no vector instructions that the kernels use)"
     print(f"processor: {cores()} cores for this process, {width}")
     print(f"compiled kernels: {folder() or 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}")
-    found = _gpus()
-    print(f"GPUs: {', '.join(found)}; this release does not use them yet" if found else "GPUs: none seen (nvidia-smi); this release needs none")
-
-
-def _gpus() -> list[str]:
-    """Names of the NVIDIA cards that the driver shows."""
-    if not shutil.which("nvidia-smi"):
-        return []
-    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
-        answer = subprocess.run(query, capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    return [" driver ".join(line.split(", ")) for line in answer.stdout.splitlines()] if answer.returncode == 0 else []
+        cards = usable()
+    except NoWorkers as error:
+        print(f"GPUs: none used: {error}")
+        return ["cpu"]
+    print(f"GPUs: {', '.join(f'{name} ({device})' for device, name in cards.items())}")
+    return ["cpu", "gpu"]
 
 
-def _self_test() -> Exit:
+def _self_test(device: "Device") -> Exit:
     from tidalign.workflows.table import align
 
     began = time.monotonic()
     wrong, tried = [], 0
     for model in next(iter(KNOWN.values())):
-        table = align([query for query, _ in KNOWN], [target for _, target in KNOWN], penalties=model)
+        table = align([query for query, _ in KNOWN], [target for _, target in KNOWN], penalties=model, device=device)
         for row, answers in zip(table.to_pylist(), KNOWN.values(), strict=True):
             tried += 1
             if (row["penalty"], row["cigar"]) != answers[model]:
-                wrong.append(f"{model}: expected {answers[model]}, found {(row['penalty'], row['cigar'])}")
+                wrong.append(f"{model} on the {device}: expected {answers[model]}, found {(row['penalty'], row['cigar'])}")
     for line in wrong:
         print(f"wrong: {line}")
     seconds = time.monotonic() - began
-    print(f"self-test: {tried - len(wrong)} of {tried} known answers, {seconds:.1f} s{' (compiling included)' if seconds > 2 else ''}")
+    print(f"self-test on the {device}: {tried - len(wrong)} of {tried} known answers, {seconds:.1f} s{' (compiling included)' if seconds > 2 else ''}")
     if not wrong:
         return Exit.COMPLETE
     print("Alignments cannot be trusted here. Remove the folder of compiled kernels and try again; if that does not help, please report all of the above.")

@@ -134,7 +134,8 @@ def parser() -> argparse.ArgumentParser:
 
     pairs = _command(commands, "pairs", "pairs", "align every query with its target", _PAIRS)
     _add_run(pairs, "a run directory; or a file .paf, .sam, .tsv or .parquet, written from the run directory OUT.run, which is then removed")
-    pairs.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="this release aligns on the CPU only, and auto means that")
+    pairs.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto (default): the GPUs of this machine if it has any")
+    pairs.add_argument("--gpus", type=_workers, metavar="N", help="how many GPUs (default: all)")
     _add_export(pairs)
     pairs.add_argument("--keep-run", action="store_true", help="keep OUT.run")
 

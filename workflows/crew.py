@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,11 +22,12 @@ DEATHS_ALLOWED = 5
 class Crew:
     """Runs tasks for a run in `directory`. `dismiss` it at the end.
 
-    count, scheduler: which workers `hire` takes, as `cluster.start.start` has it.
+    count, scheduler, gpus: which workers `hire` takes, as `cluster.start.start` has it.
     """
 
     def __init__(self, stop: Stop, directory: str, count: int | None, scheduler: str | None) -> None:
         self._stop, self.directory, self._count, self._scheduler = stop, directory, count, scheduler
+        self._gpus: Sequence[str] = ()
         self._contract = ExitStack()
         self._workers: Workers | None = None
         self.size = 0
@@ -38,7 +39,7 @@ class Crew:
             return
         from tidalign.cluster.start import start
 
-        self._workers = self._contract.enter_context(start(self._count, self._scheduler))
+        self._workers = self._contract.enter_context(start(self._count, self._scheduler, self._gpus))
         self.size = len(self._workers.live())
         rundir.journal(self.directory, "hired", workers=self.size)
         token = secrets.token_hex(16)
@@ -51,6 +52,16 @@ class Crew:
         for worker, trouble in seen.items():
             if trouble is not None:
                 raise CannotWrite(f"{self.directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
+
+    def replace(self, gpus: Sequence[str]) -> None:
+        """From now on workers with a GPU each. Those of a scheduler stay."""
+        if not self._scheduler:
+            self._contract.close()
+            self._contract, self._workers, self.size, self._gpus = ExitStack(), None, 0, gpus
+
+    def everywhere(self, function: Callable[..., Any]) -> dict[str, Any]:
+        """What `function` returns, or raises, on each hired worker."""
+        return self._workers.everywhere(function) if self._workers else {}
 
     def dismiss(self) -> bool:
         """Stop the workers that were started. Whether nobody works any more: workers of a scheduler that is not ours finish what they are at."""

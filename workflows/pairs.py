@@ -34,6 +34,7 @@ def align_pairs(
     target_column: str = "target",
     allow_empty: bool = False,
     device: str = "auto",
+    gpus: int | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
     new: bool = False,
@@ -43,6 +44,7 @@ def align_pairs(
 
     queries, targets: FASTA, FASTQ (plain, gzip, bgzip), paired by order; or one file: interleaved, WFA's `.seq`, or Parquet / Arrow with two columns.
     penalties, ends_free, penalty_only, ambiguous: see `PairParameters`.
+    device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead.
     new: throw away what an earlier run left in `out`.
 
@@ -54,7 +56,7 @@ def align_pairs(
     paths = (str(queries), None if targets is None else str(targets))
     source = inspect(*paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
     with prepared(Path(out), new=new):
-        run_pairs(str(out), source, parameters, workers=workers, scheduler=scheduler, device=device, progress=progress)
+        run_pairs(str(out), source, parameters, workers=workers, scheduler=scheduler, device=device, gpus=gpus, progress=progress)
     return Results(out)
 
 
@@ -118,6 +120,7 @@ def command(args: argparse.Namespace) -> Exit:
             target_column=args.target_column,
             allow_empty=args.allow_empty,
             device=args.device,
+            gpus=args.gpus,
             workers=args.workers,
             scheduler=args.scheduler,
             new=args.new,
@@ -127,6 +130,7 @@ def command(args: argparse.Namespace) -> Exit:
         progress.close()
     statuses = results.statuses()
     partial = bool(statuses["capped"] or statuses["rejected"])
+    device = str(rundir.read_report(str(run))["device"])
     if args.format:
         try:
             results.export(out, format=args.format, cigar=args.cigar, notice=say)
@@ -137,7 +141,11 @@ def command(args: argparse.Namespace) -> Exit:
             shutil.rmtree(run)
     if not args.quiet:
         seconds = time.monotonic() - began
-        speed = "the run was finished already" if finished else f"{seconds:.1f} s, {len(results) / seconds:,.0f} pairs/s on the CPU"
+        speed = (
+            "the run was finished already"
+            if finished
+            else f"{seconds:.1f} s, {len(results) / seconds:,.0f} pairs/s on {'the CPU' if device == 'cpu' else device}"
+        )
         kept = f"; the run directory is kept: {run}" if args.format and run.exists() else ""
         say(f"{len(results):,} pairs: {by_status(statuses)}; {speed}; {out}{kept}")
     return Exit.PARTIAL if partial else Exit.COMPLETE

@@ -17,6 +17,7 @@ class Report:
 
     run: id of the run; pairs, bases: all of it, letters of both sides; statuses: rows of each status.
     aligned, seconds: pairs that this call aligned and what it took, start to end; earlier calls that were cut short are not in them.
+    device: `cpu`, or the names of the GPUs.
     workers: processes that aligned, 0 for this one alone; deaths: workers that died with a task begun; retries: tasks started again.
     """
 
@@ -26,6 +27,7 @@ class Report:
     statuses: Mapping[str, int]
     aligned: int
     seconds: float
+    device: str
     workers: int
     deaths: int
     retries: int

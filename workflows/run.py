@@ -9,9 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidalign.cluster.errors import NoWorkers, Stopped
+from tidalign.cluster.gpus import usable
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.kernels.penalties import Penalties
 from tidalign.kernels.wavefront import warm_up
@@ -23,6 +24,9 @@ from tidalign.workflows.alignment import Alignment
 from tidalign.workflows.crew import Crew
 from tidalign.workflows.partitioning import partition
 from tidalign.workflows.report import Report, versions
+
+if TYPE_CHECKING:
+    from tidalign.pipeline.align import Device
 
 Progress = Callable[[str, int, int | None], None]
 """Told (stage, pairs done, pairs in all or None where nobody knows yet); stages are `partition`, `compile` (told once) and `align`."""
@@ -42,32 +46,39 @@ def run_pairs(
     workers: int | None = None,
     scheduler: str | None = None,
     device: str = "auto",
+    gpus: int | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Align every pair of `source` into a run directory; go on where an earlier call stopped, whatever stopped it.
 
     workers: processes on this machine; None: one for each core, or none at all for a small input.
     scheduler: address or file of a Dask scheduler whose workers are used instead; they must see the directory and the input.
-    device: `auto` or `cpu`; `gpu` is refused with NoWorkers.
+    device: `cpu`; `gpu`: this machine's GPUs, or those of the scheduler's workers, NoWorkers where there is none; `auto`: this machine's GPUs if it has any.
+    gpus: how many of them; None: all. One is used by this process, several by a worker each.
 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if a pair had to be given up.
     """
-    if device == "gpu":
-        raise NoWorkers("--device gpu: this version aligns on the CPU only; use --device auto or cpu")
+    cards = _cards(device, gpus, scheduler)
+    on: Device = "gpu" if cards or (device == "gpu" and scheduler) else "cpu"
     began = time.monotonic()
     with _opened(directory, source, parameters, workers, scheduler) as (crew, stop):
         manifest = partition(crew, source, parameters, progress or _silent)
-        alignment = Alignment(crew.directory, manifest, stop, progress or _silent)
+        alignment = Alignment(crew.directory, manifest, stop, progress or _silent, on)
         try:
             if tasks := alignment.tasks():
                 rundir.reopen(crew.directory)
-                (progress or _silent)("compile", 0, None)
-                warm_up([Penalties.parse(parameters.penalties)])  # workers find it compiled
-                alignment.tell()
+                if on == "gpu":
+                    crew.replace(list(cards))
+                else:
+                    (progress or _silent)("compile", 0, None)
+                    warm_up([Penalties.parse(parameters.penalties)])  # workers find it compiled
+                    alignment.tell()
                 # A claim left behind may be a pair that kills its process: not this one again.
-                if workers or scheduler or alignment.claims or alignment.work() > SMALL_WORK:
+                if scheduler or alignment.claims or (len(cards) > 1 if on == "gpu" else workers or alignment.work() > SMALL_WORK):
                     crew.hire()
+                if on == "gpu" and scheduler:
+                    cards = _cards_of_workers(crew)
             while tasks:
                 crew.run(tasks, alignment)
                 tasks = alignment.tasks()
@@ -76,7 +87,7 @@ def run_pairs(
                 alignment.withdraw_claims()
         if rundir.finished(crew.directory):
             return Report.from_json(rundir.read_report(crew.directory))
-        return _finish(crew, manifest, alignment, time.monotonic() - began)
+        return _finish(crew, manifest, alignment, ", ".join(sorted(cards.values())) or "cpu", time.monotonic() - began)
 
 
 def partition_pairs(
@@ -91,6 +102,26 @@ def partition_pairs(
     """The first stage of `run_pairs` alone. Returns the manifest: {pairs, blocks: [{id, first, pairs, chunks: [{id, rows, bin, work, bytes, longest}]}]}."""
     with _opened(directory, source, parameters, workers, scheduler) as (crew, _):
         return partition(crew, source, parameters, progress or _silent)
+
+
+def _cards(device: str, gpus: int | None, scheduler: str | None) -> dict[str, str]:
+    """Names of this machine's GPUs that a run uses; none: the CPU, or what a scheduler's workers have."""
+    if device == "cpu" or scheduler:
+        return {}
+    try:
+        return usable(gpus)
+    except NoWorkers:
+        if device == "gpu" or gpus:
+            raise
+        return {}
+
+
+def _cards_of_workers(crew: Crew) -> dict[str, str]:
+    found = crew.everywhere(usable)
+    for worker, cards in found.items():
+        if not isinstance(cards, dict):
+            raise NoWorkers(f"worker {worker}: {cards}; start GPU workers with `dask cuda worker`")
+    return {worker: next(iter(cards.values())) for worker, cards in found.items()}
 
 
 def _silent(stage: str, done: int, total: int | None) -> None:
@@ -118,7 +149,7 @@ def _opened(directory: str | Path, source: Source, parameters: PairParameters, w
             crew.dismiss()
 
 
-def _finish(crew: Crew, manifest: dict[str, Any], alignment: Alignment, seconds: float) -> Report:
+def _finish(crew: Crew, manifest: dict[str, Any], alignment: Alignment, device: str, seconds: float) -> Report:
     """Count what came out against what went in, then say that the run is over."""
     counts, bases = parts.total(alignment.parts)
     if sum(counts.values()) != manifest["pairs"]:
@@ -130,6 +161,7 @@ def _finish(crew: Crew, manifest: dict[str, Any], alignment: Alignment, seconds:
         statuses=dict(sorted(counts.items())),
         aligned=alignment.aligned,
         seconds=round(seconds, 3),
+        device=device,
         workers=crew.size,
         deaths=alignment.deaths,
         retries=alignment.retries,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidalign.pipeline.align import align_batch, batches
+from tidalign.pipeline.align import Device, align_batch, batches
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.letters import Place, check_letters
 from tidalign.pipeline.pack import pack_pairs
@@ -19,12 +19,14 @@ def align(
     ends_free: tuple[int, int, int, int] | None = None,
     penalty_only: bool = False,
     ambiguous: str = "mismatch",
+    device: Device = "cpu",
 ) -> Any:
     """Align query i with target i: a pyarrow.Table in `schema.ALIGNMENTS`, one row for each pair, in order.
 
     queries, targets: lists of str or bytes, or Arrow arrays of any string or binary type; or one Arrow table (or record batch) with the columns `query` and
     `target` and, if there are any, `query_name` and `target_name`. Names are the pair's number from 0 otherwise.
     penalties, ends_free, penalty_only, ambiguous: see `PairParameters`.
+    device: `cpu`, or `gpu` for the current CUDA device (needs CuPy); the rows are the same.
 
     Raises ValueError for parameters that make no sense, and InputError for letters that are no DNA, naming the record (counted from 1).
 
@@ -47,7 +49,7 @@ def align(
     ordinals = pa.array(range(len(query)), pa.int64())
     columns = {"ordinal": ordinals, "query_name": ordinals.cast(pa.string()), "target_name": ordinals.cast(pa.string()), "query": query, "target": target}
     chunk = pack_pairs(pa.table(columns | names).cast(PAIRS), ambiguous=ambiguous, file="pairs")
-    tables = [align_batch(chunk.slice(start, stop - start), parameters) for start, stop in batches(chunk)]
+    tables = [align_batch(chunk.slice(start, stop - start), parameters, device) for start, stop in batches(chunk, device)]
     return pa.concat_tables([ALIGNMENTS.empty_table(), *tables]).combine_chunks()
 
 

@@ -1,10 +1,6 @@
 """`tidalign check` passes here, and says what to do where it would not."""
 
-import subprocess
 from importlib.metadata import PackageNotFoundError
-from types import SimpleNamespace
-
-import pytest
 
 from tidalign.workflows import check, cli
 
@@ -22,7 +18,7 @@ def test_a_wrong_answer_is_status_1(capsys, monkeypatch) -> None:
     monkeypatch.setitem(check.KNOWN, pair, check.KNOWN[pair] | {"edit": (3, "32=")})
     assert cli.main(["check"]) == 1
     written = capsys.readouterr().out
-    assert "wrong: edit: expected (3, '32=')" in written and "7 of 8" in written
+    assert "wrong: edit on the cpu: expected (3, '32=')" in written and "7 of 8" in written
 
 
 def test_a_missing_package_is_status_69(capsys, monkeypatch) -> None:
@@ -36,12 +32,10 @@ def test_a_missing_package_is_status_69(capsys, monkeypatch) -> None:
     assert "missing: numba; install" in capsys.readouterr().err
 
 
-CARD = ((0, "NVIDIA H200, 570.10\n"), ["NVIDIA H200 driver 570.10"])
-BROKEN = ((9, "NVIDIA-SMI has failed\n"), [])
-
-
-@pytest.mark.parametrize(("answer", "found"), [CARD, BROKEN], ids=["a card", "a broken driver"])
-def test_cards(answer: tuple[int, str], found: list[str], monkeypatch) -> None:
-    monkeypatch.setattr(check.shutil, "which", lambda name: "/usr/bin/nvidia-smi")
-    monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: SimpleNamespace(returncode=answer[0], stdout=answer[1]))
-    assert check._gpus() == found
+def test_cards_are_named_and_tested(capsys, monkeypatch) -> None:
+    tested = []
+    monkeypatch.setattr(check, "usable", lambda: {"0": "NVIDIA H200"})
+    monkeypatch.setattr(check, "_self_test", lambda device: tested.append(device) or check.Exit.COMPLETE)
+    assert cli.main(["check"]) == 0
+    assert "GPUs: NVIDIA H200 (0)" in capsys.readouterr().out
+    assert tested == ["cpu", "gpu"]

@@ -205,8 +205,9 @@ def test_other_parameters_other_inputs_and_a_second_run_are_refused(tmp_path: Pa
         drive(str(tmp_path / "run"), *inputs)
 
 
-def test_there_is_no_gpu_yet(tmp_path: Path, inputs: list[str]) -> None:
-    with pytest.raises(NoWorkers, match="--device gpu: this version aligns on the CPU only"):
+def test_without_a_gpu_there_is_a_clear_line_before_any_work(tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)  # where there is one, it is hidden
+    with pytest.raises(NoWorkers, match="no usable GPU.* or use --device cpu"):
         drive(str(tmp_path / "run"), *inputs, device="gpu")
     assert not (tmp_path / "run").exists()
 
@@ -318,10 +319,10 @@ def test_memory_that_is_not_there_is_a_death(tmp_path: Path, inputs: list[str], 
 
     real = tasks.align_batch
 
-    def greedy(batch: Any, parameters: Any) -> Any:
+    def greedy(batch: Any, *more: Any) -> Any:
         if 4 in batch["ordinal"].to_pylist():
             raise MemoryError
-        return real(batch, parameters)
+        return real(batch, *more)
 
     monkeypatch.setattr(tasks, "align_batch", greedy)
     report = drive(str(tmp_path), *inputs)  # children have memory enough

@@ -1,0 +1,85 @@
+"""What is said of GPUs, with a driver of the test's own."""
+
+import sys
+import types
+from typing import Any
+
+import pytest
+
+from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.gpus import usable
+
+
+class DriverError(Exception):
+    pass
+
+
+def driver(cards: list[str] | None) -> Any:
+    """A pynvml of a machine with these cards; None: without a driver."""
+
+    def init() -> None:
+        if cards is None:
+            raise DriverError("Driver Not Loaded")
+
+    def by_index(i: int) -> int:
+        if i >= len(cards or []):
+            raise DriverError("Invalid Argument")
+        return i
+
+    module: Any = types.ModuleType("pynvml")
+    module.__spec__ = types.SimpleNamespace(name="pynvml")
+    module.NVMLError = DriverError
+    module.nvmlInit = init
+    module.nvmlShutdown = lambda: None
+    module.nvmlDeviceGetCount = lambda: len(cards or [])
+    module.nvmlDeviceGetHandleByIndex = by_index
+    module.nvmlDeviceGetHandleByUUID = lambda uuid: int(uuid[-1])
+    module.nvmlDeviceGetName = lambda handle: (cards or [])[handle]
+    return module
+
+
+def installed(monkeypatch: pytest.MonkeyPatch, cards: list[str] | None, visible: str | None = None) -> None:
+    cupy: Any = types.ModuleType("cupy")
+    cupy.__spec__ = types.SimpleNamespace(name="cupy")
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setitem(sys.modules, "pynvml", driver(cards))
+    if visible is None:
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    else:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+
+
+def test_all_or_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, ["H200", "A100"])
+    assert usable() == {"0": "H200", "1": "A100"}
+    assert usable(1) == {"0": "H200"}
+    with pytest.raises(NoWorkers, match="3 GPUs wanted, 2 found; use fewer with --gpus"):
+        usable(3)
+
+
+@pytest.mark.parametrize(("visible", "found"), [("1", {"1": "A100"}), ("1,0", {"1": "A100", "0": "H200"}), ("GPU-1", {"GPU-1": "A100"})])
+def test_only_the_visible(monkeypatch: pytest.MonkeyPatch, visible: str, found: dict[str, str]) -> None:
+    installed(monkeypatch, ["H200", "A100"], visible)
+    assert usable() == found
+
+
+@pytest.mark.parametrize(
+    ("cards", "visible", "message"),
+    [
+        (None, None, "no NVIDIA driver answers .Driver Not Loaded."),
+        ([], None, "1 GPUs wanted, 0 found"),
+        (["H200"], "", "1 GPUs wanted, 0 found"),
+        (["H200"], "7", "Invalid Argument"),
+    ],
+)
+def test_none_is_said_with_the_way_out(monkeypatch: pytest.MonkeyPatch, cards: list[str] | None, visible: str | None, message: str) -> None:
+    installed(monkeypatch, cards, visible)
+    with pytest.raises(NoWorkers, match=f"{message}.*--device cpu"):
+        usable()
+
+
+def test_packages_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, ["H200"])
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(NoWorkers, match=r"package cupy not found; install tidalign\[cuda12\]"):
+        usable()
