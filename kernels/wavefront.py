@@ -105,14 +105,16 @@ def _groups(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
 
 
 def warm_up(penalties: Iterable[Penalties], longest: int = 0) -> None:
-    """Compile, or load from the cache, what runs with these penalties and sequences up to `longest` letters need, so that workers find it there."""
-    lengths = [4, NARROW]  # 16-bit and 32-bit offsets
+    """Compile, or load from the cache, what runs with these penalties and sequences up to `longest` letters need (packed, as runs have
+    them), so that workers find it there."""
+    lengths = [4]
+    if 2 * longest > NARROW:
+        lengths.append(NARROW)  # 32-bit offsets
     if longest > BIDIRECTIONAL_ABOVE:
         lengths.append(BIDIRECTIONAL_ABOVE + 1)
-    letters = Sequences.from_strings(["A" * length for length in lengths])
+    letters = pack(Sequences.from_strings(["A" * length for length in lengths]))
     for each in penalties:
-        for batch in (letters, pack(letters)):
-            cigar_text(align(batch, batch, each))
+        cigar_text(align(letters, letters, each))
         if longest > BIDIRECTIONAL_ABOVE:
             align(letters, letters, each, ends_free=(1, 0, 0, 0))
 

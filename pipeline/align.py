@@ -21,6 +21,11 @@ BATCH_WORK = {"cpu": 1e8, "gpu": 1e10}
 BATCH_ROWS = {"cpu": 65_536, "gpu": 1 << 20}
 
 
+def longest(chunk: Any) -> int:
+    """Letters of the longest sequence of a table in `schema.CHUNK`."""
+    return max((int(chunk[f"{side}_length"].to_numpy().max()) for side in ("query", "target") if len(chunk)), default=0)
+
+
 def batches(chunk: Any, device: Device = "cpu") -> list[tuple[int, int]]:
     """Consecutive row ranges of a table in `schema.CHUNK`, each one call of the kernels."""
     return cuts(work(chunk["query_length"].to_numpy(), chunk["target_length"].to_numpy()), BATCH_WORK[device], BATCH_ROWS[device])

@@ -68,6 +68,10 @@ class Alignment:
         """Estimated work of all tasks that are left (pipeline/work.py)."""
         return sum(self._work(chunk, a, b) for chunk, a, b, _ in self._running.values())
 
+    def longest(self) -> int:
+        """Letters of the longest sequence of the run."""
+        return max((record["longest"] for record in self._chunks.values()), default=0)
+
     def withdraw_claims(self) -> None:
         """Forget who was at what: their processes were stopped by us. None may run any more."""
         for _, _, _, claim in self._running.values():

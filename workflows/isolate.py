@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from tidalign.kernels.penalties import Penalties
 from tidalign.kernels.wavefront import warm_up
+from tidalign.pipeline.align import longest
 from tidalign.pipeline.errors import CannotWrite, DiskFull
 from tidalign.pipeline.partition import read_chunk
 from tidalign.pipeline.parts import part_path, read_part, write_part
@@ -146,7 +147,7 @@ def main() -> int:
     _die_with_parent()
     directory, run, parameters, chunk, start, stop = json.loads(sys.argv[1])
     try:
-        warm_up([Penalties.parse(parameters["penalties"])])
+        warm_up([Penalties.parse(parameters["penalties"])], longest(read_chunk(directory, chunk, start, stop)))
         os.write(1, b".")  # the clock starts
         align_range(directory, run, parameters, chunk, start, stop, None)
     except MemoryError:

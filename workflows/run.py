@@ -72,7 +72,7 @@ def run_pairs(
                     crew.replace(list(cards))
                 else:
                     (progress or _silent)("compile", 0, None)
-                    warm_up([Penalties.parse(parameters.penalties)])  # workers find it compiled
+                    warm_up([Penalties.parse(parameters.penalties)], alignment.longest())  # workers find it compiled
                     alignment.tell()
                 # A claim left behind may be a pair that kills its process: not this one again.
                 if scheduler or alignment.claims or (len(cards) > 1 if on == "gpu" else workers or alignment.work() > SMALL_WORK):

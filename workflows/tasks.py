@@ -12,7 +12,7 @@ from tidalign.kernels.errors import KernelError
 from tidalign.kernels.penalties import Penalties
 from tidalign.kernels.wavefront import warm_up
 from tidalign.pipeline import claims
-from tidalign.pipeline.align import Device, align_batch, batches
+from tidalign.pipeline.align import Device, align_batch, batches, longest
 from tidalign.pipeline.parameters import PairParameters
 from tidalign.pipeline.partition import read_chunk
 from tidalign.pipeline.parts import part_path, read_part, write_part
@@ -27,12 +27,12 @@ def align_range(directory: str, run: str, parameters: dict[str, Any], chunk: str
     if read_part(part_path(directory, chunk, start, stop), run):
         return 0.0
     settings = PairParameters.from_json(parameters)
+    pairs = read_chunk(directory, chunk, start, stop)
     if device == "cpu":
-        warm_up([Penalties.parse(settings.penalties)])
+        warm_up([Penalties.parse(settings.penalties)], longest(pairs))  # no batch is to blame for what this takes
     try:
         if claim:
             claims.write(claim, start, stop)
-        pairs = read_chunk(directory, chunk, start, stop)
         aligned = []
         for a, b in batches(pairs, device):
             if claim:
