@@ -7,16 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels import compiler
-from tidalign.kernels.device_lane import PADDING, Lane
+from tidalign.kernels.device_lane import LANES, PADDING, Lane, Steps
 from tidalign.kernels.device_model import NARROW, WIDTHS, Model
 from tidalign.kernels.errors import DeviceLimit
 from tidalign.kernels.sequences import PackedSequences, Sequences
 
 LONGEST = 32_767
 """Letters of the longer side that 16-bit offsets hold with room for a step (wavefront.cu)."""
-
-LANES = 8
-"""Batches under way at a time: their staging keeps eight cores at the speed of memory, their launches the device busy."""
 
 Letters = Sequences | PackedSequences
 
@@ -129,29 +126,29 @@ class Batch:
         self._kept = self._unfinished = 0
         self._outcome = np.zeros(count, np.uint8)
 
-    def align(self) -> Rows:
+    def align(self) -> Steps[Rows]:
         """Launch until every pair is aligned or fits nothing."""
         model, ends = self._span.model, sum(min(end, LONGEST) for end in self._span.ends)
-        self._run(NARROW, None, 0, narrow=True)
+        yield from self._run(NARROW, None, 0, narrow=True)
         if not (self._outcome == ALIGNED).all():
             lettered = self._outcome == OTHER_LETTERS
-            self._run(NARROW, np.flatnonzero(lettered), self._span.ambiguous, narrow=True)
+            yield from self._run(NARROW, np.flatnonzero(lettered), self._span.ambiguous, narrow=True)
             for ambiguous, among in ((0, ~lettered), (self._span.ambiguous, lettered)):
                 rows = np.flatnonzero(among & (self._outcome == BOUNDED))
                 if len(rows):
-                    bound = self._lane.fetch(self._bound)[0][rows].astype(np.int64)
+                    bound = (yield from self._lane.fetch(self._bound))[0][rows].astype(np.int64)
                     dearest = np.argsort(-bound)  # first, so that the last to end are short
                     rows, bound = rows[dearest], bound[dearest]
                     needed = model.width(bound) + ends
                     for smaller, width in zip((0, *WIDTHS), WIDTHS, strict=False):
                         due = (smaller < needed) & (needed <= width)
                         if due.any():
-                            self._run(width, rows[due], ambiguous, bound=int(bound[due][0]))
+                            yield from self._run(width, rows[due], ambiguous, bound=int(bound[due][0]))
                 for width in WIDTHS:
-                    self._run(width, np.flatnonzero(among & (self._outcome == OUTGROWN)), ambiguous)
-        return self._gather()
+                    yield from self._run(width, np.flatnonzero(among & (self._outcome == OUTGROWN)), ambiguous)
+        return (yield from self._gather())
 
-    def _run(self, width: int, rows: npt.NDArray[np.int64] | None, ambiguous: int, *, narrow: bool = False, bound: int | None = None) -> None:
+    def _run(self, width: int, rows: npt.NDArray[np.int64] | None, ambiguous: int, *, narrow: bool = False, bound: int | None = None) -> Steps[None]:
         """Launch until no row lacks room for its CIGAR, and see which are aligned. `rows` None: all."""
         import cupy
 
@@ -160,14 +157,14 @@ class Batch:
                 self._launch(width, rows, ambiguous, narrow, bound)
             except DeviceLimit:
                 return
-            asked, kept, unfinished = (int(total) for total in self._lane.fetch(self._totals)[0])
+            asked, kept, unfinished = (int(total) for total in (yield from self._lane.fetch(self._totals))[0])
             self._kept = kept
             if unfinished == self._unfinished:
                 if rows is not None:
                     self._outcome[rows] = ALIGNED
                 return
             self._unfinished = unfinished
-            self._outcome = self._lane.fetch(self._status)[0].copy()
+            self._outcome = (yield from self._lane.fetch(self._status))[0].copy()
             rows = np.flatnonzero(self._outcome == NO_ROOM)
             if len(rows):
                 larger = cupy.empty(4 * len(self._pool), np.uint32)
@@ -230,7 +227,7 @@ class Batch:
             *(queries.codes, queries.places, queries.lengths, queries.masks, queries.mask_places),
             *(targets.codes, targets.places, targets.lengths, targets.masks, targets.mask_places),
             *(np.int64(queries.base), np.int64(targets.base)),
-            None if rows is None else self._lane.send(rows.astype(np.int32))[0],
+            None if rows is None else self._list(rows),
             count,
             cupy.zeros(1, np.int32),
             words,
@@ -255,7 +252,12 @@ class Batch:
             shared_bytes=shared,
         )
 
-    def _gather(self) -> Rows:
+    def _list(self, rows: npt.NDArray[np.int64]) -> Any:
+        staged = self._lane.stage([rows.astype(np.int32)])
+        staged[0][:] = rows
+        return self._lane.send(staged)[0]
+
+    def _gather(self) -> Steps[Rows]:
         """To the host; CIGARs first to their place in pair order, so that the order of launches leaves no trace."""
         import cupy
 
@@ -267,8 +269,8 @@ class Batch:
             runs = cupy.empty(self._kept, np.uint32)
             compiler.launch(compiler.kernel("sequences.cu", "gather_runs", {}), _blocks(count), 256, self._pool, self._places, offsets, count, runs)
             arrays += [runs, offsets]
-        fetched, *cigar = self._lane.fetch(*arrays)
-        columns = dict(zip(COLUMNS, fetched.reshape(-1, count), strict=False))
+        fetched, *cigar = yield from self._lane.fetch(*arrays)
+        columns = dict(zip(COLUMNS, fetched, strict=False))
         runs, offsets = cigar or (np.empty(0, np.uint32), np.zeros(count + 1, np.int64))
         return Rows(columns, runs, offsets, np.flatnonzero(self._outcome != ALIGNED))
 

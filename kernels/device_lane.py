@@ -1,17 +1,28 @@
-"""A stream with the pinned memory its copies go through; kept between calls, since pinning costs more than a batch's whole alignment."""
+"""Streams with the pinned memory their copies go through, and batches taking turns on them.
 
-from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+One thread speaks to the device: several would spend their time handing each other the interpreter lock. What copies memory on the host is done by others.
+"""
+
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+T = TypeVar("T")
+Steps = Generator[Callable[[], bool], None, T]
+"""Work that stops where it must wait, handing out what says that it need not any more."""
+
+LANES = 12
+"""Batches under way at a time: some staged by the host, some on the device, some delivered."""
 
 PADDING = 16
 """Bytes behind each array sent that kernels may read."""
 
 _ALIGNED = 256
+_PAUSE = 5e-5
 
 
 class Lane:
@@ -21,32 +32,29 @@ class Lane:
         import cupy
 
         self.stream = cupy.cuda.Stream(non_blocking=True)
-        # Waiting threads sleep: the cores are for the threads that copy.
-        self._done = cupy.cuda.Event(block=True, disable_timing=True)
+        self._done = cupy.cuda.Event(disable_timing=True)
         self._sent = self._fetched = np.empty(0, np.uint8)
 
-    def send(self, *arrays: npt.NDArray[Any]) -> list[Any]:
-        """Copies on the device. The copy before must be over: something was fetched since, or nothing sent."""
-        import cupy
-        from cupy.cuda import runtime
-
+    def stage(self, arrays: list[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+        """Where copies of the arrays have to be put before `send`. What was sent before must have arrived: something was fetched since."""
         places = _places(array.nbytes + PADDING for array in arrays)
         if places[-1] > self._sent.nbytes:
             self._sent = np.empty(0, np.uint8)
             self._sent = _pinned(places[-1])
-        block = cupy.empty(places[-1], np.uint8)
-        sent = []
-        for array, place in zip(arrays, places, strict=False):
-            staged = self._sent[place : place + array.nbytes].view(array.dtype)
-            np.copyto(staged, array)
-            copy = cupy.ndarray(array.shape, array.dtype, block.data + place)
-            if array.nbytes:
-                runtime.memcpyAsync(copy.data.ptr, staged.ctypes.data, array.nbytes, runtime.memcpyHostToDevice, self.stream.ptr)
-            sent.append(copy)
-        return sent
+        return [self._sent[place : place + array.nbytes].view(array.dtype) for array, place in zip(arrays, places, strict=False)]
 
-    def fetch(self, *arrays: Any) -> list[npt.NDArray[Any]]:
-        """Copies on the host, complete on return."""
+    def send(self, staged: list[npt.NDArray[Any]]) -> list[Any]:
+        """What was staged, on the device."""
+        import cupy
+        from cupy.cuda import runtime
+
+        places = _places(array.nbytes + PADDING for array in staged)
+        block = cupy.empty(places[-1], np.uint8)
+        runtime.memcpyAsync(block.data.ptr, self._sent.ctypes.data, places[-1], runtime.memcpyHostToDevice, self.stream.ptr)
+        return [cupy.ndarray(array.shape, array.dtype, block.data + place) for array, place in zip(staged, places, strict=False)]
+
+    def fetch(self, *arrays: Any) -> Steps[list[npt.NDArray[Any]]]:
+        """Copies on the host."""
         from cupy.cuda import runtime
 
         places = _places(array.nbytes for array in arrays)
@@ -55,16 +63,16 @@ class Lane:
             self._fetched = _pinned(places[-1])
         fetched = []
         for array, place in zip(arrays, places, strict=False):
-            copy = self._fetched[place : place + array.nbytes].view(array.dtype)
+            copy = self._fetched[place : place + array.nbytes].view(array.dtype).reshape(array.shape)
             if array.nbytes:
                 runtime.memcpyAsync(copy.ctypes.data, array.data.ptr, array.nbytes, runtime.memcpyDeviceToHost, self.stream.ptr)
             fetched.append(copy)
         self._done.record(self.stream)
-        self._done.synchronize()
+        yield lambda: bool(self._done.done)
         return fetched
 
 
-def _places(sizes: Iterator[int]) -> list[int]:
+def _places(sizes: Iterable[int]) -> list[int]:
     places = [0]
     for size in sizes:
         places.append(places[-1] + -(-size // _ALIGNED) * _ALIGNED)
@@ -79,20 +87,37 @@ def _pinned(size: int) -> npt.NDArray[np.uint8]:
     return pinned
 
 
-_idle: defaultdict[int, list[Lane]] = defaultdict(list)
+_idle: defaultdict[int, list[Lane]] = defaultdict(list)  # by device; pinning costs more than aligning a batch, so lanes stay
 
 
-@contextmanager
-def lane(device: int) -> Iterator[Lane]:
-    """A lane of this device that nobody else uses meanwhile; its stream is the current one."""
+def run(jobs: Iterable[Callable[[Lane], Steps[None]]]) -> None:
+    """Every job on a lane of the current device, started in order, up to LANES under way. Raises what one of them raises, and leaves the rest."""
     import cupy
 
-    with cupy.cuda.Device(device):
-        try:
-            mine = _idle[device].pop()
-        except IndexError:
-            mine = Lane()
-        with mine.stream:
-            yield mine
-    # Not after an error: copies may still be under way.
-    _idle[device].append(mine)
+    idle = _idle[cupy.cuda.runtime.getDevice()]
+    coming = iter(jobs)
+    active: deque[tuple[Lane, Steps[None], Callable[[], bool]]] = deque()
+    while True:
+        if len(active) < LANES and (job := next(coming, None)):
+            mine = idle.pop() if idle else Lane()
+            active.append((mine, job(mine), _at_once))
+        elif not active:
+            return
+        idled = True
+        for _ in range(len(active)):
+            mine, steps, ready = active.popleft()
+            if ready():
+                idled = False
+                with mine.stream:
+                    try:
+                        ready = next(steps)
+                    except StopIteration:
+                        idle.append(mine)
+                        continue
+            active.append((mine, steps, ready))
+        if idled:
+            time.sleep(_PAUSE)
+
+
+def _at_once() -> bool:
+    return True

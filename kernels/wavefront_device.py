@@ -8,7 +8,7 @@ nowhere is left to the host twin and counted.
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from threading import Condition
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,14 +16,17 @@ import numpy.typing as npt
 
 from tidalign.kernels import wavefront
 from tidalign.kernels.alignments import Alignments
-from tidalign.kernels.device_batch import COLUMNS, LANES, Batch, Letters, Rows, Span, received, sent
-from tidalign.kernels.device_lane import Lane, lane
+from tidalign.kernels.device_batch import COLUMNS, Batch, Letters, Rows, Span, received, sent
+from tidalign.kernels.device_lane import LANES, Lane, Steps, run
 from tidalign.kernels.device_model import Model
 from tidalign.kernels.errors import KernelError
 from tidalign.kernels.penalties import Penalties
 from tidalign.kernels.sequences import PackedSequences, Sequences
 
-MOST_LETTERS = 1 << 25
+COPIERS = 8
+"""Threads between the caller's arrays and pinned memory: more copy no faster."""
+
+MOST_LETTERS = 1 << 26
 """Letters of both sides that a batch takes at most: enough to fill the card, small enough for its copies to hide behind the kernels of others."""
 
 LEAST_LETTERS = 1 << 22
@@ -57,12 +60,14 @@ def align_counted(
 ) -> tuple[Alignments, int]:
     """`align`, and how many pairs the host took: those over 32,767 letters, and those whose wavefronts fit no variant or no memory.
 
-    Batches go through lanes of their own, so that copies of one hide behind the kernels of others and the pairs the host takes.
+    Batches go through lanes, so that copies of one hide behind the kernels of others and behind the pairs the host takes.
     """
     import cupy
 
     if len(queries) != len(targets):
         raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
+    if ambiguous not in ("mismatch", "match"):
+        raise ValueError(f"ambiguous must be 'mismatch' or 'match', not {ambiguous!r}")
     span = Span(Model.of(penalties), ends_free or (0, 0, 0, 0), cigar, {"mismatch": 1, "match": 2}[ambiguous])
     device = cupy.cuda.runtime.getDevice()
     cut = bounds(queries, targets)
@@ -71,35 +76,34 @@ def align_counted(
     def on_host(row: int) -> Alignments:
         return wavefront.align(_only(queries, row), _only(targets, row), penalties, ends_free=ends_free, cigar=cigar, ambiguous=ambiguous)
 
-    def batch(turn: int) -> None:
-        try:
-            with lane(device) as mine:
-                parts = [(cut[turn], cut[turn + 1])]
-                while parts:
-                    start, stop = parts.pop()
-                    try:
-                        rows = _aligned(mine, queries, targets, start, stop, result)
-                    except cupy.cuda.memory.OutOfMemoryError:
-                        mine.stream.synchronize()
-                        cupy.get_default_memory_pool().free_all_blocks()
-                        middle = (start + stop) // 2
-                        if middle > start:
-                            parts += [(middle, stop), (start, middle)]
-                            continue
-                        rows = Rows.none()
-                    left = (rows.left + start).tolist()
-                    result.put(turn, start, stop, rows, last=not parts)
-                    by_host.update({row: cores.submit(on_host, row) for row in left})
-        except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
-            result.fail()
-            raise KernelError(f"device {device} failed at pairs {cut[turn]} to {cut[turn + 1]}: {error}") from error
-        except BaseException:
-            result.fail()
-            raise
+    def batch(turn: int, mine: Lane) -> Steps[None]:
+        parts = [(cut[turn], cut[turn + 1])]
+        while parts:
+            start, stop = parts.pop()
+            try:
+                rows = yield from _aligned(mine, copiers, queries, targets, start, stop, result)
+            except cupy.cuda.memory.OutOfMemoryError:
+                mine.stream.synchronize()
+                cupy.get_default_memory_pool().free_all_blocks()
+                middle = (start + stop) // 2
+                if middle > start:
+                    parts += [(middle, stop), (start, middle)]
+                    continue
+                rows = Rows.none()
+            for row in (rows.left + start).tolist():
+                by_host[row] = cores.submit(on_host, row)
+            yield lambda: result.turn == turn
+            delivered = copiers.submit(result.put, start, stop, rows, result.place(rows))
+            result.turn += not parts
+            yield delivered.done
+            delivered.result()
 
     by_host: dict[int, Future[Alignments]] = {}
-    with ThreadPoolExecutor(LANES) as cores, ThreadPoolExecutor(LANES) as lanes:
-        list(lanes.map(batch, range(len(cut) - 1)))
+    with ThreadPoolExecutor(COPIERS) as cores, ThreadPoolExecutor(COPIERS) as copiers:
+        try:
+            run(partial(batch, turn) for turn in range(len(cut) - 1))
+        except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
+            raise KernelError(f"device {device} failed on {len(queries)} pairs: {error}") from error
         return _filled(result.alignments(), {row: by_host[row].result() for row in sorted(by_host)}), len(by_host)
 
 
@@ -123,16 +127,26 @@ def bounds(queries: Letters, targets: Letters) -> list[int]:
     return found
 
 
-def _aligned(mine: Lane, queries: Letters, targets: Letters, start: int, stop: int, result: "_Result") -> Rows:
+def _aligned(mine: Lane, copiers: ThreadPoolExecutor, queries: Letters, targets: Letters, start: int, stop: int, result: "_Result") -> Steps[Rows]:
     """Pairs [start, stop) by this lane; valid until its next."""
-    lengths = [side.lengths[start:stop] if isinstance(side, PackedSequences) else np.diff(side.offsets[start : stop + 1]) for side in (queries, targets)]
-    if not result.span.free:
-        result.columns["query_end"][start:stop], result.columns["target_end"][start:stop] = lengths
-    mine_of = [sent(side, start, stop) for side in (queries, targets)]
-    arrays = iter(mine.send(*mine_of[0], *mine_of[1]))
-    sides = [received(side, start, [next(arrays) for _ in these], stop - start) for side, these in zip((queries, targets), mine_of, strict=True)]
-    letters = int(lengths[0].sum() + lengths[1].sum())
-    return Batch(mine, sides[0], sides[1], np.maximum(*lengths), letters, result.span).align()
+    pair = (queries, targets)
+    arrays = [sent(side, start, stop) for side in pair]
+    staged = mine.stage(arrays[0] + arrays[1])
+
+    def copy() -> tuple[npt.NDArray[np.int64], int]:
+        for place, array in zip(staged, arrays[0] + arrays[1], strict=True):
+            np.copyto(place, array)
+        lengths = [side.lengths[start:stop] if isinstance(side, PackedSequences) else np.diff(side.offsets[start : stop + 1]) for side in pair]
+        if not result.span.free:
+            result.columns["query_end"][start:stop], result.columns["target_end"][start:stop] = lengths
+        return np.maximum(*lengths), int(lengths[0].sum() + lengths[1].sum())
+
+    copied = copiers.submit(copy)
+    yield copied.done
+    longest, letters = copied.result()
+    here = iter(mine.send(staged))
+    sides = [received(side, start, [next(here) for _ in these], stop - start) for side, these in zip(pair, arrays, strict=True)]
+    return (yield from Batch(mine, sides[0], sides[1], longest, letters, result.span).align())
 
 
 class _Result:
@@ -148,33 +162,22 @@ class _Result:
         most = sum(len(side.letters) if isinstance(side, Sequences) else 4 * len(side.codes) for side in (queries, targets))
         self._runs = np.empty(most if span.cigar else 0, np.uint32)
         self._offsets = np.zeros(total + 1 if span.cigar else 0, np.int64)
-        self._used = self._turn = 0
-        self._failed = False
-        self._changed = Condition()
+        self._used = 0
+        self.turn = 0  # batch whose operations come next
 
-    def put(self, turn: int, start: int, stop: int, rows: Rows, *, last: bool) -> None:
-        """Pairs [start, stop) of batch `turn`, waiting for the batches before it to say how many operations they have."""
+    def place(self, rows: Rows) -> int:
+        """Where the operations of the next batch go."""
+        place = self._used
+        self._used += len(rows.cigar)
+        return place
+
+    def put(self, start: int, stop: int, rows: Rows, place: int) -> None:
+        """Pairs [start, stop), their operations from `place` on."""
         for name, column in rows.columns.items():
             self.columns[name][start:stop] = column
-        if not self.span.cigar:
-            return
-        with self._changed:
-            self._changed.wait_for(lambda: self._turn == turn or self._failed)
-            if self._failed:
-                return
-            place = self._used
-            self._used += len(rows.cigar)
-            if last:
-                self._turn += 1
-                self._changed.notify_all()
-        self._runs[place : place + len(rows.cigar)] = rows.cigar
-        np.add(rows.cigar_offsets[1:], place, out=self._offsets[start + 1 : stop + 1])
-
-    def fail(self) -> None:
-        """Nobody waits for this batch."""
-        with self._changed:
-            self._failed = True
-            self._changed.notify_all()
+        if self.span.cigar:
+            self._runs[place : place + len(rows.cigar)] = rows.cigar
+            np.add(rows.cigar_offsets[1:], place, out=self._offsets[start + 1 : stop + 1])
 
     def alignments(self) -> Alignments:
         """When all is put."""
