@@ -3,8 +3,8 @@
     python tests/benchmarks/wavefront_device.py RESULT.json [LENGTH ...]
 
 Pairs as the peers' were: random ACGT, ceil(length * error) differences at uniform places, a third each of mismatch, insertion and deletion. 250,000 (150 bp),
-50,000 (1 kb) or 5,000 (10 kb) pairs are generated and repeated up to the peers' counts. Times are wall times of `wavefront_device.align_counted`, allocations of
-its results included: the first of a new shape, then the best of four. The peers' figures come from the same kind of card, another run.
+50,000 (1 kb) or 5,000 (10 kb) pairs are generated and repeated up to the peers' counts. Times are wall times of `wavefront_device.align_counted`, allocation of
+its results included: the first of a new shape, then the best of four. Peers' figures: the same kind of card, another run.
 """
 
 import sys
