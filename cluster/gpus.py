@@ -38,8 +38,7 @@ def usable(count: int | None = None) -> dict[str, str]:
             names[device] = str(pynvml.nvmlDeviceGetName(find(int(device) if device.isdigit() else device)))
     except pynvml.NVMLError as error:
         raise NoWorkers(f"no usable GPU: the NVIDIA driver says {error}; {WAY_OUT}") from error
-    finally:
-        pynvml.nvmlShutdown()
+    # NVML stays open: dask-cuda asks it later and does not expect somebody to have closed it.
     if len(names) < (count or 1):
         raise NoWorkers(f"{count or 1} GPUs wanted, {len(names)} found; {'use fewer with --gpus' if names else WAY_OUT}")
     return names

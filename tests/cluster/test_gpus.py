@@ -30,7 +30,6 @@ def driver(cards: list[str] | None) -> Any:
     module.__spec__ = types.SimpleNamespace(name="pynvml")
     module.NVMLError = DriverError
     module.nvmlInit = init
-    module.nvmlShutdown = lambda: None
     module.nvmlDeviceGetCount = lambda: len(cards or [])
     module.nvmlDeviceGetHandleByIndex = by_index
     module.nvmlDeviceGetHandleByUUID = lambda uuid: int(uuid[-1])
