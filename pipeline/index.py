@@ -91,9 +91,7 @@ def count_marks(task: tuple[Input, Positions]) -> tuple[list[int], bool, list[bo
     for start, stop in zip(positions[:-1], positions[1:], strict=True):
         text = read_range(source.path, source.compression, int(start), int(stop))
         # A mark belongs to the cell that holds its first byte: the line after a cell's last byte is in the next.
-        letters = np.frombuffer(text, np.uint8)
-        begun = letters[:-1] == ord("\n")
-        count = int(np.count_nonzero(begun & (letters[1:] == ord(form.first)) if form.first else begun))
+        count = text.count(b"\n" + form.first) if form.first else text.count(b"\n", 0, len(text) - 1)
         begins = text.startswith(form.first)
         if not counts:
             first = begins
