@@ -1,8 +1,10 @@
-"""Where compiled kernels are kept between runs: a folder named after the sources, because numba's own cache does not see edits in imported modules."""
+"""Where compiled kernels are kept between runs: for each module a folder named after its sources, because numba's own cache does not see edits in
+imported modules."""
 
 import atexit
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -11,17 +13,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+_IMPORT = re.compile(r"^from tidalign\.kernels\.(\w+) import", re.MULTILINE)
+
 
 @cache
-def folder() -> Path | None:
-    """The folder of this version of the kernels: under NUMBA_CACHE_DIR, XDG_CACHE_HOME/tidalign or ~/.cache/tidalign, the first that can be written to.
+def folder(module: str) -> Path | None:
+    """The folder of a kernel module and all it imports of the kernels: under NUMBA_CACHE_DIR, XDG_CACHE_HOME/tidalign or ~/.cache/tidalign, the first
+    that can be written to.
 
     Where none can, a temporary folder that lives as long as the process; None where not even that can be made (kernels are then compiled in memory).
     """
     digest = hashlib.sha256(os.environ.get("TIDALIGN_LANES", "").encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    name = f"kernels-{digest.hexdigest()[:16]}"
+    for name, source in sorted(_sources(module.rpartition(".")[2]).items()):
+        digest.update(name.encode() + b"\0" + source)
+    name = f"{module.rpartition('.')[2]}-{digest.hexdigest()[:16]}"
     for base in _bases():
         place = base / name
         try:
@@ -37,6 +42,19 @@ def folder() -> Path | None:
         return None
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     return place
+
+
+def _sources(module: str) -> dict[str, bytes]:
+    """Source of a kernel module and of those it imports, by name."""
+    found: dict[str, bytes] = {}
+    todo = [module]
+    while todo:
+        name = todo.pop()
+        path = Path(__file__).with_name(f"{name}.py")
+        if name not in found and path.exists():
+            found[name] = path.read_bytes()
+            todo += _IMPORT.findall(found[name].decode())
+    return found
 
 
 def _bases() -> list[Path]:
@@ -58,7 +76,7 @@ def jit(function: Callable[..., Any]) -> Any:
     import numba
 
     settings: Any = numba.config
-    place = folder()
+    place = folder(function.__module__)
     before = settings.CACHE_DIR
     if place is not None:
         settings.CACHE_DIR = str(place)

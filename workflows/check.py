@@ -64,7 +64,8 @@ def _machine() -> "list[Device]":
 
     width = f"vectors of {LANES} lanes" if LANES > 1 else "plain loops (no vector instructions that the kernels use)"
     print(f"processor: {cores()} cores for this process, {width}")
-    print(f"compiled kernels: {folder() or 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}")
+    place = folder("wavefront_host")
+    print(f"compiled kernels: {place.parent if place else 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}")
     try:
         cards = usable()
     except NoWorkers as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SHOW = "from tidalign.kernels.numba_cache import folder; print(folder())"
+SHOW = "from tidalign.kernels.numba_cache import folder; print(folder('rows_host'))"
 PACK = "from tidalign.kernels.sequences import Sequences, pack; print(pack(Sequences.from_strings(['ACTG'])).codes); "
 
 
@@ -22,7 +22,7 @@ def test_first_writable_place(tmp_path: Path) -> None:
     home.mkdir()
     file.touch()
     name = Path(run(SHOW, HOME=str(home))).name
-    assert name.startswith("kernels-")
+    assert name.startswith("rows_host-")
     assert run(SHOW, HOME=str(home)) == str(home / ".cache" / "tidalign" / name)
     assert run(SHOW, HOME=str(home), XDG_CACHE_HOME=str(cache)) == str(cache / "tidalign" / name)
     assert run(SHOW, HOME=str(home), XDG_CACHE_HOME=str(cache), NUMBA_CACHE_DIR=str(own)) == str(own / "tidalign" / name)
@@ -39,20 +39,21 @@ def test_a_temporary_folder_is_gone_with_the_process(tmp_path: Path) -> None:
 
 
 def test_the_folder_follows_the_sources(tmp_path: Path) -> None:
-    """Editing any source of the kernels, not only the one compiled, gives another folder; so does another vector width."""
+    """Editing a module or one that it imports gives another folder, editing another one does not; another vector width does."""
     import shutil
 
     import tidalign.kernels
 
     copy = tmp_path / "kernels"
     shutil.copytree(Path(tidalign.kernels.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    load = f"import runpy; print(runpy.run_path({str(copy / 'numba_cache.py')!r})['folder']())"
+    load = f"import runpy; print(runpy.run_path({str(copy / 'numba_cache.py')!r})['folder']('rows_host'))"
     before = run(load, HOME=str(tmp_path))
     assert run(load, HOME=str(tmp_path)) == before
     assert run(load, HOME=str(tmp_path), TIDALIGN_LANES="8") != before
-    with (copy / "penalties.py").open("a") as source:
-        source.write("# edited\n")
-    assert run(load, HOME=str(tmp_path)) != before
+    for edited, same in (("breakpoint_host.py", True), ("vectors_host.py", False)):
+        with (copy / edited).open("a") as source:
+            source.write("# edited\n")
+        assert (run(load, HOME=str(tmp_path)) == before) is same
 
 
 def test_kernels_come_from_the_cache(tmp_path: Path) -> None:
