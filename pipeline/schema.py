@@ -48,3 +48,52 @@ ALIGNMENTS = pa.schema(
 """A part file, and the table a run gives: one row for each pair, in input order."""
 
 STATUSES = ("exact", "heuristic", "capped", "rejected")
+
+HITS = pa.schema(
+    [
+        pa.field("target", pa.int64(), nullable=False),  # first letter of the seed window in the target's array (all its sequences in one)
+        pa.field("query", pa.int64(), nullable=False),  # the same on the strand of the query sequence
+    ]
+)
+"""Seed hits of one query sequence and strand, in LASTZ's order of arrival."""
+
+HSPS = pa.schema(
+    [
+        pa.field("target", pa.int64(), nullable=False),  # as in HITS: start in the target's array
+        pa.field("query", pa.int64(), nullable=False),
+        pa.field("length", pa.int64(), nullable=False),
+        pa.field("score", pa.int64(), nullable=False),  # after entropy
+    ]
+)
+"""Gap-free segments of one query sequence and strand, in order of discovery. Bare seeds (without gap-free extension) have the same columns."""
+
+ANCHORS = pa.schema(
+    [
+        pa.field("target", pa.int64(), nullable=False),  # the anchor base, as in HITS
+        pa.field("query", pa.int64(), nullable=False),
+        pa.field("score", pa.int64(), nullable=False),  # of its segment
+    ]
+)
+"""Where gapped extension starts."""
+
+GENOME_ALIGNMENTS = pa.schema(
+    [
+        pa.field("job", pa.int64(), nullable=False),  # which pair of genomes of the run, from 0
+        pa.field("target_name", pa.string(), nullable=False),
+        pa.field("target_length", pa.int64(), nullable=False),  # of the full sequence, also where a subrange was asked for
+        pa.field("target_start", pa.int64(), nullable=False),  # 0-based, half open, in the full sequence
+        pa.field("target_end", pa.int64(), nullable=False),
+        pa.field("query_name", pa.string(), nullable=False),
+        pa.field("query_length", pa.int64(), nullable=False),
+        pa.field("query_start", pa.int64(), nullable=False),  # 0-based, half open, on the forward strand
+        pa.field("query_end", pa.int64(), nullable=False),
+        pa.field("strand", pa.string(), nullable=False),  # of the query, + or -
+        pa.field("score", pa.int64(), nullable=False),
+        pa.field("cigar", pa.string(), nullable=False),  # letters = X I D as in SAM; a column with a letter other than ACGT is an X
+        pa.field("matches", pa.int64(), nullable=False),  # columns of two equal ACGT letters, case-blind
+        pa.field("mismatches", pa.int64(), nullable=False),  # columns of two different ACGT letters
+        pa.field("status", pa.string(), nullable=False),  # STATUSES
+        pa.field("reason", pa.string()),  # why a row is capped
+    ]
+)
+"""Alignments of a genome run in LASTZ's order: queries in file order, + before -, then by target start."""
