@@ -98,8 +98,7 @@ class _Run:
                 except Exception:
                     self._land(key, self.outcomes.died(flight.task, False))
                     continue
-                self._land(key, ())
-                self.outcomes.done(flight.task, result)
+                self._land(key, self.outcomes.done(flight.task, result) or ())
             elif status == "error":
                 error = flight.future.exception(timeout=10)
                 if isinstance(error, KilledWorker):

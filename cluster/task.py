@@ -28,9 +28,9 @@ class Task:
 
 
 class Outcomes(Protocol):
-    """What became of tasks, told in the caller's thread. What `died` and `failed` return is run as well; what any of them raises ends the run."""
+    """What became of tasks, told in the caller's thread. What they return is run as well; what any of them raises ends the run."""
 
-    def done(self, task: Task, result: Any) -> None:
+    def done(self, task: Task, result: Any) -> Iterable[Task] | None:
         """The task returned `result`."""
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
@@ -75,4 +75,4 @@ def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop) -> None:
         except Exception as error:
             queue.push(outcomes.failed(task, error))
         else:
-            outcomes.done(task, result)
+            queue.push(outcomes.done(task, result) or ())

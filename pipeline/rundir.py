@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
@@ -30,7 +31,9 @@ import pyarrow.parquet as pq
 from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
 
 FORMAT = 1
-_FOLDERS = ("chunks", "blocks", "parts", "claims")
+FOLDERS = ("chunks", "blocks", "parts", "claims")
+"""Of a run over pairs; a run over genomes has its own (pipeline/genome/manifest.py)."""
+
 _MARKERS = ("SUCCESS", "PARTIAL")
 
 
@@ -115,10 +118,10 @@ def _block_path(directory: str, block: int) -> str:
 # ---- a run's life
 
 
-def probe(directory: str) -> None:
+def probe(directory: str, folders: tuple[str, ...] = FOLDERS) -> None:
     """Make the run directory and its folders, and write a byte in it: CannotWrite or DiskFull before any work is done."""
     try:
-        for folder in _FOLDERS:
+        for folder in folders:
             Path(directory, folder).mkdir(parents=True, exist_ok=True)
         trial = Path(directory, f"probe.{secrets.token_hex(4)}.tmp")
         trial.write_bytes(b"\0")
@@ -127,9 +130,11 @@ def probe(directory: str) -> None:
         raise writing_error(directory, error) from error
 
 
-def create(directory: str, parameters: dict[str, Any], source: dict[str, Any], blocks: list[dict[str, Any]] | None) -> None:
+def create(
+    directory: str, parameters: dict[str, Any], source: dict[str, Any], blocks: list[dict[str, Any]] | None, folders: tuple[str, ...] = FOLDERS
+) -> None:
     """Begin a run: folders and plan.json. `blocks` is None where the input can only be read in sequence."""
-    probe(directory)
+    probe(directory, folders)
     plan = {"format": FORMAT, "version": version("tidalign"), "parameters": parameters, "source": source, "blocks": blocks}
     write_json(f"{directory}/plan.json", plan)
 
@@ -168,8 +173,10 @@ def _differences(old: Any, new: Any, name: str = "") -> list[str]:
 
 def tidy(directory: str) -> None:
     """Remove what writers that died left behind; only the holder of the lock may."""
-    for folder in ("", *_FOLDERS):
-        for left in Path(directory, folder).glob("*.tmp"):
+    for left in [*Path(directory).glob("*.tmp"), *Path(directory).glob("*/*.tmp")]:
+        if left.is_dir():
+            shutil.rmtree(left)
+        else:
             left.unlink(missing_ok=True)
 
 
@@ -248,7 +255,7 @@ def finished(directory: str) -> str | None:
 def finish(directory: str, report: dict[str, Any], *, partial: bool) -> None:
     """Write report.json, then the marker."""
     write_json(f"{directory}/report.json", report)
-    write_json(f"{directory}/{_MARKERS[partial]}", {"pairs": report["pairs"], "run": report["run"]})
+    write_json(f"{directory}/{_MARKERS[partial]}", {"run": report["run"]})
 
 
 def reopen(directory: str) -> None:
