@@ -130,9 +130,7 @@ def probe(directory: str, folders: tuple[str, ...] = FOLDERS) -> None:
         raise writing_error(directory, error) from error
 
 
-def create(
-    directory: str, parameters: dict[str, Any], source: dict[str, Any], blocks: list[dict[str, Any]] | None, folders: tuple[str, ...] = FOLDERS
-) -> None:
+def create(directory: str, parameters: dict[str, Any], source: dict[str, Any], blocks: list[dict[str, Any]] | None, folders: tuple[str, ...] = FOLDERS) -> None:
     """Begin a run: folders and plan.json. `blocks` is None where the input can only be read in sequence."""
     probe(directory, folders)
     plan = {"format": FORMAT, "version": version("tidalign"), "parameters": parameters, "source": source, "blocks": blocks}
