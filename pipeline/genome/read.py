@@ -1,0 +1,149 @@
+"""Read one side of a genome run: FASTA or 2bit, with LASTZ's actions after the file's name."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.genome import fasta, twobit
+from tidalign.pipeline.genome.actions import Specifier
+from tidalign.pipeline.genome.letters import LetterRules
+from tidalign.pipeline.genome.names import SHORTENED
+from tidalign.pipeline.genome.sequences import Genome, Positions
+from tidalign.pipeline.sniff import sniff, text_pieces
+
+_AT_ONCE = 4_000_000  # letters; what stays in a core's cache
+
+
+def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome:
+    """The sequences of `path[actions]` (pipeline/genome/actions.py): FASTA, plain, gzip or BGZF, or 2bit; `-` is standard input.
+
+    role: `target`, whose names must differ, or `query`. ambiguous: None, "n" or "iupac", see LetterRules.
+    Takes a byte for each letter. A target of several sequences is read as with [multiple]; records without letters are left out and counted.
+
+    Raises MissingInput (66) and InputError (65).
+    """
+    wanted = Specifier.parse(spec)
+    if role == "target" and wanted.path == "-":
+        raise InputError("-", "a file for the target", "standard input", "give the target's path; the query may be -")
+    rules = LetterRules(ambiguous=ambiguous, unmask=wanted.unmask, separator=wanted.separator)
+    genome = _gather(_records(wanted, rules), wanted, spec)
+    if role == "query" and wanted.multiple and len(genome) > 1:
+        raise InputError(spec, "queries, which are aligned one by one", "[multiple]", "leave [multiple] out")
+    if role == "target":
+        _check_names(genome.names, wanted)
+    return genome
+
+
+def _records(wanted: Specifier, rules: LetterRules) -> Iterator[tuple[bytes | None, bytes]]:
+    """(header, letters) of a file, see fasta.records."""
+    if twobit.is_twobit(wanted.path):
+        return twobit.records(wanted.path, rules, wanted.select)
+    if wanted.select is not None:
+        raise InputError(
+            wanted.path, "a 2bit file, of which one sequence can be asked for", "another", f"write {wanted.path}[subset=FILE], {wanted.select!r} in FILE"
+        )
+    source = sniff(wanted.path)
+    if source.format != "fasta":
+        raise InputError(wanted.path, "FASTA or 2bit", source.format, "convert it to FASTA")
+    return fasta.records(text_pieces(source), rules, wanted.path)
+
+
+def _gather(records: Iterator[tuple[bytes | None, bytes]], wanted: Specifier, spec: str) -> Genome:
+    """One array of all that is wanted of the records."""
+    subset = _names_of(wanted.subset) if wanted.subset else None
+    left = set(subset or ())
+    letters = bytearray()
+    names: list[str] = []
+    places: list[tuple[int, int, int, int]] = []
+    record = empty = start = 0
+    keep = False
+
+    def close() -> None:
+        """End the sequence that begins at `start`."""
+        nonlocal empty
+        full = len(letters) - start
+        if not keep or not full:
+            empty += keep
+            del letters[max(0, start - 1) :]
+            return
+        first, last = wanted.subrange or (1, None)
+        last = full if last is None else last
+        if max(first, last) > full:
+            raise InputError(
+                spec, f"a subrange within the {full} letters of {name!r}", f"{first}..{last}", "correct it, or choose sequences with [subset=FILE]"
+            )
+        if wanted.subrange:
+            letters[start:] = letters[start + first - 1 : start + last]
+        names.append(name)
+        places.append((start, last - first + 1, first - 1, full))
+
+    name = ""
+    for header, piece in records:
+        if header is not None:
+            close()
+            record += 1
+            name = _name(header, wanted, record)
+            keep = subset is None or name in left
+            left.discard(name)
+            letters += b"\0"
+            start = len(letters)
+        if keep:
+            letters += piece
+    close()
+    if left:
+        raise InputError(wanted.path, f"all the sequences of {wanted.subset}", f"none named {min(left)!r}", "correct the name")
+    if not names:
+        raise MissingInput(f"{spec}: no sequence with letters in it")
+    starts, lengths, offsets, full_lengths = np.array(places, np.int64).reshape(-1, 4).T.copy()
+    array = np.frombuffer(letters, np.uint8)
+    if len(names) == 1 and not wanted.multiple and wanted.separator is None:
+        array, starts = array[1:], starts - 1
+    pieces = np.stack([starts, starts + lengths], axis=1) if wanted.separator is None else _pieces(array)
+    return Genome(array, names, starts, lengths, offsets, full_lengths, pieces, empty)
+
+
+def _pieces(letters: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> Positions:
+    """int64[m, 2]: begins and ends of the runs between NULs."""
+    parts = [np.flatnonzero(letters[begin : begin + _AT_ONCE] == 0) + begin for begin in range(0, len(letters), _AT_ONCE)]
+    zeros = np.concatenate([[-1], *parts, [len(letters)]])
+    runs = np.stack([zeros[:-1] + 1, zeros[1:]], axis=1)
+    return np.ascontiguousarray(runs[runs[:, 0] < runs[:, 1]])
+
+
+def _name(header: bytes, wanted: Specifier, record: int) -> str:
+    try:
+        text = header.decode()
+    except UnicodeDecodeError:
+        raise InputError(wanted.path, "a name in UTF-8", repr(header[:40]), "convert it: iconv -f latin1 -t utf8", record=record) from None
+    name = SHORTENED[wanted.nameparse](text)
+    if not name.strip(">"):
+        way_out = "name every sequence" + ("; or use [nameparse=darkspace]" if wanted.nameparse != "darkspace" and text.strip() else "")
+        raise InputError(wanted.path, "a name", repr(text), way_out, record=record)
+    if not name.replace("\t", " ").isprintable():
+        raise InputError(wanted.path, "a name of printable characters", repr(name), "remove the others", record=record)
+    return name
+
+
+def _names_of(path: str) -> list[str]:
+    """The names in a file of [subset=]: the first word of each line; # begins a comment."""
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError as error:
+        raise MissingInput(f"{path}: {error.strerror}") from error
+    names = [line.split()[0] for line in lines if line.split() and not line.lstrip().startswith("#")]
+    if not names:
+        raise MissingInput(f"{path}: no names in it")
+    return names
+
+
+def _check_names(names: list[str], wanted: Specifier) -> None:
+    if len(set(names)) == len(names):
+        return
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if name in seen:
+            whole = "rename one; or, if the headers differ after | or :, use [nameparse=darkspace]" if wanted.nameparse != "darkspace" else "rename one"
+            raise InputError(wanted.path, "a name for each target", f"{name!r} again, sequence {i + 1}", whole)
+        seen.add(name)
