@@ -26,8 +26,10 @@ class GenomeParameters:
     chain: None, or the (diagonal, anti-diagonal) penalties of chaining HSPs.
     gapped: gapped extension; without it, HSPs are the result. trim: ends are cut back to the best cell.
     traceback_bytes: exact mode cuts an extension where LASTZ's traceback buffer of this size ends.
-    query_hsp_best: the n best HSPs of a query and those that tie; query_hsp_limit: queries stop at the n-th HSP.
-    filters: (name, lowest, highest) of `pipeline/genome/filters.py`. seed_filter: (matches, transversions) wanted in a seed's window, or None.
+    query_hsp_best: the n best HSPs of a query, both strands together, and those that tie. query_hsp_limit: a query with more than n HSPs gives nothing;
+    with query_hsp_keep, what was found until then.
+    filters: (name, lowest, highest), both included: identity, coverage, continuity and `nmatch%` in per cent, nmatch, nmismatch, ngap, cgap.
+    seed_filter: None, or (matches, transversions): the least and the most that a seed's window may have; None: any number of transversions.
     notrivial: leave out the alignment of a sequence with itself.
     cells, seconds: guards, limits of one tile; None: no limit.
     """
@@ -37,7 +39,7 @@ class GenomeParameters:
     transitions: int = 1
     step: int = 1
     max_word_count: str | None = None
-    seed_filter: tuple[int, int] | None = None
+    seed_filter: tuple[int, int | None] | None = None
     strand: str = "both"
     scoring: Scoring = field(default_factory=Scoring)
     gfextend: bool = True
@@ -52,6 +54,7 @@ class GenomeParameters:
     traceback_bytes: int = TRACEBACK_BYTES
     query_hsp_best: int | None = None
     query_hsp_limit: int | None = None
+    query_hsp_keep: bool = False
     filters: tuple[tuple[str, float, float], ...] = ()
     notrivial: bool = False
     cells: int | None = None
