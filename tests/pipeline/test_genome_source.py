@@ -1,0 +1,76 @@
+"""Tables of jobs, and what identifies the inputs of a run."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.genome.source import GenomeSource, Pair, pair_name, read_jobs, safe
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("a.fa", "b.fa.gz", "names.txt"):
+        (tmp_path / name).write_text(">x\nACGT\n")
+    return tmp_path
+
+
+def table(folder: Path, text: str) -> str:
+    path = folder / "jobs.tsv"
+    path.write_text(text)
+    return str(path)
+
+
+def test_jobs(folder: Path) -> None:
+    path = table(folder, "# two\nquery\ttarget\tname\nb.fa.gz\ta.fa[unmask]\tfirst\n\na.fa\tb.fa.gz\tsecond\n")
+    assert read_jobs(path) == (
+        Pair("first", f"{folder}/a.fa[unmask]", f"{folder}/b.fa.gz"),
+        Pair("second", f"{folder}/b.fa.gz", f"{folder}/a.fa"),
+    )
+    assert read_jobs(table(folder, "target\tquery\na.fa\tb.fa.gz\n"))[0].name == "a__b"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("target\nx\n", "line 1: expected a header line"),
+        ("target\tquery\tqueries\nx\ty\tz\n", "line 1: expected a header line"),
+        ("target\tquery\na.fa\n", "line 2: expected 2 fields"),
+        ("target\tquery\na.fa\t\n", "line 2: expected 2 fields"),
+        ("target\tquery\tname\na.fa\tb.fa\tx/y\n", "line 2: expected a name that can be one of a file, found 'x/y'"),
+        ("target\tquery\tname\na.fa\ta.fa\tx\nb.fa\tb.fa\tx\n", "'x' twice"),
+    ],
+)
+def test_bad_tables_are_refused_by_line(folder: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_jobs(table(folder, text))
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "target\tquery\n"])
+def test_no_jobs(folder: Path, text: str) -> None:
+    with pytest.raises(MissingInput, match="expected a"):
+        read_jobs(table(folder, text))
+    with pytest.raises(MissingInput, match="No such file"):
+        read_jobs(str(folder / "none.tsv"))
+
+
+def test_a_run_knows_its_files_by_size_and_time(folder: Path) -> None:
+    source = GenomeSource((Pair("p", f"{folder}/a.fa[subset={folder}/names.txt]", f"{folder}/a.fa"),))
+    assert [Path(file["path"]).name for file in source.files()] == ["a.fa", "names.txt"]
+    before = source.to_json()
+    assert source.to_json() == before
+    os.utime(folder / "names.txt", ns=(1, 1))
+    assert source.to_json() != before
+    with pytest.raises(MissingInput, match="none.fa: No such file"):
+        GenomeSource((Pair("p", "none.fa", "none.fa"),)).files()
+
+
+def test_a_side_is_read_once() -> None:
+    pairs = tuple(Pair(query, "t.fa", query) for query in ("a.fa", "b.fa"))
+    assert GenomeSource(pairs).sides() == [("target", "t.fa"), ("query", "a.fa"), ("query", "b.fa")]
+
+
+def test_names_of_outputs(folder: Path) -> None:
+    assert pair_name(f"{folder}/a.fa[multiple]", f"{folder}/b.fa.gz") == "a__b"
+    assert safe("gi|123/chr 1") == "gi_123_chr_1" and safe("") == "_"
