@@ -1,0 +1,25 @@
+"""Where gapped extension starts: one place of a segment; and LASTZ's order of these."""
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.nucleotides import Codes
+from tidalign.kernels.seed import Positions, read_only
+from tidalign.kernels.ungapped import Segments
+
+
+def anchor_points(target: Codes, query: Codes, segments: Segments, plain: npt.NDArray[np.int32]) -> tuple[Positions, Positions]:
+    """Places in target and query, int64[n] each: the middle of a segment up to 31 long, else the middle of its leftmost best window of 31.
+
+    plain: int32[64, 64], `Scoring.plain()`. Case does not matter.
+    """
+    from tidalign.kernels.anchors_host import choose_points
+
+    points = np.empty(len(segments), np.int64)
+    choose_points(read_only(target), read_only(query), segments.target, segments.query, segments.length, plain.ravel(), points)
+    return segments.target + points, segments.query + points
+
+
+def lastz_order(target: Positions, query: Positions, score: Positions) -> npt.NDArray[np.int64]:
+    """The order in which LASTZ extends anchors: by falling score, then by query place, then by target place; int64[n], places of the input."""
+    return np.asarray(np.lexsort((target, query, -score)))

@@ -1,0 +1,223 @@
+"""Spaced seeds: patterns, an index of a target's words, and the hits of a query in LASTZ's order (LASTZ 1.04, README "Seeding"; LASTZ is the reference)."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.nucleotides import Codes
+
+Positions = npt.NDArray[np.int64]
+
+NAMED = {"12of19": "1110100110010101111", "14of22": "1110101100110010101111"}
+
+LONGEST = 31
+"""Letters of a pattern; LASTZ has the same limit."""
+
+WORD_BITS = 28
+"""Bits of a word; of longer patterns LASTZ compares the rest afterwards, which shows in the order of hits."""
+
+RESOLVED = 16
+"""Bits that may be left to that comparison."""
+
+TILE = 1 << 15
+"""Hits of a tile: 512 KiB."""
+
+CHUNK = 1 << 18
+"""Windows packed at once."""
+
+
+@dataclass(frozen=True)
+class SeedPattern:
+    """text: 1 (must match), T (match or transition) and 0 (ignored), one letter a place."""
+
+    text: str
+
+    @classmethod
+    def parse(cls, text: str) -> "SeedPattern":
+        """A name (12of19, 14of22, matchN, halfN) or a pattern. Raises ValueError for what LASTZ refuses, too."""
+        if found := re.fullmatch(r"(match|half)(\d+)", text):
+            pattern = ("1" if found[1] == "match" else "T") * min(int(found[2]), LONGEST + 1)
+            if found[1] == "match" and len(pattern) > 15:
+                raise ValueError(f"seed {text}: a word has at most 15 letters; write a pattern of 1s for more")
+        else:
+            pattern = NAMED.get(text, text)
+        if not re.fullmatch(r"[01T]+", pattern):
+            raise ValueError(f"seed {text}: expected 12of19, 14of22, matchN, halfN or a pattern of 1, 0 and T")
+        if not 2 <= len(pattern) <= LONGEST:
+            raise ValueError(f"seed {text}: expected 2 to {LONGEST} places, found {len(pattern)}")
+        bits = 2 * pattern.count("1") + pattern.count("T")
+        if bits == 0 or bits - WORD_BITS > min(RESOLVED, pattern.count("1")):
+            raise ValueError(f"seed {text}: expected a weight of 1 to {WORD_BITS + RESOLVED} bits (a 1 has two, a T one), found {bits}")
+        return cls(pattern)
+
+    @property
+    def span(self) -> int:
+        """Letters of a window."""
+        return len(self.text)
+
+    @property
+    def weight(self) -> int:
+        """Places that must match (a T counts as one)."""
+        return len(self.text) - self.text.count("0")
+
+    @cached_property
+    def full(self) -> Positions:
+        """Places of the 1s."""
+        return np.array([i for i, letter in enumerate(self.text) if letter == "1"], np.int64)
+
+    @cached_property
+    def hashed(self) -> str:
+        """The pattern of the words: as `text`, but of a long pattern the last 1s count as T and are compared afterwards."""
+        letters = list(self.text)
+        excess = max(0, 2 * len(self.full) + self.text.count("T") - WORD_BITS)
+        for place in self.full[len(self.full) - excess :]:
+            letters[place] = "T"
+        return "".join(letters)
+
+    @property
+    def bits(self) -> int:
+        """Bits of a word."""
+        return 2 * self.hashed.count("1") + self.hashed.count("T")
+
+    def gather(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+        """Shifts and masks: what `register >> shift & mask` gives, taken together, is the word of a window packed into a register, its last letter lowest."""
+        parts: dict[int, int] = {}
+        out = 0
+        for i, letter in enumerate(reversed(self.hashed)):
+            width = {"0": 0, "T": 1, "1": 2}[letter]
+            shift = 2 * i - out
+            parts[shift] = parts.get(shift, 0) | ((1 << width) - 1) << out
+            out += width
+        used = {shift: mask for shift, mask in parts.items() if mask}
+        return np.array(list(used), np.uint64), np.array(list(used.values()), np.uint64)
+
+    def flips(self, transitions: int) -> npt.NDArray[np.uint32]:
+        """What a query's word is XORed with, in LASTZ's order: nothing; then for each 1 from the right its transition, each followed by its pairs with 1s
+        further left. The transition of A, C, G, T as 0, 1, 2, 3 is the high bit."""
+        singles, out = [], 0
+        for letter in reversed(self.hashed):
+            if letter == "1":
+                singles.append(2 << out)
+            out += {"0": 0, "T": 1, "1": 2}[letter]
+        flips = [0]
+        for i, single in enumerate(singles if transitions else ()):
+            flips.append(single)
+            if transitions > 1:
+                flips += [single | other for other in singles[i + 1 :]]
+        return np.array(flips, np.uint32)
+
+
+@dataclass(frozen=True)
+class Index:
+    """Where a target's words are.
+
+    target: its codes. pattern, step: as given to build_index. Words are kept in buckets of their high bits: windows of bucket b start at
+    places[begins[b] : begins[b + 1]], falling. tags: the words of `places` where buckets hold several words, else empty. shift: bits that a word has
+    more than a bucket. Memory beside the target: 4 bytes a bucket and 4 (with tags 8) bytes a window; twice that for targets of 2^32 letters and more.
+    """
+
+    target: Codes
+    pattern: SeedPattern
+    step: int
+    begins: npt.NDArray[Any]
+    places: npt.NDArray[Any]
+    tags: npt.NDArray[np.uint32]
+    shift: int
+
+
+def build_index(target: Codes, pattern: SeedPattern, step: int = 1, max_word_count: str | None = None) -> Index:
+    """Index every window of `target` (uint8[n], codes of nucleotides.py) that holds only upper-case ACGT and whose end is a multiple of `step`.
+
+    The end counts in the array as it is given: LASTZ keeps a NUL before the first of several sequences, and so must the array (Genome.letters does).
+    max_word_count: drop words that occur more often: a number; or a percentage, the least number that keeps that share of the windows.
+    """
+    from tidalign.kernels import seed_host
+
+    target = read_only(target)
+    windows = max(0, len(target) - pattern.span + 1)
+    dtype = np.uint32 if len(target) < 1 << 32 else np.int64
+    bucket_bits = min(pattern.bits, max(8, (windows // step).bit_length()))
+    shift = np.uint32(pattern.bits - bucket_bits)
+    begins = np.zeros((1 << bucket_bits) + 2, dtype)
+    rest = (pattern.span, step, shift, begins)
+    buffer = np.empty(min(windows, CHUNK), np.uint32)
+    for first in range(0, windows, CHUNK):
+        seed_host.count_words(_words(target, first, windows, pattern, buffer), first, *rest)
+    np.cumsum(begins, dtype=dtype, out=begins)
+    places = np.empty(int(begins[-1]), dtype)
+    tags = np.empty(len(places) if shift else 0, np.uint32)
+    for first in reversed(range(0, windows, CHUNK)):
+        seed_host.place_words(_words(target, first, windows, pattern, buffer), first, *rest, places, tags)
+    index = Index(target, pattern, step, begins[:-1], places, tags, int(shift))
+    return index if max_word_count is None else _limited(index, max_word_count)
+
+
+def _words(codes: Codes, first: int, windows: int, pattern: SeedPattern, buffer: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    from tidalign.kernels import seed_host
+
+    words = buffer[: min(windows - first, CHUNK)]
+    seed_host.pack_words(codes, first, pattern.span, *pattern.gather(), words)
+    return words
+
+
+def _limited(index: Index, max_word_count: str) -> Index:
+    """The index without words that occur too often."""
+    sizes: Positions = np.diff(index.begins.astype(np.int64)).astype(np.int64)
+    bucket = np.repeat(np.arange(len(sizes)), sizes)
+    if index.shift:
+        _, word, counts = np.unique(bucket << np.int64(32) | index.tags, return_inverse=True, return_counts=True)
+    else:
+        word, counts = bucket, sizes
+    if max_word_count.endswith("%"):
+        windows = np.cumsum(np.bincount(counts) * np.arange(counts.max(initial=0) + 1))
+        limit = int(np.searchsorted(windows, float(max_word_count[:-1]) / 100 * len(index.places)))
+    else:
+        limit = int(max_word_count)
+    keep = counts[word] <= limit
+    begins = np.zeros_like(index.begins)
+    np.cumsum(np.bincount(bucket[keep], minlength=len(sizes)), out=begins[1:])
+    return Index(index.target, index.pattern, index.step, begins, index.places[keep], index.tags[keep] if index.shift else index.tags, index.shift)
+
+
+def hits(
+    index: Index, query: Codes, transitions: int = 1, seed_filter: tuple[int, int] | None = None, tile: int = TILE
+) -> Iterator[tuple[Positions, Positions]]:
+    """Hits of a query strand (uint8[m]) in LASTZ's order, in tiles of at most `tile`: where their windows start in target and query, int64[k] each.
+
+    The order: by query place; there the word itself first, then its transitions as `SeedPattern.flips` has them; in one word by falling target place.
+    transitions: how many 1s of the pattern may differ by a transition. seed_filter: the least matches and the most transversions of a whole window.
+    A tile's arrays are overwritten by the next one.
+    """
+    from tidalign.kernels import seed_host
+
+    query, pattern = read_only(query), index.pattern
+    windows = max(0, len(query) - pattern.span + 1)
+    flips = pattern.flips(transitions)
+    targets, queries = np.empty(tile, np.int64), np.empty(tile, np.int64)
+    matches, transversions = (0, pattern.span) if seed_filter is None else seed_filter
+    full = pattern.full if pattern.hashed != pattern.text else pattern.full[:0]
+    checks = seed_filter is not None or len(full) > 0
+    buffer = np.empty(min(windows, CHUNK), np.uint32)
+    for first in range(0, windows, CHUNK):
+        words = _words(query, first, windows, pattern, buffer)
+        state = np.array([0, 0, -1])
+        while state[0] < len(words):
+            lookup = (words, first, flips, np.uint32(index.shift), index.begins, index.places, index.tags)
+            count = seed_host.find_hits(*lookup, state, targets, queries)
+            if checks:
+                wanted = (full, transitions, pattern.span, matches, transversions)
+                count = seed_host.keep_hits(index.target, query, *wanted, targets, queries, count)
+            if count:
+                yield targets[:count], queries[:count]
+
+
+def read_only(codes: Codes) -> Codes:
+    """The same codes as an array that kernels cannot write: mapped files are such, and kernels are compiled once for both."""
+    view = np.asarray(codes).view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,113 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
+"""Words of seed windows, an index of them, and the hits between two sequences, on one core."""
+
+import numpy as np
+
+from tidalign.kernels.numba_cache import jit
+
+NO_WORD = np.uint32(0xFFFFFFFF)
+"""In place of the word of a window that holds a letter other than upper-case ACGT."""
+
+BLOCK = 32
+"""Query places whose words are looked up together, so that their cache misses overlap."""
+
+
+@jit
+def pack_words(codes, first, span, shifts, masks, words):
+    """words[i] = the word of the window that starts at first + i: the bits that the pattern cares for, its leftmost letter in the highest."""
+    register, seen = np.uint64(0), 0
+    for place in range(first, first + len(words) + span - 1):
+        code = codes[place]
+        register = register << np.uint64(2) | np.uint64(code & 3)
+        seen = seen + 1 if code < 4 else 0
+        window = place - span + 1 - first
+        if window >= 0:
+            word = np.uint64(NO_WORD)
+            if seen >= span:
+                word = np.uint64(0)
+                for i in range(len(shifts)):
+                    word |= register >> shifts[i] & masks[i]
+            words[window] = word
+
+
+@jit
+def count_words(words, first, span, step, shift, begins):
+    """Add the indexed words of windows from `first` to begins[bucket + 2]."""
+    for i in range(-(first + span) % step, len(words), step):
+        if words[i] != NO_WORD:
+            begins[(words[i] >> shift) + 2] += 1
+
+
+@jit
+def place_words(words, first, span, step, shift, begins, places, tags):
+    """Put windows in their buckets, those further right first; begins[bucket + 1] moves from a bucket's begin to its end."""
+    offset = -(first + span) % step
+    for i in range((len(words) - 1 - offset) // step * step + offset, -1, -step):
+        word = words[i]
+        if word != NO_WORD:
+            bucket = (word >> shift) + 1
+            at = begins[bucket]
+            begins[bucket] = at + 1
+            places[at] = first + i
+            if shift:
+                tags[at] = word
+
+
+@jit
+def find_hits(words, first, flips, shift, begins, places, tags, state, targets, queries):
+    """Write hits of query windows from `first` until there are no more or the tile is full; returns how many.
+
+    state: window, flip and entry of the index to go on from (an entry of -1: from the bucket's first); at the end, the window is len(words).
+    """
+    flip_count = len(flips)
+    low = np.empty(BLOCK * flip_count, np.int64)
+    high = np.empty(BLOCK * flip_count, np.int64)
+    lookup = np.empty(BLOCK * flip_count, np.int64)
+    count = 0
+    begin, flip, entry = state[0], state[1], state[2]
+    while begin < len(words):
+        stop = min(begin + BLOCK, len(words))
+        # No branch depends on what is found, so that the processor need not wait for one lookup before it starts the next.
+        found = 0
+        for i in range(begin, stop):
+            word = words[i]
+            if word != NO_WORD:
+                for f in range(flip, flip_count):
+                    bucket = (word ^ flips[f]) >> shift
+                    low[found], high[found] = begins[bucket], begins[bucket + 1]
+                    lookup[found] = i * flip_count + f
+                    found += low[found] < high[found]
+            flip = 0
+        for j in range(found):
+            i, f = lookup[j] // flip_count, lookup[j] % flip_count
+            wanted = words[i] ^ flips[f]
+            for k in range(entry if entry >= 0 else low[j], high[j]):
+                if count == len(targets):
+                    state[0], state[1], state[2] = i, f, k
+                    return count
+                targets[count] = places[k]
+                queries[count] = first + i
+                count += not shift or tags[k] == wanted
+            entry = -1
+        begin = stop
+    state[0], state[1], state[2] = begin, 0, -1
+    return count
+
+
+@jit
+def keep_hits(target, query, full, transitions, span, matches, transversions, targets, queries, count):
+    """Keep hits whose windows differ by transitions only, and at most so many, at the places `full`, and have in all enough matches and few enough
+    transversions; returns how many."""
+    kept = 0
+    for i in range(count):
+        t, q = targets[i], queries[i]
+        differing = 0
+        for place in full:
+            differing += (target[t + place] != query[q + place]) + 4 * ((target[t + place] ^ query[q + place]) & 1)
+        equal, crossing = 0, 0
+        for place in range(span):
+            equal += target[t + place] == query[q + place]
+            crossing += (target[t + place] ^ query[q + place]) & 1
+        targets[kept], queries[kept] = t, q
+        kept += differing <= transitions and equal >= matches and crossing <= transversions
+    return kept

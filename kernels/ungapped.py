@@ -1,0 +1,84 @@
+"""Which seed hits are used (LASTZ's record of diagonals) and their gap-free x-drop extension to HSPs."""
+
+import mmap
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.nucleotides import Codes
+from tidalign.kernels.scoring import Scoring
+from tidalign.kernels.seed import Positions, read_only
+
+SLOTS = 1 << 16
+"""Diagonals that are this far apart share a record in LASTZ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """Gap-free segments: int64[n] each. target, query: starts; score: after entropy."""
+
+    target: Positions
+    query: Positions
+    length: Positions
+    score: Positions
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    def take(self, rows: npt.NDArray[Any]) -> "Segments":
+        """Rows by place or by mask."""
+        return Segments(self.target[rows], self.query[rows], self.length[rows], self.score[rows])
+
+    @classmethod
+    def concat(cls, parts: list["Segments"]) -> "Segments":
+        """Rows of all, one after the other."""
+        empty = np.empty(0, np.int64)
+        return cls(*(np.concatenate([empty, *(getattr(part, name) for part in parts)]) for name in ("target", "query", "length", "score")))
+
+
+class HitFilter:
+    """What is known of the diagonals between a target (uint8[n]) and a query strand (uint8[m]) while hits come in, tile after tile, in their order.
+
+    A diagonal's record is a query place: hits that start before it are passed over. `exact`: LASTZ's 65,536 records, which diagonals share; else every
+    diagonal has its own, 4 bytes a diagonal that is touched (8 for a query of 2^32 letters and more).
+    """
+
+    def __init__(self, target: Codes, query: Codes, span: int, scoring: Scoring, *, exact: bool) -> None:
+        self._sides = read_only(target), read_only(query)
+        self._span = span
+        self._table = scoring.masked().ravel()
+        dtype = np.dtype(np.uint32 if len(query) < 1 << 32 else np.int64)
+        self._records: tuple[npt.NDArray[Any], int, int]
+        if exact:
+            self._records = np.zeros(SLOTS, dtype), SLOTS - 1, 0
+        else:
+            self._records = _untouched(len(target) + len(query) + 1, dtype), -1, len(query)
+
+    def seeds(self, targets: Positions, queries: Positions) -> Segments:
+        """The used hits of a tile, each as long as the pattern; their score is that of all their columns."""
+        from tidalign.kernels.ungapped_host import use_seeds
+
+        out = np.empty((4, len(targets)), np.int64)
+        count = use_seeds(*self._sides, targets, queries, self._span, self._table, *self._records, out)
+        return Segments(*out[:, :count].copy())
+
+    def hsps(self, targets: Positions, queries: Positions, xdrop: int, threshold: int, entropy: bool) -> Segments:
+        """The HSPs of a tile's used hits, in the order of these.
+
+        From a hit's right end both scans go on while the sum is at least the best so far less `xdrop`, the one to the left not beyond the diagonal's record;
+        then the record is where the scan to the right stopped. `entropy`: scores from `threshold` to three times it are scaled by the entropy of the
+        identical columns. HSPs below `threshold` are left out.
+        """
+        from tidalign.kernels.ungapped_host import extend_hits
+
+        out = np.empty((4, len(targets)), np.int64)
+        count = extend_hits(*self._sides, targets, queries, self._span, self._table, xdrop, threshold, entropy, *self._records, out)
+        return Segments(*out[:, :count].copy())
+
+
+def _untouched(length: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Zeros that take no memory before they are written, even where numpy's would be refused for their size."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    return np.frombuffer(mmap.mmap(-1, length * np.dtype(dtype).itemsize, flags), dtype)

@@ -1,0 +1,93 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
+"""Which hits are used, and their gap-free extension, on one core."""
+
+import math
+
+import numpy as np
+
+from tidalign.kernels.nucleotides import SEPARATOR
+from tidalign.kernels.numba_cache import inline, jit
+
+SEPARATOR_CODE = np.int64(SEPARATOR)
+
+
+@jit
+def use_seeds(target, query, targets, queries, span, table, ends, mask, base, out):
+    """Hits that start at or beyond the end of the last one used on their diagonal, with the score of their columns; returns how many.
+
+    ends[(target - query + base) & mask]: the query place where the diagonal's last used hit ended. out: int64[4, n], target, query, length, score.
+    """
+    count = 0
+    for i in range(len(targets)):
+        t, q = targets[i], queries[i]
+        slot = (t - q + base) & mask
+        if ends[slot] > q:
+            continue
+        ends[slot] = q + span
+        score = np.int64(0)
+        for place in range(span):
+            score += table[np.int64(target[t + place]) << 6 | query[q + place]]
+        out[0, count], out[1, count], out[2, count], out[3, count] = t, q, span, score
+        count += 1
+    return count
+
+
+@jit
+def extend_hits(target, query, targets, queries, span, table, xdrop, threshold, entropy, ends, mask, base, out):
+    """HSPs of hits that start at or beyond where their diagonal's last scan to the right stopped looking; returns how many."""
+    count = 0
+    for i in range(len(targets)):
+        t, q = targets[i], queries[i]
+        slot = (t - q + base) & mask
+        done = np.int64(ends[slot])
+        if done > q:
+            continue
+        # Both scans begin at the hit's right end: the one to the left goes through the hit.
+        end = t + span
+        diagonal = t - q
+        stop = max(np.int64(0), diagonal, done + diagonal)
+        place, running, left_score, left = end, np.int64(0), np.int64(0), end
+        while place > stop and running >= left_score - xdrop:
+            place -= 1
+            running += table[np.int64(target[place]) << 6 | query[place - diagonal]]
+            if running > left_score:
+                left_score, left = running, place
+        stop = min(len(target), len(query) + diagonal)
+        place, running, right_score, right = end, np.int64(0), np.int64(0), end
+        while place < stop and running >= right_score - xdrop:
+            running += table[np.int64(target[place]) << 6 | query[place - diagonal]]
+            place += 1
+            if running > right_score:
+                right_score, right = running, place
+        if place > end and (target[place - 1] == SEPARATOR_CODE or query[place - 1 - diagonal] == SEPARATOR_CODE):
+            place -= 1  # a sequence ends where its separator is, and is not looked at further
+        if place - diagonal > done:
+            ends[slot] = place - diagonal
+        score = left_score + right_score
+        if score < threshold:
+            continue
+        if entropy and 0 <= score <= 3 * threshold:
+            score = np.int64(score * _entropy(target, query, left, right, diagonal))
+            if score < threshold:
+                continue
+        out[0, count], out[1, count], out[2, count], out[3, count] = left, left - diagonal, right - left, score
+        count += 1
+    return count
+
+
+@inline
+def _entropy(target, query, left, right, diagonal):
+    """Of the identical upper-case columns, in units of two bits; 1 where there are fewer than 20 of them."""
+    counts = np.zeros(4, np.int64)
+    for place in range(left, right):
+        code = target[place]
+        if code < 4 and code == query[place - diagonal]:
+            counts[code] += 1
+    if counts.sum() < 20:
+        return 1.0
+    total = 0.0
+    for i in range(4):
+        if counts[i]:
+            share = counts[i] / (right - left)
+            total += share * math.log(share)
+    return -total / math.log(4.0)
