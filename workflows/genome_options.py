@@ -131,7 +131,7 @@ class _Gap(argparse.Action):
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add LASTZ's options to a command's parser. Their values are as LASTZ has them: --step=20, --gap=400,30, --filter=identity:90."""
     group = parser.add_argument_group("seeds")
-    group.add_argument("--seed", metavar="PATTERN", type=values.seed, help="12of19 (default), 14of22, matchN, halfN or a pattern of 1, 0 and T")
+    group.add_argument("--seed", metavar="PATTERN", help="12of19 (default), 14of22, matchN, halfN or a pattern of 1, 0 and T")
     group.add_argument(
         "--transition", metavar="N", type=values.integer(0, 2), help="transitions a hit may have: 0, 1 (default; where the option has no value) or 2"
     )
@@ -180,7 +180,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--mode", choices=MODES, default="exact", help="exact (default): what LASTZ prints; independent: every anchor by itself, never cut")
 
     group = parser.add_argument_group("output")
-    group.add_argument("--format", metavar="FORMAT", help="maf, axt, paf, sam, general:FIELDS and others, where the name of OUT does not say it")
     group.add_argument(
         "--filter", metavar="NAME:LOW..HIGH", type=values.alignment_filter, action="append", default=[], help=f"keep alignments by {', '.join(values.FILTERS)}"
     )

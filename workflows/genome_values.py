@@ -64,13 +64,6 @@ def strand(text: str) -> str:
     return _STRANDS[text]
 
 
-def seed(text: str) -> str:
-    """A seed in letters that kernels/seed.py knows."""
-    if not re.fullmatch(r"12of19|14of22|(match|half)[1-9][0-9]?|[01TxX]*[1T][01TxX]*", text):
-        raise _wrong("12of19, 14of22, matchN, halfN or a pattern of 1, 0 and T", text)
-    return text if text.startswith(("match", "half")) else re.sub("[xX]", "0", text)
-
-
 def word_count(text: str) -> str:
     """A number of words, or a percentage, as text."""
     found = re.fullmatch(r"([0-9]+)|([0-9]*\.?[0-9]+)%", text)
@@ -131,8 +124,11 @@ def alignment_filter(text: str) -> Filter:
             raise _wrong(f"one of {', '.join(FILTERS)} with its limits, or [TRANSVERSIONS,]MATCHES of seeds", text)
         return int(found[2]), None if found[1] is None else int(found[1])
     if name in PERCENTAGES:
-        found = re.fullmatch(r"([0-9.]*)%?(?:\.\.([0-9.]*)%?)?", limits)
-        low, high = (float(found[1] or 0), float(found[2] or 100)) if found and limits else (1, 0)
+        found = re.fullmatch(r"([0-9]*\.?[0-9]*)%?(?:\.\.([0-9]*\.?[0-9]*)%?)?", limits)
+        try:
+            low, high = (float(found[1] or 0), float(found[2] or 100)) if found and limits else (1, 0)
+        except ValueError:  # a point alone
+            low, high = 1, 0
         if not 0 <= low <= high <= 100:
             raise _wrong(f"{name}:LOW..HIGH in per cent", text)
         return name, low, high

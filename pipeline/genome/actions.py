@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tidalign.pipeline.errors import InputError, MissingInput
-
-NAME_RULES = ("short", "darkspace", "alphanum", "full")
+from tidalign.pipeline.genome.names import RULES
 
 _NOT_HERE = {
     "revcomp": "give the other strand in the file, or --strand=minus for a query",
@@ -31,7 +30,7 @@ class Specifier:
     path: of the file, `-` for standard input. select: one sequence of a 2bit file (`path/name`).
     multiple: the sequences are read as one array even if there is one only. unmask: lower case becomes upper case.
     subrange: first and last letter, from 1, None for the end, of each sequence. subset: path of a file of names.
-    nameparse: of NAME_RULES. separator: the letter that stands between pieces of a sequence.
+    nameparse: of RULES. separator: the letter that stands between pieces of a sequence.
     """
 
     path: str
@@ -80,8 +79,8 @@ def _action(text: str, action: str) -> tuple[str, Any]:
     if word == "subset" and value:
         return "subset", value
     if word == "nameparse":
-        if value not in NAME_RULES[1:]:
-            raise InputError(text, f"nameparse={', '.join(NAME_RULES[1:])}", f"[{action}]", "leave it out: names end at the first blank, | or :")
+        if value not in RULES[1:]:
+            raise InputError(text, f"nameparse={', '.join(RULES[1:])}", f"[{action}]", "leave it out: names end at the first blank, | or :")
         return "nameparse", value
     if word == "separator":
         if len(value) != 1 or not value.isascii() or not value.isprintable():

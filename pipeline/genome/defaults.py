@@ -1,10 +1,10 @@
 """Parameters of a genome run from what a user gave: LASTZ's defaults, many of which follow from others."""
 
 import math
-import re
 from typing import Any
 
 from tidalign.kernels.scoring import Scoring
+from tidalign.kernels.seed import SeedPattern
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.scores import ScoreFile
 
@@ -52,14 +52,15 @@ def genome_parameters(
     gap_open, gap_extend = _chosen(gap_open, file.gap_open, costs[0]), _chosen(gap_extend, file.gap_extend, costs[1])
     xdrop = _chosen(xdrop, file.xdrop, 10 * file.first if penalty is None else math.isqrt(100 * penalty - 1) + 1)
     hspthresh = _chosen(hspthresh, file.hspthresh, 30 * reward if reward is not None else 3000)
-    seed = _chosen(seed, file.seed, GenomeParameters().seed)
     if xdrop < 1:
         raise ValueError(f"expected a score above 0 in the matrix's first row and column, or xdrop; found {file.first}")
-    # Half-weight seeds have no place for a transition more, and LASTZ looks for none in plain words.
-    strict = not re.match(r"match|half", seed) and "1" in seed
+    text = _chosen(seed, file.seed, GenomeParameters().seed)
+    pattern = SeedPattern.parse(text).text
+    # LASTZ looks for no transitions in words given as matchN, and half-weight seeds allow them everywhere.
+    spaced = not text.startswith("match") and "1" in pattern
     return _made(
-        seed=seed,
-        transitions=_chosen(transitions, file.transitions, 1 if strict else 0),
+        seed=pattern,
+        transitions=_chosen(transitions, file.transitions if seed is None else None, int(spaced)),
         step=_chosen(step, file.step, 1),
         scoring=Scoring(matrix, _chosen(bad, -1000), _chosen(fill, -100), gap_open, gap_extend, ambiguous),
         xdrop=xdrop,
@@ -85,7 +86,7 @@ def _at_least(least: int, **given: int | None) -> None:
 def _made(**fields: Any) -> GenomeParameters:
     """The parameters, if their values fit together."""
     made = GenomeParameters(**fields)
-    if made.transitions and ("1" not in made.seed or made.seed.startswith("half")):
+    if made.transitions and "1" not in made.seed:
         raise ValueError(f"the seed {made.seed} allows transitions in every place already: leave transitions out")
     if made.chain and any(made.chain) and made.mode == "exact":
         raise ValueError("chaining with penalties is not LASTZ's best chain but what its search finds: use --chain without them, or --mode independent")

@@ -18,7 +18,7 @@ _WAYS_OUT = {
 
 
 def records(pieces: Iterator[bytes], rules: LetterRules, file: str) -> Iterator[tuple[bytes | None, bytes]]:
-    """(header, letters) of a text that comes in pieces: the header without its >, or None where the letters go on with the record before.
+    """(header, letters) of a text that comes in pieces: the header line, with its >, or None where the letters go on with the record before.
 
     Blanks and ends of lines (LF or CRLF) are left out. Raises InputError for letters that the rules do not allow, and for damaged data.
     """
@@ -35,7 +35,7 @@ def records(pieces: Iterator[bytes], rules: LetterRules, file: str) -> Iterator[
                     if end < 0:
                         rest = text[place:]
                         break
-                    yield text[place:end].rstrip(b"\r"), b""
+                    yield b">" + text[place:end].rstrip(b"\r"), b""
                     in_header, line_start, line, place = False, True, line + 1, end + 1
                     continue
                 if line_start and text[place] == ord(">"):
@@ -52,7 +52,7 @@ def records(pieces: Iterator[bytes], rules: LetterRules, file: str) -> Iterator[
     except Damage as damage:
         raise InputError(file, *damage.args, record=max(1, record)) from damage
     if in_header:
-        yield rest.rstrip(b"\r"), b""
+        yield b">" + rest.rstrip(b"\r"), b""
 
 
 def _bad(text: bytes, rules: LetterRules, file: str, record: int, line: int) -> InputError:

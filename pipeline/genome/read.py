@@ -9,7 +9,7 @@ from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.genome import fasta, twobit
 from tidalign.pipeline.genome.actions import Specifier
 from tidalign.pipeline.genome.letters import LetterRules
-from tidalign.pipeline.genome.names import SHORTENED
+from tidalign.pipeline.genome.names import shorten
 from tidalign.pipeline.genome.sequences import Genome, Positions
 from tidalign.pipeline.sniff import sniff, text_pieces
 
@@ -117,11 +117,11 @@ def _name(header: bytes, wanted: Specifier, record: int) -> str:
         text = header.decode()
     except UnicodeDecodeError:
         raise InputError(wanted.path, "a name in UTF-8", repr(header[:40]), "convert it: iconv -f latin1 -t utf8", record=record) from None
-    name = SHORTENED[wanted.nameparse](text)
-    if not name.strip(">"):
+    name = shorten(text, wanted.nameparse)
+    if not name.removeprefix(">"):
         way_out = "name every sequence" + ("; or use [nameparse=darkspace]" if wanted.nameparse != "darkspace" and text.strip() else "")
         raise InputError(wanted.path, "a name", repr(text), way_out, record=record)
-    if not name.replace("\t", " ").isprintable():
+    if not name.isprintable():
         raise InputError(wanted.path, "a name of printable characters", repr(name), "remove the others", record=record)
     return name
 

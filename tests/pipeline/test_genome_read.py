@@ -1,0 +1,184 @@
+"""One side of a genome run as it is read: equal to what LASTZ reads (tests/data/genomes/reading.json), and strict where it is not."""
+
+import gzip
+import io
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from twobit_file import write as write_twobit
+
+from tidalign.kernels.nucleotides import encode
+from tidalign.pipeline import decompress
+from tidalign.pipeline.decompress import BGZF_END
+from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.genome.read import read_genome
+from tidalign.pipeline.genome.sequences import Genome
+
+GOLDEN = Path(__file__).parents[1] / "data" / "genomes" / "reading.json"
+CASES = json.loads(GOLDEN.read_text())["cases"]
+
+PLAIN = ">a\nACGTACGT\nAC\n>b\nGGGTTT\n"
+
+
+def make(folder: Path, text: str | bytes, name: str = "g.fa") -> str:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return str(path)
+
+
+def target(path: str, **options: Any) -> Genome:
+    return read_genome(path, role="target", **options)
+
+
+def spelled(genome: Genome) -> list[str]:
+    return [genome.letters[start : start + length].tobytes().decode() for start, length in zip(genome.starts, genome.lengths, strict=True)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['actions']} {next(iter(case['files'].values()))[:20]!r}")
+def test_reads_what_lastz_reads(case: dict[str, Any], tmp_path: Path) -> None:
+    first = next(iter(case["files"]))
+    for name, text in case["files"].items():
+        if name.endswith(".2bit"):
+            write_twobit(tmp_path / name, [(name, letters) for name, letters in json.loads(text)])
+        else:
+            make(tmp_path, text, name)
+    spec = f"{tmp_path / first}{case['actions'].replace('subset=', f'subset={tmp_path}/')}"
+    if case["sequences"] is None:
+        with pytest.raises((InputError, MissingInput)):
+            target(spec, ambiguous="iupac")
+        return
+    genome = target(spec, ambiguous="iupac")
+    columns = zip(genome.names, genome.full_lengths.tolist(), genome.offsets.tolist(), spelled(genome), strict=True)
+    if "separator" not in case["actions"]:
+        assert [list(row) for row in columns] == case["sequences"]
+        return
+    # LASTZ shows the pieces in which it found alignments: each lies in one of ours.
+    pieces = {(name, size, offset + found.start(), found[0]) for name, size, offset, letters in columns for found in re.finditer(r"[^\0]+", letters)}
+    assert case["sequences"]
+    assert {tuple(row) for row in case["sequences"]} <= pieces
+
+
+def test_layout_is_that_of_lastz(tmp_path: Path) -> None:
+    """Where the first sequence begins was found out with --step, which counts from there."""
+    path = make(tmp_path, PLAIN)
+    several = target(path)
+    assert several.letters.tobytes() == b"\0ACGTACGTAC\0GGGTTT"
+    assert several.starts.tolist() == [1, 12]
+    assert several.bounds().tolist() == [[1, 11], [12, 18]]
+    assert np.array_equal(several.codes(1), encode(b"GGGTTT"))
+    assert several.sequence_at(np.array([1, 10, 12, 17])).tolist() == [0, 0, 1, 1]
+    alone = make(tmp_path, ">a\nACGNNACNGT\n", "one.fa")
+    assert target(alone).letters.tobytes() == b"ACGNNACNGT"
+    assert target(f"{alone}[multi]").letters.tobytes() == b"\0ACGNNACNGT"
+    pieces = target(f"{alone}[separator=N][2..9]")
+    assert pieces.letters.tobytes() == b"\0CG\0\0AC\0G"
+    assert pieces.bounds().tolist() == [[1, 3], [5, 7], [8, 9]]
+    assert pieces.bounds(0).tolist() == [[0, 2], [4, 6], [7, 8]]
+    assert (pieces.offsets.tolist(), pieces.full_lengths.tolist()) == ([1], [10])
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    genome = target(f"{make(tmp_path, PLAIN + '>none' + chr(10))}[separator=T,2..5]")
+    genome.save(str(tmp_path / "side"))
+    loaded = Genome.load(str(tmp_path / "side"))
+    for name in ("letters", "starts", "lengths", "offsets", "full_lengths", "pieces"):
+        assert np.array_equal(getattr(loaded, name), getattr(genome, name)), name
+    assert (loaded.names, loaded.empty) == (["a", "b"], 1)
+    assert isinstance(loaded.letters.base, np.memmap)
+
+
+def _bgzf(text: bytes) -> bytes:
+    """Blocks of BGZF: gzip members with their sizes in an extra field."""
+    out = b""
+    for start in range(0, len(text), 5000):
+        body = gzip.compress(text[start : start + 5000])[10:]
+        size = 18 + len(body)
+        out += bytes.fromhex("1f8b08040000000000ff060042430200") + (size - 1).to_bytes(2, "little") + body
+    return out + BGZF_END
+
+
+@pytest.mark.parametrize("packed", [lambda text: text, gzip.compress, _bgzf], ids=["plain", "gzip", "bgzf"])
+@pytest.mark.parametrize("size", [7, 64, 65_536])
+def test_pieces_of_any_size(packed: Any, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Headers and line ends that are cut anywhere."""
+    choose = random.Random(size)
+    expected, text = [], ""
+    for number in range(40):
+        letters = "".join(choose.choices("ACGTacgtNX", k=choose.choice((0, 1, 60, 61, 500))))
+        end = choose.choice(("\n", "\r\n"))
+        lines = [letters[i : i + 60] for i in range(0, len(letters), 60)]
+        text += end.join([f">s{number} {'x' * choose.randrange(90)}", *lines]) + end
+        if letters:
+            expected.append((f"s{number}", letters))
+    path = make(tmp_path, packed(text.encode()))
+    if packed is not _bgzf:  # whose headers must come whole
+        monkeypatch.setattr(decompress, "READ_BYTES", size)
+        monkeypatch.setattr("tidalign.pipeline.sniff.READ_BYTES", size)
+    genome = target(path)
+    assert list(zip(genome.names, spelled(genome), strict=True)) == expected
+    assert genome.empty == 40 - len(expected)
+
+
+BAD = {
+    "digit": (">a\nACGT\nAC1T\n", r"record 1, line 3: expected A, C, G, T, N and X, found '1'"),
+    "iupac": (">a\nACGT\n>b\nARGT\n", r"record 2, line 4: .* found 'R'; .*--ambiguous=iupac"),
+    "RNA": (">a\nACGU\n", r"found 'U'; RNA"),
+    "gap": (">a\nAC-T\n", r"found '-'; remove the gaps"),
+    "header in a line": (">a\nACGT >b\nAC\n", r"line 2: .* found '>'"),
+    "NUL": (">a\nAC\0T\n", r"found '\\x00'"),
+    "no name": (">a\nACGT\n> \nAC\n", r"record 2: expected a name"),
+    "control": (">a\x07b\nACGT\n", r"record 1: expected a name of printable"),
+    "latin": (">caf\xe9\nACGT\n".encode("latin-1"), r"record 1: expected a name in UTF-8"),
+    "names twice": (">a|1\nACGT\n>a|2\nAC\n", r"'a' again, sequence 2; .*nameparse=darkspace"),
+    "no header": ("ACGT\n", r"header"),
+    "BOM": ("\ufeff>a\nACGT\n", r"BOM"),
+    "CR": (">a\rACGT\r", r"CR alone"),
+    "FASTQ": ("@a\nACGT\n+\nIIII\n", r"expected FASTA or 2bit, found fastq"),
+    "cut gzip": (gzip.compress(b">a\n" + b"ACGTTGCA" * 40_000)[:-9], r"record 1: .*truncated"),
+    "cut bgzf": (_bgzf(b">a\nACGT\n")[: -len(BGZF_END)], r"empty block"),
+}
+
+
+@pytest.mark.parametrize("text, message", BAD.values(), ids=BAD)
+def test_bad_files(text: str | bytes, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        target(make(tmp_path, text))
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", ">a\n", ">a\n>b\n\n"])
+def test_nothing_to_read(text: str, tmp_path: Path) -> None:
+    with pytest.raises(MissingInput):
+        target(make(tmp_path, text))
+
+
+def test_missing_files(tmp_path: Path) -> None:
+    for spec in (str(tmp_path / "none.fa"), str(tmp_path), f"{make(tmp_path, PLAIN)}[subset={tmp_path}/none]"):
+        with pytest.raises(MissingInput):
+            target(spec)
+
+
+def test_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names may repeat; several sequences are aligned one by one; standard input will do."""
+    path = make(tmp_path, ">a\nACGT\n>a\nAC\n")
+    assert read_genome(path, role="query").names == ["a", "a"]
+    with pytest.raises(InputError, match="leave .multiple. out"):
+        read_genome(f"{path}[multiple]", role="query")
+    assert len(read_genome(f"{make(tmp_path, '>a' + chr(10) + 'ACGT')}[multiple]", role="query")) == 1
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(PLAIN.encode()))))
+    assert spelled(read_genome("-[unmask]", role="query")) == ["ACGTACGTAC", "GGGTTT"]
+    with pytest.raises(InputError, match="a file for the target"):
+        target("-")
+
+
+def test_iupac_letters(tmp_path: Path) -> None:
+    letters = "ACGTNXBDHKMRSVWY"
+    path = make(tmp_path, f">a\n{letters}\n{letters.lower()}\n")
+    assert spelled(target(path, ambiguous="iupac")) == [letters + letters.lower()]
+    for ambiguous in (None, "n"):
+        with pytest.raises(InputError, match="'B'"):
+            target(path, ambiguous=ambiguous)

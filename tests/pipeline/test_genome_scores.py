@@ -1,0 +1,118 @@
+"""Score files and what follows from scores: equal to what LASTZ derives (tests/data/genomes/options.json has the rest, tests/workflows compares it)."""
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidalign.kernels.scoring import HOXD70
+from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.genome.defaults import genome_parameters
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.scores import BINARY, number, read_scores
+
+MATRIX = "     A    C    G    T\n    91 -114  -31 -123\n  -114  100 -125  -31\n   -31 -125  100 -114\n  -123  -31 -114   91\n"
+
+
+def test_nothing_given_is_the_default() -> None:
+    assert genome_parameters() == GenomeParameters()
+
+
+def test_parameters_come_back_from_json() -> None:
+    given = genome_parameters(match=(1, 5), ambiguous=("iupac", 7, 9), filters=(("identity", 90.0, math.inf),), seed_filter=(12, None), seed="14of22")
+    assert GenomeParameters.from_json(given.to_json()) == given
+    assert given.digest() != GenomeParameters().digest()
+
+
+@pytest.mark.parametrize("text, value", {"12": 12, "-3": -3, "9.4k": 9400, "4.5": 5, "-4.5": -4, "1M": 10**6, "0.1k": 100}.items())
+def test_numbers_are_rounded_up(text: str, value: int) -> None:
+    assert number(text) == value
+
+
+def test_bytes_are_binary() -> None:
+    assert [number(text, BINARY) for text in ("80M", "80.0M", "100k", "1G", "7")] == [83_886_080, 83_886_080, 102_400, 2**30, 7]
+    for text in ("", "k", "1x", "1 k", "1e3", "--1"):
+        with pytest.raises(ValueError, match="expected a number"):
+            number(text)
+
+
+def test_unit_scores() -> None:
+    """The rules of LASTZ's documentation, in exact arithmetic."""
+    for penalty in range(1, 300):
+        made = genome_parameters(match=(2, penalty))
+        assert made.scoring.gap_open == math.ceil(Fraction("3.25") * penalty)
+        assert made.scoring.gap_extend == math.ceil(Fraction("0.24375") * penalty)
+        assert (made.xdrop - 1) ** 2 < 100 * penalty <= made.xdrop**2
+        assert (made.ydrop, made.hspthresh, made.gappedthresh) == (2 * made.xdrop, 60, 60)
+        assert (made.scoring.bad, made.scoring.fill) == (-10 * penalty, -penalty)
+        assert made.scoring.matrix[1] == (-penalty, 2, -penalty, -penalty)
+
+
+def test_a_score_file_is_read_whole(tmp_path: Path) -> None:
+    """bad_score and fill_score are in nothing that LASTZ shows."""
+    path = tmp_path / "scores"
+    path.write_text(f"# of some\nbad_score = X:-5000  # X with any\nfill_score=-77\n\n{MATRIX}")
+    file = read_scores(str(path))
+    assert (file.matrix, file.bad, file.fill, file.first) == (HOXD70, -5000, -77, 91)
+    scoring = genome_parameters(scores=file).scoring
+    assert (scoring.bad, scoring.fill) == (-5000, -77)
+
+
+WRONG = {
+    f"O=5\nfoo = 3\n{MATRIX}": "line 2: .*'foo'",
+    f"O=five\n{MATRIX}": "line 1: expected a number, found 'five'",
+    f"T=9\n{MATRIX}": "line 1: expected a seed",
+    f"x_drop=0\n{MATRIX}": "line 1: .* above 0",
+    "O=5\n": "a matrix of scores, found none",
+    " A C G\nA 1 2 3\n": "line 1: expected the columns",
+    "A C G T N\n": "--ambiguous=n",
+    MATRIX + "1 2 3 4\n": "line 6: expected four rows",
+    MATRIX.rpartition("  -123")[0]: "line 4: expected four rows of scores, found 3",
+    MATRIX.replace("-125", "x"): "line 3: expected a score, found 'x'",
+    MATRIX.replace(" -125", ""): "line 3: expected four rows",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_wrong_score_files(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "scores"
+    path.write_text(text)
+    with pytest.raises(InputError, match=WRONG[text]):
+        read_scores(str(path))
+
+
+def test_no_score_file(tmp_path: Path) -> None:
+    with pytest.raises(MissingInput):
+        read_scores(str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"match": (0, 1)},
+        {"match": (1, 0)},
+        {"xdrop": 0},
+        {"ydrop": -1},
+        {"step": 0},
+        {"gap_open": -1},
+        {"ambiguous": ("n", -1, 0)},
+        {"seed": "1x1"},
+        {"seed": "half12", "transitions": 1},
+        {"chain": (1, 0)},
+        {"query_hsp_best": 1, "query_hsp_limit": 1},
+        {"gfextend": False, "hspthresh": 5},
+        {"gapped": False, "ydrop": 5},
+        {"gapped": False, "trim": False},
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        genome_parameters(**given)
+
+
+def test_chaining_with_penalties_is_for_the_independent_mode() -> None:
+    assert genome_parameters(chain=(1, 0), mode="independent").chain == (1, 0)
+    assert genome_parameters(chain=(0, 0)).chain == (0, 0)
