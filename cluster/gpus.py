@@ -7,6 +7,9 @@ from tidalign.cluster.errors import NoWorkers
 
 WAY_OUT = "install tidalign[cuda12] or tidalign[cuda13] on a machine with an NVIDIA GPU, or use --device cpu"
 
+TASKS_OF_A_CARD = 2
+"""Tasks that a process with a GPU has at a time: one aligns, while another reads what it will need or writes what it had."""
+
 
 def _installed(name: str) -> bool:
     try:

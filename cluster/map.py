@@ -39,7 +39,7 @@ class _Flight:
 
 
 def run_on(workers: Workers, tasks: Iterable[Task], outcomes: Outcomes, stop: Stop) -> None:
-    """Run tasks, and those that their outcomes ask for, until none is left; as many at a time as there are workers.
+    """Run tasks, and those that their outcomes ask for, until none is left; as many at a time as workers have threads.
 
     ClusterLost or NoWorkers where no worker is left and none comes back; Stopped where `stop` was set.
     """
@@ -52,7 +52,7 @@ class _Run:
         self.flights: dict[str, _Flight] = {}
         self.submitted = 0
         self.wake = threading.Event()
-        self.live = 0
+        self.live = self.threads = 0
         self.full_at = self.alive_at = time.monotonic()
         self.emptied = False
 
@@ -77,7 +77,7 @@ class _Run:
                 self.workers.client.cancel([flight.future for flight in self.flights.values()], force=True)
 
     def _feed(self) -> None:
-        while self.queue and len(self.flights) < self.live and self.stop.number is None:
+        while self.queue and len(self.flights) < self.threads and self.stop.number is None:
             task = self.queue.pop()
             self.submitted += 1
             key = f"{task.key}-{self.submitted}"
@@ -116,13 +116,14 @@ class _Run:
 
     def _look_at_workers(self) -> None:
         now = time.monotonic()
-        before, self.live = self.live, 0
+        before, self.live, self.threads = self.live, 0, 0
         client = self.workers.client
         if client.status == "closed":
             raise ClusterLost("the scheduler went away and did not come back; run the same command again to resume")
         if client.status == "running":
             with suppress(OSError):
-                self.live = len(self.workers.live())
+                found = self.workers.live()
+                self.live, self.threads = len(found), sum(found.values())
         if self.live:
             if not before:
                 with suppress(OSError):

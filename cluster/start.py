@@ -25,6 +25,8 @@ from distributed.utils import silence_logging_cmgr
 
 import tidalign
 from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.gpus import TASKS_OF_A_CARD
+from tidalign.cluster.task import cores
 
 CLOSE_TIMEOUT = 20.0
 """Seconds that closing may take before worker processes are killed; results are on disk by then."""
@@ -76,11 +78,6 @@ def _allow_no_failures(dask_scheduler: Any) -> None:
     dask_scheduler.allowed_failures = 0
 
 
-def cores() -> int:
-    """Processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 @contextmanager
 def start(count: int | None = None, scheduler: str | None = None, gpus: Sequence[str] = ()) -> Iterator[Workers]:
     """Workers for as long as the context lasts.
@@ -111,7 +108,7 @@ def _here(count: int, gpus: Sequence[str]) -> Iterator[Workers]:
 
 
 def _local(count: int, gpus: Sequence[str], scratch: str) -> Any:
-    """A LocalCluster, or LocalCUDACluster, of `count` processes with one thread each. Dask gives up if one dies while it starts, so this tries again."""
+    """A LocalCluster of `count` processes with one thread each, or a LocalCUDACluster. Dask gives up if one dies while it starts, so this tries again."""
     kind, more = _kind(gpus)
     # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; threads and processes inherit the mask
     # (but starting multiprocessing's tracker takes it off, so that is started before).
@@ -122,7 +119,7 @@ def _local(count: int, gpus: Sequence[str], scratch: str) -> Any:
             try:
                 return kind(
                     n_workers=count,
-                    threads_per_worker=1,
+                    threads_per_worker=TASKS_OF_A_CARD if gpus else 1,
                     host="127.0.0.1",
                     dashboard_address=None,
                     # Without a port of its own the scheduler's status page asks for 8787, and warns where that is taken.

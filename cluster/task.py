@@ -1,7 +1,9 @@
 """What workers are given to do, and what the caller wants to hear of it. Needs no Dask: small jobs run in this process."""
 
 import heapq
+import os
 from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -63,9 +65,21 @@ class Queue:
         return len(self._heap)
 
 
-def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop) -> None:
-    """Run tasks in this process, one after the other. Stopped where `stop` was set and tasks are left."""
+def cores() -> int:
+    """Processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+PULSE = 1.0
+"""Seconds between looks at the pulses of tasks that run in threads."""
+
+
+def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop, threads: int = 1) -> None:
+    """Run tasks in this process, in this thread, or so many at a time in others. Stopped where `stop` was set and tasks are left."""
     queue = Queue(tasks)
+    if threads > 1:
+        _run_in_threads(queue, outcomes, stop, threads)
+        return
     while queue:
         if stop.number is not None:
             raise Stopped(stop.number)
@@ -76,3 +90,23 @@ def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop) -> None:
             queue.push(outcomes.failed(task, error))
         else:
             queue.push(outcomes.done(task, result) or ())
+
+
+def _run_in_threads(queue: Queue, outcomes: Outcomes, stop: Stop, threads: int) -> None:
+    running: dict[Future[Any], Task] = {}
+    with ThreadPoolExecutor(threads) as pool:
+        while queue or running:
+            while queue and len(running) < threads and stop.number is None:
+                task = queue.pop()
+                running[pool.submit(task.function, *task.arguments)] = task
+            if not running:
+                raise Stopped(stop.number or 0)
+            for future in wait(running, PULSE, FIRST_COMPLETED).done:
+                task = running.pop(future)
+                if error := future.exception():
+                    queue.push(outcomes.failed(task, error))
+                else:
+                    outcomes.done(task, future.result())
+            for task in running.values():
+                if task.pulse:
+                    task.pulse()

@@ -2,11 +2,10 @@
 
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
 
 from tidalign.kernels import wavefront
-from tidalign.kernels.alignments import cigar_text
+from tidalign.kernels.alignments import Alignments, cigar_text
 from tidalign.kernels.penalties import Penalties
 from tidalign.pipeline.pack import packed
 from tidalign.pipeline.parameters import PairParameters
@@ -39,9 +38,9 @@ def _kernels(device: Device) -> Any:
     return wavefront_device.align
 
 
-def align_batch(chunk: Any, parameters: PairParameters, device: Device = "cpu") -> Any:
-    """Align every pair of a table in `schema.CHUNK`: a table in `schema.ALIGNMENTS` with the same rows in the same order, whatever the device."""
-    alignments = _kernels(device)(
+def alignments(chunk: Any, parameters: PairParameters, device: Device = "cpu") -> Alignments:
+    """Align every pair of a table in `schema.CHUNK` in one call of the kernels: the same whatever the device."""
+    found: Alignments = _kernels(device)(
         packed(chunk, "query"),
         packed(chunk, "target"),
         Penalties.parse(parameters.penalties),
@@ -49,27 +48,45 @@ def align_batch(chunk: Any, parameters: PairParameters, device: Device = "cpu") 
         cigar=not parameters.penalty_only,
         ambiguous="match" if parameters.ambiguous == "match" else "mismatch",
     )
-    rows = len(chunk)
-    cigar = pa.nulls(rows, pa.string())
-    if not parameters.penalty_only:
-        text, offsets = cigar_text(alignments)
-        wide = pa.Array.from_buffers(pa.large_string(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(text)])
+    return found
+
+
+def rows(chunk: Any, found: Alignments) -> Any:
+    """A table in `schema.ALIGNMENTS` of the alignments of a table in `schema.CHUNK`, rows in the same order."""
+    cigar = pa.nulls(len(chunk), pa.string())
+    if found.cigar is not None:
+        text, offsets = cigar_text(found)
+        wide = pa.Array.from_buffers(pa.large_string(), len(chunk), [None, pa.py_buffer(offsets), pa.py_buffer(text)])
         cigar = wide.cast(pa.string())
     return pa.table(
         {
             "ordinal": chunk["ordinal"],
             "query_name": chunk["query_name"],
             "query_length": chunk["query_length"],
-            "query_start": alignments.query_start,
-            "query_end": alignments.query_end,
+            "query_start": found.query_start,
+            "query_end": found.query_end,
             "target_name": chunk["target_name"],
             "target_length": chunk["target_length"],
-            "target_start": alignments.target_start,
-            "target_end": alignments.target_end,
-            "penalty": alignments.penalty,
+            "target_start": found.target_start,
+            "target_end": found.target_end,
+            "penalty": found.penalty,
             "cigar": cigar,
-            "status": pa.array(np.full(rows, "exact", dtype=object), pa.string()),
-            "reason": pa.nulls(rows, pa.string()),
+            "status": pa.repeat("exact", len(chunk)),
+            "reason": pa.nulls(len(chunk), pa.string()),
         },
         schema=ALIGNMENTS,
     )
+
+
+def align_batch(chunk: Any, parameters: PairParameters, device: Device = "cpu") -> Any:
+    """Align every pair of a table in `schema.CHUNK`: a table in `schema.ALIGNMENTS` with the same rows in the same order, whatever the device."""
+    return rows(chunk, alignments(chunk, parameters, device))
+
+
+def part_of(found: Alignments, start: int, stop: int) -> Alignments:
+    """Alignments [start, stop), zero copy but for offsets."""
+    columns = {name: getattr(found, name)[start:stop] for name in ("penalty", "query_start", "query_end", "target_start", "target_end")}
+    if found.cigar is None or found.cigar_offsets is None:
+        return Alignments(**columns)
+    offsets = found.cigar_offsets[start : stop + 1]
+    return Alignments(**columns, cigar=found.cigar[offsets[0] : offsets[-1]], cigar_offsets=offsets - offsets[0])

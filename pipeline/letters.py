@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tidalign.kernels.lines_host import has_controls, is_plain_dna
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pack import flat
 
@@ -14,7 +15,7 @@ DNA = b"ACGTRYKMSWBDHVNacgtrykmswbdhvn"
 
 _CONTROLS = bytes([*range(32), 127])
 _NAME_BYTES = bytes(sorted({*range(256)} - {*_CONTROLS}))
-_AT_ONCE = 4_000_000  # bytes; what stays in a core's cache
+_AT_ONCE = 1_000_000  # bytes
 
 _WAYS_OUT = {
     "U": "RNA: convert U to T",
@@ -45,9 +46,11 @@ class Place:
 
 def _others(letters: Any, allowed: bytes) -> bytes:
     """The first bytes found that are not allowed; empty if all are."""
-    view = memoryview(letters)
-    for start in range(0, len(view), _AT_ONCE):
-        if others := bytes(view[start : start + _AT_ONCE]).translate(None, allowed):
+    for start in range(0, len(letters), _AT_ONCE):
+        piece = letters[start : start + _AT_ONCE]
+        usual = is_plain_dna(piece) if allowed is DNA else not has_controls(piece)
+        others = b"" if usual else bytes(piece).translate(None, allowed)
+        if others:
             return others
     return b""
 

@@ -19,8 +19,8 @@ from tidalign.pipeline.text import content, joined, status_tags, two_kinds
 
 def write(results: Results, sink: BinaryIO, cigar: str, notice: Callable[[str], None]) -> None:
     """Write every row to `sink`, CIGARs with `=X` or `M`."""
-    for batch in results.to_batches():
-        sink.write(content(lines(batch, cigar)))
+    for made in results.map(lambda batch: lines(batch, cigar)):
+        sink.write(content(made))
 
 
 def lines(batch: Any, cigar: str) -> Any:

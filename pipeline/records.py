@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalign.kernels.lines_host import line_ends
 from tidalign.pipeline.decompress import Damage
 from tidalign.pipeline.letters import Place, check_letters, check_names
 from tidalign.pipeline.pack import flat
@@ -21,8 +22,6 @@ Positions = npt.NDArray[np.int64]
 
 STREAM_BYTES = 8_000_000
 """Text parsed at once where a file is read from its beginning to its end."""
-
-_AT_ONCE = 1_000_000
 
 FOUR_LINES = "every record has four lines, its letters and its qualities one each: get the whole file again, or rewrite it so"
 
@@ -73,9 +72,7 @@ class Lines:
 def find_lines(text: bytes, *, at_line_start: bool = True) -> Lines:
     """The lines that begin in a text; the last may lack its end. at_line_start: whether one begins at its first byte."""
     letters = np.frombuffer(text, np.uint8)
-    # A megabyte at a time: what is compared stays in the cache.
-    parts = [np.flatnonzero(letters[begin : begin + _AT_ONCE] == ord("\n")) + begin for begin in range(0, len(letters), _AT_ONCE)]
-    newlines = np.concatenate([np.empty(0, np.int64), *parts])
+    newlines = line_ends(letters)
     starts = np.concatenate([[0], newlines + 1]) if at_line_start else newlines + 1
     ends = np.append(newlines if at_line_start else newlines[1:], len(text))
     if len(starts) and starts[-1] == len(text):

@@ -1,6 +1,10 @@
 """The results of a finished run, gathered from its parts as Arrow tables in input order."""
 
+import os
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,9 @@ from tidalign.pipeline.schema import ALIGNMENTS, STATUSES
 
 BATCH_ROWS = 65_536
 """Most rows of a batch that `to_batches` gives."""
+
+THREADS = 12
+"""Blocks of the input that `map` works on at a time, at most."""
 
 
 class Results:
@@ -63,12 +70,35 @@ class Results:
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
         """Record batches of at most `BATCH_ROWS` rows in input order, all columns or those named."""
+        for table in self._tables(columns):
+            yield from table().to_batches(max_chunksize=BATCH_ROWS)
+
+    def map(self, function: Callable[[Any], Any]) -> Iterator[Any]:
+        """`function` of every batch of `to_batches`, in input order, made by up to `THREADS` threads, which hold a block each."""
+
+        def made(table: Callable[[], Any]) -> list[Any]:
+            return [function(batch) for batch in table().to_batches(max_chunksize=BATCH_ROWS)]
+
+        coming: deque[Future[list[Any]]] = deque()
+        threads = min(THREADS, os.cpu_count() or 1)
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                for table in self._tables():
+                    coming.append(pool.submit(made, table))
+                    if len(coming) > threads:
+                        yield from coming.popleft().result()
+                while coming:
+                    yield from coming.popleft().result()
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+
+    def _tables(self, columns: list[str] | None = None) -> Iterator[Callable[[], Any]]:
+        """What reads each block of the input, in order."""
         wanted = ALIGNMENTS.names if columns is None else columns
         parts = self._parts()
         for block in self._manifest["blocks"]:
             paths = [part.path for chunk in block["chunks"] for part in parts[chunk["id"]]]
-            table = _in_order(paths, ["ordinal", *(name for name in wanted if name != "ordinal")], block)
-            yield from table.select(wanted).to_batches(max_chunksize=BATCH_ROWS)
+            yield partial(_in_order, paths, wanted, block)
 
     def to_table(self, columns: list[str] | None = None) -> Any:
         """All rows as one table, which must fit in memory; `to_batches` needs no more than a block of them."""
@@ -94,12 +124,13 @@ class Results:
         return parts
 
 
-def _in_order(paths: list[str], columns: list[str], block: dict[str, Any]) -> Any:
-    """The rows of one block by ordinal."""
+def _in_order(paths: list[str], wanted: list[str], block: dict[str, Any]) -> Any:
+    """The rows of one block by ordinal, the columns wanted."""
+    columns = ["ordinal", *(name for name in wanted if name != "ordinal")]
     schema = pa.schema([ALIGNMENTS.field(name) for name in columns])
     table = pa.concat_tables([schema.empty_table(), *(pq.read_table(path, columns=columns).cast(schema) for path in paths)])
     ordinals = table["ordinal"].to_numpy()
     order = np.argsort(ordinals, kind="stable")
     if not np.array_equal(ordinals[order], np.arange(block["first"], block["first"] + block["pairs"])):
         raise RuntimeError(f"block {block['id']}: its parts do not hold each of its {block['pairs']} pairs once")
-    return table.take(pa.array(order)).combine_chunks()
+    return table.take(pa.array(order)).combine_chunks().select(wanted)

@@ -42,8 +42,8 @@ def write(results: Results, sink: BinaryIO, cigar: str, notice: Callable[[str], 
     for batch in rows_at(results, firsts):
         sink.write(content(_references(batch)))
     sink.write(f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(results)}\n".encode())
-    for batch in results.to_batches():
-        sink.write(content(lines(batch, cigar)))
+    for made in results.map(lambda batch: lines(batch, cigar)):
+        sink.write(content(made))
 
 
 def _references(targets: Any) -> Any:

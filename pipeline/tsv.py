@@ -11,8 +11,8 @@ from tidalign.pipeline.text import content, joined
 def write(results: Results, sink: BinaryIO, cigar: str, notice: Callable[[str], None]) -> None:
     """Write the header line and every row to `sink`."""
     sink.write(("\t".join(ALIGNMENTS.names) + "\n").encode())
-    for batch in results.to_batches():
-        sink.write(content(lines(batch)))
+    for made in results.map(lines):
+        sink.write(content(made))
 
 
 def lines(batch: Any) -> Any:

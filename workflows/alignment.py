@@ -1,7 +1,6 @@
 """The alignment stage of a run: which rows are left, what to make of a worker's death, and which pairs to give up."""
 
 import secrets
-from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from tidalign.pipeline import claims, parts, rundir
 from tidalign.pipeline.align import Device
 from tidalign.pipeline.ranges import Range, gaps, suspects
 from tidalign.workflows.isolate import SECONDS_PER_WORK, TooManyRejected, isolate_range, patience
-from tidalign.workflows.tasks import align_range
+from tidalign.workflows.tasks import RowRange, align_ranges
 
 PATIENCE = 60.0
 """Least seconds without progress after which a task hangs."""
@@ -22,21 +21,31 @@ CHILD_PATIENCE = 20.0
 """The same for a range tried in a process of its own, which has loaded everything by then."""
 
 UNBEGUN_ALLOWED = 20
-"""How often a range's worker may die before the range is begun."""
+"""How often in a row a worker may die before it has begun anything."""
+
+GROUP_WORK = 1e11
+GROUP_ROWS = 1 << 21
+"""Estimated work and rows that a card gets as one task, at most: a second or more, within which all reading and writing hides behind the device."""
+
+GROUPS = 4
+"""Tasks that each card gets, at least, so that all are done at about the same time."""
 
 
 class Alignment:
     """Tasks that align what a run's parts do not hold yet, and their outcomes (`cluster.task.Outcomes`)."""
 
-    def __init__(self, directory: str, manifest: dict[str, Any], stop: Stop, progress: Callable[[str, int, int | None], None], device: Device) -> None:
+    def __init__(
+        self, directory: str, manifest: dict[str, Any], stop: Stop, progress: Callable[[str, int, int | None], None], device: Device, cards: int = 1
+    ) -> None:
         self._directory, self._run, self._parameters, self._pairs = directory, manifest["run"], manifest["parameters"], manifest["pairs"]
         self._stop, self._progress, self._device = stop, progress, device
+        self._groups = GROUPS * max(1, cards)
         self._chunks = {chunk["id"]: chunk for record in manifest["blocks"] for chunk in record["chunks"]}
         self._known: dict[str, parts.Part] = {}
         self._finished = 0
-        self._running: dict[Task, tuple[str, int, int, str | None]] = {}
+        self._running: dict[Task, list[RowRange]] = {}
         self._at: dict[Task, int] = {}
-        self._unbegun: Counter[tuple[str, int, int]] = Counter()
+        self._unbegun = 0
         self.parts: dict[str, list[parts.Part]] = {}
         self.claims = False
         """Whether some unfinished rows were left behind by a process that died at them."""
@@ -51,13 +60,16 @@ class Alignment:
         counts, _ = parts.total(self.parts)
         self._finished, self.rejected = sum(counts.values()), counts["rejected"]
         left_behind = claims.leftover(self._directory)
-        tasks = []
+        isolated, left = [], []
         for chunk, record in self._chunks.items():
             done = [(part.start, part.stop) for part in self.parts.get(chunk, [])]
             blamed = [rows for rows, _ in left_behind.get(chunk, [])]
             for a, b in gaps(0, record["rows"], done):
                 self.claims |= any(lo < b and a < hi for lo, hi in blamed)
-                tasks += self._divide(chunk, a, b, blamed)
+                apart, rest = self._divide(chunk, a, b, blamed)
+                isolated += apart
+                left += rest
+        tasks = isolated + self._grouped(left)
         if not tasks:
             for path in (path for found in left_behind.values() for _, path in found):
                 claims.remove(path)
@@ -66,7 +78,7 @@ class Alignment:
 
     def work(self) -> float:
         """Estimated work of all tasks that are left (pipeline/work.py)."""
-        return sum(self._work(chunk, a, b) for chunk, a, b, _ in self._running.values())
+        return sum(self._work(each) for ranges in self._running.values() for each in ranges)
 
     def longest(self) -> int:
         """Letters of the longest sequence of the run."""
@@ -74,41 +86,65 @@ class Alignment:
 
     def withdraw_claims(self) -> None:
         """Forget who was at what: their processes were stopped by us. None may run any more."""
-        for _, _, _, claim in self._running.values():
-            if claim:
-                claims.remove(claim)
+        for each in (each for ranges in self._running.values() for each in ranges):
+            if each.claim:
+                claims.remove(each.claim)
 
     # ---- making tasks
 
-    def _work(self, chunk: str, start: int, stop: int) -> float:
-        record = self._chunks[chunk]
-        return float(record["work"] * (stop - start) / record["rows"])
+    def _work(self, rows: RowRange) -> float:
+        record = self._chunks[rows.chunk]
+        return float(record["work"] * (rows.stop - rows.start) / record["rows"])
 
-    def _divide(self, chunk: str, start: int, stop: int, blamed: list[Range]) -> list[Task]:
-        """Tasks for rows of a chunk: those that two dead workers were at are isolated, the others aligned."""
+    def _divide(self, chunk: str, start: int, stop: int, blamed: list[Range]) -> tuple[list[Task], list[RowRange]]:
+        """Tasks that isolate those rows of a chunk that two dead workers were at, and the others."""
         suspected = suspects(start, stop, blamed)
-        return [self._isolate(chunk, a, b) for a, b in suspected] + [self._align(chunk, a, b) for a, b in gaps(start, stop, suspected)]
+        return [self._isolate(chunk, a, b) for a, b in suspected], [self._range(chunk, a, b) for a, b in gaps(start, stop, suspected)]
 
-    def _align(self, chunk: str, start: int, stop: int) -> Task:
-        claim = claims.claim_path(self._directory, chunk, start, stop, secrets.token_hex(4))
-        units = self._work(chunk, start, stop)
+    def _range(self, chunk: str, start: int, stop: int) -> RowRange:
+        return RowRange(chunk, start, stop, claims.claim_path(self._directory, chunk, start, stop, secrets.token_hex(4)))
+
+    def _grouped(self, left: list[RowRange]) -> list[Task]:
+        """Tasks that align ranges: one each for a core, several for a card, those of like lengths together."""
+        if self._device == "cpu":
+            return [self._align([each]) for each in left]
+        left = sorted(left, key=lambda each: self._chunks[each.chunk]["longest"], reverse=True)
+        units, count = sum(map(self._work, left)), sum(each.stop - each.start for each in left)
+        most = min(GROUP_WORK, units / self._groups), min(GROUP_ROWS, count / self._groups)
+        groups: list[list[RowRange]] = []
+        full = True
+        for each in left:
+            if full:
+                groups.append([])
+                units = count = 0
+            groups[-1].append(each)
+            units, count = units + self._work(each), count + each.stop - each.start
+            full = units >= most[0] or count >= most[1]
+        return [self._align(group) for group in groups]
+
+    def _align(self, ranges: list[RowRange]) -> Task:
+        units = sum(map(self._work, ranges))
+        first, last = ranges[0], ranges[-1]
 
         def pulse() -> object:
-            at = claims.read(claim)
-            if at:
-                self._at[task] = at[0] - start
-                self.tell()
-            return at
+            done = 0
+            for each in ranges:
+                if at := claims.read(each.claim or ""):
+                    self._at[task] = done + at[0] - each.start
+                    self.tell()
+                    return each, at
+                done += each.stop - each.start
+            return None
 
         task = Task(
-            f"align-{chunk}.{start}-{stop}",
-            align_range,
-            (self._directory, self._run, self._parameters, chunk, start, stop, claim, self._device),
+            f"align-{first.chunk}.{first.start}-{first.stop}" + (f"..{last.chunk}.{last.start}-{last.stop}" if len(ranges) > 1 else ""),
+            align_ranges,
+            (self._directory, self._run, self._parameters, ranges, self._device),
             weight=units * SECONDS_PER_WORK,
             pulse=pulse,
             patience=patience(units, PATIENCE),
         )
-        self._running[task] = (chunk, start, stop, claim)
+        self._running[task] = ranges
         return task
 
     def _isolate(self, chunk: str, start: int, stop: int) -> Task:
@@ -119,46 +155,62 @@ class Alignment:
             (self._directory, self._run, self._parameters, chunk, start, stop, CHILD_PATIENCE, most),
             weight=float("inf"),  # slow, and not by its rows
         )
-        self._running[task] = (chunk, start, stop, None)
+        self._running[task] = [RowRange(chunk, start, stop)]
         return task
 
     # ---- outcomes
 
     def done(self, task: Task, result: Any) -> None:
-        _, start, stop, claim = self._running.pop(task)
+        ranges = self._running.pop(task)
         self._at.pop(task, None)
-        self._finished += stop - start
-        self.aligned += stop - start
-        if claim is None:
+        self._unbegun = 0
+        self._count(ranges)
+        if ranges[0].claim is None:
             self.rejected += result
             self.note("isolated", task=task.key, rejected=result)
         else:
             self.note("done", task=task.key, seconds=round(result, 3))
+
+    def _count(self, ranges: Iterable[RowRange]) -> None:
+        """These rows are done."""
+        for each in ranges:
+            self._finished += each.stop - each.start
+            self.aligned += each.stop - each.start
         self.tell()
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
-        chunk, start, stop, claim = self._running[task]
-        if parts.read_part(parts.part_path(self._directory, chunk, start, stop), self._run):
-            if claim:
-                claims.remove(claim)
-            self.done(task, 0.0 if claim else 0)
+        ranges = self._running[task]
+        written = [each for each in ranges if parts.read_part(parts.part_path(self._directory, each.chunk, each.start, each.stop), self._run)]
+        left = [each for each in ranges if each not in written]
+        for each in ranges if self._stop.number is not None else written:
+            if each.claim:
+                claims.remove(each.claim)  # the signal may have gone to workers too
+        if not left:
+            self.done(task, 0)
             return []
         self._running.pop(task)
         self._at.pop(task, None)
+        self._count(written)
         self.retries += 1
-        begun = claims.read(claim) if claim else None
-        if claim and self._stop.number is not None:
-            claims.remove(claim)  # the signal may have gone to workers too
-        self.note("died", task=task.key, killed=killed, at=begun)
-        if killed and begun:
+        begun = {each: at for each in left if each.claim and (at := claims.read(each.claim))}
+        self.note("died", task=task.key, killed=killed, at=[(each.chunk, *at) for each, at in begun.items()])
+        if not killed:
+            begun.clear()
+        elif begun:
             self.deaths += 1
-            # The claim stays: it is the blame.
-            return self._divide(chunk, start, stop, [rows for rows, _ in claims.leftover(self._directory).get(chunk, [])])
-        if killed:
-            self._unbegun[chunk, start, stop] += 1
-            if self._unbegun[chunk, start, stop] > UNBEGUN_ALLOWED:
-                raise ClusterLost(f"{task.key}: its worker died {UNBEGUN_ALLOWED} times before it could begin; look at the workers' logs, then run again")
-        return [self._isolate(chunk, start, stop) if claim is None else self._align(chunk, start, stop)]
+        self._unbegun = 0 if begun or written or not killed else self._unbegun + 1
+        if self._unbegun > UNBEGUN_ALLOWED:
+            raise ClusterLost(f"{task.key}: workers died {self._unbegun} times before they could begin anything; look at their logs, then run again")
+        if ranges[0].claim is None:
+            return [self._isolate(each.chunk, each.start, each.stop) for each in left]
+        # Claims stay: they are the blame.
+        blamed = claims.leftover(self._directory) if begun else {}
+        isolated, again = [], []
+        for each in left:
+            apart, rest = self._divide(each.chunk, each.start, each.stop, [rows for rows, _ in blamed.get(each.chunk, [])])
+            isolated += apart
+            again += rest
+        return isolated + ([self._align(again)] if again and self._device == "gpu" else [self._align([each]) for each in again])
 
     def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
         if isinstance(error, MemoryError):

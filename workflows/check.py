@@ -58,7 +58,7 @@ def _packages() -> list[str]:
 
 def _machine() -> "list[Device]":
     """Print what alignments run on; the devices to test."""
-    from tidalign.cluster.start import cores
+    from tidalign.cluster.task import cores
     from tidalign.kernels.numba_cache import folder
     from tidalign.kernels.vectors_host import LANES
 

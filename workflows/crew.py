@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Outcomes, Task, run_here
 from tidalign.pipeline import rundir
@@ -22,12 +23,14 @@ DEATHS_ALLOWED = 5
 class Crew:
     """Runs tasks for a run in `directory`. `dismiss` it at the end.
 
-    count, scheduler, gpus: which workers `hire` takes, as `cluster.start.start` has it.
+    count, scheduler: which workers `hire` takes, as `cluster.start.start` has it.
+    threads: of this process, for tasks that nobody was hired for.
     """
 
-    def __init__(self, stop: Stop, directory: str, count: int | None, scheduler: str | None) -> None:
+    def __init__(self, stop: Stop, directory: str, count: int | None, scheduler: str | None, threads: int = 1) -> None:
         self._stop, self.directory, self._count, self._scheduler = stop, directory, count, scheduler
         self._gpus: Sequence[str] = ()
+        self.threads = threads
         self._contract = ExitStack()
         self._workers: Workers | None = None
         self.size = 0
@@ -54,7 +57,8 @@ class Crew:
                 raise CannotWrite(f"{self.directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
 
     def replace(self, gpus: Sequence[str]) -> None:
-        """From now on workers with a GPU each. Those of a scheduler stay."""
+        """From now on workers with a GPU each, or this process with one. Those of a scheduler stay."""
+        self.threads = TASKS_OF_A_CARD
         if not self._scheduler:
             self._contract.close()
             self._contract, self._workers, self.size, self._gpus = ExitStack(), None, 0, gpus
@@ -75,7 +79,7 @@ class Crew:
 
             run_on(self._workers, tasks, outcomes, self._stop)
         else:
-            run_here(tasks, outcomes, self._stop)
+            run_here(tasks, outcomes, self._stop, self.threads)
 
     def map(self, function: Callable[..., Any], *items: Iterable[Any]) -> list[Any]:
         """As the built-in `map`, a task for each call, results in order."""

@@ -24,7 +24,7 @@ from tidalign.pipeline.parts import part_path, read_part, write_part
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.work import work
 from tidalign.workflows.status import Exit
-from tidalign.workflows.tasks import align_range
+from tidalign.workflows.tasks import RowRange, align_ranges
 
 START_TIMEOUT = 300.0
 """Seconds that a child may take to load and compile before it begins."""
@@ -149,7 +149,7 @@ def main() -> int:
     try:
         warm_up([Penalties.parse(parameters["penalties"])], longest(read_chunk(directory, chunk, start, stop)))
         os.write(1, b".")  # the clock starts
-        align_range(directory, run, parameters, chunk, start, stop, None)
+        align_ranges(directory, run, parameters, [RowRange(chunk, start, stop)])
     except MemoryError:
         return OUT_OF_MEMORY
     except DiskFull as error:

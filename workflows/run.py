@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from tidalign.cluster.errors import NoWorkers, Stopped
 from tidalign.cluster.gpus import usable
 from tidalign.cluster.stop import Stop, on_signals
+from tidalign.cluster.task import cores
+from tidalign.kernels.errors import KernelError
 from tidalign.kernels.penalties import Penalties
 from tidalign.kernels.wavefront import warm_up
 from tidalign.pipeline import parts, rundir
@@ -51,7 +53,7 @@ def run_pairs(
 ) -> Report:
     """Align every pair of `source` into a run directory; go on where an earlier call stopped, whatever stopped it.
 
-    workers: processes on this machine; None: one for each core, or none at all for a small input.
+    workers: processes on this machine; None: one for each core, or none at all for a small input or where GPUs align.
     scheduler: address or file of a Dask scheduler whose workers are used instead; they must see the directory and the input.
     device: `cpu`; `gpu`: this machine's GPUs, or those of the scheduler's workers, NoWorkers where there is none; `auto`: this machine's GPUs if it has any.
     gpus: how many of them; None: all. One is used by this process, several by a worker each.
@@ -62,9 +64,9 @@ def run_pairs(
     cards = _cards(device, gpus, scheduler)
     on: Device = "gpu" if cards or (device == "gpu" and scheduler) else "cpu"
     began = time.monotonic()
-    with _opened(directory, source, parameters, workers, scheduler) as (crew, stop):
+    with _opened(directory, source, parameters, workers, scheduler, bool(cards) and not workers) as (crew, stop):
         manifest = partition(crew, source, parameters, progress or _silent)
-        alignment = Alignment(crew.directory, manifest, stop, progress or _silent, on)
+        alignment = Alignment(crew.directory, manifest, stop, progress or _silent, on, len(cards))
         try:
             if tasks := alignment.tasks():
                 rundir.reopen(crew.directory)
@@ -80,7 +82,12 @@ def run_pairs(
                 if on == "gpu" and scheduler:
                     cards = _cards_of_workers(crew)
             while tasks:
-                crew.run(tasks, alignment)
+                try:
+                    crew.run(tasks, alignment)
+                except KernelError:
+                    if crew.size:
+                        raise
+                    crew.hire()  # this process has lost its device; a worker can go on
                 tasks = alignment.tasks()
         finally:
             if crew.dismiss():
@@ -129,8 +136,13 @@ def _silent(stage: str, done: int, total: int | None) -> None:
 
 
 @contextmanager
-def _opened(directory: str | Path, source: Source, parameters: PairParameters, workers: int | None, scheduler: str | None) -> Iterator[tuple[Crew, Stop]]:
-    """Hold the run directory, see that it is of this run and can be written, and have somebody to work in it."""
+def _opened(
+    directory: str | Path, source: Source, parameters: PairParameters, workers: int | None, scheduler: str | None, threaded: bool = False
+) -> Iterator[tuple[Crew, Stop]]:
+    """Hold the run directory, see that it is of this run and can be written, and have somebody to work in it.
+
+    threaded: this process partitions in threads, one a core: where GPUs align, worker processes would have to be started for that alone.
+    """
     directory = str(Path(directory).absolute())
     rundir.probe(directory)
     with locked(directory), on_signals() as stop:
@@ -138,9 +150,9 @@ def _opened(directory: str | Path, source: Source, parameters: PairParameters, w
         if rundir.exists(directory):
             rundir.compare(directory, parameters.to_json(), source.to_json())
         rundir.journal(directory, "start", command=sys.argv)
-        crew = Crew(stop, directory, workers, scheduler)
+        crew = Crew(stop, directory, workers, scheduler, cores() if threaded else 1)
         try:
-            if not rundir.read_manifest(directory) and (workers or scheduler or sum(file["size"] for file in source.files()) > SMALL_INPUT):
+            if not threaded and not rundir.read_manifest(directory) and (workers or scheduler or sum(file["size"] for file in source.files()) > SMALL_INPUT):
                 crew.hire()
             yield crew, stop
         except KeyboardInterrupt:

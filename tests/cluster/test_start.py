@@ -13,7 +13,8 @@ import pytest
 import tidalign
 from tidalign.cluster import start as starting
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.start import cores, package_digest, start
+from tidalign.cluster.start import package_digest, start
+from tidalign.cluster.task import cores
 
 
 def family() -> list[psutil.Process]:

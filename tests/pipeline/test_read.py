@@ -143,7 +143,6 @@ def test_texts(
             (index, "BLOCK_PAIRS", 5),
             (stream, "BLOCK_PAIRS", 5),
             (records, "STREAM_BYTES", cell),
-            (records, "_AT_ONCE", 50),
             (sniff, "READ_BYTES", 64),
             (decompress, "READ_BYTES", 64),
         ):

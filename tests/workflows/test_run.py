@@ -317,14 +317,14 @@ def test_too_many_rejected_pairs_are_no_fault_of_the_pairs(tmp_path: Path, input
 def test_memory_that_is_not_there_is_a_death(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from tidalign.workflows import tasks
 
-    real = tasks.align_batch
+    real = tasks.alignments
 
     def greedy(batch: Any, *more: Any) -> Any:
         if 4 in batch["ordinal"].to_pylist():
             raise MemoryError
         return real(batch, *more)
 
-    monkeypatch.setattr(tasks, "align_batch", greedy)
+    monkeypatch.setattr(tasks, "alignments", greedy)
     report = drive(str(tmp_path), *inputs)  # children have memory enough
     assert triples(tmp_path) == answer
     assert (report.deaths, report.exit) == (2, Exit.COMPLETE)

@@ -1,0 +1,197 @@
+"""`tidalign pairs` and `tidalign export` from file to file in this process, with what each of its threads did when.
+
+python file_to_file.py RESULT.json --folder DIR [--pairs N] [--length L] [--error E] [--form fastq|fasta] [--runs 2] [-- MORE OPTIONS OF tidalign pairs]
+
+Pairs are simulated (random bases; each base changed, dropped or doubled with probability E / 3 each) into two files under DIR, kept for the next call.
+The stages are timed by wrapping the functions that do them, so nothing of it is in the product; work done by processes of a run is not seen.
+The last of the runs is recorded: earlier ones leave kernels compiled and files in memory. `stage_timeline.py` makes a picture of the record.
+"""
+
+import argparse
+import hashlib
+import shutil
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+sys.path.insert(0, str(Path(__file__).parent))
+import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SLICE_BASES = 20_000_000
+"""Letters of queries simulated at once, by one process."""
+
+Span = tuple[str, int, float, float]
+"""Stage, thread, begin and end in seconds."""
+
+
+def simulate(folder: Path, pairs: int, length: int, error: float, form: str, processes: int) -> tuple[Path, Path]:
+    """Two files of the pairs; seeded, so that the same arguments give the same files."""
+    files = tuple(folder / f"{pairs}x{length}_{error}_{side}.{form}" for side in ("query", "target"))
+    if all(file.exists() for file in files):
+        return files[0], files[1]
+    step = max(1, SLICE_BASES // length)
+    slices = [(start, min(step, pairs - start), length, error, form, str(folder)) for start in range(0, pairs, step)]
+    with ProcessPoolExecutor(processes) as pool, files[0].open("wb") as queries, files[1].open("wb") as targets:
+        for written in pool.map(_simulate, slices):
+            for path, out in zip(written, (queries, targets), strict=True):
+                with path.open("rb") as part:
+                    shutil.copyfileobj(part, out, 1 << 24)
+                path.unlink()
+    return files[0], files[1]
+
+
+def _simulate(work: tuple[int, int, int, float, str, str]) -> list[Path]:
+    start, count, length, error, form, folder = work
+    letters = np.frombuffer(b"ACGT", np.uint8)
+    rng = np.random.default_rng([start, length])
+    query = rng.integers(0, 4, (count, length), np.uint8)
+    draw = rng.random((count, length), np.float32)
+    target = np.where(draw < error / 3, (query + rng.integers(1, 4, (count, length), np.uint8)) & 3, query)
+    copies = np.where(draw < error / 3, 1, np.where(draw < 2 * error / 3, 0, np.where(draw < error, 2, 1))).astype(np.uint8)
+    flat = letters[np.repeat(target.ravel(), copies.ravel())]
+    ends = np.concatenate([[0], np.cumsum(copies.sum(axis=1, dtype=np.int64))])
+    paths = [Path(folder, f"{start}.{side}.part") for side in ("query", "target")]
+    for path, text, bounds in ((paths[0], letters[query].ravel(), np.arange(count + 1) * length), (paths[1], flat, ends)):
+        _write(path, text.tobytes(), bounds, start, form)
+    return paths
+
+
+def _write(path: Path, text: bytes, bounds: npt.NDArray[np.int64], start: int, form: str) -> None:
+    quality = b"I" * int(np.diff(bounds).max())
+    with path.open("wb", buffering=1 << 20) as out:
+        for i, (a, b) in enumerate(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)):
+            if form == "fasta":
+                out.write(b">r%d\n%s\n" % (start + i, text[a:b]))
+            else:
+                out.write(b"@r%d\n%s\n+\n%s\n" % (start + i, text[a:b], quality[: b - a]))
+
+
+class Watch:
+    """Spans of the functions it wraps."""
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+
+    def wrap(self, owner: Any, name: str, stage: str) -> None:
+        function: Callable[..., Any] = getattr(owner, name)
+
+        def timed(*arguments: Any, **options: Any) -> Any:
+            begin = time.perf_counter()
+            try:
+                return function(*arguments, **options)
+            finally:
+                self.spans.append((stage, threading.get_ident(), begin, time.perf_counter()))
+
+        setattr(owner, name, timed)
+
+
+def watched(gpu: bool) -> Watch:
+    """The stages of a run."""
+    from tidalign.pipeline import align, partition, parts, results
+    from tidalign.workflows import crew, partitioning, tasks
+
+    watch = Watch()
+    watch.wrap(crew.Crew, "hire", "start workers")
+    watch.wrap(partitioning, "plan", "count records")
+    watch.wrap(partition, "read_block", "read and parse")
+    watch.wrap(partition, "pack_pairs", "pack")
+    watch.wrap(partition.rundir, "write_table", "write chunk")
+    watch.wrap(tasks, "read_chunk", "read chunk")
+    if gpu:
+        from tidalign.kernels import wavefront_device as kernels
+    else:
+        from tidalign.kernels import wavefront as kernels  # type: ignore[no-redef]
+    watch.wrap(kernels, "align", "copy in, align, copy out")
+    watch.wrap(align, "cigar_text", "CIGAR text")
+    watch.wrap(parts, "write_table", "write part")
+    watch.wrap(results.Results, "export", "export")
+    return watch
+
+
+def summary(spans: list[Span]) -> dict[str, dict[str, float]]:
+    """For each stage: calls, seconds of all threads together, and seconds in which at least one was at it."""
+    stages: dict[str, list[tuple[float, float]]] = {}
+    for stage, _, begin, end in spans:
+        stages.setdefault(stage, []).append((begin, end))
+    result = {}
+    for stage, times in stages.items():
+        busy, reached = 0.0, float("-inf")
+        for begin, end in sorted(times):
+            busy += max(0.0, end - max(begin, reached))
+            reached = max(reached, end)
+        result[stage] = {"calls": len(times), "thread seconds": round(sum(e - b for b, e in times), 3), "seconds": round(busy, 3)}
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("result")
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--pairs", type=int, default=2_000_000)
+    parser.add_argument("--length", type=int, default=150)
+    parser.add_argument("--error", type=float, default=0.05)
+    parser.add_argument("--form", choices=("fastq", "fasta"), default="fastq")
+    parser.add_argument("--runs", type=int, default=2)
+    own, _, more = " ".join(sys.argv[1:]).partition(" -- ")
+    arguments = parser.parse_args(own.split())
+    options = more.split()
+    from tidalign.cluster.task import cores
+    from tidalign.workflows import cli
+
+    queries, targets = simulate(arguments.folder, arguments.pairs, arguments.length, arguments.error, arguments.form, cores())
+    gpu = "cpu" not in options  # as in --device cpu
+    run, exported = arguments.folder / "run", arguments.folder / "run.paf"
+    watch = watched(gpu)
+    walls = []
+    for _ in range(arguments.runs):
+        shutil.rmtree(run, ignore_errors=True)
+        watch.spans.clear()
+        began = time.perf_counter()
+        if status := cli.main(["pairs", str(queries), str(targets), "-o", str(run), *options]):
+            raise SystemExit(status)
+        aligned = time.perf_counter()
+        if status := cli.main(["export", str(run), "-o", str(exported)]):
+            raise SystemExit(status)
+        walls.append([round(aligned - began, 3), round(time.perf_counter() - aligned, 3)])
+    digest = hashlib.sha256()
+    with exported.open("rb") as file:
+        while piece := file.read(1 << 24):
+            digest.update(piece)
+    names = {thread: place for place, thread in enumerate(dict.fromkeys(thread for _, thread, _, _ in sorted(watch.spans, key=lambda span: span[2])))}
+    input_bytes = queries.stat().st_size + targets.stat().st_size
+    result = {
+        "what": "tidalign pairs and export, file to file, in one process",
+        "pairs": arguments.pairs,
+        "length": arguments.length,
+        "error": arguments.error,
+        "options": options,
+        "bytes": {
+            "input": input_bytes,
+            "chunks": sum(file.stat().st_size for file in run.glob("chunks/*")),
+            "parts": sum(file.stat().st_size for file in run.glob("parts/*")),
+            "export": exported.stat().st_size,
+        },
+        "sha256 of the export": digest.hexdigest(),
+        "seconds of the runs (pairs, export)": walls,
+        "pairs/s": round(arguments.pairs / walls[-1][0]),
+        "input MB/s": round(input_bytes / walls[-1][0] / 1e6),
+        "stages": summary(watch.spans),
+        "spans (stage, thread, begin, end)": [[stage, names[thread], round(b - began, 4), round(e - began, 4)] for stage, thread, b, e in watch.spans],
+    }
+    record.write(arguments.result, result)
+    print(arguments.result, walls, result["pairs/s"], "pairs/s")
+    for stage, times in summary(watch.spans).items():
+        print(f"{stage:28s} {times}")
+
+
+if __name__ == "__main__":
+    main()

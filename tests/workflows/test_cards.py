@@ -1,0 +1,160 @@
+"""How work is fed to a card, tried with the host's kernels in its place: several chunks a task, reading and writing beside the alignment."""
+
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from chaos import Pairs, drive, expected, rows, simulate
+
+from tidalign.kernels import wavefront
+from tidalign.kernels.errors import KernelError
+from tidalign.pipeline import align, claims, partition
+from tidalign.workflows import alignment, run, tasks
+from tidalign.workflows.status import Exit
+
+PAIRS = 240  # in chunks of 3
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pairs]:
+    folder = tmp_path_factory.mktemp("pairs")
+    return folder, simulate(folder, PAIRS, seed=5)
+
+
+@pytest.fixture
+def card(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A card that is the host's kernels; pairs of each of its calls, as they end."""
+    calls: list[int] = []
+
+    def kernels(queries: Any, targets: Any, *more: Any, **options: Any) -> Any:
+        found = wavefront.align(queries, targets, *more, **options)
+        calls.append(len(queries))
+        return found
+
+    monkeypatch.setattr(align, "_kernels", lambda device: kernels)
+    monkeypatch.setattr(run, "_cards", lambda *_: {"0": "host kernels"})
+    return calls
+
+
+def answer(directory: Path) -> list[tuple[int, int, str]]:
+    return [(row["ordinal"], row["penalty"], row["cigar"]) for row in rows(str(directory))]
+
+
+def drive_made(directory: Path, made: tuple[Path, Pairs], **options: Any) -> Any:
+    return drive(str(directory), str(made[0] / "q.fa"), str(made[0] / "t.fa"), **options)
+
+
+def test_chunks_share_calls_and_give_the_same_rows(card: list[int], made: tuple[Path, Pairs], tmp_path: Path) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    report = drive_made(tmp_path, made, progress=lambda *step: told.append(step))
+    assert answer(tmp_path) == expected(made[1])
+    assert (report.device, report.workers, report.aligned) == ("host kernels", 0, PAIRS)
+    assert sum(card) == PAIRS
+    assert len(list((tmp_path / "parts").iterdir())) == PAIRS // 3
+    assert list((tmp_path / "claims").iterdir()) == []
+    steps = [done for stage, done, _ in told if stage == "align"]
+    assert steps == sorted(steps)
+    assert steps[-1] == PAIRS
+
+
+def test_a_batch_takes_what_was_read_and_no_more_than_it_may(
+    card: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(align.BATCH_ROWS, "gpu", 7)
+    monkeypatch.setattr(alignment, "GROUPS", 1)
+    drive_made(tmp_path, made)
+    assert answer(tmp_path) == expected(made[1])
+    assert max(card) == 6  # two chunks of 3 pairs
+    assert len(card) < PAIRS // 3
+
+
+def test_what_comes_next_is_read_and_what_came_before_is_written_meanwhile(
+    card: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a batch is on the card, others are read and written; only one is ever there, and only that is claimed."""
+    at: set[str] = set()
+    seen: list[set[str]] = []
+    most: list[int] = []
+    real = {"read": tasks.read_chunk, "write": tasks.write_part, "align": tasks.alignments}
+
+    def stage(name: str, seconds: float) -> Any:
+        def slow(*arguments: Any) -> Any:
+            mine = f"{name} {threading.get_ident()}"
+            at.add(mine)
+            time.sleep(seconds)
+            seen.append({each.split()[0] for each in at})
+            if name == "align":
+                most.append(sum(each.startswith("align") for each in at))
+                pairs = {claims.read(str(path)) for path in (tmp_path / "claims").iterdir()}
+                assert sum(hi - lo for lo, hi in pairs) <= len(arguments[0])
+            at.discard(mine)
+            return real[name](*arguments)
+
+        return slow
+
+    monkeypatch.setitem(align.BATCH_ROWS, "gpu", 6)
+    monkeypatch.setattr(tasks, "read_chunk", stage("read", 0.02))
+    monkeypatch.setattr(tasks, "write_part", stage("write", 0.02))
+    monkeypatch.setattr(tasks, "alignments", stage("align", 0.05))
+    drive_made(tmp_path, made)
+    assert answer(tmp_path) == expected(made[1])
+    assert max(most) == 1
+    assert {"read", "align"} in seen or {"read", "align", "write"} in seen
+    assert {"align", "write"} in seen or {"read", "align", "write"} in seen
+
+
+def test_a_card_that_fails_is_left_to_a_worker(card: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that met the error asks for a worker; the claims of what it was at stay."""
+    left: list[int] = []
+
+    def broken(*_: Any) -> Any:
+        raise KernelError("an illegal memory access was encountered")
+
+    def hire(crew: Any) -> None:
+        left.append(len(list((tmp_path / "claims").iterdir())))
+        monkeypatch.setattr(tasks, "alignments", real)
+
+    real = tasks.alignments
+    monkeypatch.setattr(tasks, "alignments", broken)
+    monkeypatch.setattr(run.Crew, "hire", hire)
+    report = drive_made(tmp_path, made)
+    assert answer(tmp_path) == expected(made[1])
+    assert report.exit == Exit.COMPLETE
+    assert left[0] > 0
+    assert list((tmp_path / "claims").iterdir()) == []
+
+
+def test_memory_that_a_writer_lacks_is_a_death_of_its_rows(card: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = tasks.rows
+
+    def greedy(chunk: Any, found: Any) -> Any:
+        if 4 in chunk["ordinal"].to_pylist():
+            raise MemoryError
+        return real(chunk, found)
+
+    monkeypatch.setattr(tasks, "rows", greedy)
+    report = drive_made(tmp_path, made)  # the processes that rows are isolated in have memory enough
+    assert answer(tmp_path) == expected(made[1])
+    assert (report.deaths, report.exit) == (2, Exit.COMPLETE)
+
+
+def test_a_chunk_that_is_gone_ends_the_run_at_once(card: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = partition.read_chunk
+
+    def lost(directory: str, chunk: str, start: int, stop: int) -> Any:
+        if chunk.startswith("b00003"):
+            raise FileNotFoundError(chunk)
+        return real(directory, chunk, start, stop)
+
+    monkeypatch.setattr(tasks, "read_chunk", lost)
+    with pytest.raises(FileNotFoundError, match="b00003"):
+        drive_made(tmp_path, made)
+    assert list((tmp_path / "claims").iterdir()) == []
+    monkeypatch.setattr(tasks, "read_chunk", real)
+    drive_made(tmp_path, made)
+    assert answer(tmp_path) == expected(made[1])
