@@ -185,12 +185,12 @@ def _limited(index: Index, max_word_count: str) -> Index:
 
 
 def hits(
-    index: Index, query: Codes, transitions: int = 1, seed_filter: tuple[int, int] | None = None, tile: int = TILE
+    index: Index, query: Codes, transitions: int = 1, seed_filter: tuple[int, int | None] | None = None, tile: int = TILE
 ) -> Iterator[tuple[Positions, Positions]]:
     """Hits of a query strand (uint8[m]) in LASTZ's order, in tiles of at most `tile`: where their windows start in target and query, int64[k] each.
 
     The order: by query place; there the word itself first, then its transitions as `SeedPattern.flips` has them; in one word by falling target place.
-    transitions: how many 1s of the pattern may differ by a transition. seed_filter: the least matches and the most transversions of a whole window.
+    transitions: how many 1s of the pattern may differ by a transition. seed_filter: the least matches of a whole window, and the most transversions or None.
     A tile's arrays are overwritten by the next one.
     """
     from tidalign.kernels import seed_host
@@ -199,7 +199,8 @@ def hits(
     windows = max(0, len(query) - pattern.span + 1)
     flips = pattern.flips(transitions)
     targets, queries = np.empty(tile, np.int64), np.empty(tile, np.int64)
-    matches, transversions = (0, pattern.span) if seed_filter is None else seed_filter
+    matches, most = seed_filter or (0, None)
+    transversions = pattern.span if most is None else most
     full = pattern.full if pattern.hashed != pattern.text else pattern.full[:0]
     checks = seed_filter is not None or len(full) > 0
     buffer = np.empty(min(windows, CHUNK), np.uint32)

@@ -1,0 +1,100 @@
+"""Segments given in a file in place of seeds (LASTZ's `--segments`): they become the HSPs of each query sequence and strand."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.genome.sequences import Genome
+from tidalign.pipeline.schema import HSPS
+
+_FIELDS = "name1 start1 end1 name2 start2 end2 strand [score]"
+
+
+def load_segments(path: str, target: Genome, queries: Genome) -> dict[tuple[int, str], Any]:
+    """HSPs (HSPS) of each (query sequence, strand) that the file names, by diagonal and then by query start.
+
+    A line is a segment: `name1 start1 end1 name2 start2 end2 strand [score]`, 1 is target, 2 is query; positions count from 1, the end included, in the
+    full sequences, and of a query on strand - on its reverse complement. `*` stands for the name of an only sequence. Empty lines and those that begin
+    with # are passed over. Segments that overlap on a diagonal become one, with the higher score. Raises InputError, OSError.
+    """
+    rows: dict[tuple[int, str], list[tuple[int, int, int, int]]] = {}
+    sides = _Names(path, "target", target), _Names(path, "query", queries)
+    with Path(path).open(encoding="utf-8", errors="surrogateescape") as file:
+        for number, line in enumerate(file, 1):
+            fields = line.split()
+            if fields and not line.startswith("#"):
+                sequence, strand, segment = _parse(path, number, fields, *sides)
+                rows.setdefault((sequence, strand), []).append(segment)
+    return {key: _merged(np.array(found, np.int64)) for key, found in rows.items()}
+
+
+class _Names:
+    """Finds sequences of a side by name."""
+
+    def __init__(self, path: str, role: str, genome: Genome) -> None:
+        self._path, self.role, self.genome = path, role, genome
+        self._places: dict[str, int] = {}
+        self._twice: set[str] = set()
+        for i, name in enumerate(genome.names):
+            if self._places.setdefault(name, i) != i:
+                self._twice.add(name)
+
+    def find(self, name: str, line: int) -> int:
+        if name == "*" and len(self.genome) == 1:
+            return 0
+        if name in self._twice:
+            raise InputError(
+                self._path, f"a {self.role} name that one sequence has", f"{name!r}, which several have", "give them names of their own", line=line
+            )
+        if name not in self._places:
+            known = ", ".join(self.genome.names[:3]) + (", ..." if len(self.genome) > 3 else "")
+            raise InputError(self._path, f"the name of a {self.role} sequence ({known})", repr(name), line=line)
+        return self._places[name]
+
+
+def _parse(path: str, line: int, fields: list[str], target: _Names, query: _Names) -> tuple[int, str, tuple[int, int, int, int]]:
+    """(query sequence, strand, (target start, query start, length, score)) of a line, starts as the kernels count them."""
+    if len(fields) not in (7, 8):
+        raise InputError(path, f"7 or 8 fields ({_FIELDS})", f"{len(fields)}", line=line)
+    try:
+        start1, end1, start2, end2, score = (int(fields[i]) for i in (1, 2, 4, 5, -1)) if len(fields) == 8 else (*(int(fields[i]) for i in (1, 2, 4, 5)), 0)
+    except ValueError:
+        raise InputError(path, f"whole numbers for positions and score ({_FIELDS})", " ".join(fields), line=line) from None
+    strand = fields[6]
+    if strand not in ("+", "-"):
+        raise InputError(path, "strand + or -", repr(strand), line=line)
+    if end1 - start1 != end2 - start2:
+        raise InputError(path, "intervals of one length", f"{end1 - start1 + 1} on the target and {end2 - start2 + 1} on the query", line=line)
+    t = _place(path, line, target.role, target.genome, i := target.find(fields[0], line), "+", start1, end1)
+    j = query.find(fields[3], line)
+    q = _place(path, line, query.role, query.genome, j, strand, start2, end2)
+    return j, strand, (int(target.genome.starts[i]) + t, q, end1 - start1 + 1, score)
+
+
+def _place(path: str, line: int, role: str, genome: Genome, i: int, strand: str, start: int, end: int) -> int:
+    """Where an interval of sequence i (from 1, end included, full sequence, its strand) begins in what is held of it."""
+    length = int(genome.lengths[i])
+    before = int(genome.offsets[i])
+    if strand == "-":
+        before = int(genome.full_lengths[i]) - before - length
+    if not before < start <= end <= before + length:
+        raise InputError(path, f"a {role} interval within {before + 1}..{before + length} (strand {strand})", f"{start}..{end}", line=line)
+    return start - 1 - before
+
+
+def _merged(rows: Any) -> Any:
+    """By diagonal, then query start; those that overlap joined. int64[n, 4] -> HSPS."""
+    t, q, length, _ = rows.T
+    rows = rows[np.lexsort((length, q, t - q))]
+    merged: list[list[int]] = []
+    for t, q, length, score in rows.tolist():
+        last = merged[-1] if merged else None
+        if last and last[0] - last[1] == t - q and q < last[1] + last[2]:
+            last[2] = max(last[2], q + length - last[1])
+            last[3] = max(last[3], score)
+        else:
+            merged.append([t, q, length, score])
+    return pa.table(list(np.array(merged, np.int64).T), schema=HSPS)
