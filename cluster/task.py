@@ -106,7 +106,7 @@ def _run_in_threads(queue: Queue, outcomes: Outcomes, stop: Stop, threads: int) 
                 if error := future.exception():
                     queue.push(outcomes.failed(task, error))
                 else:
-                    outcomes.done(task, future.result())
+                    queue.push(outcomes.done(task, future.result()) or ())
             for task in running.values():
                 if task.pulse:
                     task.pulse()
