@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.genome import fasta, twobit
@@ -104,12 +105,14 @@ def _gather(records: Iterator[tuple[bytes | None, bytes]], wanted: Specifier, sp
     return Genome(array, names, starts, lengths, offsets, full_lengths, pieces, empty)
 
 
-def _pieces(letters: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> Positions:
+def _pieces(letters: npt.NDArray[np.uint8]) -> Positions:
     """int64[m, 2]: begins and ends of the runs between NULs."""
-    parts = [np.flatnonzero(letters[begin : begin + _AT_ONCE] == 0) + begin for begin in range(0, len(letters), _AT_ONCE)]
-    zeros = np.concatenate([[-1], *parts, [len(letters)]])
-    runs = np.stack([zeros[:-1] + 1, zeros[1:]], axis=1)
-    return np.ascontiguousarray(runs[runs[:, 0] < runs[:, 1]])
+    borders, inside = [], False
+    for begin in range(0, len(letters), _AT_ONCE):
+        flags = np.concatenate([[inside], letters[begin : begin + _AT_ONCE] != 0])
+        borders.append(np.flatnonzero(flags[1:] != flags[:-1]) + begin)
+        inside = flags[-1]
+    return np.concatenate([*borders, [len(letters)] if inside else []]).astype(np.int64).reshape(-1, 2)
 
 
 def _name(header: bytes, wanted: Specifier, record: int) -> str:

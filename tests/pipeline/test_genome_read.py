@@ -82,6 +82,18 @@ def test_layout_is_that_of_lastz(tmp_path: Path) -> None:
     assert (pieces.offsets.tolist(), pieces.full_lengths.tolist()) == ([1], [10])
 
 
+def test_pieces_over_the_borders_of_what_is_looked_at_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    choose = random.Random(3)
+    letters = "".join(choose.choice("ACGT" * 3 + "N") * choose.randrange(1, 9) for _ in range(200))
+    path = make(tmp_path, f">a\n{letters}\n>b\nNN\n>c\n{letters}\n")
+    expected = [found.span() for found in re.finditer("[^N]+", f"N{letters}NNNN{letters}")]
+    for size in (1, 2, 3, 7, 10_000):
+        monkeypatch.setattr("tidalign.pipeline.genome.read._AT_ONCE", size)
+        genome = target(f"{path}[separator=N]")
+        assert genome.bounds().tolist() == [list(span) for span in expected]
+        assert genome.bounds(1).tolist() == []
+
+
 def test_saved_and_loaded(tmp_path: Path) -> None:
     genome = target(f"{make(tmp_path, PLAIN + '>none' + chr(10))}[separator=T,2..5]")
     genome.save(str(tmp_path / "side"))

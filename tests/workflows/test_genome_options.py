@@ -153,7 +153,7 @@ WRONG = [
 
 @pytest.mark.parametrize("argument", WRONG)
 def test_wrong_values(argument: str) -> None:
-    """LASTZ refuses all of these but top5%, --chain=1,2 and --filter=score (which later releases have)."""
+    """LASTZ refuses all of these but --seed=1x1, --chain=1,2 and --hspthresh=top5%."""
     with pytest.raises(Refused):
         parsed(argument)
 
