@@ -12,6 +12,7 @@ from tidalign.kernels.nucleotides import Codes, reverse_complement
 from tidalign.kernels.seed import Index, hits
 from tidalign.kernels.ungapped import HitFilter, Segments
 from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.sequences import Genome
 from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
 
 
@@ -31,8 +32,8 @@ def find_hsps(index: Index, query: Codes, parameters: GenomeParameters) -> Itera
             yield pa.record_batch(_columns(segments), schema=HSPS)
 
 
-def find_anchors(index: Index, query: Codes, strand: str, parameters: GenomeParameters) -> Any:
-    """The anchors (ANCHORS) of a query strand in order of arrival; the HSPs they come from (HSPS) where these are the result.
+def find_anchors(target: Genome, query: Codes, strand: str, index: Index, parameters: GenomeParameters) -> Any:
+    """The anchors (ANCHORS) of a query strand in order of arrival; the HSPs they come from (HSPS) where these are the result. `index`: of the target.
 
     Limits over both strands of a query (`query_hsp_best`, `query_hsp_limit`) need the HSPs of the other strand as well, which are then found here, too.
     """
@@ -44,7 +45,7 @@ def find_anchors(index: Index, query: Codes, strand: str, parameters: GenomePara
             both = [segments, other] if strand == "+" else [other, segments]
         segments = _limited(both, parameters)[strand == "-" and len(both) == 2]
     if parameters.chain is not None:
-        segments = segments.take(best_chain(segments, parameters.scoring.matrix[0][0], *parameters.chain))
+        segments = _chained(target, segments, parameters, parameters.chain)
     hsps = pa.table(_columns(segments), schema=HSPS)
     return anchors(index.target, query, hsps, parameters) if parameters.gapped else hsps
 
@@ -87,6 +88,16 @@ def _limited(both: list[Segments], parameters: GenomeParameters) -> list[Segment
         minus = min(counts[1], limit, max(2, limit + 1 - counts[0]))
         keep = [min(counts[0], limit - minus), minus]
     return [segments.take(np.arange(min(n, len(segments)))) for segments, n in zip(both, keep, strict=True)]
+
+
+def _chained(target: Genome, segments: Segments, parameters: GenomeParameters, penalties: tuple[int, int]) -> Segments:
+    """The best chain in each piece of the target (LASTZ does not chain from one sequence of a target to the next)."""
+    piece = np.searchsorted(target.bounds()[:, 0], segments.target, "right")
+    chains = []
+    for each in np.unique(piece):
+        inside = segments.take(piece == each)
+        chains.append(inside.take(best_chain(inside, parameters.scoring.matrix[0][0], *penalties)))
+    return Segments.concat(chains)
 
 
 def _columns(segments: Segments) -> list[Any]:
