@@ -51,12 +51,14 @@ class _File:
             raise InputError(self.path, f"a sequence at byte {place}", f"a file of {self.size} bytes (truncated or damaged)", _AGAIN)
         self.file.seek(place)
 
-    def blocks(self) -> tuple[Counts, Counts]:
-        """Begins and ends of blocks, in the order of the sequence."""
-        count = self.number()
+    def blocks(self, size: int) -> tuple[Counts, Counts]:
+        """Begins and ends of blocks of a sequence."""
+        count, place = self.number(), self.file.tell()
         starts, sizes = self.numbers(count), self.numbers(count)
-        order = np.argsort(starts, kind="stable")
-        return starts[order], (starts + sizes)[order]
+        ends = starts + sizes
+        if (ends > np.append(starts[1:], size)).any():
+            raise InputError(self.path, "blocks in order, within the sequence", f"others at byte {place} (damaged)", _AGAIN)
+        return starts, ends
 
 
 def is_twobit(path: str) -> bool:
@@ -94,7 +96,7 @@ def records(path: str, rules: LetterRules, select: str | None = None) -> Iterato
 def _sequence(file: _File, rules: LetterRules) -> Iterator[bytes]:
     """The letters of the record where the file stands."""
     size = file.number()
-    unknown, masked = file.blocks(), file.blocks()
+    unknown, masked = file.blocks(size), file.blocks(size)
     file.number()
     packed = memoryview(file.bytes(-(-size // 4)))
     for begin in range(0, size, 4 * _AT_ONCE):

@@ -63,6 +63,11 @@ def test_damaged_files(tmp_path: Path) -> None:
         path.write_bytes(whole[:size])
         with pytest.raises(InputError, match="truncated"):
             read_genome(str(path), role="target")
+    first = whole.index(b"a", 17) + 1 + 4 + 6 + 4 + 4  # the first block of N, after its index, the length and the count
+    for wrong in (b"\xff", bytes([30])):
+        path.write_bytes(whole[:first] + wrong + whole[first + 1 :])
+        with pytest.raises(InputError, match="blocks in order"):
+            read_genome(str(path), role="target")
     path.write_bytes(whole[:4] + b"\x02" + whole[5:])
     with pytest.raises(InputError, match="version 2"):
         read_genome(str(path), role="target")
