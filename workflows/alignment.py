@@ -39,7 +39,7 @@ class Alignment:
     ) -> None:
         self._directory, self._run, self._parameters, self._pairs = directory, manifest["run"], manifest["parameters"], manifest["pairs"]
         self._stop, self._progress, self._device = stop, progress, device
-        self._groups = GROUPS * max(1, cards)
+        self.cards = cards
         self._chunks = {chunk["id"]: chunk for record in manifest["blocks"] for chunk in record["chunks"]}
         self._known: dict[str, parts.Part] = {}
         self._finished = 0
@@ -59,6 +59,7 @@ class Alignment:
             Path(path).unlink()
         counts, _ = parts.total(self.parts)
         self._finished, self.rejected = sum(counts.values()), counts["rejected"]
+        self._running.clear()
         left_behind = claims.leftover(self._directory)
         isolated, left = [], []
         for chunk, record in self._chunks.items():
@@ -110,7 +111,8 @@ class Alignment:
             return [self._align([each]) for each in left]
         left = sorted(left, key=lambda each: self._chunks[each.chunk]["longest"], reverse=True)
         units, count = sum(map(self._work, left)), sum(each.stop - each.start for each in left)
-        most = min(GROUP_WORK, units / self._groups), min(GROUP_ROWS, count / self._groups)
+        tasks = GROUPS * self.cards
+        most = min(GROUP_WORK, units / tasks), min(GROUP_ROWS, count / tasks)
         groups: list[list[RowRange]] = []
         full = True
         for each in left:

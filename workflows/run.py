@@ -66,7 +66,7 @@ def run_pairs(
     began = time.monotonic()
     with _opened(directory, source, parameters, workers, scheduler, bool(cards) and not workers) as (crew, stop):
         manifest = partition(crew, source, parameters, progress or _silent)
-        alignment = Alignment(crew.directory, manifest, stop, progress or _silent, on, len(cards))
+        alignment = Alignment(crew.directory, manifest, stop, progress or _silent, on, max(1, len(cards)))
         try:
             if tasks := alignment.tasks():
                 rundir.reopen(crew.directory)
@@ -81,6 +81,8 @@ def run_pairs(
                     crew.hire()
                 if on == "gpu" and scheduler:
                     cards = _cards_of_workers(crew)
+                    alignment.cards = len(cards)
+                    tasks = alignment.tasks()
             while tasks:
                 try:
                     crew.run(tasks, alignment)

@@ -15,6 +15,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tidalign.kernels.alignments import Alignments
@@ -149,7 +150,7 @@ class _Pipeline:
                 for piece, claim in claimed:
                     if claim:
                         claims.write(claim, piece.of.rows.start + piece.start, piece.of.rows.start + piece.stop)
-                _test_hooks(table)
+                _test_hooks(table, self._device)
                 found = alignments(table, self._settings, self._device)
             except (MemoryError, KernelError):
                 raise  # the claims stay: the batch is to blame
@@ -180,15 +181,20 @@ class _Pipeline:
             raise
 
 
-def _test_hooks(batch: Any) -> None:
-    """For tests of what kills workers: TIDALIGN_TEST_POISON and TIDALIGN_TEST_HANG name ordinals (with commas between) at which the process
-    kills itself, or stops; TIDALIGN_TEST_SLOW is a number of seconds to wait at each batch."""
+def _test_hooks(batch: Any, device: Device) -> None:
+    """For tests of what kills workers: TIDALIGN_TEST_POISON, TIDALIGN_TEST_HANG and TIDALIGN_TEST_FAULT name ordinals (with commas between) at which
+    the process kills itself, stops, or has a kernel write where nothing is; TIDALIGN_TEST_SLOW is a number of seconds to wait at each batch."""
     if slow := os.environ.get("TIDALIGN_TEST_SLOW"):
         time.sleep(float(slow))
-    for variable in ("TIDALIGN_TEST_POISON", "TIDALIGN_TEST_HANG"):
+    for variable in ("TIDALIGN_TEST_POISON", "TIDALIGN_TEST_HANG", "TIDALIGN_TEST_FAULT"):
         if named := os.environ.get(variable):
             marked = {int(ordinal) for ordinal in named.split(",")}
             if marked & set(batch["ordinal"].to_pylist()):
                 if variable.endswith("HANG"):
                     time.sleep(1e6)
-                os.kill(os.getpid(), signal.SIGKILL)
+                if not variable.endswith("FAULT"):
+                    os.kill(os.getpid(), signal.SIGKILL)
+                if device == "gpu":
+                    import cupy
+
+                    cupy.RawKernel('extern "C" __global__ void fault(int *nowhere) { *nowhere = 1; }', "fault")((1,), (1,), (np.uint64(0),))

@@ -1,19 +1,27 @@
 """`tidalign pairs` and `tidalign export` from file to file in this process, with what each of its threads did when.
 
-python file_to_file.py RESULT.json --folder DIR [--pairs N] [--length L] [--error E] [--form fastq|fasta] [--runs 2] [-- MORE OPTIONS OF tidalign pairs]
+python file_to_file.py RESULT.json --folder DIR [--pairs N] [--length L] [--error E] [--form fastq|fasta] [--runs 2]
+                       [--predicted STAGE=SECONDS,...] [-- MORE OPTIONS OF tidalign pairs]
 
 Pairs are simulated (random bases; each base changed, dropped or doubled with probability E / 3 each) into two files under DIR, kept for the next call.
 The stages are timed by wrapping the functions that do them, so nothing of it is in the product; work done by processes of a run is not seen.
-The last of the runs is recorded: earlier ones leave kernels compiled and files in memory. `stage_timeline.py` makes a picture of the record.
+The last of the runs is recorded: earlier ones leave kernels compiled and files in memory; the run in a process of its own, started after them, has
+imports and the device's start in it too. Beside each stage stands what the machine allows: files read and written by as many threads as there are cores
+without anything done to them, the bus at its measured speed, the kernels at theirs (`results/wavefront_device_h200.json`).
+`stage_timeline.py` makes a picture of the record.
 """
 
 import argparse
 import hashlib
+import json
+import os
+import shlex
 import shutil
+import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +103,7 @@ class Watch:
 
 
 def watched(gpu: bool) -> Watch:
-    """The stages of a run."""
+    """The stages of a run, wrapped."""
     from tidalign.pipeline import align, partition, parts, results
     from tidalign.workflows import crew, partitioning, tasks
 
@@ -132,6 +140,67 @@ def summary(spans: list[Span]) -> dict[str, dict[str, float]]:
     return result
 
 
+def file_speeds(inputs: tuple[Path, ...], folder: Path, threads: int) -> dict[str, float]:
+    """Bytes a second of reading files that are in memory, and of writing as many bytes as a run's parts, forced to disk."""
+    piece, size = 1 << 22, 1 << 26
+
+    def read(place: tuple[Path, int]) -> int:
+        buffer = bytearray(piece)
+        with place[0].open("rb", buffering=0) as file:
+            file.seek(place[1])
+            return sum(file.readinto(buffer) for _ in range(8))
+
+    def write(number: int) -> int:
+        path = folder / f"{number}.written"
+        with path.open("wb", buffering=0) as file:
+            for _ in range(size // len(data)):
+                file.write(data)
+            os.fsync(file.fileno())
+        path.unlink()
+        return size
+
+    data = os.urandom(piece)
+    speeds = {}
+    with ThreadPoolExecutor(threads) as pool:
+        for name, work, items in (
+            ("read", read, [(path, start) for path in inputs for start in range(0, path.stat().st_size, 8 * piece)]),
+            ("write", write, range(2 * threads)),
+        ):
+            began = time.perf_counter()
+            moved = sum(pool.map(work, items))  # type: ignore[arg-type]
+            speeds[name] = moved / (time.perf_counter() - began)
+    return speeds
+
+
+def bounds(arguments: argparse.Namespace, options: list[str], sizes: dict[str, int], speeds: dict[str, float]) -> dict[str, float]:
+    """Seconds that each stage takes at least."""
+    found = {
+        "count records": sizes["input"] / speeds["read"],
+        "read and parse": sizes["input"] / speeds["read"],
+        "write chunk": sizes["chunks"] / speeds["write"],
+        "read chunk": sizes["chunks"] / speeds["read"],
+        "write part": sizes["parts"] / speeds["write"],
+        "export": sizes["export"] / speeds["write"],
+    }
+    known = json.loads((Path(__file__).parent / "results" / "wavefront_device_h200.json").read_text())["work"]
+    for work in known:
+        if (work["length"], work["error"], work["penalties"], work["cigar"]) == (arguments.length, arguments.error, _penalties(options), True):
+            found["copy in, align, copy out (kernels)"] = arguments.pairs / work["kernel_mega_pairs_per_second"] / 1e6
+            found["copy in, align, copy out (bus)"] = arguments.pairs / work["bound_mega_pairs_per_second"]["bus_packed"] / 1e6
+    return {stage: round(seconds, 4) for stage, seconds in found.items()}
+
+
+def _penalties(options: list[str]) -> str:
+    return options[options.index("--penalties") + 1] if "--penalties" in options else "affine:4,6,2"
+
+
+def alone(words: list[str]) -> float:
+    """Seconds of the command in a process of its own."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "tidalign.workflows.cli", *words], check=True)
+    return round(time.perf_counter() - began, 3)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("result")
@@ -141,9 +210,10 @@ def main() -> None:
     parser.add_argument("--error", type=float, default=0.05)
     parser.add_argument("--form", choices=("fastq", "fasta"), default="fastq")
     parser.add_argument("--runs", type=int, default=2)
-    own, _, more = " ".join(sys.argv[1:]).partition(" -- ")
-    arguments = parser.parse_args(own.split())
-    options = more.split()
+    parser.add_argument("--predicted", default="")
+    own, _, more = shlex.join(sys.argv[1:]).partition(" -- ")
+    arguments = parser.parse_args(shlex.split(own))
+    options = shlex.split(more)
     from tidalign.cluster.task import cores
     from tidalign.workflows import cli
 
@@ -166,31 +236,41 @@ def main() -> None:
     with exported.open("rb") as file:
         while piece := file.read(1 << 24):
             digest.update(piece)
+    shutil.rmtree(run)
+    alone_seconds = alone(["pairs", str(queries), str(targets), "-o", str(run), *options])
     names = {thread: place for place, thread in enumerate(dict.fromkeys(thread for _, thread, _, _ in sorted(watch.spans, key=lambda span: span[2])))}
     input_bytes = queries.stat().st_size + targets.stat().st_size
+    sizes = {
+        "input": input_bytes,
+        "chunks": sum(file.stat().st_size for file in run.glob("chunks/*")),
+        "parts": sum(file.stat().st_size for file in run.glob("parts/*")),
+        "export": exported.stat().st_size,
+    }
+    speeds = file_speeds((queries, targets), arguments.folder, cores())
+    least = bounds(arguments, options, sizes, speeds)
+    stages = summary(watch.spans)
     result = {
         "what": "tidalign pairs and export, file to file, in one process",
         "pairs": arguments.pairs,
         "length": arguments.length,
         "error": arguments.error,
         "options": options,
-        "bytes": {
-            "input": input_bytes,
-            "chunks": sum(file.stat().st_size for file in run.glob("chunks/*")),
-            "parts": sum(file.stat().st_size for file in run.glob("parts/*")),
-            "export": exported.stat().st_size,
-        },
+        "bytes": sizes,
         "sha256 of the export": digest.hexdigest(),
         "seconds of the runs (pairs, export)": walls,
         "pairs/s": round(arguments.pairs / walls[-1][0]),
         "input MB/s": round(input_bytes / walls[-1][0] / 1e6),
-        "stages": summary(watch.spans),
+        "seconds of pairs in a process of its own": alone_seconds,
+        "GB/s of files": {name: round(speed / 1e9, 2) for name, speed in speeds.items()},
+        "stages": stages,
+        "least seconds": least,
+        "predicted seconds": {stage: float(seconds) for stage, _, seconds in (entry.partition("=") for entry in arguments.predicted.split(",") if entry)},
         "spans (stage, thread, begin, end)": [[stage, names[thread], round(b - began, 4), round(e - began, 4)] for stage, thread, b, e in watch.spans],
     }
     record.write(arguments.result, result)
-    print(arguments.result, walls, result["pairs/s"], "pairs/s")
-    for stage, times in summary(watch.spans).items():
-        print(f"{stage:28s} {times}")
+    print(arguments.result, walls, result["pairs/s"], "pairs/s; alone", alone_seconds, result["GB/s of files"])
+    for stage, times in stages.items():
+        print(f"{stage:28s} {times} {least.get(stage)}")
 
 
 if __name__ == "__main__":

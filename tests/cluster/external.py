@@ -36,11 +36,18 @@ class External:
         """A worker of the scheduler; `command` is what starts it."""
         return self._dask("worker", self.address, "--no-dashboard", *(options or ("--nthreads", "1")), command=command)
 
+    def cuda_worker(self) -> subprocess.Popen[bytes]:
+        """What `dask cuda worker` starts: a worker for each card."""
+        return self._start("cuda-worker", sys.executable, "-m", "dask_cuda.cli", "worker", self.address, "--no-dashboard", "--nthreads", "1")
+
     def _dask(self, *words: str, command: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
-        log = (self._folder / f"{words[0]}-{len(self._processes)}.log").open("wb")
+        return self._start(words[0], *command, sys.executable, "-m", "dask", *words)
+
+    def _start(self, name: str, *command: str) -> subprocess.Popen[bytes]:
+        log = (self._folder / f"{name}-{len(self._processes)}.log").open("wb")
         with log:
             environment = os.environ | {"PYTHONPATH": os.pathsep.join([HERE, *filter(None, [os.environ.get("PYTHONPATH")])])}
-            process = subprocess.Popen([*command, sys.executable, "-m", "dask", *words], cwd=self._folder, stdout=log, stderr=log, env=environment)
+            process = subprocess.Popen(command, cwd=self._folder, stdout=log, stderr=log, env=environment)
         self._processes.append(process)
         return process
 

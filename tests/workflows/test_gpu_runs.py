@@ -1,0 +1,96 @@
+"""Whole runs on this machine's cards against one plain call of the host's kernels."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "cluster"))
+from chaos import Pairs, drive, expected, rows, simulate
+from external import External
+
+from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.gpus import usable
+from tidalign.pipeline import rundir
+from tidalign.workflows.status import Exit
+
+pytestmark = pytest.mark.gpu
+
+PAIRS = 300
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cards() -> dict[str, str]:
+    try:
+        return usable()
+    except NoWorkers as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], Pairs]:
+    folder = tmp_path_factory.mktemp("pairs")
+    pairs = simulate(folder, PAIRS, seed=13)
+    return [str(folder / name) for name in ("q.fa", "t.fa")], pairs
+
+
+def answer(directory: Path) -> list[tuple[int, int, str]]:
+    return [(row["ordinal"], row["penalty"], row["cigar"]) for row in rows(str(directory))]
+
+
+def command(directory: Path, inputs: list[str], *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """The run in a process of its own, whose device may be lost."""
+    words = [sys.executable, "-m", "tidalign.workflows.cli", "pairs", *inputs, "-o", str(directory), "--device", "gpu", *options]
+    return subprocess.run(words, env=os.environ | environment, capture_output=True, text=True, timeout=120)
+
+
+def events(directory: Path, event: str) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in (directory / "journal.jsonl").read_text().splitlines()]
+    return [line for line in lines if line["event"] == event]
+
+
+def test_one_card(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
+    done = command(tmp_path, made[0], "--gpus", "1")
+    assert (done.returncode, rundir.finished(str(tmp_path))) == (Exit.COMPLETE, "SUCCESS"), done.stderr
+    assert answer(tmp_path) == expected(made[1])
+    assert events(tmp_path, "hired") == []
+
+
+def test_every_card(tmp_path: Path, made: tuple[list[str], Pairs], cards: dict[str, str]) -> None:
+    if len(cards) < 2:
+        pytest.skip("one card")
+    done = command(tmp_path, made[0])
+    assert done.returncode == Exit.COMPLETE, done.stderr
+    assert answer(tmp_path) == expected(made[1])
+    assert events(tmp_path, "hired")[-1]["workers"] == len(cards)
+
+
+def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
+    """An illegal address ends all use of the card by a process, whether it is the command itself or a worker. The pair that always brings it about is
+    aligned by the host in the end."""
+    done = command(tmp_path, made[0], "--gpus", "1", TIDALIGN_TEST_FAULT="7")
+    assert done.returncode == Exit.COMPLETE, done.stderr
+    assert answer(tmp_path) == expected(made[1])
+    assert "illegal" in events(tmp_path, "failed")[0]["error"]  # the command itself
+    assert [death["killed"] for death in events(tmp_path, "died")].count(True) >= 1  # the worker that went on
+    assert all(event["rejected"] == 0 for event in events(tmp_path, "isolated"))
+    assert events(tmp_path, "isolated")
+
+
+def test_workers_with_cards_of_somebody_elses_scheduler(tmp_path: Path, made: tuple[list[str], Pairs], cards: dict[str, str]) -> None:
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    external = External(folder)
+    try:
+        external.cuda_worker()
+        report = drive(str(tmp_path / "run"), *made[0], scheduler=external.address, device="gpu")
+    finally:
+        external.close()
+    assert answer(tmp_path / "run") == expected(made[1])
+    assert 1 <= report.workers <= len(cards)
+    assert report.device == ", ".join(sorted(cards.values())[: report.workers])
