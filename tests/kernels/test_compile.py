@@ -29,7 +29,16 @@ def wavefront_variants() -> Iterator[dict[str, object]]:
             yield {f"WAVEFRONT_{name}": value for name, value in (WAVEFRONT | {"PIECES": pieces} | changed).items()}
 
 
-VARIANTS = {"wavefront.cu": list(wavefront_variants()), "sequences.cu": [{}]}
+def bidirectional_variants() -> Iterator[dict[str, object]]:
+    """Each number of gap pieces, between fixed ends and to free ones, with and without ambiguous letters."""
+    model = {f"WAVEFRONT_{name}": WAVEFRONT[name] for name in ("X", "E1", "OE1", "E2", "OE2")}
+    for pieces in (0, 1, 2):
+        for ambiguous, free in ((0, 0), (1, 0), (2, 1)):
+            shape = {"BIDIRECTIONAL_STEPS": 32, "BIDIRECTIONAL_COLUMNS": 512, "BIDIRECTIONAL_FREE": free}
+            yield {**model, "WAVEFRONT_PIECES": pieces, "WAVEFRONT_AMBIGUOUS": ambiguous, **shape}
+
+
+VARIANTS = {"wavefront.cu": list(wavefront_variants()), "bidirectional.cu": list(bidirectional_variants()), "sequences.cu": [{}]}
 
 
 def nvrtc() -> ctypes.CDLL:
