@@ -1,6 +1,6 @@
 """Seeds to anchors: the stages before gapped extension, for one query sequence on one strand against a whole target."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -32,16 +32,17 @@ def find_hsps(index: Index, query: Codes, parameters: GenomeParameters) -> Itera
             yield pa.record_batch(_columns(segments), schema=HSPS)
 
 
-def find_anchors(target: Genome, query: Codes, strand: str, index: Index, parameters: GenomeParameters) -> Any:
+def find_anchors(target: Genome, query: Codes, strand: str, index: Index, parameters: GenomeParameters, beat: Callable[[], None] = lambda: None) -> Any:
     """The anchors (ANCHORS) of a query strand in order of arrival; the HSPs they come from (HSPS) where these are the result. `index`: of the target.
+    `beat` is called after every few thousand hits.
 
     Limits over both strands of a query (`query_hsp_best`, `query_hsp_limit`) need the HSPs of the other strand as well, which are then found here, too.
     """
-    segments = Segments.concat(list(_segments(index, query, parameters)))
+    segments = Segments.concat(list(_segments(index, query, parameters, beat)))
     if parameters.query_hsp_best is not None or parameters.query_hsp_limit is not None:
         both = [segments]
         if parameters.strand == "both":
-            other = Segments.concat(list(_segments(index, reverse_complement(query), parameters)))
+            other = Segments.concat(list(_segments(index, reverse_complement(query), parameters, beat)))
             both = [segments, other] if strand == "+" else [other, segments]
         segments = _limited(both, parameters)[strand == "-" and len(both) == 2]
     if parameters.chain is not None:
@@ -57,13 +58,14 @@ def anchors(target: Codes, query: Codes, hsps: Any, parameters: GenomeParameters
     return pa.table([t, q, segments.score], schema=ANCHORS)
 
 
-def _segments(index: Index, query: Codes, parameters: GenomeParameters) -> Iterator[Segments]:
+def _segments(index: Index, query: Codes, parameters: GenomeParameters, beat: Callable[[], None] = lambda: None) -> Iterator[Segments]:
     used = HitFilter(index.target, query, index.pattern.span, parameters.scoring, exact=parameters.mode == "exact")
     for targets, queries in hits(index, query, parameters.transitions, parameters.seed_filter):
         if parameters.gfextend:
             yield used.hsps(targets, queries, parameters.xdrop, parameters.hspthresh, parameters.entropy)
         else:
             yield used.seeds(targets, queries)
+        beat()
 
 
 def _limited(both: list[Segments], parameters: GenomeParameters) -> list[Segments]:
