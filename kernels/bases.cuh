@@ -32,16 +32,16 @@ struct Pair {
   }
 };
 
-// All threads of a pair: `length` letters at any byte address into words, with one word more that windows may touch (whatever it holds).
-// Reads up to 11 bytes behind the letters.
-__device__ inline void load_codes(const unsigned char* codes, int length, unsigned* words, int thread, int threads) {
-  const unsigned* from = (const unsigned*)((unsigned long long)codes & ~3ull);
-  const unsigned order = 0x0123 + 0x1111 * ((unsigned)(unsigned long long)codes & 3);  // the bytes from there on, the first on top
-  const int count = (length + 15) / 16 + 1;
-  for (int i = thread; i < count; i += threads) words[i] = __byte_perm(from[i], from[i + 1], order);
+// All threads of a pair: `length` letters of a stream (four a byte, the first on top) from letter `start` on into words, with one word more that windows
+// may touch (whatever it holds). Reads up to 11 bytes behind the letters.
+__device__ inline void load_codes(const unsigned* stream, int start, int length, unsigned* words, int thread, int threads) {
+  const unsigned* from = stream + (start >> 4);
+  const int shift = 2 * (start & 15), count = (length + 15) / 16 + 1;
+  for (int i = thread; i < count; i += threads)
+    words[i] = __funnelshift_l(__byte_perm(from[i + 1], 0, 0x0123), __byte_perm(from[i], 0, 0x0123), shift);
 }
 
-// The same for a bit mask, each bit doubled; none where `mask` is null.
+// A bit mask, each bit doubled; none where `mask` is null.
 __device__ inline void load_mask(const unsigned char* mask, int length, unsigned* words, int thread, int threads) {
   const int bytes = mask ? (length + 7) / 8 : 0, count = (length + 15) / 16 + 1;
   for (int i = thread; i < count; i += threads) {

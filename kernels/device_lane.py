@@ -5,7 +5,7 @@ One thread speaks to the device: several would spend their time handing each oth
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +15,7 @@ T = TypeVar("T")
 Steps = Generator[Callable[[], bool], None, T]
 """Work that stops where it must wait, handing out what says that it need not any more."""
 
-LANES = 12
+LANES = 16
 """Batches under way at a time: some staged by the host, some on the device, some delivered."""
 
 PADDING = 16
@@ -35,16 +35,17 @@ class Lane:
         self._done = cupy.cuda.Event(disable_timing=True)
         self._sent = self._fetched = np.empty(0, np.uint8)
 
-    def stage(self, arrays: list[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
-        """Where copies of the arrays have to be put before `send`. What was sent before must have arrived: something was fetched since."""
-        places = _places(array.nbytes + PADDING for array in arrays)
+    def stage(self, shapes: Sequence[tuple[int, npt.DTypeLike]]) -> list[npt.NDArray[Any]]:
+        """Arrays of these sizes and types to fill before `send`. What was sent before must have arrived: something was fetched since."""
+        sizes = [size * np.dtype(kind).itemsize for size, kind in shapes]
+        places = _places(size + PADDING for size in sizes)
         if places[-1] > self._sent.nbytes:
             self._sent = np.empty(0, np.uint8)
             self._sent = _pinned(places[-1])
-        return [self._sent[place : place + array.nbytes].view(array.dtype) for array, place in zip(arrays, places, strict=False)]
+        return [self._sent[place : place + size].view(kind) for size, place, (_, kind) in zip(sizes, places, shapes, strict=False)]
 
     def send(self, staged: list[npt.NDArray[Any]]) -> list[Any]:
-        """What was staged, on the device."""
+        """What was staged, on the device: all of it or what comes first, the last of these as short as it may be."""
         import cupy
         from cupy.cuda import runtime
 

@@ -5,17 +5,16 @@ extern __shared__ unsigned shared_words[];
 
 constexpr int LONGEST = 32767;
 
-// Pairs `list[0..count)` (null: 0..count) are taken from a counter by resident warps or blocks. Pairs without ambiguous letters where
-// WAVEFRONT_AMBIGUOUS is 0, pairs with some where not; mask_places: -1, or null for none in the batch. rows: null, or memory for the rows of every
-// resident block. totals: words of the pool asked for, words of CIGARs kept, pairs not aligned. Penalties are multiplied by `unit`.
+// Letters as device_letters.py sends them. Pairs `list[0..count)` (null: 0..count) are taken from a counter by resident warps or blocks: pairs without
+// ambiguous letters where WAVEFRONT_AMBIGUOUS is 0, pairs with some where not. rows: null, or memory for the rows of every resident block. totals: words
+// of the pool asked for, words of CIGARs kept, pairs not aligned.
 extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS) wavefront_align(
-    const unsigned char* query_codes, const long long* query_places, const long long* query_lengths, const unsigned char* query_masks,
-    const long long* query_mask_places, const unsigned char* target_codes, const long long* target_places, const long long* target_lengths,
-    const unsigned char* target_masks, const long long* target_mask_places, long long query_base, long long target_base, const int* list, int count,
+    const unsigned* query_codes, const int* query_starts, const unsigned short* query_lengths, const int* query_mask_starts, const unsigned* target_codes,
+    const int* target_starts, const unsigned short* target_lengths, const int* target_mask_starts, const unsigned char* masks, const int* list, int count,
     int* next, int sequence_words, int width, Offset* row_memory, unsigned char* direction_memory, long long direction_bytes, int* row_start_memory,
     unsigned char* op_memory, unsigned* run_memory, int steps, int free_query_begin, int free_query_end, int free_target_begin, int free_target_end,
-    long long unit, unsigned char* status, int* bound, long long* penalty, long long* query_start, long long* query_end, long long* target_start,
-    long long* target_end, unsigned* pool, unsigned long long pool_size, unsigned long long* totals, long long* cigar_place, int* cigar_runs) {
+    unsigned char* status, int* bound, int* penalty, int* query_start, int* query_end, int* target_start, int* target_end, unsigned* pool,
+    unsigned long long pool_size, unsigned long long* totals, long long* cigar_place, unsigned short* cigar_runs) {
   const int thread = threadIdx.x % WAVEFRONT_THREADS, slot_in_block = threadIdx.x / WAVEFRONT_THREADS;
   const long long slot = (long long)blockIdx.x * WAVEFRONT_PAIRS + slot_in_block;
   const int arrays = WAVEFRONT_AMBIGUOUS ? 4 : 2;
@@ -34,8 +33,9 @@ extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS)
     group_sync();
     if (*shared_pair >= count) return;
     const int index = list ? list[*shared_pair] : *shared_pair;
-    const long long query_mask = query_mask_places ? query_mask_places[index] : -1, target_mask = target_mask_places ? target_mask_places[index] : -1;
-    const bool too_long = max(query_lengths[index], target_lengths[index]) > LONGEST;
+    const int query_mask = query_mask_starts ? query_mask_starts[index] : -1, target_mask = target_mask_starts ? target_mask_starts[index] : -1;
+    const int query_length = query_lengths[index], target_length = target_lengths[index];
+    const bool too_long = max(query_length, target_length) > LONGEST;
     if (too_long || (query_mask >= 0 || target_mask >= 0) != (WAVEFRONT_AMBIGUOUS != 0)) {
       if (thread == 0) {
         status[index] = too_long ? TOO_LONG : OTHER_LETTERS;
@@ -44,13 +44,12 @@ extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS)
       }
       continue;
     }
-    const int query_length = (int)query_lengths[index], target_length = (int)target_lengths[index];
     Pair pair = {words, words + sequence_words, words + 2 * sequence_words, words + 3 * sequence_words, query_length, target_length};
-    load_codes(query_codes + (query_places[index] - query_base), query_length, words, thread, WAVEFRONT_THREADS);
-    load_codes(target_codes + (target_places[index] - target_base), target_length, words + sequence_words, thread, WAVEFRONT_THREADS);
+    load_codes(query_codes, query_starts[index], query_length, words, thread, WAVEFRONT_THREADS);
+    load_codes(target_codes, target_starts[index], target_length, words + sequence_words, thread, WAVEFRONT_THREADS);
     if (WAVEFRONT_AMBIGUOUS) {
-      load_mask(query_mask >= 0 ? query_masks + query_mask : nullptr, query_length, words + 2 * sequence_words, thread, WAVEFRONT_THREADS);
-      load_mask(target_mask >= 0 ? target_masks + target_mask : nullptr, target_length, words + 3 * sequence_words, thread, WAVEFRONT_THREADS);
+      load_mask(query_mask >= 0 ? masks + query_mask : nullptr, query_length, words + 2 * sequence_words, thread, WAVEFRONT_THREADS);
+      load_mask(target_mask >= 0 ? masks + target_mask : nullptr, target_length, words + 3 * sequence_words, thread, WAVEFRONT_THREADS);
     }
     group_sync();
     const Free ends = {min(free_query_begin, query_length), min(free_query_end, query_length), min(free_target_begin, target_length),
@@ -91,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS)
     }
     if (thread == 0) {
       status[index] = kept ? ALIGNED : NO_ROOM;
-      penalty[index] = unit * outcome.penalty;
+      penalty[index] = outcome.penalty;
       if (WAVEFRONT_FREE) {
         query_start[index] = from_query;
         query_end[index] = outcome.h - outcome.k;

@@ -6,6 +6,7 @@ leave out (the diamond of Castells-Rufas 2023, 10.1016/j.future.2022.09.010), so
 nowhere is left to the host twin and counted.
 """
 
+from bisect import bisect_right
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -14,22 +15,27 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tidalign.kernels import staging_host as host
 from tidalign.kernels import wavefront
 from tidalign.kernels.alignments import Alignments
-from tidalign.kernels.device_batch import COLUMNS, Batch, Letters, Rows, Span, received, sent
+from tidalign.kernels.device_batch import COLUMNS, Batch, Rows, Span
 from tidalign.kernels.device_lane import LANES, Lane, Steps, run
+from tidalign.kernels.device_letters import LONGEST, Integers, Letters, Parcel
 from tidalign.kernels.device_model import Model
 from tidalign.kernels.errors import KernelError
 from tidalign.kernels.penalties import Penalties
 from tidalign.kernels.sequences import PackedSequences, Sequences
 
-COPIERS = 8
-"""Threads between the caller's arrays and pinned memory: more copy no faster."""
+COPIERS = 14
+"""Threads between the caller's arrays and pinned memory, where letters are packed and results widened: they, not the bus, limit short reads."""
+
+CORES = 8
+"""Threads that align what the device cannot."""
 
 MOST_LETTERS = 1 << 26
 """Letters of both sides that a batch takes at most: enough to fill the card, small enough for its copies to hide behind the kernels of others."""
 
-LEAST_LETTERS = 1 << 22
+LEAST_LETTERS = 1 << 24
 """... and at least, where there are as many: launching takes as long as aligning these."""
 
 
@@ -68,7 +74,8 @@ def align_counted(
         raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
     if ambiguous not in ("mismatch", "match"):
         raise ValueError(f"ambiguous must be 'mismatch' or 'match', not {ambiguous!r}")
-    span = Span(Model.of(penalties), ends_free or (0, 0, 0, 0), cigar, {"mismatch": 1, "match": 2}[ambiguous])
+    query_begin, query_end, target_begin, target_end = ends_free or (0, 0, 0, 0)
+    span = Span(Model.of(penalties), (query_begin, query_end, target_begin, target_end), cigar, {"mismatch": 1, "match": 2}[ambiguous])
     device = cupy.cuda.runtime.getDevice()
     cut = bounds(queries, targets)
     result = _Result(queries, targets, span)
@@ -99,7 +106,7 @@ def align_counted(
             delivered.result()
 
     by_host: dict[int, Future[Alignments]] = {}
-    with ThreadPoolExecutor(COPIERS) as cores, ThreadPoolExecutor(COPIERS) as copiers:
+    with ThreadPoolExecutor(CORES) as cores, ThreadPoolExecutor(COPIERS) as copiers:
         try:
             run(partial(batch, turn) for turn in range(len(cut) - 1))
         except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
@@ -108,45 +115,34 @@ def align_counted(
 
 
 def bounds(queries: Letters, targets: Letters) -> list[int]:
-    """Where batches begin, and the end: batches of equal letters, as many as keep all lanes busy to the end; at least one pair each."""
+    """Where batches begin, and the end; at least one pair each. The first ones grow, so that the device has work soon and goes on having it, and the last
+    ones shrink, so that all lanes end at about the same time."""
     total = len(queries)
+    offsets = [side.offsets if isinstance(side, Sequences) else side.code_offsets for side in (queries, targets)]
+    scales = [1 if isinstance(side, Sequences) else 4 for side in (queries, targets)]
 
     def letters(pair: int) -> int:
-        return sum(int(side.offsets[pair]) if isinstance(side, Sequences) else 4 * int(side.code_offsets[pair]) for side in (queries, targets))
+        return scales[0] * int(offsets[0][pair]) + scales[1] * int(offsets[1][pair])
 
-    all_letters = letters(total) - letters(0)
-    rounds = -(-all_letters // (LANES * MOST_LETTERS))
-    share = max(LEAST_LETTERS, -(-all_letters // max(1, LANES * rounds)))
+    end = letters(total)
     found = [0]
     while found[-1] < total:
-        low, high, limit = found[-1] + 1, total, letters(found[-1]) + share
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if letters(middle) <= limit else (low, middle - 1)
-        found.append(low)
+        begin = letters(found[-1])
+        share = max(LEAST_LETTERS, min(MOST_LETTERS, len(found) * MOST_LETTERS // LANES, 2 * (end - begin) // LANES))
+        found.append(max(found[-1] + 1, bisect_right(range(total + 1), begin + share, found[-1], key=letters) - 1))
     return found
 
 
 def _aligned(mine: Lane, copiers: ThreadPoolExecutor, queries: Letters, targets: Letters, start: int, stop: int, result: "_Result") -> Steps[Rows]:
     """Pairs [start, stop) by this lane; valid until its next."""
-    pair = (queries, targets)
-    arrays = [sent(side, start, stop) for side in pair]
-    staged = mine.stage(arrays[0] + arrays[1])
-
-    def copy() -> tuple[npt.NDArray[np.int64], int]:
-        for place, array in zip(staged, arrays[0] + arrays[1], strict=True):
-            np.copyto(place, array)
-        lengths = [side.lengths[start:stop] if isinstance(side, PackedSequences) else np.diff(side.offsets[start : stop + 1]) for side in pair]
-        if not result.span.free:
-            result.columns["query_end"][start:stop], result.columns["target_end"][start:stop] = lengths
-        return np.maximum(*lengths), int(lengths[0].sum() + lengths[1].sum())
-
-    copied = copiers.submit(copy)
-    yield copied.done
-    longest, letters = copied.result()
-    here = iter(mine.send(staged))
-    sides = [received(side, start, [next(here) for _ in these], stop - start) for side, these in zip(pair, arrays, strict=True)]
-    return (yield from Batch(mine, sides[0], sides[1], longest, letters, result.span).align())
+    lengths = result.lengths(start, stop)
+    if stop - start == 1 and max(side.lengths[0] for side in (_only(queries, start), _only(targets, start))) > LONGEST:
+        return Rows.none()
+    parcel = Parcel(mine, queries, targets, start, stop, lengths)
+    staged = copiers.submit(parcel.stage)
+    yield staged.done
+    staged.result()
+    return (yield from Batch(mine, parcel, result.span).align())
 
 
 class _Result:
@@ -161,9 +157,16 @@ class _Result:
         # A run has a letter at least; what is not used takes no memory either, and is given back in the end.
         most = sum(len(side.letters) if isinstance(side, Sequences) else 4 * len(side.codes) for side in (queries, targets))
         self._runs = np.empty(most if span.cigar else 0, np.uint32)
-        self._offsets = np.zeros(total + 1 if span.cigar else 0, np.int64)
+        self._offsets = np.empty(total + 1 if span.cigar else 0, np.int64)
+        self._offsets[:1] = 0
         self._used = 0
         self.turn = 0  # batch whose operations come next
+
+    def lengths(self, start: int, stop: int) -> tuple[Integers, Integers]:
+        """Where the lengths of pairs [start, stop) go: without free ends these are columns already."""
+        if self.span.free:
+            return np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
+        return self.columns["query_end"][start:stop], self.columns["target_end"][start:stop]
 
     def place(self, rows: Rows) -> int:
         """Where the operations of the next batch go."""
@@ -173,11 +176,12 @@ class _Result:
 
     def put(self, start: int, stop: int, rows: Rows, place: int) -> None:
         """Pairs [start, stop), their operations from `place` on."""
-        for name, column in rows.columns.items():
-            self.columns[name][start:stop] = column
-        if self.span.cigar:
-            self._runs[place : place + len(rows.cigar)] = rows.cigar
-            np.add(rows.cigar_offsets[1:], place, out=self._offsets[start + 1 : stop + 1])
+        arrays = self.columns["penalty"][start:], rows.counts, self._offsets[start + 1 :], rows.cigar, self._runs[place:]
+        penalty, counts, offsets, runs, cigar = (array.ctypes.data for array in arrays)
+        units = rows.columns["penalty"].ctypes.data, self.span.model.unit
+        host.deliver(*units, stop - start, penalty, counts, place, offsets if self.span.cigar else 0, runs, rows.cigar.itemsize, cigar)
+        for name in COLUMNS[1:] if self.span.free else ():
+            self.columns[name][start:stop] = rows.columns[name]
 
     def alignments(self) -> Alignments:
         """When all is put."""
