@@ -27,6 +27,9 @@ RESOLVED = 16
 TILE = 1 << 15
 """Hits of a tile: 512 KiB."""
 
+NARROW = 1 << 32
+"""Targets of fewer letters have 32-bit places."""
+
 CHUNK = 1 << 18
 """Windows packed at once."""
 
@@ -140,7 +143,7 @@ def build_index(target: Codes, pattern: SeedPattern, step: int = 1, max_word_cou
 
     target = read_only(target)
     windows = max(0, len(target) - pattern.span + 1)
-    dtype = np.uint32 if len(target) < 1 << 32 else np.int64
+    dtype = np.uint32 if len(target) < NARROW else np.int64
     bucket_bits = min(pattern.bits, max(8, (windows // step).bit_length()))
     shift = np.uint32(pattern.bits - bucket_bits)
     begins = np.zeros((1 << bucket_bits) + 2, dtype)

@@ -1,6 +1,5 @@
 """Which seed hits are used (LASTZ's record of diagonals) and their gap-free x-drop extension to HSPs."""
 
-import mmap
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,10 @@ from tidalign.kernels.seed import Positions, read_only
 
 SLOTS = 1 << 16
 """Diagonals that are this far apart share a record in LASTZ."""
+
+PAGE_BITS = 12
+PAGE = 1 << PAGE_BITS
+"""Records that are made together, when one of them is first needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +45,28 @@ class HitFilter:
     """What is known of the diagonals between a target (uint8[n]) and a query strand (uint8[m]) while hits come in, tile after tile, in their order.
 
     A diagonal's record is a query place: hits that start before it are passed over. `exact`: LASTZ's 65,536 records, which diagonals share; else every
-    diagonal has its own, 4 bytes a diagonal that is touched (8 for a query of 2^32 letters and more).
+    diagonal has its own, in pages that are made when they are touched: at most 8 bytes a letter of both, twice that for a query of 2^32 letters and more.
     """
 
     def __init__(self, target: Codes, query: Codes, span: int, scoring: Scoring, *, exact: bool) -> None:
         self._sides = read_only(target), read_only(query)
         self._span = span
         self._table = scoring.masked().ravel()
-        dtype = np.dtype(np.uint32 if len(query) < 1 << 32 else np.int64)
-        self._records: tuple[npt.NDArray[Any], int, int]
+        dtype = np.uint32 if len(query) < 1 << 32 else np.int64
+        self._exact, self._base = exact, 0 if exact else len(query)
+        pages = (SLOTS if exact else len(target) + len(query) + PAGE) >> PAGE_BITS
+        self._page_of = np.full(pages, -1, np.int64)
+        self._pages = np.zeros((pages if exact else 16, PAGE), dtype)
+        self._used = 0
         if exact:
-            self._records = np.zeros(SLOTS, dtype), SLOTS - 1, 0
-        else:
-            self._records = _untouched(len(target) + len(query) + 1, dtype), -1, len(query)
+            self._page_of[:] = np.arange(pages)
 
     def seeds(self, targets: Positions, queries: Positions) -> Segments:
         """The used hits of a tile, each as long as the pattern; their score is that of all their columns."""
         from tidalign.kernels.ungapped_host import use_seeds
 
         out = np.empty((4, len(targets)), np.int64)
-        count = use_seeds(*self._sides, targets, queries, self._span, self._table, *self._records, out)
+        count = use_seeds(*self._sides, targets, queries, self._span, self._table, *self._records(targets, queries), out)
         return Segments(*out[:, :count].copy())
 
     def hsps(self, targets: Positions, queries: Positions, xdrop: int, threshold: int, entropy: bool) -> Segments:
@@ -74,11 +79,22 @@ class HitFilter:
         from tidalign.kernels.ungapped_host import extend_hits
 
         out = np.empty((4, len(targets)), np.int64)
-        count = extend_hits(*self._sides, targets, queries, self._span, self._table, xdrop, threshold, entropy, *self._records, out)
+        records = self._records(targets, queries)
+        count = extend_hits(*self._sides, targets, queries, self._span, self._table, xdrop, threshold, entropy, *records, out)
         return Segments(*out[:, :count].copy())
 
-
-def _untouched(length: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Zeros that take no memory before they are written, even where numpy's would be refused for their size."""
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-    return np.frombuffer(mmap.mmap(-1, length * np.dtype(dtype).itemsize, flags), dtype)
+    def _records(self, targets: Positions, queries: Positions) -> tuple[npt.NDArray[Any], Positions, int, int]:
+        """What the kernels need to find the records of a tile's diagonals: pages, which page holds what, and how a diagonal is counted."""
+        if self._exact:
+            return self._pages, self._page_of, SLOTS - 1, self._base
+        touched = (targets - queries + self._base) >> PAGE_BITS
+        new = np.unique(touched[self._page_of[touched] < 0])
+        if len(new):
+            end = self._used + len(new)
+            if end > len(self._pages):
+                pages = np.zeros((2 * end, PAGE), self._pages.dtype)
+                pages[: self._used] = self._pages[: self._used]
+                self._pages = pages
+            self._page_of[new] = np.arange(self._used, end)
+            self._used = end
+        return self._pages, self._page_of, -1, self._base

@@ -7,23 +7,26 @@ import numpy as np
 
 from tidalign.kernels.nucleotides import SEPARATOR
 from tidalign.kernels.numba_cache import inline, jit
+from tidalign.kernels.ungapped import PAGE, PAGE_BITS
 
 SEPARATOR_CODE = np.int64(SEPARATOR)
 
 
 @jit
-def use_seeds(target, query, targets, queries, span, table, ends, mask, base, out):
+def use_seeds(target, query, targets, queries, span, table, pages, page_of, mask, base, out):
     """Hits that start at or beyond the end of the last one used on their diagonal, with the score of their columns; returns how many.
 
-    ends[(target - query + base) & mask]: the query place where the diagonal's last used hit ended. out: int64[4, n], target, query, length, score.
+    A diagonal's record, the query place where its last used hit ended, is at slot = (target - query + base) & mask: entry slot % PAGE of page
+    page_of[slot // PAGE]. out: int64[4, n], target, query, length, score.
     """
     count = 0
     for i in range(len(targets)):
         t, q = targets[i], queries[i]
         slot = (t - q + base) & mask
-        if ends[slot] > q:
+        page, entry = page_of[slot >> PAGE_BITS], slot & (PAGE - 1)
+        if pages[page, entry] > q:
             continue
-        ends[slot] = q + span
+        pages[page, entry] = q + span
         score = np.int64(0)
         for place in range(span):
             score += table[np.int64(target[t + place]) << 6 | query[q + place]]
@@ -33,13 +36,14 @@ def use_seeds(target, query, targets, queries, span, table, ends, mask, base, ou
 
 
 @jit
-def extend_hits(target, query, targets, queries, span, table, xdrop, threshold, entropy, ends, mask, base, out):
+def extend_hits(target, query, targets, queries, span, table, xdrop, threshold, entropy, pages, page_of, mask, base, out):
     """HSPs of hits that start at or beyond where their diagonal's last scan to the right stopped looking; returns how many."""
     count = 0
     for i in range(len(targets)):
         t, q = targets[i], queries[i]
         slot = (t - q + base) & mask
-        done = np.int64(ends[slot])
+        page, entry = page_of[slot >> PAGE_BITS], slot & (PAGE - 1)
+        done = np.int64(pages[page, entry])
         if done > q:
             continue
         # Both scans begin at the hit's right end: the one to the left goes through the hit.
@@ -62,7 +66,7 @@ def extend_hits(target, query, targets, queries, span, table, xdrop, threshold, 
         if place > end and (target[place - 1] == SEPARATOR_CODE or query[place - 1 - diagonal] == SEPARATOR_CODE):
             place -= 1  # a sequence ends where its separator is, and is not looked at further
         if place - diagonal > done:
-            ends[slot] = place - diagonal
+            pages[page, entry] = place - diagonal
         score = left_score + right_score
         if score < threshold:
             continue

@@ -1,0 +1,35 @@
+"""Small random targets and queries of whole-genome alignment: related, with repeats, inversions, masks, N, X, and targets of several sequences."""
+
+import numpy as np
+import simulate
+
+COMPLEMENT = bytes.maketrans(b"ACGTacgt", b"TGCAtgca")
+
+
+def related(random: np.random.Generator, length: int = 600) -> tuple[bytes, bytes]:
+    """Letters of a target and of a query; a target of several sequences has a NUL before each, as LASTZ keeps it."""
+    base = simulate.sequence(random, length)
+    for _ in range(random.integers(0, 4)):  # copies that give a place several HSPs
+        size, source, place = random.integers(30, 150), random.integers(0, length), random.integers(0, length)
+        base = base[:place] + simulate.mutate(random, base[source : source + size], 0.1, "substitution") + base[place:]
+    if random.random() < 0.3:
+        base = base[: length // 2] + simulate.repeat(random, 60) + base[length // 2 :]
+    target, query = (simulate.mutate(random, base, random.choice([0.02, 0.1, 0.2]), random.choice(["substitution", "mixed"])) for _ in range(2))
+    third = len(query) // 3
+    if random.random() < 0.5:
+        query = query[2 * third :].translate(COMPLEMENT)[::-1] + query[:third] + query[third : 2 * third]
+    target, query = spoiled(random, target), spoiled(random, query)
+    if random.random() < 0.4:
+        cut = int(random.integers(1, len(target)))
+        target = b"\0" + target[:cut] + b"\0" + target[cut:]
+    return target, query
+
+
+def spoiled(random: np.random.Generator, letters: bytes) -> bytes:
+    """Some of the letters in lower case, or in their place N or X."""
+    for _ in range(random.integers(0, 4)):
+        start, size = int(random.integers(0, len(letters))), int(random.integers(1, 30))
+        found = letters[start : start + size]
+        kind = random.integers(0, 4)
+        letters = letters[:start] + (found.lower() if kind == 0 else b"NXn"[kind - 1 : kind] * (len(found) if size > 20 else 1)) + letters[start + len(found) :]
+    return letters

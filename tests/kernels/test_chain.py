@@ -1,0 +1,59 @@
+"""Chaining, compared with a quadratic search."""
+
+import genome_oracle
+import numpy as np
+import pytest
+
+from tidalign.kernels.chain import SCALE, best_chain
+from tidalign.kernels.ungapped import Segments
+
+
+def some(random: np.random.Generator, count: int, reach: int) -> Segments:
+    t, q = random.integers(0, reach, (2, count))
+    return Segments(t, q, random.integers(1, 60, count), random.integers(1, 5000, count))
+
+
+def rows(segments: Segments) -> list[tuple[int, ...]]:
+    return list(zip(*(values.tolist() for values in (segments.target, segments.query, segments.length, segments.score)), strict=True))
+
+
+@pytest.mark.parametrize("reach", [60, 500, 5000])
+def test_members_are_those_of_the_model(reach: int) -> None:
+    random = np.random.default_rng(reach)
+    for count in (1, 2, 17, 60, 150):
+        segments = some(random, count, reach)
+        assert rows(segments.take(best_chain(segments, 91))) == genome_oracle.chain(rows(segments))
+
+
+def worth(chain: list[tuple[int, ...]], diagonal: int, anti: int) -> int:
+    """Of a chain by the rule, penalties included."""
+    total = sum(SCALE * score for *_, score in chain)
+    for (t, q, length, _), (next_t, next_q, *_) in zip(chain, chain[1:], strict=False):
+        assert t < next_t
+        assert q < next_q
+        apart = (next_t - next_q) - (t - q)
+        room = next_q - q - length if apart >= 0 else next_t - t - length
+        total -= abs(apart) * diagonal + (room * anti if room >= 0 else -room * 91 * SCALE)
+    return total
+
+
+@pytest.mark.parametrize(("diagonal", "anti"), [(0, 0), (3, 1), (500, 40), (0, 2000)])
+def test_no_chain_is_worth_more(diagonal: int, anti: int) -> None:
+    random = np.random.default_rng(diagonal + anti)
+    for _ in range(10):
+        segments = some(random, 12, 300)
+        ours = worth(rows(segments.take(best_chain(segments, 91, diagonal, anti))), diagonal, anti)
+        others = [[]]
+        for row in sorted(rows(segments)):  # every chain there is
+            others += [[*chain, row] for chain in others if not chain or (chain[-1][0] < row[0] and chain[-1][1] < row[1])]
+        assert ours == max(worth(chain, diagonal, anti) for chain in others)
+
+
+def test_no_segments_and_no_score_give_no_chain() -> None:
+    assert len(best_chain(some(np.random.default_rng(1), 0, 10), 91)) == 0
+    assert len(best_chain(Segments(*(np.array([value]) for value in (3, 4, 5, 0))), 91)) == 0
+
+
+def test_negative_penalties_are_refused() -> None:
+    with pytest.raises(ValueError, match="negative"):
+        best_chain(some(np.random.default_rng(1), 3, 10), 91, -1)
