@@ -88,6 +88,7 @@ def test_records_of_diagonals_take_memory_only_where_they_are_used() -> None:
     target = np.zeros(1 << 31, np.uint8)  # not written, so not in memory either
     query = encode(b"ACGT" * 10)
     used = HitFilter(target, query, 4, Scoring(), exact=False)
+    HitFilter(query, query, 4, Scoring(), exact=False).seeds(np.array([0]), np.array([0]))  # compiled, which takes memory as well
     tracemalloc.start()
     found = [len(used.seeds(np.array([t]), np.array([q]))) for t, q in ((0, 36), ((1 << 31) - 4, 0), (0, 36))]
     assert found == [1, 1, 0]
