@@ -1,0 +1,139 @@
+"""Genome alignments into one file, in LASTZ's formats or Parquet, a batch at a time."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.genome import axt, chain_format, comments, exonerate, general, maf, paf, sam, segments_format
+from tidalign.pipeline.genome.block import Block, blocks
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.sequences import Genome
+from tidalign.pipeline.schema import GENOME_ALIGNMENTS
+from tidalign.pipeline.text import content
+
+Batches = Iterable[tuple[Any, Genome, Genome]]
+Header = Callable[[Sequence[Genome], GenomeParameters], str]
+Lines = Callable[[Block, GenomeParameters], Any]
+
+END = b"# lastz end-of-file\n"
+"""What --markend writes last. Who reads LASTZ's output looks for these very words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A text format: its first lines, the lines of some rows, and what letters no name may have in it."""
+
+    header: Header
+    lines: Lines
+    banned: str
+
+
+def _nothing(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
+    return ""
+
+
+def _maf_header(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
+    return f"##maf version=1 scoring={comments.program()}\n{comments.settings(parameters)}"
+
+
+def _axt_header(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
+    return f"# {comments.program()}\n{comments.settings(parameters)}"
+
+
+def _with_seeding(header: Header) -> Header:
+    return lambda targets, parameters: header(targets, parameters) + comments.seeding(parameters)
+
+
+_BLANKS, _TABS = " \t", "\t"
+
+_FORMATS = {
+    "maf": Format(_maf_header, maf.lines, _BLANKS),
+    "maf+": Format(_with_seeding(_maf_header), maf.commented_lines, _BLANKS),
+    "maf-": Format(_nothing, maf.lines, _BLANKS),
+    "axt": Format(_axt_header, axt.lines, _BLANKS),
+    "axt+": Format(_with_seeding(_axt_header), axt.commented_lines, _BLANKS),
+    "paf": Format(_nothing, paf.lines, _TABS),
+    "paf:minimap2": Format(_nothing, paf.lines, _TABS),
+    "paf:wfmash": Format(_nothing, paf.exact_lines, _TABS),
+    "sam": Format(sam.header, sam.hard_lines, _TABS),
+    "sam-": Format(_nothing, sam.hard_lines, _TABS),
+    "softsam": Format(sam.header, sam.soft_lines, _TABS),
+    "softsam-": Format(_nothing, sam.soft_lines, _TABS),
+    "cigar": Format(_nothing, exonerate.lines, _BLANKS),
+    "chain": Format(_nothing, chain_format.lines, _BLANKS),
+    "segments": Format(segments_format.header, segments_format.lines, _TABS),
+}
+
+FORMATS = (*_FORMATS, "general", "general-", "mapping", "mapping-", "parquet")
+"""Values of --format; `general` and `general-` may be followed by `:` and names of fields. A minus leaves out headers, so that files can be joined."""
+
+
+def parse(text: str) -> str:
+    """A value of --format as it stands in messages and run directories. Raises ValueError for one that does not exist."""
+    if text != "parquet":
+        _format(text)
+    return text
+
+
+def _format(text: str) -> Format:
+    if text in _FORMATS:
+        return _FORMATS[text]
+    kind, _, wanted = text.partition(":")
+    if kind in ("general", "general-"):
+        names = general.fields(wanted.split(",") if wanted else general.DEFAULT)
+    elif text in ("mapping", "mapping-"):
+        names = general.MAPPING
+    else:
+        raise ValueError(f"no format {text!r}: use one of {', '.join(FORMATS)}")
+
+    def header(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
+        return "" if kind.endswith("-") else general.header(names)
+
+    def lines(block: Block, parameters: GenomeParameters) -> Any:
+        return general.lines(block, names)
+
+    return Format(header, lines, _TABS)
+
+
+def write(format: str, batches: Batches, targets: Sequence[Genome], parameters: GenomeParameters, sink: BinaryIO, *, markend: bool = False) -> int:
+    """Write alignments in the order in which they come; returns how many.
+
+    format: one of FORMATS. batches: rows in `schema.GENOME_ALIGNMENTS` (record batches), each with the target and the query side it is of.
+    targets: all target sides, for SAM's header. Memory: some bytes for each of `block.COLUMNS` columns of alignment, or of one alignment
+    where it is longer. Raises ValueError for no such format, InputError for names and lengths that it cannot hold.
+    """
+    if format == "parquet":
+        return _write_parquet(batches, sink)
+    chosen = _format(format)
+    sink.write(chosen.header(targets, parameters).encode())
+    count = 0
+    for rows, target, query in batches:
+        _check_names(rows, chosen.banned, format)
+        for block in blocks(rows, target, query, count):
+            sink.write(content(chosen.lines(block, parameters)))
+        count += rows.num_rows
+    if markend:
+        sink.write(END)
+    return count
+
+
+def _write_parquet(batches: Batches, sink: BinaryIO) -> int:
+    count = 0
+    with pq.ParquetWriter(sink, GENOME_ALIGNMENTS, compression="zstd") as writer:
+        for rows, _, _ in batches:
+            writer.write_batch(rows)
+            count += rows.num_rows
+    return count
+
+
+def _check_names(rows: Any, banned: str, format: str) -> None:
+    for side in ("target", "query"):
+        names = rows[f"{side}_name"]
+        strange = pc.index(pc.match_substring_regex(names, f"[{banned}]"), True).as_py()
+        if strange >= 0:
+            found, kind = repr(names[strange].as_py()), "blanks" if banned == _BLANKS else "tabs"
+            raise InputError(f"format {format}", f"{side} names without {kind}", found, f"read the {side} with [nameparse=darkspace]")

@@ -1,0 +1,134 @@
+"""Text formats of genome alignments, against LASTZ's files of the same alignments (tests/data/genomes)."""
+
+import io
+import re
+
+import genome_golden as golden
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from genome_oracle_extension import merged
+
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.genome import block, export
+from tidalign.pipeline.genome.parameters import GenomeParameters
+
+CASES = [(name, format) for name, run in golden.RUNS.items() for format in run["formats"]]
+
+
+def written(run: str, format: str, rows: pa.RecordBatch | None = None, parameters: GenomeParameters | None = None, *, markend: bool = False) -> str:
+    table = golden.rows(run) if rows is None else rows
+    target, query = golden.side(run, "target"), golden.side(run, "query")
+    sink = io.BytesIO()
+    batches = [(table.slice(start, 7), target, query) for start in range(0, table.num_rows, 7)]
+    used = parameters or GenomeParameters(gapped="--nogapped" not in golden.RUNS[run]["options"])
+    assert export.write(format, batches, [target], used, sink, markend=markend) == table.num_rows
+    return sink.getvalue().decode()
+
+
+@pytest.mark.parametrize(("run", "format"), CASES)
+def test_lines_are_lastz(run: str, format: str) -> None:
+    expected = golden.below(golden.text(golden.RUNS[run]["formats"][format]))
+    assert golden.below(written(run, format)) == expected
+
+
+@pytest.mark.parametrize("format", ["maf", "softsam", "chain", export.FORMATS[0]])
+def test_blocks_do_not_matter(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = written("fly_letters", format)
+    monkeypatch.setattr(block, "COLUMNS", 1000)
+    assert written("fly_letters", format) == whole
+
+
+def test_comments_of_each_alignment_are_lastz() -> None:
+    words = ("# identity", "# coverage", "# continuity", "# cigar", "# seed", "# step", "a ")
+
+    def comments(text: str) -> list[str]:
+        return [line for line in text.splitlines() if line.startswith(words)]
+
+    for run in ("fly", "fly_segments"):
+        expected = comments(golden.text(golden.RUNS[run]["formats"]["maf+"]))
+        assert len(expected) > 20
+        assert comments(written(run, "maf+")) == expected
+    assert comments(written("fly", "axt+")) == comments(golden.text(golden.RUNS["fly"]["formats"]["axt+"]))
+
+
+def test_header_of_no_alignment() -> None:
+    text = written("fly", "maf", golden.rows("fly").slice(0, 0), markend=True)
+    assert text.startswith("##maf version=1 ")
+    assert text.endswith("# lastz end-of-file\n")
+    assert golden.below(text) == []
+
+
+def test_chain_says_the_same_alignments() -> None:
+    """Read back by the words of UCSC's specification."""
+    rows = golden.rows("fly").to_pylist()
+    chains = written("fly", "chain").split("\n\n")
+    assert chains.pop() == ""
+    for i, (chain, row) in enumerate(zip(chains, rows, strict=True)):
+        head, *pieces = (line.split() for line in chain.splitlines())
+        word, score, t_name, t_size, t_strand, t_start, t_end, q_name, q_size, strand, q_start, q_end, identity = head
+        assert (word, int(score), t_strand, int(identity)) == ("chain", row["score"], "+", i + 1)
+        assert (t_name, int(t_size), int(t_start), int(t_end)) == tuple(row[f"target_{name}"] for name in ("name", "length", "start", "end"))
+        assert (q_name, int(q_size), strand) == (row["query_name"], row["query_length"], row["strand"])
+        ends = [row["query_start"], row["query_end"]]
+        assert [int(q_start), int(q_end)] == (ends if strand == "+" else [row["query_length"] - end for end in ends[::-1]])
+        assert [len(piece) for piece in pieces] == [3] * (len(pieces) - 1) + [1]
+        sizes = [sum(int(piece[k]) for piece in pieces if len(piece) > k) for k in range(3)]
+        assert sizes[0] + sizes[1] == row["target_end"] - row["target_start"]
+        assert sizes[0] + sizes[2] == row["query_end"] - row["query_start"]
+        spelled = "".join(f"{size}M" + "".join(f"{gap}{letter}" for gap, letter in ((t_gap, "D"), (q_gap, "I")) if gap != "0")
+                          for size, t_gap, q_gap in (piece + ["0"] * (3 - len(piece)) for piece in pieces))  # fmt: skip
+        assert spelled == _merged(row["cigar"])
+
+
+def _merged(cigar: str) -> str:
+    letters = "".join(("M" if op in "=X" else op) * int(length) for length, op in _operations(cigar))
+    return "".join(f"{length}{letter}" for letter, length in merged(letters))
+
+
+def _operations(cigar: str) -> list[tuple[str, str]]:
+    return re.findall(r"(\d+)(.)", cigar)
+
+
+def test_gaps_on_both_sides_are_one_line_of_a_chain() -> None:
+    row = golden.rows("mt_chimp").slice(0, 1)
+    cigar = pa.array(["10=3I2D4=1X1D5I6="])
+    changed = row.set_column(row.schema.get_field_index("cigar"), row.schema.field("cigar"), cigar)
+    assert written("mt_chimp", "chain", changed).splitlines()[1:] == ["10\t2\t3", "5\t1\t5", "6", ""]
+
+
+def test_parquet_is_the_rows() -> None:
+    sink = io.BytesIO()
+    rows = golden.rows("fly")
+    export.write("parquet", [(rows, None, None)], [], GenomeParameters(), sink)  # type: ignore[list-item]
+    assert pq.read_table(sink).equals(pa.Table.from_batches([rows]))
+
+
+@pytest.mark.parametrize(
+    ("format", "message"), [("lav", "no format 'lav'"), ("general:name3", "no general field 'name3'"), ("general:quals1", "base qualities")]
+)
+def test_what_there_is_not(format: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        export.parse(format)
+
+
+@pytest.mark.parametrize(
+    ("format", "column", "value", "message"),
+    [
+        ("maf", "target_name", "a b", "target names without blanks"),
+        ("paf", "query_name", "a\tb", "query names without tabs"),
+        ("sam", "target_name", "a,b", "target names of the letters SAM allows"),
+        ("sam", "query_name", "q" * 255, "query names of at most 254"),
+        ("segments", "cigar", "5=1I3=", "use --nogapped"),
+    ],
+)
+def test_refused(format: str, column: str, value: str, message: str) -> None:
+    rows = golden.rows("mt_chimp")
+    changed = rows.set_column(rows.schema.get_field_index(column), rows.schema.field(column), pa.array([value] * rows.num_rows))
+    with pytest.raises(InputError, match=message):
+        written("mt_chimp", format, changed)
+
+
+def test_softsam_of_a_subrange_is_refused() -> None:
+    with pytest.raises(InputError, match="whole query sequences"):
+        written("mt_orangutan_subranges", "softsam")
