@@ -61,7 +61,9 @@ class Alignment:
         self._finished, self.rejected = sum(counts.values()), counts["rejected"]
         self._running.clear()
         left_behind = claims.leftover(self._directory)
-        isolated, left = [], []
+        isolated: list[Task] = []
+        alone: list[RowRange] = []
+        left: list[RowRange] = []
         for chunk, record in self._chunks.items():
             done = [(part.start, part.stop) for part in self.parts.get(chunk, [])]
             blamed = [rows for rows, _ in left_behind.get(chunk, [])]
@@ -69,8 +71,9 @@ class Alignment:
                 self.claims |= any(lo < b and a < hi for lo, hi in blamed)
                 apart, rest = self._divide(chunk, a, b, blamed)
                 isolated += apart
-                left += rest
-        tasks = isolated + self._grouped(left)
+                for each in rest:
+                    (alone if any(lo < each.stop and each.start < hi for lo, hi in blamed) else left).append(each)
+        tasks = isolated + [self._align([each]) for each in alone] + self._grouped(left)
         if not tasks:
             for path in (path for found in left_behind.values() for _, path in found):
                 claims.remove(path)
@@ -205,14 +208,17 @@ class Alignment:
             raise ClusterLost(f"{task.key}: workers died {self._unbegun} times before they could begin anything; look at their logs, then run again")
         if ranges[0].claim is None:
             return [self._isolate(each.chunk, each.start, each.stop) for each in left]
-        # Claims stay: they are the blame.
+        # Claims stay: they are the blame. What shared it goes on apart, so that the next death tells which it was.
         blamed = claims.leftover(self._directory) if begun else {}
-        isolated, again = [], []
+        isolated, alone, again = [], [], []
         for each in left:
             apart, rest = self._divide(each.chunk, each.start, each.stop, [rows for rows, _ in blamed.get(each.chunk, [])])
             isolated += apart
-            again += rest
-        return isolated + ([self._align(again)] if again and self._device == "gpu" else [self._align([each]) for each in again])
+            if each in begun or self._device == "cpu":
+                alone += rest
+            else:
+                again += rest
+        return isolated + [self._align([each]) for each in alone] + ([self._align(again)] if again else [])
 
     def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
         if isinstance(error, MemoryError):

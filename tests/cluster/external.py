@@ -38,7 +38,7 @@ class External:
 
     def cuda_worker(self) -> subprocess.Popen[bytes]:
         """What `dask cuda worker` starts: a worker for each card."""
-        return self._start("cuda-worker", sys.executable, "-m", "dask_cuda.cli", "worker", self.address, "--no-dashboard", "--nthreads", "1")
+        return self._start("cuda-worker", sys.executable, "-m", "dask_cuda.cli", self.address, "--no-dashboard", "--nthreads", "1")
 
     def _dask(self, *words: str, command: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
         return self._start(words[0], *command, sys.executable, "-m", "dask", *words)

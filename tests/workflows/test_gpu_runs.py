@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ from tidalign.workflows.status import Exit
 pytestmark = pytest.mark.gpu
 
 PAIRS = 300
+PATIENCE = 100  # seconds that a run may take, compiling included
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,10 +45,16 @@ def answer(directory: Path) -> list[tuple[int, int, str]]:
     return [(row["ordinal"], row["penalty"], row["cigar"]) for row in rows(str(directory))]
 
 
-def command(directory: Path, inputs: list[str], *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """The run in a process of its own, whose device may be lost."""
-    words = [sys.executable, "-m", "tidalign.workflows.cli", "pairs", *inputs, "-o", str(directory), "--device", "gpu", *options]
-    return subprocess.run(words, env=os.environ | environment, capture_output=True, text=True, timeout=120)
+def command(directory: Path, inputs: list[str], *options: str, **environment: str) -> tuple[int, str]:
+    """The run in a process of its own, whose device may be lost: its exit status and what it said; one that hangs says where."""
+    words = [sys.executable, "-X", "faulthandler", "-m", "tidalign.workflows.cli", "pairs", *inputs, "-o", str(directory), "--device", "gpu", *options]
+    with subprocess.Popen(words, env=os.environ | environment, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            said = process.communicate(timeout=PATIENCE)[1]
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)
+            said = process.communicate()[1] + (directory / "journal.jsonl").read_text()
+    return process.returncode, said
 
 
 def events(directory: Path, event: str) -> list[dict[str, Any]]:
@@ -55,8 +63,8 @@ def events(directory: Path, event: str) -> list[dict[str, Any]]:
 
 
 def test_one_card(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
-    done = command(tmp_path, made[0], "--gpus", "1")
-    assert (done.returncode, rundir.finished(str(tmp_path))) == (Exit.COMPLETE, "SUCCESS"), done.stderr
+    status, said = command(tmp_path, made[0], "--gpus", "1")
+    assert (status, rundir.finished(str(tmp_path))) == (Exit.COMPLETE, "SUCCESS"), said
     assert answer(tmp_path) == expected(made[1])
     assert events(tmp_path, "hired") == []
 
@@ -64,8 +72,8 @@ def test_one_card(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
 def test_every_card(tmp_path: Path, made: tuple[list[str], Pairs], cards: dict[str, str]) -> None:
     if len(cards) < 2:
         pytest.skip("one card")
-    done = command(tmp_path, made[0])
-    assert done.returncode == Exit.COMPLETE, done.stderr
+    status, said = command(tmp_path, made[0])
+    assert status == Exit.COMPLETE, said
     assert answer(tmp_path) == expected(made[1])
     assert events(tmp_path, "hired")[-1]["workers"] == len(cards)
 
@@ -73,8 +81,8 @@ def test_every_card(tmp_path: Path, made: tuple[list[str], Pairs], cards: dict[s
 def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
     """An illegal address ends all use of the card by a process, whether it is the command itself or a worker. The pair that always brings it about is
     aligned by the host in the end."""
-    done = command(tmp_path, made[0], "--gpus", "1", TIDALIGN_TEST_FAULT="7")
-    assert done.returncode == Exit.COMPLETE, done.stderr
+    status, said = command(tmp_path, made[0], "--gpus", "1", TIDALIGN_TEST_FAULT="7")
+    assert status == Exit.COMPLETE, said
     assert answer(tmp_path) == expected(made[1])
     assert "illegal" in events(tmp_path, "failed")[0]["error"]  # the command itself
     assert [death["killed"] for death in events(tmp_path, "died")].count(True) >= 1  # the worker that went on
