@@ -5,6 +5,7 @@ What is left to do is read from the directory each time, so starting, going on a
 
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from tidalign.kernels.errors import KernelError
 from tidalign.kernels.penalties import Penalties
 from tidalign.kernels.wavefront import warm_up
 from tidalign.pipeline import parts, rundir
+from tidalign.pipeline.align import start
 from tidalign.pipeline.lock import locked
 from tidalign.pipeline.parameters import PairParameters
 from tidalign.pipeline.read import Source
@@ -65,7 +67,12 @@ def run_pairs(
     on: Device = "gpu" if cards or (device == "gpu" and scheduler) else "cpu"
     began = time.monotonic()
     with _opened(directory, source, parameters, workers, scheduler, bool(cards) and not workers) as (crew, stop):
+        starting = threading.Thread(target=start, args=(parameters, on), name="start")
+        if on == "gpu" and len(cards) == 1 and not rundir.finished(crew.directory):
+            starting.start()  # meanwhile
         manifest = partition(crew, source, parameters, progress or _silent)
+        if starting.ident:
+            starting.join()
         alignment = Alignment(crew.directory, manifest, stop, progress or _silent, on, max(1, len(cards)))
         try:
             if tasks := alignment.tasks():
