@@ -1,0 +1,172 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
+"""The sequential stage of exact mode: what is kept, what an anchor meets of it, and whether an extension that knew of no fences stands."""
+
+import numpy as np
+
+from tidalign.kernels.fences_host import (
+    BIN_BITS,
+    DIAGONAL,
+    FIRST,
+    HIGH,
+    HIGH_LEFT,
+    HIGH_QUERY,
+    HIGH_RIGHT,
+    HIGH_TARGET,
+    HOLES,
+    HORIZONTAL,
+    KIND,
+    LAST,
+    LOW,
+    LOW_LEFT,
+    LOW_QUERY,
+    LOW_RIGHT,
+    LOW_TARGET,
+    ONE,
+    OTHER,
+    OWNER,
+    QUERY_FIRST,
+    QUERY_LAST,
+    TARGET_FIRST,
+    TARGET_LAST,
+    VERTICAL,
+    begin,
+    beside,
+    column_at,
+    piece_at,
+    step,
+)
+from tidalign.kernels.gapped_host import DOWN, PAIR
+from tidalign.kernels.numba_cache import inline, jit
+
+MARGIN = np.int64(2)
+"""Fences and masks lie up to two rows and columns off their alignment."""
+
+# What is known of an anchor before it is committed: nothing; its free extension stays below the threshold; or reaches it.
+UNKNOWN, BELOW, ABOVE = (np.uint8(known) for known in range(3))
+
+# How `advance` ends: no anchor left; one to be extended; one whose free extension stands; one whose free extension must be looked at row by row.
+AT_END, EXTEND, STANDS, COMPARE = range(4)
+
+
+@jit
+def keep(kept, ends, operations, lengths):
+    """Adds an alignment; arrays have room. ends: target start, target end, query start, query end, half open."""
+    pieces, counts = kept.pieces, kept.counts
+    alignment = counts[1]
+    first = n = counts[0]
+    t, q = ends[0], ends[2]
+    i = 0
+    while t < ends[1] or q < ends[3]:
+        length = np.int64(0)
+        if i < len(operations) and operations[i] == PAIR:
+            length = lengths[i]
+            i += 1
+        if n > first:
+            last_t, last_q = pieces[n - 1, TARGET_LAST], pieces[n - 1, QUERY_LAST]
+            pieces[n, KIND] = HORIZONTAL if t == last_t + 1 else VERTICAL
+            pieces[n, TARGET_FIRST], pieces[n, QUERY_FIRST], pieces[n, TARGET_LAST], pieces[n, QUERY_LAST] = last_t + 1, last_q + 1, t - 1, q - 1
+            pieces[n, OWNER] = alignment
+            n += 1
+        pieces[n, KIND], pieces[n, OWNER] = DIAGONAL, alignment
+        pieces[n, TARGET_FIRST], pieces[n, QUERY_FIRST], pieces[n, TARGET_LAST], pieces[n, QUERY_LAST] = t, q, t + length - 1, q + length - 1
+        n += 1
+        t += length
+        q += length
+        if i < len(operations) and operations[i] != PAIR:
+            if operations[i] == DOWN:
+                t += lengths[i]
+            else:
+                q += lengths[i]
+            i += 1
+    row = kept.alignments[alignment]
+    row[LOW_TARGET], row[HIGH_TARGET], row[LOW_QUERY], row[HIGH_QUERY] = ends[0], ends[1] - 1, ends[2], ends[3] - 1
+    row[FIRST], row[LAST] = first, n - 1
+    _, row[LOW_LEFT], row[LOW_RIGHT] = beside(kept, row[LOW_TARGET], row[LOW_QUERY])
+    _, row[HIGH_LEFT], row[HIGH_RIGHT] = beside(kept, row[HIGH_TARGET], row[HIGH_QUERY])
+    place = alignment
+    while place > 0 and kept.alignments[kept.by_start[place - 1], LOW_TARGET] >= row[LOW_TARGET]:
+        kept.by_start[place] = kept.by_start[place - 1]
+        place -= 1
+    kept.by_start[place] = alignment
+    place = alignment
+    while place > 0 and kept.alignments[kept.by_end[place - 1], HIGH_TARGET] <= row[HIGH_TARGET]:
+        kept.by_end[place] = kept.by_end[place - 1]
+        place -= 1
+    kept.by_end[place] = alignment
+    entry = counts[2]
+    for block in range(row[LOW_TARGET] >> BIN_BITS, (row[HIGH_TARGET] >> BIN_BITS) + 1):
+        kept.entries[entry, 0], kept.entries[entry, 1] = alignment, kept.heads[block]
+        kept.heads[block] = entry
+        entry += 1
+    counts[0], counts[1], counts[2] = n, alignment + 1, entry
+
+
+@inline
+def _columns(kept, alignment, low, high):
+    """First and last query place of an alignment at target rows low..high, both of which it has; gaps at their borders included."""
+    pieces = kept.pieces
+    at = piece_at(kept, alignment, low)
+    first = column_at(pieces, at, low)
+    if low == pieces[at, TARGET_FIRST] and at > kept.alignments[alignment, FIRST]:
+        first = pieces[at - 1, QUERY_FIRST]
+    at = piece_at(kept, alignment, high)
+    last = column_at(pieces, at, high)
+    while high == pieces[at, TARGET_LAST] and at < kept.alignments[alignment, LAST] and pieces[at + 1, TARGET_LAST] <= high:
+        at += 1
+        last = max(last, pieces[at, QUERY_LAST])
+    return first, last
+
+
+@jit
+def clear(kept, low, high, first, last):
+    """Whether no kept alignment comes near the box of target rows low..high and query columns first..last."""
+    low, high, first, last = max(low - MARGIN, 0), high + MARGIN, first - MARGIN, last + MARGIN
+    for block in range(low >> BIN_BITS, min(high >> BIN_BITS, len(kept.heads) - 1) + 1):
+        entry = kept.heads[block]
+        while entry >= 0:
+            alignment = kept.entries[entry, 0]
+            entry = kept.entries[entry, 1]
+            ends = kept.alignments[alignment]
+            top, bottom = max(low, ends[LOW_TARGET]), min(high, ends[HIGH_TARGET])
+            if top > bottom or ends[LOW_QUERY] > last or ends[HIGH_QUERY] < first:
+                continue
+            leftmost, rightmost = _columns(kept, alignment, top, bottom)
+            if leftmost <= last and rightmost >= first:
+                return False
+    return True
+
+
+@jit
+def untouched(kept, fence, holes, leftward, anchor, ranges):
+    """Whether no fence or mask reaches a column that one side of a free extension looked at; ranges: int32[rows, 2], of rows 1.. ."""
+    t, q, left, right = anchor
+    begin(kept, fence, left, right, t, q, leftward)
+    for i in range(ranges.shape[0]):
+        low, high = np.int64(ranges[i, 0]), np.int64(ranges[i, 1])
+        step(kept, fence, holes, np.int64(i + 1), low, high)
+        if fence[ONE] >= 0 and fence[LOW] > low:
+            return False
+        if (fence[OTHER] >= 0 and fence[HIGH] <= high) or fence[HOLES] > 0:
+            return False
+    return True
+
+
+@jit
+def advance(kept, t, q, known, boxes, i):
+    """Walks anchors from the i-th on: past those on a kept alignment, and past those whose free extension is below the threshold and met nothing kept.
+
+    known: uint8[n], UNKNOWN, BELOW or ABOVE. boxes: int64[n, 4], rows and columns that a free extension looked at left and right.
+    Returns (anchor, AT_END | EXTEND | STANDS | COMPARE, nearest pieces left and right of it).
+    """
+    while i < len(t):
+        on, left, right = beside(kept, t[i], q[i])
+        if not on:
+            if known[i] == UNKNOWN:
+                return i, EXTEND, left, right
+            near = not clear(kept, t[i] - boxes[i, 0], t[i] + boxes[i, 2], q[i] - boxes[i, 1], q[i] + boxes[i, 3])
+            if known[i] == ABOVE:
+                return i, COMPARE if near else STANDS, left, right
+            if near:
+                return i, EXTEND, left, right
+        i += 1
+    return i, AT_END, np.int64(-1), np.int64(-1)
