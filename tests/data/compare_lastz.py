@@ -1,0 +1,140 @@
+"""Compare tidalign with the LASTZ program (1.04.22, as `lastz` or in $LASTZ), output line by line. By hand:
+
+python tests/data/compare_lastz.py random [--count 2000] [--first 0]   small pairs, random options and formats, both modes
+python tests/data/compare_lastz.py genomes FOLDER                      pairs of real genomes, default options
+python tests/data/compare_lastz.py windows FOLDER                      windows of 20 to 60 kb of them, --nogfextend
+python tests/data/compare_lastz.py anchors FOLDER                      independent mode, each anchor by itself, by four ways to make LASTZ do it
+python tests/data/compare_lastz.py haplotypes FOLDER                   HLA haplotypes, every one against every one
+
+All take --jobs (processes), --seconds (start nothing more after them) and --count. FOLDER holds the genomes that lastz_real.PAIRS names.
+At the end: `n compared, n equal`.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from lastz_cases import Case, random_case
+from lastz_real import anchors, genomes, haplotypes, windows
+
+import tidalign
+from tidalign.pipeline.errors import InputError, MissingInput
+
+LASTZ = os.environ.get("LASTZ", "lastz")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """kind: `equal`, `different`, or `refused by both`; detail: the first line that differs, or what was said."""
+
+    case: Case
+    kind: str
+    alignments: int = 0
+    detail: str = ""
+
+
+def lastz(case: Case) -> tuple[int, str]:
+    """(exit status, output or the last line of complaint)."""
+    alone = ["--limitperquery=1000000"] if case.mode == "independent" else []
+    done = subprocess.run([LASTZ, case.target, case.query, *case.options, *alone, f"--format={case.format}"], capture_output=True, text=True)
+    return done.returncode, done.stdout if done.returncode == 0 else done.stderr.strip()
+
+
+def ours(case: Case, folder: Path) -> tuple[int, str]:
+    options: dict[str, list[str | bool]] = {}
+    for option in case.options:
+        name, equals, value = option.removeprefix("--").partition("=")
+        options.setdefault(name, []).append(value if equals else True)
+    markend = bool(options.pop("markend", False))
+    mode = "exact" if case.mode == "exact" else "independent"
+    try:
+        results = tidalign.align_genomes(case.target, case.query, out=folder / "run", new=True, mode=mode, **options)  # type: ignore[arg-type]
+        results.export(folder / "out", format=case.format, markend=markend)
+    except (ValueError, InputError, MissingInput) as error:
+        return 1, str(error)
+    return 0, (folder / "out").read_text()
+
+
+def compare(make: Callable[[Path], Case]) -> Outcome:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        case = make(folder)
+        (status, expected), (our_status, found) = lastz(case), ours(case, folder)
+    if status or our_status:
+        kind = "refused by both" if status and our_status else "different"
+        return Outcome(case, kind, detail=f"LASTZ: {expected.splitlines()[-1:] if status else 'ran'}; tidalign: {found if our_status else 'ran'}")
+    lines = [[line for line in text.splitlines() if not line.startswith("#") or line == "# lastz end-of-file"] for text in (expected, found)]
+    if case.mode != "exact":
+        lines = [sorted(one) for one in lines]
+    if lines[0] == lines[1]:
+        return Outcome(case, "equal", len(lines[0]))
+    at = next((i for i, (one, other) in enumerate(zip(*lines, strict=False)) if one != other), min(map(len, lines)))
+    shown = " | ".join(f"{who}: {text[at][:150] if at < len(text) else '(end)'}" for who, text in zip(("LASTZ", "tidalign"), lines, strict=True))
+    return Outcome(case, "different", len(lines[0]), f"lines {len(lines[0])}, {len(lines[1])}; line {at}: {shown}")
+
+
+def run(makes: Iterator[Callable[[Path], Case]], jobs: int, seconds: float) -> int:
+    """Compare and print; the number of differences."""
+    began, counts, options = time.monotonic(), Counter[str](), Counter[str]()
+    lines = 0
+    with ProcessPoolExecutor(jobs) as pool:
+        waiting = []
+        for make in makes:
+            if time.monotonic() - began > seconds:
+                break
+            waiting.append(pool.submit(compare, make))
+            while len(waiting) >= 2 * jobs:
+                lines += _told(waiting.pop(0).result(), counts, options)
+        for future in waiting:
+            lines += _told(future.result(), counts, options)
+    print("options compared:", ", ".join(f"{name} {count}" for name, count in sorted(options.items())))
+    compared = counts["equal"] + counts["different"]
+    print(
+        f"{compared} compared, {counts['equal']} equal ({lines} lines of output); {counts['refused by both']} refused by both; {time.monotonic() - began:.0f} s"
+    )
+    return counts["different"]
+
+
+def _told(outcome: Outcome, counts: Counter[str], options: Counter[str]) -> int:
+    counts[outcome.kind] += 1
+    if outcome.kind == "different":
+        case = outcome.case
+        print(
+            f"DIFFERENT {case.name} ({case.mode}): {case.target} {case.query} {' '.join(case.options)} --format={case.format}\n  {outcome.detail}", flush=True
+        )
+    if outcome.kind == "equal":
+        options.update(option.partition("=")[0] for option in outcome.case.options)
+        options[f"--format={outcome.case.format.partition(':')[0]}"] += 1
+    return outcome.alignments
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("random", "genomes", "windows", "anchors", "haplotypes"))
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    args = parser.parse_args()
+    if args.what == "random":
+        makes: Iterator[Callable[[Path], Case]] = (partial(random_case, seed) for seed in range(args.first, args.first + args.count))
+    elif args.folder is None:
+        parser.error(f"{args.what} needs the folder of the genomes")
+    else:
+        every = {"genomes": genomes, "windows": windows, "anchors": anchors, "haplotypes": haplotypes}[args.what](args.folder)
+        makes = iter(list(every)[args.first : args.first + args.count])
+    return min(run(makes, args.jobs, args.seconds), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

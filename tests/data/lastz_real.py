@@ -1,0 +1,142 @@
+"""Real genomes for compare_lastz.py: whole pairs, windows of them, and single anchors."""
+
+import gzip
+import random
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+
+from lastz_cases import FIELDS, Case
+
+Make = Callable[[Path], Case]
+
+PAIRS = [
+    ("mt_human", "mt_chimp"),
+    ("mt_human", "mt_orangA"),
+    ("fly_dmel_2R_slice", "fly_dpse_contigs"),
+    ("fly_dpse_contigs", "fly_dmel_2R_slice"),
+    ("encode_ENm002_human", "encode_ENm002_mouse"),
+    ("encode_ENm002_human", "encode_ENm002_chimp"),
+    ("hpylori_F32", "hpylori_Gambia94_24"),
+    ("yeast_scer_S288C_chrIV", "yeast_spar_CBS432_chrIV"),
+    ("ecoli_K12_MG1655", "salmonella_LT2"),
+]
+"""Target and query, by file; the lighter ones first."""
+
+WINDOWS = [20_000, 30_000, 40_000, 60_000]
+
+
+@cache
+def records(path: Path) -> list[tuple[str, str]]:
+    """(header, letters) of a file."""
+    found = []
+    for record in gzip.decompress(path.read_bytes()).decode().split(">")[1:]:
+        header, _, lines = record.partition("\n")
+        found.append((header, lines.replace("\n", "")))
+    return found
+
+
+def lay_down(path: Path, sequences: list[tuple[str, str]]) -> str:
+    path.write_text("".join(f">{header}\n" + "".join(f"{text[i : i + 100]}\n" for i in range(0, len(text), 100)) for header, text in sequences))
+    return str(path)
+
+
+def case_of(name: str, target: list[tuple[str, str]], query: list[tuple[str, str]], options: list[str], format: str, mode: str, folder: Path) -> Case:
+    several = "[multiple]" if len(target) > 1 else ""
+    return Case(name, lay_down(folder / "target.fa", target) + several, lay_down(folder / "query.fa", query), options, format, mode)
+
+
+def genomes(source: Path) -> Iterator[Make]:
+    for target, query in PAIRS:
+        yield partial(_genomes, source, target, query)
+
+
+def _genomes(source: Path, target: str, query: str, folder: Path) -> Case:
+    sides = [records(source / f"{name}.fa.gz") for name in (target, query)]
+    return case_of(f"{target} x {query}", *sides, [], "maf", "exact", folder)
+
+
+def haplotypes(source: Path) -> Iterator[Make]:
+    count = len(records(source / "human_HLA_DRB1_haplotypes.fa.gz"))
+    for i in range(count):
+        for j in range(count):
+            yield partial(_haplotypes, source, i, j)
+
+
+def _haplotypes(source: Path, i: int, j: int, folder: Path) -> Case:
+    every = records(source / "human_HLA_DRB1_haplotypes.fa.gz")
+    return case_of(f"haplotypes {i} x {j}", [every[i]], [every[j]], [], "maf", "exact", folder)
+
+
+def windows(source: Path) -> Iterator[Make]:
+    """Of each pair some windows that are as far along both sequences, by falling chance of being related."""
+    for number in range(8):
+        for pair in PAIRS:
+            yield partial(_windows, source, pair, number)
+
+
+def _windows(source: Path, pair: tuple[str, str], number: int, folder: Path) -> Case:
+    rng = random.Random(f"{pair} {number}")
+    target, query = (_window(source, name, rng.randrange(1 << 20) if number > 5 else number << 17, WINDOWS[number % len(WINDOWS)]) for name in pair)
+    return case_of(f"window {number} of {' x '.join(pair)}", [("t", target)], [("q", query)], ["--nogfextend"], "maf", "exact", folder)
+
+
+def _window(source: Path, name: str, place: int, size: int) -> str:
+    """Letters of the first sequence from a place in 2^20ths of it on."""
+    text = records(source / f"{name}.fa.gz")[0][1]
+    start = (max(len(text) - size, 0) * place) >> 20
+    return text[start : start + size]
+
+
+def anchors(source: Path) -> Iterator[Make]:
+    """Independent mode. LASTZ extends an anchor by itself (A) with --limitperquery, (B) if it is the only segment, (C) if each has a copy of the query to
+    itself, (D) if each has windows of both genomes to itself.
+    """
+    for number in range(4):
+        for pair in PAIRS:
+            yield partial(_immediate, source, pair, number)
+            yield partial(_segments, source, pair, number, 1)
+            yield partial(_segments, source, pair, number, 60)
+            yield partial(_apart, source, pair, number)
+
+
+GENERAL = f"general-:{FIELDS}"
+
+
+def _immediate(source: Path, pair: tuple[str, str], number: int, folder: Path) -> Case:
+    options = ["--nogfextend"] if number % 2 else []
+    size = 6_000 if number % 2 else 30_000  # diagonals share no record below 65,536 letters in all
+    target, query = (_window(source, name, number << 17, size) for name in pair)
+    return case_of(f"A {number} {' x '.join(pair)}", [("t", target)], [("q", query)], options, GENERAL, "independent", folder)
+
+
+def _segments(source: Path, pair: tuple[str, str], number: int, count: int, folder: Path) -> Case:
+    target, query = (_window(source, name, number << 17, 20_000) for name in pair)
+    places = _shared(target, query, count, random.Random(number))
+    (folder / "segments").write_text("".join(f"t\t{t + 1}\t{t + 1}\tq{i}\t{q + 1}\t{q + 1}\t+\n" for i, (t, q) in enumerate(places)))
+    copies = [(f"q{i}", query) for i in range(len(places))]
+    options = [f"--segments={folder}/segments", "--gappedthresh=1000"]
+    return case_of(f"{'B' if count == 1 else 'C'} {number} {' x '.join(pair)}", [("t", target)], copies, options, GENERAL, "apart", folder)
+
+
+def _apart(source: Path, pair: tuple[str, str], number: int, folder: Path) -> Case:
+    rng = random.Random(number)
+    target, query = (records(source / f"{name}.fa.gz")[0][1] for name in pair)
+    targets, queries, lines = [], [], []
+    for i, (t, q) in enumerate(_shared(target, query, 40, rng)):
+        starts = [max(place - 10_000, 0) for place in (t, q)]
+        targets.append((f"t{i}", target[starts[0] : t + 10_000]))
+        queries.append((f"q{i}", query[starts[1] : q + 10_000]))
+        lines.append(f"t{i}\t{t - starts[0] + 1}\t{t - starts[0] + 1}\tq{i}\t{q - starts[1] + 1}\t{q - starts[1] + 1}\t+\n")
+    (folder / "segments").write_text("".join(lines))
+    options = [f"--segments={folder}/segments", "--gappedthresh=1000"]
+    return case_of(f"D {number} {' x '.join(pair)}", targets, queries, options, GENERAL, "apart", folder)
+
+
+def _shared(target: str, query: str, count: int, rng: random.Random) -> list[tuple[int, int]]:
+    """Middles of words that both sequences have, on diagonals and places of all sorts; some are there by chance."""
+    size = 11
+    words: dict[str, int] = {target[i : i + size].upper(): i for i in range(0, len(target) - size, 7)}
+    places = [(words[query[i : i + size].upper()], i) for i in range(len(query) - size) if query[i : i + size].upper() in words]
+    chosen = rng.sample(places, min(count, len(places))) if places else [(len(target) // 2, len(query) // 2)]
+    return [(t + size // 2, q + size // 2) for t, q in chosen]
