@@ -87,26 +87,22 @@ class SeedPattern:
         """Bits of a word."""
         return 2 * self.hashed.count("1") + self.hashed.count("T")
 
-    def gather(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-        """Shifts and masks: what `register >> shift & mask` gives, taken together, is the word of a window packed into a register, its last letter lowest."""
-        parts: dict[int, int] = {}
-        out = 0
-        for i, letter in enumerate(reversed(self.hashed)):
-            width = {"0": 0, "T": 1, "1": 2}[letter]
-            shift = 2 * i - out
-            parts[shift] = parts.get(shift, 0) | ((1 << width) - 1) << out
-            out += width
-        used = {shift: mask for shift, mask in parts.items() if mask}
-        return np.array(list(used), np.uint64), np.array(list(used.values()), np.uint64)
+    def gather(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.uint64], np.uint64]:
+        """Shifts, masks and masks, and how many bits the first masks take: what `high >> shift & mask`, taken together, are the word's bits below, and
+        `low >> shift & mask` those above. high, low: the high (low) bits of a window's letters, that of the last one lowest."""
+        care = [i for i, letter in enumerate(reversed(self.hashed)) if letter != "0"]
+        full = [i for i, letter in enumerate(reversed(self.hashed)) if letter == "1"]
+        masks: dict[int, list[int]] = {}
+        for which, bits in enumerate((full, care)):
+            for out, i in enumerate(bits):
+                masks.setdefault(i - out, [0, 0])[which] |= 1 << out
+        high, low = (np.array([mask[which] for mask in masks.values()], np.uint64) for which in (0, 1))
+        return np.array(list(masks), np.uint64), high, low, np.uint64(len(full))
 
     def flips(self, transitions: int) -> npt.NDArray[np.uint32]:
         """What a query's word is XORed with, in LASTZ's order: nothing; then for each 1 from the right its transition, each followed by its pairs with 1s
-        further left. The transition of A, C, G, T as 0, 1, 2, 3 is the high bit."""
-        singles, out = [], 0
-        for letter in reversed(self.hashed):
-            if letter == "1":
-                singles.append(2 << out)
-            out += {"0": 0, "T": 1, "1": 2}[letter]
+        further left. A, C, G, T are 0, 1, 2, 3: a transition changes the high bit."""
+        singles = [1 << i for i in range(self.hashed.count("1"))]
         flips = [0]
         for i, single in enumerate(singles if transitions else ()):
             flips.append(single)
@@ -121,7 +117,8 @@ class Index:
 
     target: its codes. pattern, step: as given to build_index. Words are kept in buckets of their high bits: windows of bucket b start at
     places[begins[b] : begins[b + 1]], falling. tags: the words of `places` where buckets hold several words, else empty. shift: bits that a word has
-    more than a bucket. Memory beside the target: 4 bytes a bucket and 4 (with tags 8) bytes a window; twice that for targets of 2^32 letters and more.
+    more than a bucket. marks: a bit for each bucket, whether it holds anything. Memory beside the target: 33 bits a bucket (there are 2 to 4 buckets a window,
+    at most 2^28) and 4 (with tags 8) bytes a window; about twice that for targets of 2^32 letters and more.
     """
 
     target: Codes
@@ -131,6 +128,15 @@ class Index:
     places: npt.NDArray[Any]
     tags: npt.NDArray[np.uint32]
     shift: int
+
+    @cached_property
+    def marks(self) -> npt.NDArray[np.uint64]:
+        """Found out when first needed."""
+        from tidalign.kernels.seed_host import mark_buckets
+
+        marks = np.zeros((len(self.begins) + 62) // 64, np.uint64)
+        mark_buckets(self.begins, marks)
+        return marks
 
 
 def build_index(target: Codes, pattern: SeedPattern, step: int = 1, max_word_count: str | None = None) -> Index:
@@ -144,7 +150,7 @@ def build_index(target: Codes, pattern: SeedPattern, step: int = 1, max_word_cou
     target = read_only(target)
     windows = max(0, len(target) - pattern.span + 1)
     dtype = np.uint32 if len(target) < NARROW else np.int64
-    bucket_bits = min(pattern.bits, max(8, (windows // step).bit_length()))
+    bucket_bits = min(pattern.bits, max(8, (windows // step).bit_length() + 1))
     shift = np.uint32(pattern.bits - bucket_bits)
     begins = np.zeros((1 << bucket_bits) + 2, dtype)
     rest = (pattern.span, step, shift, begins)
@@ -211,7 +217,7 @@ def hits(
         words = _words(query, first, windows, pattern, buffer)
         state = np.array([0, 0, -1])
         while state[0] < len(words):
-            lookup = (words, first, flips, np.uint32(index.shift), index.begins, index.places, index.tags)
+            lookup = (words, first, flips, np.uint32(index.shift), index.marks, index.begins, index.places, index.tags)
             count = seed_host.find_hits(*lookup, state, targets, queries)
             if checks:
                 wanted = (full, transitions, pattern.span, matches, transversions)

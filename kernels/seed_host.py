@@ -4,6 +4,7 @@
 import numpy as np
 
 from tidalign.kernels.numba_cache import jit
+from tidalign.kernels.prefetch_host import prefetch
 
 NO_WORD = np.uint32(0xFFFFFFFF)
 """In place of the word of a window that holds a letter other than upper-case ACGT."""
@@ -13,20 +14,24 @@ BLOCK = 32
 
 
 @jit
-def pack_words(codes, first, span, shifts, masks, words):
-    """words[i] = the word of the window that starts at first + i: the bits that the pattern cares for, its leftmost letter in the highest."""
-    register, seen = np.uint64(0), 0
+def pack_words(codes, first, span, shifts, high_masks, low_masks, high_bits, words):
+    """words[i] = the word of the window that starts at first + i: below the high bits of the pattern's 1s (those that a transition changes), above the low
+    bits of its 1s and Ts."""
+    high, low, seen = np.uint64(0), np.uint64(0), 0
     for place in range(first, first + len(words) + span - 1):
         code = codes[place]
-        register = register << np.uint64(2) | np.uint64(code & 3)
+        high = high << np.uint64(1) | np.uint64(code >> 1 & 1)
+        low = low << np.uint64(1) | np.uint64(code & 1)
         seen = seen + 1 if code < 4 else 0
         window = place - span + 1 - first
         if window >= 0:
             word = np.uint64(NO_WORD)
             if seen >= span:
-                word = np.uint64(0)
+                word, lower = np.uint64(0), np.uint64(0)
                 for i in range(len(shifts)):
-                    word |= register >> shifts[i] & masks[i]
+                    word |= high >> shifts[i] & high_masks[i]
+                    lower |= low >> shifts[i] & low_masks[i]
+                word |= lower << high_bits
             words[window] = word
 
 
@@ -54,30 +59,44 @@ def place_words(words, first, span, step, shift, begins, places, tags):
 
 
 @jit
-def find_hits(words, first, flips, shift, begins, places, tags, state, targets, queries):
+def mark_buckets(begins, marks):
+    """Set the bit of each bucket that holds something; marks: uint64, zeros."""
+    for bucket in range(len(begins) - 1):
+        if begins[bucket + 1] > begins[bucket]:
+            marks[bucket >> 6] |= np.uint64(1) << np.uint64(bucket & 63)
+
+
+@jit
+def find_hits(words, first, flips, shift, marks, begins, places, tags, state, targets, queries):
     """Write hits of query windows from `first` until there are no more or the tile is full; returns how many.
 
     state: window, flip and entry of the index to go on from (an entry of -1: from the bucket's first); at the end, the window is len(words).
     """
     flip_count = len(flips)
+    lookup = np.empty(BLOCK * flip_count, np.int64)
     low = np.empty(BLOCK * flip_count, np.int64)
     high = np.empty(BLOCK * flip_count, np.int64)
-    lookup = np.empty(BLOCK * flip_count, np.int64)
+    begins_address, places_address = begins.ctypes.data, places.ctypes.data
     count = 0
     begin, flip, entry = state[0], state[1], state[2]
     while begin < len(words):
         stop = min(begin + BLOCK, len(words))
-        # No branch depends on what is found, so that the processor need not wait for one lookup before it starts the next.
-        found = 0
+        # Each step asks for the memory of the next one for all the block, and no branch depends on what is found, so that cache misses overlap.
+        found = np.int64(0)
         for i in range(begin, stop):
-            word = words[i]
-            if word != NO_WORD:
+            if words[i] != NO_WORD:
                 for f in range(flip, flip_count):
-                    bucket = (word ^ flips[f]) >> shift
-                    low[found], high[found] = begins[bucket], begins[bucket + 1]
+                    bucket = np.uint64((words[i] ^ flips[f]) >> shift)
                     lookup[found] = i * flip_count + f
-                    found += low[found] < high[found]
+                    low[found] = bucket
+                    found += np.int64(marks[bucket >> np.uint64(6)] >> (bucket & np.uint64(63)) & np.uint64(1))
             flip = 0
+        for j in range(found):
+            prefetch(begins_address + low[j] * begins.itemsize)
+        for j in range(found):
+            bucket = np.uint64(low[j])
+            low[j], high[j] = begins[bucket], begins[bucket + np.uint64(1)]
+            prefetch(places_address + low[j] * places.itemsize)
         for j in range(found):
             i, f = lookup[j] // flip_count, lookup[j] % flip_count
             wanted = words[i] ^ flips[f]

@@ -7,7 +7,12 @@ import numpy as np
 
 from tidalign.kernels.nucleotides import SEPARATOR
 from tidalign.kernels.numba_cache import inline, jit
+from tidalign.kernels.prefetch_host import prefetch
 from tidalign.kernels.ungapped import PAGE, PAGE_BITS
+from tidalign.kernels.vectors_host import load_u8
+
+AHEAD = 12
+"""Hits between the one that is extended and the one whose letters are asked for."""
 
 SEPARATOR_CODE = np.int64(SEPARATOR)
 
@@ -39,7 +44,12 @@ def use_seeds(target, query, targets, queries, span, table, pages, page_of, mask
 def extend_hits(target, query, targets, queries, span, table, xdrop, threshold, entropy, pages, page_of, mask, base, out):
     """HSPs of hits that start at or beyond where their diagonal's last scan to the right stopped looking; returns how many."""
     count = 0
+    address, query_address = target.ctypes.data, query.ctypes.data
     for i in range(len(targets)):
+        # Hits are all over the target: what a later one needs is on its way while this one is extended.
+        ahead = address + targets[min(i + AHEAD, len(targets) - 1)]
+        prefetch(ahead - 32)
+        prefetch(ahead + 32)
         t, q = targets[i], queries[i]
         slot = (t - q + base) & mask
         page, entry = page_of[slot >> PAGE_BITS], slot & (PAGE - 1)
@@ -49,20 +59,28 @@ def extend_hits(target, query, targets, queries, span, table, xdrop, threshold, 
         # Both scans begin at the hit's right end: the one to the left goes through the hit.
         end = t + span
         diagonal = t - q
-        stop = max(np.int64(0), diagonal, done + diagonal)
-        place, running, left_score, left = end, np.int64(0), np.int64(0), end
-        while place > stop and running >= left_score - xdrop:
+        to_query = query_address - diagonal - address
+        place = address + end
+        stop = address + max(np.int64(0), diagonal, done + diagonal)
+        running, left_score, left = np.int64(0), np.int64(0), place
+        while place > stop:
             place -= 1
-            running += table[np.int64(target[place]) << 6 | query[place - diagonal]]
-            if running > left_score:
-                left_score, left = running, place
-        stop = min(len(target), len(query) + diagonal)
-        place, running, right_score, right = end, np.int64(0), np.int64(0), end
-        while place < stop and running >= right_score - xdrop:
-            running += table[np.int64(target[place]) << 6 | query[place - diagonal]]
+            running += table[np.uint64(load_u8(place) << 6 | load_u8(place + to_query))]
+            left = place if running > left_score else left
+            left_score = max(left_score, running)
+            if running < left_score - xdrop:
+                break
+        place = address + end
+        stop = address + min(len(target), len(query) + diagonal)
+        running, right_score, right = np.int64(0), np.int64(0), place
+        while place < stop:
+            running += table[np.uint64(load_u8(place) << 6 | load_u8(place + to_query))]
             place += 1
-            if running > right_score:
-                right_score, right = running, place
+            right = place if running > right_score else right
+            right_score = max(right_score, running)
+            if running < right_score - xdrop:
+                break
+        left, right, place = left - address, right - address, place - address
         if place > end and (target[place - 1] == SEPARATOR_CODE or query[place - 1 - diagonal] == SEPARATOR_CODE):
             place -= 1  # a sequence ends where its separator is, and is not looked at further
         if place - diagonal > done:
