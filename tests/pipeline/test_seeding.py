@@ -1,0 +1,206 @@
+"""Seeds to anchors as stages: tables, the reference model's rows, limits over both strands, segments from a file."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import genome_oracle
+import numpy as np
+import pytest
+from genome_pairs import related
+
+from tidalign.kernels.nucleotides import encode, reverse_complement
+from tidalign.kernels.seed import Index, SeedPattern, build_index
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.genome import seeding
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.segments import load_segments
+from tidalign.pipeline.genome.sequences import Genome
+from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
+
+
+def genome(letters: bytes, names: list[str] | None = None) -> Genome:
+    """A side as it is read, from letters with a NUL before each of several sequences."""
+    array = np.frombuffer(letters, np.uint8)
+    nulls = np.flatnonzero(array == 0)
+    starts = nulls + 1 if len(nulls) else np.zeros(1, np.int64)
+    ends = np.append(nulls[1:], len(array))
+    lengths = ends[: len(starts)] - starts
+    return Genome(
+        array, names or [f"s{i}" for i in range(len(starts))], starts, lengths, np.zeros_like(starts), lengths, np.stack([starts, starts + lengths], axis=1)
+    )
+
+
+def sides(seed: int, parameters: GenomeParameters, length: int = 900) -> tuple[Genome, bytes, Any, Index]:
+    target, query = related(np.random.default_rng(seed), length)
+    side = genome(target)
+    return side, query, encode(query), build_index(side.codes(), SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count)
+
+
+def rows(table: Any) -> list[tuple[int, ...]]:
+    return list(zip(*table.to_pydict().values(), strict=True))
+
+
+@pytest.mark.parametrize("mode", ["exact", "independent"])
+@pytest.mark.parametrize("gfextend", [True, False])
+@pytest.mark.parametrize("chain", [None, (0, 0)])
+def test_anchors_are_those_of_the_model(mode: str, gfextend: bool, chain: tuple[int, int] | None) -> None:
+    parameters = GenomeParameters(mode=mode, gfextend=gfextend, chain=chain, hspthresh=1500, seed_filter=(12, 4))
+    count = 0
+    for seed in range(6):
+        side, query, codes, index = sides(seed, parameters)
+        letters = side.letters, genome_oracle.letters(query)
+        if chain and len(side) > 1:
+            continue  # the model has one sequence there
+        found = seeding.find_anchors(side, codes, "+", index, parameters)
+        assert found.schema == ANCHORS
+        assert rows(found) == genome_oracle.anchors(*letters, parameters)
+        segments = rows(seeding.find_anchors(side, codes, "+", index, replace(parameters, gapped=False)))
+        assert segments == genome_oracle.segments_of(*letters, parameters, genome_oracle.tables(parameters.scoring)[1])
+        count += len(found)
+    assert count
+
+
+def test_stages_alone_give_the_same_in_batches() -> None:
+    parameters = GenomeParameters(hspthresh=1500)
+    side, query, codes, index = sides(3, parameters)
+    batches = list(seeding.find_hits(index, codes, parameters, 20))
+    assert [batch.schema for batch in batches] == [HITS] * len(batches)
+    assert len(batches) > 1
+    raw = genome_oracle.raw_hits(side.letters, genome_oracle.letters(query))
+    assert [(t + 19, q + 19) for batch in batches for t, q in rows(batch)] == raw
+    hsps = [row for batch in seeding.find_hsps(index, codes, parameters) for row in rows(batch)]
+    assert hsps == rows(seeding.find_anchors(side, codes, "+", index, replace(parameters, gapped=False))) != []
+
+
+def test_chains_stay_within_a_sequence_of_the_target() -> None:
+    # As LASTZ 1.04.22: what goes on from one sequence of the target to the next is two chains, also where it goes back in the query.
+    letters = np.random.default_rng(1).choice(list(b"ACGT"), 300).astype(np.uint8).tobytes()
+    side = genome(b"\0" + letters[150:] + b"\0" + letters[:150])
+    parameters = GenomeParameters(gapped=False, chain=(0, 0))
+    found = seeding.find_anchors(side, encode(letters), "+", build_index(side.codes(), SeedPattern.parse("12of19")), parameters)
+    assert [row[:3] for row in rows(found)] == [(1, 150, 150), (152, 0, 150)]
+
+
+def both_strands(parameters: GenomeParameters, seed: int) -> list[list[tuple[int, ...]]]:
+    side, _, codes, index = sides(seed, parameters, 2000)
+    return [rows(seeding.find_anchors(side, codes if strand == "+" else reverse_complement(codes), strand, index, parameters)) for strand in ("+", "-")]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_the_best_hsps_of_both_strands_and_those_that_tie(n: int) -> None:
+    parameters = GenomeParameters(gapped=False, hspthresh=1200)
+    several = 0
+    for seed in range(8):
+        plus, minus = both_strands(parameters, seed)
+        best = both_strands(replace(parameters, query_hsp_best=n), seed)
+        if len(plus) + len(minus) <= n:
+            assert best == [plus, minus]
+            continue
+        least = sorted(row[3] for row in plus + minus)[-n]
+        assert best == [sorted((row for row in strand if row[3] >= least), key=lambda row: (-row[3], row[1], row[0])) for strand in (plus, minus)]
+        several += bool(plus and minus)
+    assert several
+
+
+def test_queries_with_too_many_hsps_give_nothing() -> None:
+    parameters = GenomeParameters(gapped=False, hspthresh=1200)
+    given_up = 0
+    for seed in range(4):
+        plus, minus = both_strands(parameters, seed)
+        for limit in (1, 10, 100):
+            too_many = len(plus) + len(minus) > limit
+            assert both_strands(replace(parameters, query_hsp_limit=limit), seed) == ([[], []] if too_many else [plus, minus])
+            given_up += too_many
+    assert 0 < given_up < 12
+
+
+# Of a query with so many HSPs on + and on -, what LASTZ 1.04.22 keeps with --queryhsplimit=keep,nowarn:5.
+KEPT = {(0, 8): (0, 5), (1, 8): (0, 5), (2, 4): (1, 4), (3, 2): (3, 2), (3, 8): (2, 3), (4, 1): (4, 1), (5, 1): (4, 1), (8, 0): (5, 0), (8, 8): (3, 2)}
+
+
+@pytest.mark.parametrize("counts", KEPT)
+def test_or_the_first_of_them(counts: tuple[int, int]) -> None:
+    random = np.random.default_rng(1)
+    parts = [random.choice(list(b"ACGT"), 60).astype(np.uint8).tobytes() for _ in range(16)]
+    apart = [random.choice(list(b"ACGT"), 60).astype(np.uint8).tobytes() for _ in range(16)]
+    target = genome(b"".join(a + b for a, b in zip(parts, apart, strict=True)))
+    query = b"".join(parts[8 : 8 + counts[0]])  # on one diagonal each, as what lies between is left out
+    query += b"".join(encode_back(part) for part in parts[: counts[1]])
+    parameters = GenomeParameters(gapped=False)
+    index = build_index(target.codes(), SeedPattern.parse("12of19"))
+    codes = encode(query)
+    found = {}
+    for keep in (False, True):
+        wanted = replace(parameters, query_hsp_limit=5, query_hsp_keep=True) if keep else parameters
+        found[keep] = [rows(seeding.find_anchors(target, strand, name, index, wanted)) for name, strand in (("+", codes), ("-", reverse_complement(codes)))]
+    assert tuple(len(strand) for strand in found[False]) == counts
+    assert tuple(len(strand) for strand in found[True]) == KEPT[counts]
+    assert [strand[: len(kept)] for strand, kept in zip(found[False], found[True], strict=True)] == found[True]
+
+
+def encode_back(letters: bytes) -> bytes:
+    """The reverse complement."""
+    return letters[::-1].translate(bytes.maketrans(b"ACGT", b"TGCA"))
+
+
+def load(tmp_path: Path, text: str, target: Genome, queries: Genome) -> dict[tuple[int, str], list[tuple[int, ...]]]:
+    path = tmp_path / "segments"
+    path.write_text(text)
+    tables = load_segments(str(path), target, queries)
+    assert all(table.schema == HSPS for table in tables.values())
+    return {key: rows(table) for key, table in tables.items()}
+
+
+def test_segments_that_overlap_are_joined(tmp_path: Path) -> None:
+    # Checked against LASTZ 1.04.22 (--segments, --nogapped); it wants the lines in the order of the queries, this does not.
+    lines = """# name1 start1 end1 name2 start2 end2 strand score
+t 201 260 q1 47 106 +
+t 231 300 q1 77 146 + 50
+
+t 400 420 q1 300 320 + 7
+t 420 440 q1 320 340 + 9
+t 500 520 q1 300 320 + 7
+t 521 540 q1 321 340 + 9
+t 700 700 q1 400 400 + 9
+t 700 700 q1 400 400 + 3
+t 810 815 q1 410 415 + 99
+t 800 820 q1 400 420 + 9
+*\t900 920 q2 47 67 - 5
+"""
+    target, queries = genome(b"A" * 1000, ["t"]), genome(b"\0" + b"C" * 500 + b"\0" + b"C" * 100, ["q1", "q2"])
+    assert load(tmp_path, lines, target, queries) == {
+        (0, "+"): [(399, 299, 41, 9), (200, 46, 100, 50), (499, 299, 21, 7), (520, 320, 20, 9), (699, 399, 1, 9), (799, 399, 21, 99)],
+        (1, "-"): [(899, 46, 21, 5)],
+    }
+
+
+def test_segments_count_in_full_sequences_and_become_places_of_the_array(tmp_path: Path) -> None:
+    target = replace(genome(b"\0" + b"A" * 50 + b"\0" + b"A" * 300, ["a", "b"]), offsets=np.array([0, 100]), full_lengths=np.array([50, 900]))
+    queries = replace(genome(b"A" * 150, ["q"]), offsets=np.array([50]), full_lengths=np.array([1426]))
+    lines = "b 101 130 q 51 80 + 5\nb 101 130 q 1227 1256 - 6\na 1 30 q 61 90 +\n"
+    assert load(tmp_path, lines, target, queries) == {(0, "+"): [(1, 10, 30, 0), (52, 0, 30, 5)], (0, "-"): [(52, 0, 30, 6)]}
+    for wrong in ("b 1 30 q 51 80 +", "b 101 130 q 1 30 +", "b 101 130 q 1226 1255 -", "b 372 401 q 51 80 +"):
+        with pytest.raises(InputError, match="line 1: expected a (target|query) interval within"):
+            load(tmp_path, wrong, target, queries)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("t 1 30 q 1 31 + 5", "line 2: expected intervals of one length, found 30 on the target and 31 on the query"),
+        ("t 30 1 q 30 1 + 5", "line 2: expected a target interval within 1..100"),
+        ("t 0 29 q 0 29 + 5", "line 2: expected a target interval within 1..100"),
+        ("t 1 30 q 1 30", "line 2: expected 7 or 8 fields"),
+        ("t 1 30 q 1 30 + 5 7", "line 2: expected 7 or 8 fields"),
+        ("t 1 30 q 1 30 + 5.7", "line 2: expected whole numbers"),
+        ("t 1 30 q 1 30 x 5", "line 2: expected strand \\+ or -, found 'x'"),
+        ("u 1 30 q 1 30 + 5", "line 2: expected the name of a target sequence \\(t\\), found 'u'"),
+        ("t 1 30 r 1 30 + 5", "line 2: expected a query name that one sequence has, found 'r', which several have"),
+        ("t 1 30 * 1 30 + 5", "line 2: expected the name of a query sequence"),
+    ],
+)
+def test_lines_that_are_no_segments(tmp_path: Path, line: str, message: str) -> None:
+    target, queries = genome(b"A" * 100, ["t"]), genome(b"\0" + b"C" * 100 + b"\0" + b"C" * 100 + b"\0" + b"C" * 100, ["q", "r", "r"])
+    with pytest.raises(InputError, match=message):
+        load(tmp_path, f"# segments\n{line}\n", target, queries)
