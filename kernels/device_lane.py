@@ -21,6 +21,7 @@ LANES = 16
 PADDING = 16
 """Bytes behind each array sent that kernels may read."""
 
+_SUCCESS, _NOT_READY = 0, 600  # cudaError_t
 _ALIGNED = 256
 _PAUSE = 5e-5
 
@@ -69,8 +70,17 @@ class Lane:
                 runtime.memcpyAsync(copy.ctypes.data, array.data.ptr, array.nbytes, runtime.memcpyDeviceToHost, self.stream.ptr)
             fetched.append(copy)
         self._done.record(self.stream)
-        yield lambda: bool(self._done.done)
+        yield self._arrived
         return fetched
+
+    def _arrived(self) -> bool:
+        """Whether the device has come to the end of what was asked of it; raises what stopped it. `Event.done` would say no for ever after an error."""
+        from cupy.cuda import runtime
+
+        status = runtime.eventQuery(self._done.ptr)
+        if status not in (_SUCCESS, _NOT_READY):
+            raise runtime.CUDARuntimeError(status)
+        return bool(status == _SUCCESS)
 
 
 def _places(sizes: Iterable[int]) -> list[int]:
