@@ -1,7 +1,7 @@
 """`tidalign pairs` and `tidalign export` from file to file in this process, with what each of its threads did when.
 
 python file_to_file.py RESULT.json --folder DIR [--pairs N] [--length L] [--error E] [--form fastq|fasta] [--runs 2]
-                       [--predicted STAGE=SECONDS,...] [-- MORE OPTIONS OF tidalign pairs]
+                       [--predicted "STAGE=SECONDS;..."] [-- MORE OPTIONS OF tidalign pairs]
 
 Pairs are simulated (random bases; each base changed, dropped or doubled with probability E / 3 each) into two files under DIR, kept for the next call.
 The stages are timed by wrapping the functions that do them, so nothing of it is in the product; work done by processes of a run is not seen.
@@ -264,7 +264,7 @@ def main() -> None:
         "GB/s of files": {name: round(speed / 1e9, 2) for name, speed in speeds.items()},
         "stages": stages,
         "least seconds": least,
-        "predicted seconds": {stage: float(seconds) for stage, _, seconds in (entry.partition("=") for entry in arguments.predicted.split(",") if entry)},
+        "predicted seconds": {stage: float(seconds) for stage, _, seconds in (entry.partition("=") for entry in arguments.predicted.split(";") if entry)},
         "spans (stage, thread, begin, end)": [[stage, names[thread], round(b - began, 4), round(e - began, 4)] for stage, thread, b, e in watch.spans],
     }
     record.write(arguments.result, result)
