@@ -7,6 +7,7 @@ single pair fills much of the card. A group's work goes through one lane (device
 """
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,9 @@ Parts = npt.NDArray[np.void]
 GROUP_PAIRS, GROUP_LETTERS = 32, 1 << 23
 """Pairs of a group, and letters of both sides: enough to fill the card together with a few other groups."""
 
+THREADS = 4
+"""Threads that pack letters and put operations together while the device works on other groups."""
+
 PART = np.dtype([(name, np.int64) for name in ("pair", "q0", "q1", "t0", "t1", "begin", "end", "penalty")])
 """Rows [q0, q1) and columns [t0, t1) of a pair, the states at begin and end, and the penalty in units, -1 where it is unknown (bidirectional_host.Part)."""
 
@@ -43,7 +47,11 @@ def align(queries: Letters, targets: Letters, rows: list[int], span: Span) -> tu
         while pending:
             these = pending.pop()
             try:
-                found.update((yield from _Group(lane, queries, targets, these, span).align()))
+                query_side, target_side = (threads.submit(_packed, side, these) for side in (queries, targets))
+                yield query_side.done
+                yield target_side.done
+                group = _Group(lane, threads, query_side.result(), target_side.result(), span)
+                found.update(zip(these, (yield from group.align()), strict=True))
             except (cupy.cuda.memory.OutOfMemoryError, DeviceLimit):
                 lane.stream.synchronize()
                 cupy.get_default_memory_pool().free_all_blocks()
@@ -52,7 +60,8 @@ def align(queries: Letters, targets: Letters, rows: list[int], span: Span) -> tu
                 else:
                     pending += [these[len(these) // 2 :], these[: len(these) // 2]]
 
-    run(partial(job, these) for these in _groups(queries, targets, rows))
+    with ThreadPoolExecutor(THREADS) as threads:
+        run(partial(job, these) for these in _groups(queries, targets, rows))
     return found, left
 
 
@@ -91,17 +100,16 @@ def _packed(side: Letters, rows: list[int]) -> PackedSequences:
 class _Group:
     """Pairs aligned together."""
 
-    def __init__(self, lane: Lane, queries: Letters, targets: Letters, rows: list[int], span: Span) -> None:
-        self._rows, self._span, self._model = rows, span, span.model
-        sides = [_packed(side, rows) for side in (queries, targets)]
-        self._lengths = [side.lengths for side in sides]
-        self._launches = Launches(lane, span.model, sides[0], sides[1], span.ambiguous)
+    def __init__(self, lane: Lane, threads: ThreadPoolExecutor, queries: PackedSequences, targets: PackedSequences, span: Span) -> None:
+        self._threads, self._span, self._model = threads, span, span.model
+        self._lengths = queries.lengths, targets.lengths
+        self._launches = Launches(lane, span.model, queries, targets, span.ambiguous)
 
-    def align(self) -> Steps[dict[int, Alignments]]:
-        """Alignments by row of the caller."""
+    def align(self) -> Steps[list[Alignments]]:
+        """Of each pair."""
         from tidalign.kernels.bidirectional_host import LEAF
 
-        parts = np.zeros(len(self._rows), PART)
+        parts = np.zeros(len(self._lengths[0]), PART)
         parts["pair"], parts["q1"], parts["t1"], parts["penalty"] = np.arange(len(parts)), *self._lengths, -1
         if self._span.free:
             parts = yield from self._between_free_ends(parts)
@@ -121,7 +129,7 @@ class _Group:
             if len(parts):
                 parts = yield from self._cut(parts, whole, smallest)
         pieces = (yield from self._finish(np.concatenate(leaves))) if self._span.cigar else [None] * len(whole)
-        return {row: self._alignment(part, cigar) for row, part, cigar in zip(self._rows, whole, pieces, strict=True)}
+        return [self._alignment(part, cigar) for part, cigar in zip(whole, pieces, strict=True)]
 
     def _alignment(self, part: Any, cigar: npt.NDArray[np.uint32] | None) -> Alignments:
         penalty, q0, q1, t0, t1 = (
@@ -195,7 +203,10 @@ class _Group:
         single = (letters[gaps] << 4 | np.where(insertion, 1, 2)).astype(np.uint32)
         places = np.concatenate([table["place"], len(runs) + np.arange(len(single))])
         numbers = np.concatenate([counts, letters[gaps] > 0]).astype(np.int64)
-        return _joined(np.concatenate([runs, single]), places, numbers, np.concatenate([aligned, leaves[gaps]]), len(self._rows))
+        pieces = np.concatenate([aligned, leaves[gaps]])
+        joined = self._threads.submit(_joined, np.concatenate([runs, single]), places, numbers, pieces, len(self._lengths[0]))
+        yield joined.done
+        return joined.result()
 
 
 def _joined(runs: npt.NDArray[np.uint32], places: Integers, counts: Integers, leaves: Parts, pairs: int) -> list[npt.NDArray[np.uint32]]:

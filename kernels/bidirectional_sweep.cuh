@@ -39,6 +39,14 @@ __device__ constexpr int first_row(int state) {
   return before;
 }
 
+// A row of N that goes round with the penalties: `at` is where it begins on chip.
+template <int N>
+struct Round {
+  int at;
+  __device__ explicit Round(int s) : at((s + N) % N * STRIDE) {}
+  __device__ void next() { at = at == (N - 1) * STRIDE ? 0 : at + STRIDE; }
+};
+
 __device__ inline void sweep(const Part& part, int direction, int tile, int first_step, const unsigned* words, const unsigned* masks, Offset* memory,
                              int* reach, unsigned long long* key, Offset* cells) {
   const Frame frame = frame_of(part, direction);
@@ -53,7 +61,7 @@ __device__ inline void sweep(const Part& part, int direction, int tile, int firs
   const Pair pair = letters_of(part, direction, words, masks);
   const int from_query = (int)part.query_origin[direction], from_target = (int)part.target_origin[direction];
 
-  // This thread's column of row `row` of the block is cells[row * STRIDE + 1 + threadIdx.x]; `at` points to row 0.
+  // This thread's column of the first row.
   Offset* const at = cells + 1 + threadIdx.x;
   for (int row = threadIdx.x; row < 2 * ROWS; row += BIDIRECTIONAL_COLUMNS) cells[(row >> 1) * STRIDE + (row & 1) * (STRIDE - 1)] = NONE;
   for (int state = 0; state < STATES; state++)
@@ -66,7 +74,13 @@ __device__ inline void sweep(const Part& part, int direction, int tile, int firs
       }
       at[(first_row(state) + (s + rows_of(state)) % rows_of(state)) * STRIDE] = h;
     }
-  int row = first_step % M_ROWS, row1 = first_step % max2(GAP1_ROWS, 1), row2 = first_step % max2(GAP2_ROWS, 1);
+  Round<M_ROWS> made(first_step), mismatch(first_step - WAVEFRONT_X), open1(first_step - WAVEFRONT_OE1), open2(first_step - min2(WAVEFRONT_OE2, M_ROWS));
+  Round<max2(GAP1_ROWS, 1)> made1(first_step), extend1(first_step - min2(WAVEFRONT_E1, GAP1_ROWS));
+  Round<max2(GAP2_ROWS, 1)> made2(first_step), extend2(first_step - min2(WAVEFRONT_E2, GAP2_ROWS));
+  Offset* const at_i1 = at + first_row(I1) * STRIDE;
+  Offset* const at_d1 = at + first_row(D1) * STRIDE;
+  Offset* const at_i2 = at + first_row(I2) * STRIDE;
+  Offset* const at_d2 = at + first_row(D2) * STRIDE;
   int furthest = -1;
   for (int t = 0; t < BIDIRECTIONAL_STEPS; t++) {
     const int s = first_step + t;
@@ -83,21 +97,17 @@ __device__ inline void sweep(const Part& part, int direction, int tile, int firs
           if (frame.begin == D2) d2 = 0;
         }
       } else {
-        const Offset* const opened = at + (row - WAVEFRONT_OE1 + (row < WAVEFRONT_OE1 ? M_ROWS : 0)) * STRIDE;
-        h = at[(row - WAVEFRONT_X + (row < WAVEFRONT_X ? M_ROWS : 0)) * STRIDE] + 1;
+        h = at[mismatch.at] + 1;
         if (WAVEFRONT_PIECES == 0) {
-          h = max(h, max(opened[1], opened[-1] + 1));
+          h = max(h, max(at[open1.at + 1], at[open1.at - 1] + 1));
         } else {
-          const Offset* const extended = at + (first_row(I1) + row1 - WAVEFRONT_E1 + (row1 < WAVEFRONT_E1 ? GAP1_ROWS : 0)) * STRIDE;
-          i1 = max(opened[1], extended[1]);
-          d1 = max(opened[-1], extended[GAP1_ROWS * STRIDE - 1]) + 1;
+          i1 = max(at[open1.at + 1], at_i1[extend1.at + 1]);
+          d1 = max(at[open1.at - 1], at_d1[extend1.at - 1]) + 1;
           h = max(h, max(i1, d1));
         }
         if (WAVEFRONT_PIECES == 2) {
-          const Offset* const opened2 = at + (row - WAVEFRONT_OE2 + (row < WAVEFRONT_OE2 ? M_ROWS : 0)) * STRIDE;
-          const Offset* const extended = at + (first_row(I2) + row2 - WAVEFRONT_E2 + (row2 < WAVEFRONT_E2 ? GAP2_ROWS : 0)) * STRIDE;
-          i2 = max(opened2[1], extended[1]);
-          d2 = max(opened2[-1], extended[GAP2_ROWS * STRIDE - 1]) + 1;
+          i2 = max(at[open2.at + 1], at_i2[extend2.at + 1]);
+          d2 = max(at[open2.at - 1], at_d2[extend2.at - 1]) + 1;
           h = max(h, max(i2, d2));
         }
       }
@@ -108,9 +118,9 @@ __device__ inline void sweep(const Part& part, int direction, int tile, int firs
         h = pair.extend(k + from_target - from_query, h + from_target) - from_target;
         furthest = max(furthest, 2 * h - k);
       }
-      at[row * STRIDE] = h;
-      if (WAVEFRONT_PIECES >= 1) at[(first_row(I1) + row1) * STRIDE] = i1, at[(first_row(D1) + row1) * STRIDE] = d1;
-      if (WAVEFRONT_PIECES == 2) at[(first_row(I2) + row2) * STRIDE] = i2, at[(first_row(D2) + row2) * STRIDE] = d2;
+      at[made.at] = h;
+      if (WAVEFRONT_PIECES >= 1) at_i1[made1.at] = i1, at_d1[made1.at] = d1;
+      if (WAVEFRONT_PIECES == 2) at_i2[made2.at] = i2, at_d2[made2.at] = d2;
       if (BIDIRECTIONAL_FREE && own && k >= goal_low && k <= goal_high && h >= min(m, n + k))
         atomicMin(key, (unsigned long long)s << TOTAL_AT | (unsigned)(k + n));
       // The next sweep reads the last rows, and those that can meet are met.
@@ -120,9 +130,9 @@ __device__ inline void sweep(const Part& part, int direction, int tile, int firs
         if (WAVEFRONT_PIECES == 2) rows.cell(I2, s, k) = i2, rows.cell(D2, s, k) = d2;
       }
     }
-    row = row + 1 == M_ROWS ? 0 : row + 1;
-    if (WAVEFRONT_PIECES >= 1) row1 = row1 + 1 == GAP1_ROWS ? 0 : row1 + 1;
-    if (WAVEFRONT_PIECES == 2) row2 = row2 + 1 == GAP2_ROWS ? 0 : row2 + 1;
+    made.next(), mismatch.next(), open1.next();
+    if (WAVEFRONT_PIECES >= 1) made1.next(), extend1.next();
+    if (WAVEFRONT_PIECES == 2) open2.next(), made2.next(), extend2.next();
   }
   furthest = __reduce_max_sync(0xffffffffu, furthest);
   if ((threadIdx.x & 31) == 0) atomicMax(reach + direction, furthest);

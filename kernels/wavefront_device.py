@@ -2,8 +2,8 @@
 
 Every pair first has a narrow pass, a warp each with its rows on chip: exact where leaving its diagonals and coming back would cost more than what it found,
 as for short and close pairs, and else an upper bound of the penalty. The bound says how wide the rows of the second pass must be and how many cells it can
-leave out (the diamond of Castells-Rufas 2023, 10.1016/j.future.2022.09.010), so its memory is allotted exactly, and nothing is transferred twice. What fits
-nowhere is left to the host twin and counted.
+leave out (the diamond of Castells-Rufas 2023, 10.1016/j.future.2022.09.010), so its memory is allotted exactly, and nothing is transferred twice. Pairs over
+32,768 letters are cut to pieces afterwards (bidirectional_device.py). What fits nowhere is left to the host twin and counted.
 """
 
 from bisect import bisect_right
@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tidalign.kernels import bidirectional_device, wavefront
 from tidalign.kernels import staging_host as host
-from tidalign.kernels import wavefront
 from tidalign.kernels.alignments import Alignments
 from tidalign.kernels.device_batch import COLUMNS, Batch, Rows, Span
 from tidalign.kernels.device_lane import LANES, Lane, Steps, run
@@ -64,7 +64,7 @@ def align_counted(
     cigar: bool = True,
     ambiguous: Literal["mismatch", "match"] = "mismatch",
 ) -> tuple[Alignments, int]:
-    """`align`, and how many pairs the host took: those over 32,767 letters, and those whose wavefronts fit no variant or no memory.
+    """`align`, and how many pairs the host took: those of 32,768 letters, and those whose wavefronts fit no variant or no memory.
 
     Batches go through lanes, so that copies of one hide behind the kernels of others and behind the pairs the host takes.
     """
@@ -98,7 +98,10 @@ def align_counted(
                     continue
                 rows = Rows.none()
             for row in (rows.left + start).tolist():
-                by_host[row] = cores.submit(on_host, row)
+                if max(bidirectional_device.length(side, row) for side in (queries, targets)) > wavefront.BIDIRECTIONAL_ABOVE:
+                    long.append(row)
+                else:
+                    by_host[row] = cores.submit(on_host, row)
             yield lambda: result.turn == turn
             delivered = copiers.submit(result.put, start, stop, rows, result.place(rows))
             result.turn += not parts
@@ -106,12 +109,16 @@ def align_counted(
             delivered.result()
 
     by_host: dict[int, Future[Alignments]] = {}
+    long: list[int] = []
     with ThreadPoolExecutor(CORES) as cores, ThreadPoolExecutor(COPIERS) as copiers:
         try:
             run(partial(batch, turn) for turn in range(len(cut) - 1))
+            apart, left = bidirectional_device.align(queries, targets, long, span)
         except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
             raise KernelError(f"device {device} failed on {len(queries)} pairs: {error}") from error
-        return _filled(result.alignments(), {row: by_host[row].result() for row in sorted(by_host)}), len(by_host)
+        by_host |= {row: cores.submit(on_host, row) for row in left}
+        apart |= {row: alignment.result() for row, alignment in by_host.items()}
+        return _filled(result.alignments(), dict(sorted(apart.items()))), len(by_host)
 
 
 def bounds(queries: Letters, targets: Letters) -> list[int]:

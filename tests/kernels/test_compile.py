@@ -30,12 +30,13 @@ def wavefront_variants() -> Iterator[dict[str, object]]:
 
 
 def bidirectional_variants() -> Iterator[dict[str, object]]:
-    """Each number of gap pieces, between fixed ends and to free ones, with and without ambiguous letters."""
-    model = {f"WAVEFRONT_{name}": WAVEFRONT[name] for name in ("X", "E1", "OE1", "E2", "OE2")}
+    """Each number of gap pieces, few rows and many, between fixed ends and to free ones, with and without ambiguous letters."""
     for pieces in (0, 1, 2):
-        for ambiguous, free in ((0, 0), (1, 0), (2, 1)):
+        for changed in ({"OE1": 5, "OE2": 6}, {"AMBIGUOUS": 1}, {"AMBIGUOUS": 2, "FREE": 1}):
+            model = {name: WAVEFRONT[name] for name in ("X", "E1", "OE1", "E2", "OE2", "AMBIGUOUS")} | {"PIECES": pieces} | changed
+            free = model.pop("FREE", 0)
             shape = {"BIDIRECTIONAL_STEPS": 32, "BIDIRECTIONAL_COLUMNS": 512, "BIDIRECTIONAL_FREE": free}
-            yield {**model, "WAVEFRONT_PIECES": pieces, "WAVEFRONT_AMBIGUOUS": ambiguous, **shape}
+            yield {f"WAVEFRONT_{name}": value for name, value in model.items()} | shape
 
 
 VARIANTS = {"wavefront.cu": list(wavefront_variants()), "bidirectional.cu": list(bidirectional_variants()), "sequences.cu": [{}]}

@@ -1,0 +1,183 @@
+"""The bidirectional algorithm on the device: the host's rows, byte for byte, and on pairs cut to pieces the oracles' penalties."""
+
+from typing import Any
+
+import conformance
+import numpy as np
+import oracle
+import pytest
+import simulate
+
+from tidalign.kernels import bidirectional_device, bidirectional_host, bidirectional_launches, wavefront
+from tidalign.kernels.alignments import Alignments, cigar_text
+from tidalign.kernels.penalties import Penalties
+from tidalign.kernels.sequences import Sequences, pack
+
+PRESETS = list(Penalties.presets().values())
+FREE = [None, (10, 200, 0, 50)]
+
+gpu = pytest.mark.gpu
+
+
+@pytest.fixture
+def device() -> Any:
+    """CuPy with a card to run on."""
+    cupy = pytest.importorskip("cupy")
+    try:
+        cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        pytest.skip(f"no CUDA device: {error}")
+    return cupy
+
+
+@pytest.fixture
+def cut_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every pair goes by the bidirectional algorithm, with parts as small as it allows."""
+    monkeypatch.setattr(wavefront, "BIDIRECTIONAL_ABOVE", -1)
+    monkeypatch.setattr(bidirectional_host, "LEAF", 1)
+    monkeypatch.setattr(bidirectional_host.align_long, "__defaults__", (1,))
+
+
+def sides(pairs: list[simulate.Pair]) -> tuple[Sequences, Sequences]:
+    queries, targets = (Sequences.from_strings(side) for side in zip(*pairs, strict=True))
+    return queries, targets
+
+
+def aligned(queries: Any, targets: Any, penalties: Penalties, *, ends_free: Any = None, cigar: bool = True, ambiguous: str = "mismatch") -> Alignments:
+    """All pairs by the bidirectional kernels, none by the host."""
+    from tidalign.kernels.device_batch import Span
+    from tidalign.kernels.device_model import Model
+
+    span = Span(Model.of(penalties), ends_free or (0, 0, 0, 0), cigar, {"mismatch": 1, "match": 2}[ambiguous])
+    found, left = bidirectional_device.align(queries, targets, list(range(len(queries))), span)
+    assert not left
+    rows = [found[row] for row in range(len(queries))]
+    columns = [np.concatenate([getattr(row, name) for row in rows]) for name in ("penalty", "query_start", "query_end", "target_start", "target_end")]
+    if not cigar:
+        return Alignments(*columns)
+    cigars = [row.cigar for row in rows if row.cigar is not None]
+    return Alignments(*columns, np.concatenate(cigars), np.cumsum([0, *(len(each) for each in cigars)]))
+
+
+def every_kind(seed: int, shapes: tuple[tuple[int, float], ...]) -> list[simulate.Pair]:
+    return [pair for kind in simulate.KINDS for length, rate in shapes for pair in simulate.pairs(seed, 1, length, rate, kind)]
+
+
+@gpu
+@pytest.mark.usefixtures("device", "cut_up")
+@pytest.mark.parametrize("ends_free", FREE, ids=["global", "free"])
+@pytest.mark.parametrize("text", conformance.PENALTIES)
+def test_small_pairs_cut_to_pieces(text: str, ends_free: oracle.EndsFree | None) -> None:
+    penalties = Penalties.parse(text)
+    pairs = every_kind(3, ((0, 0), (1, 0.5), (60, 0.2), (130, 0.3), (260, 0.15)))
+    found = aligned(*sides(pairs), penalties, ends_free=ends_free)
+    cigars, offsets = cigar_text(found)
+    for i, (query, target) in enumerate(pairs):
+        inner = query[found.query_start[i] : found.query_end[i]], target[found.target_start[i] : found.target_end[i]]
+        cigar = cigars[offsets[i] : offsets[i + 1]].tobytes().decode()
+        assert oracle.rescore(cigar, *inner, penalties) == found.penalty[i] == oracle.gotoh(query, target, penalties, ends_free), (query, target, cigar)
+    conformance.same(wavefront.align(*sides(pairs), penalties, ends_free=ends_free), found, text)
+
+
+@gpu
+@pytest.mark.usefixtures("device", "cut_up")
+@pytest.mark.parametrize("penalties", PRESETS, ids=str)
+def test_host_rows_cut_to_pieces(penalties: Penalties) -> None:
+    pairs = every_kind(4, ((900, 0.1), (1500, 0.3), (3000, 0.03)))
+    queries, targets = sides(pairs)
+    for options in ({}, {"ends_free": (30, 0, 500, 70)}, {"ambiguous": "match"}, {"cigar": False}, {"cigar": False, "ends_free": (0, 9, 9, 0)}):
+        expected = wavefront.align(queries, targets, penalties, **options)
+        conformance.same(expected, aligned(queries, targets, penalties, **options), f"{penalties} {options}", with_cigar="cigar" not in options)
+    conformance.same(wavefront.align(queries, targets, penalties), aligned(pack(queries), pack(targets), penalties), "packed")
+
+
+@gpu
+@pytest.mark.usefixtures("device", "cut_up")
+def test_very_unequal_sides() -> None:
+    long = simulate.pairs(5, 12, 2000, 0.05)
+    pairs = [(query[:short], target) for (query, target), short in zip(long, (0, 1, 5, 20, 60, 200, 500, 900, 1300, 1700, 1900, 2000), strict=True)]
+    pairs += [(target, query) for query, target in pairs]
+    for penalties in PRESETS:
+        conformance.same(wavefront.align(*sides(pairs), penalties), aligned(*sides(pairs), penalties), str(penalties))
+
+
+@gpu
+@pytest.mark.usefixtures("device", "cut_up")
+def test_groups_and_shapes_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other groups, tiles, sweeps between two looks, and rows that must grow."""
+    queries, targets = sides(every_kind(6, ((40, 0.3), (700, 0.1), (2000, 0.2))))
+    penalties = Penalties.parse("affine2p:4,6,2,24,1")
+    whole = aligned(queries, targets, penalties)
+    monkeypatch.setattr(bidirectional_device, "GROUP_PAIRS", 3)
+    monkeypatch.setattr(bidirectional_launches, "SHAPES", ((16, 128),))
+    monkeypatch.setattr(bidirectional_launches, "FIRST_STEPS", 16)
+    monkeypatch.setattr(bidirectional_launches, "POLL", 3)
+    conformance.same(whole, aligned(queries, targets, penalties), "small groups")
+    conformance.same(
+        wavefront.align(queries, targets, penalties, ends_free=(5, 5, 5, 5)), aligned(queries, targets, penalties, ends_free=(5, 5, 5, 5)), "free ends"
+    )
+
+
+@gpu
+@pytest.mark.usefixtures("device")
+def test_rows_that_do_not_fit_on_chip(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mismatch so dear that a leaf keeps its rows in memory and a sweep takes the smaller shape."""
+    monkeypatch.setattr(wavefront, "BIDIRECTIONAL_ABOVE", -1)
+    penalties = Penalties.parse("affine:150,90,1")
+    pairs = every_kind(7, ((300, 0.1), (1500, 0.1)))
+    conformance.same(wavefront.align(*sides(pairs), penalties), aligned(*sides(pairs), penalties), str(penalties))
+
+
+@gpu
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("ends_free", [None, (100, 50, 3000, 2000)], ids=["global", "free"])
+@pytest.mark.parametrize("penalties", PRESETS, ids=str)
+def test_long_pairs_in_a_batch(penalties: Penalties, ends_free: oracle.EndsFree | None) -> None:
+    """Among short ones, with the product's own leaves: the device takes all of them."""
+    from tidalign.kernels import wavefront_device
+
+    shapes = ((33_500, 0.05, "mixed"), (36_000, 0.1, "mixed"), (90_000, 0.01, "mixed"), (50_000, 0.02, "gaps"), (40_000, 0.04, "ambiguous"))
+    pairs = [pair for length, rate, kind in shapes for pair in (*simulate.pairs(length, 1, length, rate, kind), *simulate.pairs(length, 9, 300, 0.1))]
+    queries, targets = sides(pairs)
+    found, by_host = wavefront_device.align_counted(queries, targets, penalties, ends_free=ends_free)
+    assert by_host == 0
+    conformance.same(wavefront.align(queries, targets, penalties, ends_free=ends_free), found, str(penalties))
+
+
+@gpu
+def test_host_takes_what_is_too_much(device: Any) -> None:
+    from tidalign.kernels import wavefront_device
+
+    queries, targets = sides(simulate.pairs(8, 2, 33_500, 0.02))
+    far_apart = Penalties.parse("affine:601,1,1")  # more steps back than a meeting's key can say
+    found, by_host = wavefront_device.align_counted(queries, targets, far_apart)
+    assert by_host == 2
+    conformance.same(wavefront.align(queries, targets, far_apart), found, str(far_apart))
+    pool = device.get_default_memory_pool()
+    pool.free_all_blocks()
+    pool.set_limit(size=1 << 20)
+    try:
+        found, by_host = wavefront_device.align_counted(queries, targets, PRESETS[0])
+    finally:
+        pool.set_limit(size=0)
+    assert by_host == 2
+    conformance.same(wavefront.align(queries, targets, PRESETS[0]), found, "with 1 MiB")
+
+
+def test_joined_operations_spell_those_of_the_leaves() -> None:
+    """Letter by letter; and no two neighbours of a pair are the same operation."""
+    random = np.random.default_rng(9)
+    counts = random.integers(0, 4, 40)
+    places = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    runs = (random.integers(1, 9, counts.sum()) << 4 | random.choice([1, 2, 7, 8], counts.sum())).astype(np.uint32)
+    leaves = np.zeros(40, bidirectional_device.PART)
+    leaves["pair"], leaves["q0"] = random.integers(0, 5, 40), random.permutation(40)
+    joined = bidirectional_device._joined(runs, places, counts, leaves, 6)
+
+    def spelled(words: np.ndarray) -> list[int]:
+        return list(np.repeat(words & 15, words >> 4))
+
+    for pair in range(6):
+        mine = sorted(np.flatnonzero(leaves["pair"] == pair), key=lambda leaf: int(leaves["q0"][leaf]))
+        assert spelled(joined[pair]) == [code for leaf in mine for code in spelled(runs[places[leaf] : places[leaf] + counts[leaf]])]
+        assert (joined[pair][1:] & 15 != joined[pair][:-1] & 15).all()
