@@ -112,14 +112,14 @@ class Commit:
                 outcome == commit_host.STANDS or (outcome == commit_host.COMPARE and self._untouched(speculated, rows[i], (t[i], q[i], left, right)))
             ):
                 [found] = speculated.extensions.take([rows[i]])
-                self._keep(replace(found, anchor=self.consumed + i))
+                self.keep(replace(found, anchor=self.consumed + i))
                 self.stood += 1
                 continue
             one, looked = self._extender.extend(self.consumed + i, t[i], q[i], fences=(self._kept, left, right, self._fence, self._holes))
             self.cells += looked.cells
             self.extended += 1
             if one is not None:
-                self._keep(one)
+                self.keep(one)
         self.consumed += done
         return int(done)
 
@@ -133,11 +133,12 @@ class Commit:
         return Extensions.of(self._found)
 
     def restore(self, kept: Extensions, consumed: int) -> None:
-        """Sets a new walk to where another one was."""
-        if self._found:
-            raise ValueError("this walk has begun: restore needs a new one")
+        """Sets the walk to where another one was."""
+        self._found = []
+        self._kept = empty(len(self._extender.target))
+        self._fence, self._holes = room(self._kept)
         for one in kept:
-            self._keep(one)
+            self.keep(one)
         self.consumed = consumed
 
     def _untouched(self, speculated: Speculated, row: int, anchor: tuple[Any, Any, Any, Any]) -> bool:
@@ -145,7 +146,8 @@ class Commit:
         sides = ((True, speculated.ranges[offsets[0] : offsets[1]]), (False, speculated.ranges[offsets[1] : offsets[2]]))
         return all(commit_host.untouched(self._kept, self._fence, self._holes, leftward, anchor, ranges) for leftward, ranges in sides)
 
-    def _keep(self, one: Extended) -> None:
+    def keep(self, one: Extended) -> None:
+        """Adds an alignment: it fences all that follow."""
         pieces, alignments, entries = self._kept.counts
         blocks = int((one.ends[1] >> BIN_BITS) - (one.ends[0] >> BIN_BITS)) + 1
         self._kept = self._kept._replace(

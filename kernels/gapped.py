@@ -181,8 +181,7 @@ class Extender:
     """Extends anchors of one query strand on one target: memory and arguments of the compiled sweep, of one thread at a time."""
 
     def __init__(self, target: Codes, query: Codes, bounds: Integers, costs: Costs) -> None:
-        self.target = np.ascontiguousarray(target, np.uint8)
-        self.query = np.ascontiguousarray(query, np.uint8)
+        self.target, self.query = read_only(target), read_only(query)
         self.bounds = np.ascontiguousarray(bounds, np.int64).reshape(-1, 2)
         self.costs = costs
         self._result = np.zeros(extension_host.RESULT, np.int64)
@@ -207,11 +206,11 @@ class Extender:
 
         fences: (alignments kept, pieces left and right of the anchor, fence and masks as `fences_host.room` makes them), or None for a free extension.
         """
-        memory = _memory()
+        held = memory()
         classes, scores, costs, null = self.costs.compiled
         kept, left, right, fence, holes = (NOTHING_KEPT, -1, -1, *self._free) if fences is None else fences
         ops, lengths, left_ranges, right_ranges = extension_host.extend_anchor(
-            *(memory.work, memory.spare, self._state, self.target, self.query, (np.int64(t), np.int64(q), np.int64(left), np.int64(right))),
+            *(held.work, held.spare, self._state, self.target, self.query, (np.int64(t), np.int64(q), np.int64(left), np.int64(right))),
             *(self.limits(t), classes, scores, costs, kept, fence, holes, fences is not None, ranges, self._result, null),
         )
         found = self._result
@@ -223,10 +222,17 @@ class Extender:
         return Extended(anchor, int(score), ends, bool(found[extension_host.CAPPED]), ops, lengths), looked
 
 
+def read_only(codes: Any) -> Codes:
+    """A view of one type, whether the codes are mapped or not, may be written to or not: each type is compiled for."""
+    view = np.ascontiguousarray(codes, np.uint8).view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
 _thread = threading.local()
 
 
-def _memory() -> Memory:
+def memory() -> Memory:
     """This thread's memory."""
     if not hasattr(_thread, "memory"):
         _thread.memory = Memory()

@@ -1,0 +1,82 @@
+"""LASTZ's sequential stage against the reference model, which was compared with the LASTZ program."""
+
+import genome_oracle_fences
+import numpy as np
+import pytest
+from genome_cases import Case, crowded
+
+from tidalign.kernels.commit import Commit, Speculated, speculate
+from tidalign.kernels.gapped import Extensions
+
+
+def listed(extensions: Extensions) -> list[tuple[object, ...]]:
+    return [(one.score, *one.ends.tolist(), tuple(zip(one.ops.tolist(), one.lengths.tolist(), strict=True)), one.capped) for one in extensions]
+
+
+def expected(case: Case) -> list[tuple[object, ...]]:
+    kept = genome_oracle_fences.gapped_stage(*case.letters(), case.anchors, case.oracle_costs())
+    return [(one.score, *one.ends(), one.runs, one.cut) for one in kept]
+
+
+@pytest.mark.parametrize("first", range(0, 400, 100))
+def test_walks_equal_the_reference(first: int) -> None:
+    """On the spot; with everything speculated, in one call and in two; stopped and restored from arrays."""
+    redone = stood = 0
+    for seed in range(first, first + 100):
+        case = crowded(seed)
+        wanted = expected(case)
+        arguments = (*case.codes(), case.costs())
+        t, q = case.places()
+        walk = Commit(*arguments)
+        assert walk.walk(t, q) == len(t)
+        assert listed(walk.alignments()) == wanted, seed
+
+        half = seed % (len(t) + 1)
+        walk = Commit(*arguments)
+        for part in (slice(half), slice(half, None)):
+            free = speculate(*arguments[:3], t[part], q[part], case.costs())
+            walk.walk(t[part], q[part], Speculated.from_arrays(free.to_arrays()))
+        assert listed(walk.alignments()) == wanted, seed
+        redone += walk.extended
+        stood += walk.stood
+
+        walk = Commit(*arguments)
+        done = walk.walk(t, q, cells=20_000)
+        again = Commit(*arguments)
+        again.restore(Extensions.from_arrays(walk.state().to_arrays()), walk.consumed)
+        again.walk(t[done:], q[done:])
+        assert listed(again.alignments()) == wanted, seed
+        assert again.consumed == len(t)
+    assert redone > 100
+    assert stood > 100
+
+
+def test_speculation_joined_from_ranges() -> None:
+    for seed in range(400, 430):
+        case = crowded(seed)
+        t, q = case.places()
+        parts = [speculate(*case.codes(), t[i : i + 3], q[i : i + 3], case.costs()) for i in range(0, len(t), 3)]
+        walk = Commit(*case.codes(), case.costs())
+        walk.walk(t, q, Speculated.concat(parts))
+        assert listed(walk.alignments()) == expected(case), seed
+
+
+def test_many_kept_alignments() -> None:
+    """Three thousand alignments on a grid: arrays grow, anchors on them are passed over, others find their place between."""
+    random = np.random.default_rng(5)
+    blocks, length = 3000, 60
+    target = random.integers(0, 4, blocks * length).astype(np.uint8)
+    query = target.reshape(blocks, length)[random.permutation(blocks)].reshape(-1)
+    place = np.empty(blocks, np.int64)
+    place[[np.flatnonzero((query.reshape(blocks, length) == row).all(1))[0] for row in target.reshape(blocks, length)]] = np.arange(blocks)
+    t, q = place * length + 30, np.arange(blocks) * length + 30
+    case = crowded(1)
+    costs = type(case.costs())(case.costs().plain, ydrop=400, threshold=2000)
+    walk = Commit(target, query, np.array([[0, len(target)]]), costs)
+    walk.walk(t, q)
+    walk.walk(t, q)
+    assert walk.extended == len(walk.alignments()) == blocks
+    found = walk.alignments()
+    assert (np.diff(found.target_start) >= 0).all()
+    assert (found.target_start <= np.sort(t)).all()
+    assert (found.target_end > np.sort(t)).all()
