@@ -41,6 +41,9 @@ SMALL_INPUT = 32_000_000
 SMALL_WORK = 3e8
 """Estimated work (pipeline/work.py) below which this process aligns: about three seconds of one core."""
 
+PARTITION_THREADS = 16
+"""Most blocks of the input that this process partitions at a time: each takes up to half a gigabyte, and more are hardly faster."""
+
 
 def run_pairs(
     directory: str | Path,
@@ -159,7 +162,7 @@ def _opened(
         if rundir.exists(directory):
             rundir.compare(directory, parameters.to_json(), source.to_json())
         rundir.journal(directory, "start", command=sys.argv)
-        crew = Crew(stop, directory, workers, scheduler, cores() if threaded else 1)
+        crew = Crew(stop, directory, workers, scheduler, min(PARTITION_THREADS, cores()) if threaded else 1)
         try:
             if not threaded and not rundir.read_manifest(directory) and (workers or scheduler or sum(file["size"] for file in source.files()) > SMALL_INPUT):
                 crew.hire()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tidalign.cluster import stop as stopping
+from tidalign.cluster import task as task_module
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import Task, run_here
@@ -47,6 +48,54 @@ def test_what_a_failure_asks_for_is_run_and_other_failures_end_the_run() -> None
     with pytest.raises(TypeError):
         run_here([Task("wrong", divmod, ("a", 0)), Task("never", divmod, (1, 1))], seen, Stop())
     assert len(seen.results) == 2
+
+
+def test_threads_run_tasks_at_a_time_and_outcomes_are_told_in_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both tasks wait for each other, so one alone would never end; the pulse of what runs is looked at meanwhile."""
+    monkeypatch.setattr(task_module, "PULSE", 0.01)
+    met, looked = threading.Barrier(2, timeout=20), threading.Event()
+
+    def meet() -> int:
+        met.wait()
+        looked.wait(20)
+        return threading.get_ident()
+
+    class Told(Recorded):
+        def done(self, task: Task, result: Any) -> None:
+            super().done(task, result)
+            assert threading.get_ident() == here != result
+
+    here, seen = threading.get_ident(), Told()
+    run_here([Task(name, meet, (), pulse=looked.set) for name in "ab"], seen, Stop(), threads=2)
+    assert looked.is_set()
+    assert sorted(key for key, _ in seen.results) == ["a", "b"]
+
+
+def test_what_fails_in_a_thread_asks_for_more_or_ends_the_run_when_the_others_have_ended() -> None:
+    seen, ended = Recorded(), threading.Event()
+    run_here([Task("zero", divmod, (7, 0), weight=3), Task("last", divmod, (9, 2))], seen, Stop(), threads=3)
+    assert sorted(seen.results) == [("again", (3, 1)), ("last", (4, 1))]
+
+    def slow() -> None:
+        time.sleep(0.2)
+        ended.set()
+
+    with pytest.raises(TypeError):
+        run_here([Task("wrong", divmod, ("a", 0)), Task("slow", slow, ())], seen, Stop(), threads=2)
+    assert ended.is_set()
+
+
+def test_a_signal_lets_threads_finish_and_starts_no_more() -> None:
+    seen, stop, asked = Recorded(), Stop(), threading.Event()
+
+    def ask() -> None:
+        stop.ask(signal.SIGINT)
+        asked.set()
+
+    tasks = [Task("runs", asked.wait, (20,), weight=2), Task("asks", ask, (), weight=1), Task("never", divmod, (1, 1))]
+    with pytest.raises(Stopped):
+        run_here(tasks, seen, stop, threads=2)
+    assert sorted(key for key, _ in seen.results) == ["asks", "runs"]
 
 
 def test_a_signal_stops_between_two_tasks() -> None:
