@@ -29,6 +29,9 @@ def _parquet(results: Results, sink: BinaryIO, cigar: str, notice: Notice) -> No
 
 _WRITERS: dict[str, Callable[[Results, BinaryIO, str, Notice], None]] = {"paf": paf.write, "sam": sam.write, "tsv": tsv.write, "parquet": _parquet}
 
+FORMATS = tuple(_WRITERS)
+"""What a run over pairs can be written as."""
+
 
 def export(results: Results, output: str, *, format: str | None = None, cigar: str = "=X", notice: Notice | None = None) -> int:
     """Write all rows of a finished run, in input order, to a file or (`-`) to standard output; returns the number of rows.
@@ -42,13 +45,13 @@ def export(results: Results, output: str, *, format: str | None = None, cigar: s
         raise ValueError(f"no format {kind!r}: use one of {', '.join(_WRITERS)}")
     if cigar not in CIGARS or (cigar != "=X" and kind not in ("paf", "sam")):
         raise ValueError(f"cigar {cigar!r} for {kind}: PAF and SAM take one of {', '.join(CIGARS)}, other formats keep =X")
-    with _destination(output) as sink:
+    with destination(output) as sink:
         _WRITERS[kind](results, sink, cigar, notice or (lambda text: None))
     return len(results)
 
 
 @contextmanager
-def _destination(output: str) -> Iterator[BinaryIO]:
+def destination(output: str) -> Iterator[BinaryIO]:
     """A sink whose bytes stand under the name `output` once all are written and on the disk; after any error nothing is left of them."""
     if output == "-":
         with _write_errors("standard output"):

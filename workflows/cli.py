@@ -18,6 +18,7 @@ from tidalign import __version__
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.kernels.penalties import Penalties
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
+from tidalign.workflows.genome_formats import ELSEWHERE, SUFFIXES
 from tidalign.workflows.status import Exit
 
 EXITS: dict[type[Exception], Exit] = {
@@ -40,6 +41,8 @@ _ELSEWHERE = {
     ".gz": "write it plain and compress it after",
 }
 
+_PICTURES = (".png", ".svg", ".pdf", ".html")
+
 _PAIRS = """examples:
   tidalign pairs reads.fastq windows.fasta -o run           the run directory `run`; `tidalign export` and Python read it
   tidalign pairs reads.fastq windows.fasta -o out.sam       SAM; a killed command goes on from out.sam.run
@@ -53,15 +56,34 @@ _PARTITION = """example:
   tidalign partition reads.fastq windows.fasta -o run && tidalign pairs reads.fastq windows.fasta -o run
 """
 
+_GENOME = """examples:
+  tidalign genome target.fa query.fa -o out.maf                            what LASTZ prints; a killed command goes on from out.maf.run
+  tidalign genome 'target.fa[unmask]' query.2bit -o out.paf --step=20 --notransition
+  tidalign genome target.fa query.fa -o out.axt K=2400 L=3000 Y=9400 --scores=HoxD55.q
+  tidalign genome target.fa query.fa --format=general:score,name1,zstart1,end1 | head
+  tidalign genome target.fa query.fa -o run --keep hsps && tidalign plot run -o dotplot.png
+"""
+
+_GENOMES = """examples:
+  tidalign genomes jobs.tsv -o out --format axt --step=20                  out/NAME.axt for each line of jobs.tsv
+  tidalign genomes --all-vs-all a.fa b.fa -o out --merge                   every sequence of a.fa with every one of b.fa, in out/all.maf
+"""
+
+_PLOT = """examples:
+  tidalign genome target.fa query.fa -o run && tidalign plot run -o dotplot.png
+  tidalign plot out/run -o dotplot.html --pair human__mouse                a page to zoom in
+"""
+
 _EXPORT = """examples:
   tidalign export run -o out.sam
   tidalign export run -o out.paf --cigar M
   tidalign export run -o - --format tsv | head
+  tidalign export genome_run -o out.maf
 """
 
-_EXITS = """exit status: 0 every pair is aligned, 3 some pairs were given up (their rows say why), 2 wrong usage, 65 bad input, 66 no input, 69 no usable
-GPU or workers, 73 cannot write, 74 disk full, 75 cluster lost, 78 the run directory is of other inputs or parameters, 130 and 143 stopped
-by a signal, 1 a bug. After 69 to 75, 130 and 143 the same command goes on where it was."""
+_EXITS = """exit status: 0 everything is aligned, 3 something was cut or given up (rows or report say why), 2 wrong usage, 65 bad input, 66 no input,
+69 no usable GPU or workers, 73 cannot write, 74 disk full, 75 cluster lost, 78 the run directory is of other inputs or parameters, 130 and 143
+stopped by a signal, 1 a bug. After 69 to 75, 130 and 143 the same command goes on where it was."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -92,7 +114,12 @@ def _workers(text: str) -> int:
 
 def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, module: str, summary: str, epilog: str = "") -> _Parser:
     parser = commands.add_parser(
-        name, help=summary, description=summary[0].upper() + summary[1:] + ".", epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(module=module)
     parser.add_argument("--quiet", action="store_true", help="no progress and no last line; errors only")
@@ -126,8 +153,8 @@ def _add_export(parser: _Parser) -> None:
     parser.add_argument("--cigar", choices=("=X", "M"), default="=X", help="letters of matches in PAF and SAM (default: =X)")
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+def parser(chosen: str | None = None) -> argparse.ArgumentParser:
+    """The parser of the whole command line. The arguments of the genome commands are there if one is `chosen`: they take a second to load."""
     top = _Parser(prog="tidalign", description="DNA alignment by the batch.", epilog=_EXITS, formatter_class=argparse.RawDescriptionHelpFormatter)
     top.add_argument("--version", action="version", version=f"tidalign {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
@@ -139,17 +166,33 @@ def parser() -> argparse.ArgumentParser:
     _add_export(pairs)
     pairs.add_argument("--keep-run", action="store_true", help="keep OUT.run")
 
+    genome = _command(commands, "genome", "genome", "align two genomes as LASTZ does, with its options", _GENOME)
+    genomes = _command(commands, "genomes", "genomes", "align many pairs of genomes, or of their sequences, in one run", _GENOMES)
+    if chosen in ("genome", "genomes"):
+        from tidalign.workflows.genome_arguments import add_genome, add_genomes
+
+        add_genome(genome)
+        add_genomes(genomes)
+
     partition = _command(commands, "partition", "partition", "read and cut the input into chunks, the first stage of `tidalign pairs`", _PARTITION)
     _add_run(partition, "a run directory")
 
     export = _command(commands, "export", "export", "write the results of a finished run as one file", _EXPORT)
-    export.add_argument("run", metavar="RUN", help="a run directory of `tidalign pairs`")
-    export.add_argument("-o", dest="output", metavar="OUT", required=True, help="a file .paf, .sam, .tsv or .parquet; or - for standard output with --format")
-    export.add_argument("--format", choices=FORMATS, help="format where the name of OUT does not say it")
+    export.add_argument("run", metavar="RUN", help="a run directory of `tidalign pairs` or `tidalign genome`")
+    formats = f"a file .{', .'.join(FORMATS)}, for genomes .{', .'.join(SUFFIXES)}; or - for standard output with --format"
+    export.add_argument("-o", dest="output", metavar="OUT", required=True, help=formats)
+    export.add_argument("--format", metavar="FORMAT", help="format where the name of OUT does not say it: as its endings, or for genomes as `tidalign genome`")
+    export.add_argument("--markend", action="store_true", help="genomes: end the output with a line that says so")
+    export.add_argument("--pair", metavar="NAME", help="genomes: one pair of a run over many")
     _add_export(export)
 
+    plot = _command(commands, "plot", "plot", "draw a dot plot of a run over genomes", _PLOT)
+    plot.add_argument("run", metavar="RUN", help="a run directory of `tidalign genome` or `tidalign genomes`")
+    plot.add_argument("-o", dest="output", metavar="OUT", required=True, help="a picture .png, .svg or .pdf, or a page .html")
+    plot.add_argument("--pair", metavar="NAME", help="one pair of a run over many")
+
     _command(commands, "check", "check", "show what is installed and test it on known answers")
-    demo = _command(commands, "demo", "demo", "align 4,936 real reads that come with tidalign")
+    demo = _command(commands, "demo", "demo", "align real reads and genomes that come with tidalign")
     demo.add_argument("-o", dest="output", metavar="DIR", default="tidalign-demo", help="where to write (default: tidalign-demo)")
     return top
 
@@ -163,20 +206,28 @@ def _check(args: argparse.Namespace, top: argparse.ArgumentParser) -> None:
             top.error("--interleaved takes one file")
         if args.output == "-":
             top.error("-o takes a run directory or a file; `tidalign export RUN -o - --format sam` writes to standard output")
+    if args.module in ("genome", "genomes"):
+        from tidalign.workflows.genome_arguments import check_genome
+
+        check_genome(args, top.error)
+    if args.module == "plot" and Path(args.output).suffix.lower() not in _PICTURES:
+        top.error(f"no picture in {args.output!r}: end it in {', '.join(_PICTURES)}")
     if args.module not in ("pairs", "export"):
         return
     suffix = Path(args.output).suffix.lower()
-    if suffix in _ELSEWHERE and not (args.module == "export" and args.format):
-        top.error(f"cannot write {suffix}: {_ELSEWHERE[suffix]}")
-    given = args.format if args.module == "export" else None
-    args.format = given or (suffix[1:] if suffix[1:] in FORMATS else None)
-    if args.module == "export" and not args.format:
-        top.error(f"no format in {args.output!r}: end it in .{', .'.join(FORMATS)}, or give --format")
+    elsewhere = _ELSEWHERE | (ELSEWHERE if args.module == "export" else {})
+    if suffix in elsewhere and not (args.module == "export" and args.format):
+        top.error(f"cannot write {suffix}: {elsewhere[suffix]}")
+    if args.module == "export":
+        if not args.format and suffix[1:] not in (*FORMATS, *SUFFIXES):
+            top.error(f"no format in {args.output!r}: end it in .{', .'.join(dict.fromkeys((*FORMATS, *SUFFIXES)))}, or give --format")
+    else:
+        args.format = suffix[1:] if suffix[1:] in FORMATS else None
     if args.module == "pairs" and args.keep_run and not args.format:
         top.error("--keep-run goes with a file for -o; a run directory is always kept")
     if args.module == "pairs" and args.format == "sam" and args.penalty_only:
         top.error("SAM needs CIGARs: leave --penalty-only out, or write .paf, .tsv or .parquet")
-    if args.cigar != "=X" and args.format not in ("paf", "sam"):
+    if args.cigar != "=X" and (args.format or suffix[1:]) not in ("paf", "sam"):
         top.error("--cigar is for .paf and .sam")
 
 
@@ -186,8 +237,14 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit status."""
-    top = parser()
-    args = top.parse_args(argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    chosen = arguments[0] if arguments else None
+    if chosen in ("genome", "genomes"):
+        from tidalign.workflows.genome_options import spell_out
+
+        arguments[1:] = spell_out(arguments[1:])
+    top = parser(chosen)
+    args = top.parse_args(arguments)
     _check(args, top)
     signal.signal(signal.SIGTERM, _terminate)
     warnings = logging.StreamHandler()

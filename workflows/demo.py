@@ -1,4 +1,4 @@
-"""`tidalign demo`: align real reads that come with the package, and say in words what came out."""
+"""`tidalign demo`: align real reads and genomes that come with the package, and say in words what came out."""
 
 import argparse
 from pathlib import Path
@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from tidalign.pipeline.cigar import Operations
+from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.results import Results
 from tidalign.pipeline.text import strings
+from tidalign.workflows.genome import align_genomes
 from tidalign.workflows.pairs import align_pairs
 from tidalign.workflows.progress import Progress
 from tidalign.workflows.status import Exit
@@ -38,13 +40,23 @@ def command(args: argparse.Namespace) -> Exit:
     results.export(folder / "alignments.sam")
     results.export(folder / "alignments.tsv")
     print(summary(results))
+    try:
+        genomes = align_genomes(
+            DATA / "fly_melanogaster.fa.gz", DATA / "fly_pseudoobscura.fa.gz", out=folder / "flies", progress=None if args.quiet else progress
+        )
+    finally:
+        progress.close()
+    genomes.export(folder / "flies.maf")
+    print(summary_of_genomes(genomes))
     print(
         f"""
-Written: {folder}/alignments.sam, {folder}/alignments.tsv and the run directory {folder}/run.
+Written: {folder}/alignments.sam, {folder}/alignments.tsv, {folder}/flies.maf and the run directories {folder}/run and {folder}/flies.
 Next:
   tidalign export {folder}/run -o reads.paf
   python -c 'import tidalign; print(tidalign.Results("{folder}/run").to_table())'
-  tidalign pairs YOUR_READS.fastq YOUR_TARGETS.fasta -o out.sam"""
+  tidalign pairs YOUR_READS.fastq YOUR_TARGETS.fasta -o out.sam
+  tidalign plot {folder}/flies -o flies.png
+  tidalign genome YOUR_TARGET.fa YOUR_QUERY.fa -o out.maf"""
     )
     return Exit.COMPLETE
 
@@ -69,4 +81,22 @@ def summary(results: Results) -> str:
         sequence, _, window = row["target_name"].partition(":")
         place = int(window.partition("-")[0]) + row["target_start"]
         lines.append(f"  {row['query_name']:<17} {f'{sequence} {place:,}':<29} {row['penalty']:>7}  {row['cigar']}")
+    return "\n".join(lines)
+
+
+def summary_of_genomes(results: GenomeResults) -> str:
+    """The alignments of the flies, the longest first."""
+    table = results.to_table()
+    target, query = results.genomes()
+    lines = [
+        "",
+        f"{int(target.lengths.sum()):,} bases of Drosophila melanogaster (2R) and {int(query.lengths.sum()):,} of D. pseudoobscura:",
+        f"{len(table)} alignments, those that LASTZ finds, the best first.",
+        "",
+        f"  {'melanogaster':<16} {'pseudoobscura':<24} {'score':>7}  identity",
+    ]
+    for row in sorted(table.to_pylist(), key=lambda row: -int(row["score"])):
+        identity = row["matches"] / (row["matches"] + row["mismatches"])
+        places = f"{row['target_start']:,}-{row['target_end']:,}", f"{row['query_name']} {row['query_start']:,}-{row['query_end']:,} {row['strand']}"
+        lines.append(f"  {places[0]:<16} {places[1]:<24} {row['score']:>7,}  {identity:.1%}")
     return "\n".join(lines)

@@ -3,7 +3,7 @@
 import argparse
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -64,14 +64,14 @@ _LAYOUT = {"chunks", "blocks", "parts", "claims", "plan.json", "manifest.json", 
 
 
 @contextmanager
-def prepared(directory: Path, *, new: bool) -> Iterator[None]:
-    """A place for a run: see that `directory` is, or can become, a run directory, and empty it if a new run is wanted.
+def prepared(directory: Path, *, new: bool, layout: Collection[str] = _LAYOUT) -> Iterator[None]:
+    """A place for a run: see that `directory` is, or can become, a run directory, and empty it if a new run is wanted. layout: names that may be in one.
 
     Input that turns out bad leaves nothing behind, so that the same command works once it is mended. Raises CannotWrite rather than touch other files.
     """
     existed = directory.is_dir()
     if existed:
-        foreign = next((entry.name for entry in directory.iterdir() if entry.name not in _LAYOUT and entry.suffix != ".tmp"), None)
+        foreign = next((entry.name for entry in directory.iterdir() if entry.name not in layout and entry.suffix != ".tmp"), None)
         if foreign:
             raise CannotWrite(f"{directory}: expected a new or earlier run directory, found a folder with {foreign!r} in it; choose another place with -o")
         if new:

@@ -12,11 +12,13 @@ SILENT_SECONDS = 2.0
 REDRAW_SECONDS = 0.2
 PLAIN_SECONDS = 30.0
 
-_WORDS = {"partition": "reading", "align": "aligning"}
+_WORDS = {"partition": "reading", "align": "aligning", "read": "reading", "genomes": "aligning"}
+_COUNTED = {"partition": "pairs", "align": "pairs", "read": "files"}
+"""What is counted at each stage; others count estimated work, which is told in per cent."""
 
 
 class Progress:
-    """Call it with (stage, pairs done, pairs in all or None), as `workflows.run` does; `close` it before anything else is written.
+    """Call it with (stage, what is done, all or None), as `workflows.run` and `workflows.genome_run` do; `close` it before anything else is written.
 
     The stage `compile` calls once and is then silent for as long as it takes, so a timer speaks for it.
     """
@@ -55,11 +57,12 @@ class Progress:
     def _state(self, now: float, done: int, total: int | None) -> str:
         began, before = self._since
         rate = (done - before) / (now - began) if now > began else 0.0
-        known = f"{done:,} of {total:,} pairs ({done / total:.0%})" if total else f"{done:,} pairs"
+        things = _COUNTED.get(self._stage)
+        known = f"{done / (total or 1):.0%}" if things is None else f"{done:,} of {total:,} {things} ({done / total:.0%})" if total else f"{done:,} {things}"
         if rate <= 0:
             return known
         left = f", {duration((total - done) / rate)} left" if total else ""
-        return f"{known}, {rate:,.0f} pairs/s{left}"
+        return f"{known}, {rate:,.0f} {things}/s{left}" if things == "pairs" else f"{known}{left}"
 
     def close(self) -> None:
         """Take the drawn line away."""
@@ -84,9 +87,9 @@ def duration(seconds: float) -> str:
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
 
 
-def by_status(statuses: Mapping[str, int]) -> str:
-    """`9,999 exact, 1 rejected`."""
-    return ", ".join(f"{rows:,} {status}" for status, rows in statuses.items() if rows) or "no pairs"
+def by_status(statuses: Mapping[str, int], none: str = "no pairs") -> str:
+    """`9,999 exact, 1 rejected`; `none` where there are no rows."""
+    return ", ".join(f"{rows:,} {status}" for status, rows in statuses.items() if rows) or none
 
 
 def say(message: str) -> None:

@@ -21,7 +21,7 @@ _NAME = re.compile(r"(.+)\.(\d+)-(\d+)\.parquet$")
 class Part:
     """Rows of [start, stop) of a chunk (`plan.Tile.chunk`).
 
-    counts: rows of each status. shortfalls: what was cut or given up: [{query, strand, status, reason}].
+    counts: rows of each status. shortfalls: what was cut or given up: [{job, query_name, strand, status, reason}].
     """
 
     path: str

@@ -9,10 +9,10 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 TILE_SECONDS = 4.0
 """Estimated seconds of work that units are gathered to; a unit above it is done in stages, each with a file of its own."""
 
-SEEDS_HIT = 3e-8
+SEEDS_HIT = 4e-7
 """Nominal seconds of one core for a seed hit, looked up and tried without gaps."""
 
-LETTER = 6e-7
+LETTER = 1e-6
 """Nominal seconds for each letter of the shorter side: gapped extension along what both share."""
 
 CHANCE_EXTENSION = 1.3e-3

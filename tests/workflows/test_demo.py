@@ -3,6 +3,9 @@
 import gzip
 from pathlib import Path
 
+import pyarrow.compute as pc
+
+from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.results import Results
 from tidalign.workflows import cli, demo
 
@@ -32,5 +35,9 @@ def test_the_demo(tmp_path, capsys) -> None:
     assert [penalty == 0 for penalty in table["penalty"].to_pylist()] == equal
     assert len((folder / "alignments.tsv").read_text().splitlines()) == 4937
     assert sum(not line.startswith("@") for line in (folder / "alignments.sam").read_text().splitlines()) == 4936
+    # LASTZ 1.04.22 finds eight alignments of the flies, the best with a score of 267,788 and all on the strand -.
+    maf = (folder / "flies.maf").read_text().splitlines()
+    assert [line.split("=")[1] for line in maf if line.startswith("a ")][0] == "267788"
+    assert len(GenomeResults(folder / "flies").to_table().filter(pc.field("strand") == "-")) == 8 and "8 alignments" in written.out
     # A second time it goes on from what is there.
     assert cli.main(["demo", "-o", str(folder), "--quiet"]) == 0

@@ -1,0 +1,310 @@
+"""The stages of a unit and the files between them: anchors, the walk of exact mode with its checkpoints, the tiles of independent mode, rows."""
+
+import secrets
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tidalign.kernels.anchors import lastz_order
+from tidalign.kernels.commit import Commit
+from tidalign.kernels.gapped import Extended, Extender, Extensions
+from tidalign.pipeline.genome import gapped, seeding
+from tidalign.pipeline.genome.filters import keep
+from tidalign.pipeline.genome.manifest import read_manifest
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.parts import scan_chunk, write_part
+from tidalign.pipeline.genome.plan import Tile, unit_name
+from tidalign.pipeline.genome.segments import load_segments
+from tidalign.pipeline.genome.sides import load_side
+from tidalign.pipeline.genome.unit import Unit
+from tidalign.pipeline.rundir import write_table, writing_error
+from tidalign.pipeline.schema import GENOME_ALIGNMENTS, HITS, HSPS
+
+_GROUP = 1 << 16
+"""Anchors that are read at once."""
+
+EXTEND_ANCHORS = 1024
+"""Anchors of a tile of independent mode."""
+
+FOUND_AT_ONCE = 256
+"""Alignments of independent mode that become rows at once."""
+
+SLICE_SECONDS = 2.0
+"""Between two signs of life of exact mode's walk."""
+
+CHECKPOINT_SECONDS = 20.0
+"""Between two checkpoints of exact mode's walk: what a kill costs at most."""
+
+EXTENDED = GENOME_ALIGNMENTS.append(pa.field("anchor", pa.int64(), nullable=False))
+"""Rows of independent mode before duplicates are taken out; `anchor`: place of theirs in order of arrival."""
+
+Beat = Callable[[int], None]
+"""Called with how far a tile is."""
+
+Done = tuple[Any, list[dict[str, Any]]]
+"""Rows (`GENOME_ALIGNMENTS`), and what was cut or given up."""
+
+
+def empty_rows() -> Any:
+    """No rows."""
+    return GENOME_ALIGNMENTS.empty_table()
+
+
+# ---- anchors
+
+
+def _anchors_path(directory: str, job: int, unit: int) -> str:
+    return f"{directory}/stages/{unit_name(job, unit)}.anchors.parquet"
+
+
+def count_anchors(directory: str, job: int, unit: int, run: str) -> int | None:
+    """How many anchors a large unit has; None while they are not known."""
+    try:
+        footer = pq.read_metadata(_anchors_path(directory, job, unit))
+    except (OSError, pa.ArrowException):
+        return None
+    return int(footer.num_rows) if (footer.metadata or {}).get(b"tidalign.run") == run.encode() else None
+
+
+def write_anchors(unit: Unit, beat: Callable[[], None]) -> int:
+    """Find a large unit's anchors and write them; returns how many."""
+    known = count_anchors(unit.directory, unit.job_number, unit.number, unit.run)
+    if known is not None:
+        return known
+    anchors = _find(unit, beat)
+    write_table(_anchors_path(unit.directory, unit.job_number, unit.number), anchors, row_group_size=_GROUP, metadata={"tidalign.run": unit.run})
+    return len(anchors)
+
+
+def read_anchors(unit: Unit, start: int = 0, stop: int | None = None) -> Any:
+    """Anchors [start, stop) of a large unit, in the order they are extended."""
+    with pq.ParquetFile(_anchors_path(unit.directory, unit.job_number, unit.number)) as file:
+        last = file.metadata.num_rows if stop is None else stop
+        first = start // _GROUP
+        table = file.read_row_groups(list(range(first, -(-last // _GROUP))))
+    return table.slice(start - first * _GROUP, last - start).replace_schema_metadata(None)
+
+
+def _find(unit: Unit, beat: Callable[[], None]) -> Any:
+    """The unit's anchors in the order they are extended: exact mode by falling score, independent mode as they are found. HSPs where these are the result."""
+    _keep(unit, beat)
+    parameters = unit.parameters
+    if unit.segments is not None:
+        hsps = _segments(unit.directory, unit.run, unit.segments, unit.job.target, unit.job.sequence, unit.job.query)
+        found = hsps.get((unit.query_index, unit.strand), HSPS.empty_table())
+        anchors = seeding.anchors(unit.target_codes, unit.query_codes, found, parameters) if parameters.gapped else found
+    else:
+        anchors = seeding.find_anchors(unit.target, unit.query_codes, unit.strand, unit.index(), parameters, beat)
+    if parameters.mode == "exact" and parameters.gapped:
+        anchors = anchors.take(pa.array(lastz_order(*(anchors[name].to_numpy() for name in ("target", "query", "score")))))
+    if "anchors" in unit.keep and parameters.gapped:
+        write_table(_kept_path(unit, "anchors"), _named(unit, anchors))
+    return anchors
+
+
+@lru_cache(maxsize=1)
+def _segments(directory: str, run: str, path: str, target: int, sequence: int | None, query: int) -> dict[tuple[int, str], Any]:
+    return load_segments(path, load_side(directory, run, target, sequence)[0], load_side(directory, run, query)[0])
+
+
+def _kept_path(unit: Unit, stage: str) -> str:
+    folder = Path(unit.directory, "kept", stage)
+    folder.mkdir(exist_ok=True)
+    return str(folder / f"{unit.name}.parquet")
+
+
+def _named(unit: Unit, table: Any) -> Any:
+    """With columns that say of which pair of genomes, query and strand it is."""
+    first: dict[str, Any] = unit.where()
+    columns = {name: pa.array([value] * len(table), pa.int64() if name == "job" else pa.string()) for name, value in first.items()}
+    return pa.table(columns | {name: table[name] for name in table.schema.names})
+
+
+def _keep(unit: Unit, beat: Callable[[], None]) -> None:
+    """Write the tables of hits and HSPs that are asked for, a batch at a time."""
+    finders: dict[str, Callable[..., Any]] = {"hits": seeding.find_hits, "hsps": seeding.find_hsps}
+    for stage in (name for name in finders if name in unit.keep and unit.segments is None):
+        path = _kept_path(unit, stage)
+        schema = _named(unit, {"hits": HITS, "hsps": HSPS}[stage].empty_table()).schema
+        temporary = f"{path}.{secrets.token_hex(4)}.tmp"
+        try:
+            with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
+                for batch in finders[stage](unit.index(), unit.query_codes, unit.parameters):
+                    beat()
+                    writer.write_table(_named(unit, pa.Table.from_batches([batch])))
+            Path(temporary).replace(path)
+        except OSError as error:
+            raise writing_error(path, error) from error
+
+
+# ---- rows
+
+
+def whole(unit: Unit, beat: Callable[[], None]) -> Done:
+    """All of a small unit at once."""
+    anchors = _find(unit, beat)
+    if unit.parameters.mode == "exact" or not unit.parameters.gapped:
+        return walk(unit, anchors, lambda _: beat(), checkpoint=False)
+    rows, shortfalls = extend(unit, anchors, 0, lambda _: beat())
+    return _in_order(rows), shortfalls
+
+
+def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool) -> Done:
+    """The unit's rows by exact mode: anchors one after the other, in LASTZ's order, what is kept fencing what comes later.
+
+    checkpoint: whether to write from time to time how far this is, and to go on from there.
+    """
+    if not unit.parameters.gapped:
+        return gapped.rows(_without_gaps(anchors), unit), []
+    t, q = (anchors[name].to_numpy() for name in ("target", "query"))
+    commit, at = (checkpoint and _restored(unit)) or (gapped.commit(unit), 0)
+    budget = Budget(unit.parameters)
+    saved = time.monotonic()
+    while at < len(t) and not budget.spent(commit.cells):
+        beat(at)
+        at += commit.walk(t[at:], q[at:], cells=budget.cells_left(commit.cells), seconds=SLICE_SECONDS)
+        if checkpoint and time.monotonic() - saved >= CHECKPOINT_SECONDS:
+            _save(unit, commit, at)
+            saved = time.monotonic()
+    return gapped.rows(commit.alignments(), unit), [budget.shortfall(unit, at, len(t))] if at < len(t) else []
+
+
+def _without_gaps(hsps: Any) -> Extensions:
+    """HSPs as alignments, in their order."""
+    t, q, length, score = (hsps[name].to_numpy() for name in ("target", "query", "length", "score"))
+    count = len(hsps)
+    return Extensions(
+        anchor=np.arange(count),
+        score=score,
+        target_start=t,
+        target_end=t + length,
+        query_start=q,
+        query_end=q + length,
+        capped=np.zeros(count, np.bool_),
+        run_offsets=np.arange(count + 1),
+        run_ops=np.zeros(count, np.uint8),
+        run_lengths=length,
+    )
+
+
+def extend(unit: Unit, anchors: Any, first: int, beat: Beat) -> Done:
+    """Rows (`EXTENDED`) by independent mode of some of a unit's anchors, which are numbered from `first`; of rows with the same ends the first one."""
+    budget = Budget(unit.parameters)
+    extender = Extender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
+    tables, found = [EXTENDED.empty_table()], gapped.trivial(unit) if first == 0 else []
+    cells, last = 0, first + len(anchors)
+    shortfalls = []
+    for place, (t, q) in enumerate(zip(anchors["target"].to_pylist(), anchors["query"].to_pylist(), strict=True), first):
+        if budget.spent(cells):
+            shortfalls.append(budget.shortfall(unit, place, last))
+            break
+        beat(place)
+        one, looked = extender.extend(place, t, q)
+        cells += looked.cells
+        found += [one] if one is not None else []
+        if len(found) >= FOUND_AT_ONCE:
+            tables.append(_extended(found, unit))
+            found = []
+    return _unique(pa.concat_tables([*tables, _extended(found, unit)])), shortfalls
+
+
+def _extended(found: list[Extended], unit: Unit) -> Any:
+    extensions = Extensions.of(found)
+    return gapped.rows(extensions, unit).append_column(EXTENDED.field("anchor"), pa.array(extensions.anchor))
+
+
+def assemble(unit: Unit) -> Done:
+    """The rows of a large unit whose anchors are all extended."""
+    parts = scan_chunk(f"{unit.directory}/extended", unit.run, Tile("extend", unit.job_number, unit.number, 0, 0).chunk)
+    tables = [EXTENDED.empty_table(), *(pq.read_table(part.path).cast(EXTENDED) for part in parts)]
+    return _in_order(_unique(pa.concat_tables(tables))), [shortfall for part in parts for shortfall in part.shortfalls]
+
+
+_ENDS = ["target_number", "target_start", "target_end", "query_start", "query_end"]
+
+
+def _unique(rows: Any) -> Any:
+    """The first row in order of arrival of those with the same ends."""
+    first = rows.select([*_ENDS, "anchor"]).group_by(_ENDS).aggregate([("anchor", "min")])["anchor_min"]
+    return rows.filter(pc.is_in(rows["anchor"], first))
+
+
+def _in_order(rows: Any) -> Any:
+    """By target start; `GENOME_ALIGNMENTS`."""
+    return rows.sort_by([(name, "ascending") for name in _ENDS]).drop_columns(["anchor"]).cast(GENOME_ALIGNMENTS)
+
+
+def write_units(directory: str, run: str, tile: Tile, done: list[Done]) -> None:
+    """Write the part of a range of units, filters applied."""
+    parameters = read_manifest(directory).parameters
+    rows = pa.concat_tables([empty_rows(), *(keep(rows, parameters.filters) for rows, _ in done)])
+    write_part(f"{directory}/parts", run, tile.chunk, tile.start, tile.stop, rows, [shortfall for _, shortfalls in done for shortfall in shortfalls])
+
+
+def forget(unit: Unit) -> None:
+    """Remove what lay between the stages of a unit whose part is written."""
+    for folder in ("stages", "extended"):
+        for path in Path(unit.directory, folder).glob(f"{unit.name}.*"):
+            path.unlink(missing_ok=True)
+
+
+# ---- guards
+
+
+class Budget:
+    """What a tile may take of cells and seconds of gapped extension (`--cells`, `--seconds`)."""
+
+    def __init__(self, parameters: GenomeParameters) -> None:
+        self._cells, self._seconds = parameters.cells, parameters.seconds
+        self._began = time.monotonic()
+
+    def cells_left(self, used: int) -> int | None:
+        """None: no limit."""
+        return None if self._cells is None else self._cells - used
+
+    def spent(self, cells: int) -> bool:
+        """Whether there is nothing left after so many cells."""
+        return (self._cells is not None and cells >= self._cells) or (self._seconds is not None and time.monotonic() - self._began >= self._seconds)
+
+    def shortfall(self, unit: Unit, at: int, stop: int) -> dict[str, Any]:
+        """What a report says of the rest."""
+        limits = {"cells": self._cells, "seconds": self._seconds}
+        limit = " and ".join(f"--{name}={value:g}" for name, value in limits.items() if value is not None)
+        return {**unit.where(), "status": "capped", "reason": f"guard {limit}: anchors {at:,} to {stop:,} of this tile were not extended"}
+
+
+# ---- checkpoints of the walk
+
+
+def _walk_path(unit: Unit) -> str:
+    return f"{unit.directory}/stages/{unit.name}.walk.parquet"
+
+
+def _save(unit: Unit, commit: Commit, at: int) -> None:
+    """Write down a walk that is `at` anchors far: the alignments it keeps, in the order it kept them, as one row of lists."""
+    arrays = commit.state().to_arrays()
+    table = pa.table({name: pa.array([values], pa.large_list(pa.from_numpy_dtype(values.dtype))) for name, values in arrays.items()})
+    write_table(_walk_path(unit), table, metadata={"tidalign.run": unit.run, "tidalign.at": str(at), "tidalign.cells": str(commit.cells)})
+
+
+def _restored(unit: Unit) -> tuple[Commit, int] | None:
+    """A walk as it was written down, and how many anchors it is far; None where there is none."""
+    try:
+        table = pq.read_table(_walk_path(unit))
+    except (OSError, pa.ArrowException):
+        return None
+    labels = table.schema.metadata or {}
+    if labels.get(b"tidalign.run") != unit.run.encode():
+        return None
+    commit, at = Commit(unit.target_codes, unit.query_codes, unit.bounds, unit.costs), int(labels[b"tidalign.at"])
+    arrays = {name: table[name].combine_chunks().values.to_numpy(zero_copy_only=False) for name in table.schema.names}
+    commit.restore(Extensions.from_arrays(arrays), at)
+    commit.cells = int(labels[b"tidalign.cells"])
+    return commit, at

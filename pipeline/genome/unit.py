@@ -1,0 +1,71 @@
+"""A unit of a genome run: one query sequence on one strand against a target side, with what its stages need of both."""
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+from tidalign.kernels.gapped import Costs
+from tidalign.kernels.nucleotides import Codes, reverse_complement
+from tidalign.kernels.seed import Index, SeedPattern, build_index
+from tidalign.pipeline.genome.manifest import read_manifest
+from tidalign.pipeline.genome.plan import unit_name, unit_of
+from tidalign.pipeline.genome.sides import load_side
+
+
+class Unit:
+    """Unit `number` of job `job` of the run in `directory`.
+
+    query_index, strand: which query sequence. name: of its files. bounds: the target's pieces, int64[m, 2].
+    """
+
+    def __init__(self, directory: str, job: int, number: int) -> None:
+        manifest = read_manifest(directory)
+        self.directory, self.run, self.number = directory, manifest.run, number
+        self.parameters = manifest.parameters
+        self.segments: str | None = manifest.source["segments"]
+        self.keep: list[str] = manifest.source["keep"]
+        self.job_number, self.job = job, manifest.jobs[job]
+        self.name = unit_name(job, number)
+        self.query_index, self.strand = unit_of(number, self.parameters)
+        self.target, self.target_codes = load_side(directory, manifest.run, self.job.target, self.job.sequence)
+        self.query = load_side(directory, manifest.run, self.job.query)[0]
+        self.bounds = self.target.bounds()
+
+    @property
+    def row_job(self) -> int:
+        """What the rows' column `job` says."""
+        return self.job.row_job(self.query_index)
+
+    @cached_property
+    def query_codes(self) -> Codes:
+        """Of the query sequence on its strand."""
+        codes = self.query.codes(self.query_index)
+        return codes if self.strand == "+" else reverse_complement(codes)
+
+    @cached_property
+    def costs(self) -> Costs:
+        """What gapped extension needs to know."""
+        parameters, scoring = self.parameters, self.parameters.scoring
+        return Costs(
+            scoring.plain(),
+            scoring.gap_open,
+            scoring.gap_extend,
+            parameters.ydrop,
+            parameters.gappedthresh,
+            parameters.trim,
+            parameters.traceback_bytes if parameters.mode == "exact" else None,
+        )
+
+    def index(self) -> Index:
+        """The target's words; kept for the next unit."""
+        return _index(self.directory, self.run, self.job.target, self.job.sequence)
+
+    def where(self) -> dict[str, Any]:
+        """Names the unit in a report."""
+        return {"job": self.row_job, "query_name": self.query.names[self.query_index], "strand": self.strand}
+
+
+@lru_cache(maxsize=1)
+def _index(directory: str, run: str, side: int, sequence: int | None) -> Index:
+    parameters = read_manifest(directory).parameters
+    codes = load_side(directory, run, side, sequence)[1]
+    return build_index(codes, SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count)

@@ -1,0 +1,101 @@
+"""Kill workers and clients of one genome run with SIGKILL at random times, take it up again each time, and compare its rows with those of a run in peace.
+
+python tests/workflows/genome_chaos.py FOLDER TARGET QUERY [--kills 10] [--slow 0.3] [--seed 1] [--mode exact]
+"""
+
+import argparse
+import os
+import random
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import psutil
+
+from tidalign.pipeline.genome import plan, stages
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.results import GenomeResults
+from tidalign.pipeline.genome.source import GenomeSource, Pair
+from tidalign.workflows.genome_run import run_genomes
+
+TILE_ANCHORS = 8
+
+
+def drive(directory: str, target: str, query: str, mode: str = "exact", *, staged: bool = True, **options: Any) -> Any:
+    """`run_genomes` with every unit in stages and few anchors a tile, so that a small genome makes many tasks."""
+    source = GenomeSource((Pair("pair", target, query),))
+    with mock.patch.object(plan, "TILE_SECONDS", 0.0 if staged else 1e9), mock.patch.object(stages, "EXTEND_ANCHORS", TILE_ANCHORS):
+        return run_genomes(directory, source, GenomeParameters(mode=mode), **options)
+
+
+def chaos(folder: Path, target: str, query: str, kills: int, slow: float, seed: int, mode: str) -> dict[str, Any]:
+    """One run on two workers with `kills` SIGKILLs, every second one at the client; what happened."""
+    peace = str(folder / "peace")
+    drive(peace, target, query, mode)
+    directory = str(folder / "run")
+    command = [sys.executable, __file__, "--drive", directory, target, query, mode]
+    # Checkpoints come more often here, so that a walk that is killed goes on from one.
+    environment = {**os.environ, "TIDALIGN_TEST_SLOW": str(slow)}
+    rng = random.Random(seed)
+    done = resumes = 0
+    began = time.monotonic()
+    client = psutil.Popen(command, env=environment)
+    while done < kills:
+        try:
+            client.wait(rng.uniform(0.2, 6))
+        except psutil.TimeoutExpired:
+            pass
+        else:
+            break
+        workers = [child for child in client.children(recursive=True) if "spawn_main" in " ".join(child.cmdline())]
+        at_client = done % 2 == 1
+        if not at_client and not workers:
+            continue
+        victim = client if at_client else rng.choice(workers)
+        victim.kill()
+        done += 1
+        if at_client:
+            client.wait()
+            _, alive = psutil.wait_procs(workers, timeout=10)
+            assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == [], "workers outlived their client"
+            resumes += 1
+            client = psutil.Popen(command, env=environment)
+    status = client.wait(600)
+    found = {}
+    for name in (peace, directory):
+        GenomeResults(name).export(f"{name}.maf")
+        found[name] = Path(f"{name}.maf").read_bytes()
+    return {
+        "kills": done,
+        "resumes": resumes,
+        "status": status,
+        "rows": len(GenomeResults(directory)),
+        "same bytes": found[peace] == found[directory] and GenomeResults(peace).to_table() == GenomeResults(directory).to_table(),
+        "shortfalls": GenomeResults(directory).shortfalls(),
+        "seconds": round(time.monotonic() - began, 1),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("target", nargs="?")
+    parser.add_argument("query", nargs="?")
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--slow", type=float, default=0.3)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--mode", default="exact")
+    parser.add_argument("--drive", nargs=4)
+    arguments = parser.parse_args()
+    if arguments.drive:
+        with mock.patch.object(stages, "CHECKPOINT_SECONDS", 0.5):
+            return int(drive(*arguments.drive, workers=2).exit)
+    arguments.folder.mkdir(parents=True)
+    print(chaos(arguments.folder, arguments.target, arguments.query, arguments.kills, arguments.slow, arguments.seed, arguments.mode))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

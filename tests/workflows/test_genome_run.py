@@ -1,0 +1,243 @@
+"""Genome runs: the same answer however they are cut, spread, killed and taken up again."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tidalign.cluster.errors import NoWorkers
+from tidalign.pipeline.errors import InputError, ManifestMismatch, MissingInput
+from tidalign.pipeline.genome import stages
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.results import GenomeResults
+from tidalign.pipeline.genome.source import GenomeSource, Pair
+from tidalign.pipeline.genome.unit import Unit
+from tidalign.workflows.demo import DATA
+from tidalign.workflows.genome_run import run_genomes
+from tidalign.workflows.status import Exit
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+from genome_chaos import chaos, drive  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def flies(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """Two fly sequences; the query's two contigs are there twice under other names, so that there are eight units."""
+    folder = tmp_path_factory.mktemp("flies")
+    paths = []
+    for name, copies in (("fly_melanogaster", 1), ("fly_pseudoobscura", 2)):
+        text = gzip.decompress((DATA / f"{name}.fa.gz").read_bytes())
+        path = folder / f"{name}.fa"
+        path.write_bytes(b"".join(text.replace(b">", b">%d_" % copy) for copy in range(copies)))
+        paths.append(str(path))
+    return paths[0], paths[1]
+
+
+@pytest.fixture(scope="module")
+def answers(flies: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bytes, Any]]:
+    """By mode: what a run in this process in one go gives, as MAF and as a table."""
+    return {mode: _answer(tmp_path_factory.mktemp(mode) / "run", flies, mode) for mode in ("exact", "independent")}
+
+
+def _answer(run: Path, flies: tuple[str, str], mode: str) -> tuple[bytes, Any]:
+    assert drive(str(run), *flies, mode, staged=False).exit == Exit.COMPLETE
+    return answer(run)
+
+
+def answer(run: Path) -> tuple[bytes, Any]:
+    results = GenomeResults(run)
+    results.export(f"{run}.maf")
+    return Path(f"{run}.maf").read_bytes(), results.to_table()
+
+
+def events(run: Path, event: str) -> list[dict[str, Any]]:
+    return [line for line in map(json.loads, (run / "journal.jsonl").read_text().splitlines()) if line["event"] == event]
+
+
+def client(run: Path, flies: tuple[str, str], mode: str, **environment: str) -> "psutil.Popen":
+    """A process of its own that runs with two workers."""
+    command = [sys.executable, str(HERE / "genome_chaos.py"), "--drive", str(run), *flies, mode]
+    return psutil.Popen(command, env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+# ---- the same answer
+
+
+def test_exact_mode_gives_what_lastz_prints(tmp_path: Path) -> None:
+    genomes = HERE.parent / "data" / "genomes"
+    assert drive(str(tmp_path / "run"), str(genomes / "yeast_scer.fa.gz"), str(genomes / "yeast_spar.fa.gz")).exit == Exit.COMPLETE
+    golden = gzip.decompress((genomes / "yeast.maf.gz").read_bytes())
+    assert alignments(answer(tmp_path / "run")[0]) == alignments(golden) != []
+
+
+def alignments(maf: bytes) -> list[bytes]:
+    return [line for line in maf.splitlines() if not line.startswith(b"#")]
+
+
+@pytest.mark.parametrize("workers", [None, 1, 2, 4])
+@pytest.mark.parametrize("mode", ["exact", "independent"])
+@pytest.mark.timeout(600)
+def test_any_number_of_workers_and_any_tiles(tmp_path: Path, flies: Any, answers: Any, mode: str, workers: int | None) -> None:
+    report = drive(str(tmp_path / "run"), *flies, mode, workers=workers)
+    assert (report.exit, report.workers) == (Exit.COMPLETE, workers or 0)
+    assert answer(tmp_path / "run") == answers[mode]
+    assert [*(tmp_path / "run" / "stages").iterdir(), *(tmp_path / "run" / "extended").iterdir(), *(tmp_path / "run" / "claims").iterdir()] == []
+
+
+def test_a_finished_run_only_answers(tmp_path: Path, flies: Any, answers: Any) -> None:
+    first = drive(str(tmp_path / "run"), *flies, staged=False)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "parts").iterdir()}
+    assert drive(str(tmp_path / "run"), *flies, staged=False) == first
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "parts").iterdir()} == before
+
+
+def test_a_part_that_is_lost_is_made_again(tmp_path: Path, flies: Any, answers: Any) -> None:
+    drive(str(tmp_path / "run"), *flies)
+    lost, cut = sorted((tmp_path / "run" / "parts").iterdir())[1:3]
+    lost.unlink()
+    cut.write_bytes(cut.read_bytes()[:100])
+    with pytest.raises(MissingInput, match="run the same command again to mend it"):
+        GenomeResults(tmp_path / "run").to_table()
+    drive(str(tmp_path / "run"), *flies)
+    assert answer(tmp_path / "run") == answers["exact"]
+
+
+# ---- kills
+
+
+@pytest.mark.parametrize("mode", ["exact", "independent"])
+@pytest.mark.timeout(600)
+def test_killed_workers_and_clients_lose_nothing(tmp_path: Path, flies: Any, mode: str) -> None:
+    result = chaos(tmp_path, *flies, kills=3, slow=1.5 if mode == "exact" else 0.4, seed=5, mode=mode)
+    assert (result["kills"], result["status"], result["same bytes"], result["shortfalls"]) == (3, 0, True, [])
+
+
+def test_a_walk_goes_on_from_its_checkpoint(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(stages, "SLICE_SECONDS", 1e-4)
+    run = str(tmp_path / "run")
+
+    class Enough(Exception):
+        pass
+
+    def stop_later(place: int) -> None:
+        if place >= 10:
+            raise Enough
+
+    drive(run, *flies)
+    unit = Unit(run, 0, 1)
+    stages.write_anchors(unit, lambda: None)
+    anchors = stages.read_anchors(unit)
+    whole = stages.walk(unit, anchors, lambda _: None, checkpoint=False)
+    with pytest.raises(Enough):
+        stages.walk(unit, anchors, stop_later, checkpoint=True)
+    begun: list[int] = []
+    assert stages.walk(unit, anchors, begun.append, checkpoint=True) == whole
+    assert begun[0] >= 9
+
+
+@pytest.mark.timeout(600)
+def test_a_unit_that_kills_its_worker_is_given_up(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDALIGN_TEST_POISON", "j000000:3")
+    report = drive(str(tmp_path / "run"), *flies, staged=False, workers=2)
+    assert report.exit == Exit.PARTIAL and report.deaths >= 2
+    results = GenomeResults(tmp_path / "run")
+    assert [(s["query_name"], s["strand"], s["status"]) for s in results.shortfalls()] == [("0_3214968", "-", "rejected")]
+    assert "SIGKILL" in results.shortfalls()[0]["reason"]
+    assert results.statuses()["rejected"] == 1
+    expected = [row for row in answers["exact"][1].to_pylist() if (row["query_name"], row["strand"]) != ("0_3214968", "-")]
+    assert results.to_table().to_pylist() == expected
+
+
+@pytest.mark.timeout(600)
+def test_an_anchor_that_kills_its_worker_is_given_up_alone(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDALIGN_TEST_POISON", "j000000.u1.extend:3")
+    report = drive(str(tmp_path / "run"), *flies, "independent", workers=2)
+    assert report.exit == Exit.PARTIAL
+    (shortfall,) = GenomeResults(tmp_path / "run").shortfalls()
+    assert (shortfall["query_name"], shortfall["strand"], shortfall["anchor"], shortfall["status"]) == ("0_3210101", "-", 3, "rejected")
+    rows = GenomeResults(tmp_path / "run").to_table().to_pylist()
+    assert all(row in answers["independent"][1].to_pylist() for row in rows if row["query_name"] != "0_3210101")
+
+
+# ---- guards
+
+
+@pytest.mark.parametrize("mode", ["exact", "independent"])
+def test_a_guard_cuts_and_says_so(tmp_path: Path, flies: Any, answers: Any, mode: str) -> None:
+    source = GenomeSource((Pair("pair", *flies),))
+    report = run_genomes(tmp_path / "run", source, GenomeParameters(mode=mode, cells=4_000_000))
+    assert report.exit == Exit.PARTIAL and report.shortfalls
+    assert all(shortfall["status"] == "capped" and "--cells=4e+06" in shortfall["reason"] for shortfall in report.shortfalls)
+    whole = answers[mode][1].to_pylist()
+    rows = GenomeResults(tmp_path / "run").to_table().to_pylist()
+    assert 0 < len(rows) < len(whole) and all(row in whole for row in rows)
+
+
+# ---- what is refused
+
+
+def test_other_options_are_another_run(tmp_path: Path, flies: Any) -> None:
+    source = GenomeSource((Pair("pair", *flies),))
+    run_genomes(tmp_path / "run", source, GenomeParameters(step=20))
+    with pytest.raises(ManifestMismatch, match="parameters step 20, now 1"):
+        run_genomes(tmp_path / "run", source, GenomeParameters())
+    with pytest.raises(ManifestMismatch, match="all_vs_all"):
+        run_genomes(tmp_path / "run", GenomeSource(source.pairs, all_vs_all=True), GenomeParameters(step=20))
+
+
+def test_no_gpu_yet(tmp_path: Path, flies: Any) -> None:
+    with pytest.raises(NoWorkers, match="--device cpu"):
+        run_genomes(tmp_path / "run", GenomeSource((Pair("pair", *flies),)), GenomeParameters(), device="gpu")
+
+
+def test_bad_input_is_told_before_anything_runs(tmp_path: Path, flies: Any) -> None:
+    bad = tmp_path / "bad.fa"
+    bad.write_text(">x\nACGT!\n")
+    with pytest.raises(InputError, match=r"bad\.fa"):
+        run_genomes(tmp_path / "run", GenomeSource((Pair("pair", flies[0], str(bad)),)), GenomeParameters())
+    with pytest.raises(MissingInput, match=r"none\.fa"):
+        run_genomes(tmp_path / "run2", GenomeSource((Pair("pair", flies[0], "none.fa"),)), GenomeParameters())
+
+
+# ---- several genomes
+
+
+def test_all_against_all_is_pair_by_pair(tmp_path: Path, flies: Any) -> None:
+    pair = (Pair("pair", flies[1], flies[0]),)
+    run_genomes(tmp_path / "all", GenomeSource(pair, all_vs_all=True), GenomeParameters())
+    results = GenomeResults(tmp_path / "all")
+    names = [line[1:].split()[0] for line in Path(flies[1]).read_text().splitlines() if line.startswith(">")]
+    assert [name.partition("__")[0] for name in results.names] == names
+    sequences = Path(flies[1]).read_text().split(">")[1:]
+    for job, sequence in enumerate(sequences):
+        (tmp_path / "one.fa").write_text(f">{sequence}")
+        run = tmp_path / f"one{job}"
+        run_genomes(run, GenomeSource((Pair("one", str(tmp_path / "one.fa"), flies[0]),)), GenomeParameters())
+        for name in ("maf", "sam"):
+            results.export(tmp_path / f"of_all.{name}", job=job)
+            GenomeResults(run).export(tmp_path / f"alone.{name}")
+            assert (tmp_path / f"of_all.{name}").read_bytes() == (tmp_path / f"alone.{name}").read_bytes()
+        assert len(GenomeResults(run)) > 0
+
+
+def test_stages_are_kept(tmp_path: Path, flies: Any) -> None:
+    source = GenomeSource((Pair("pair", *flies),), keep=("hits", "hsps", "anchors"))
+    run_genomes(tmp_path / "run", source, GenomeParameters())
+    results = GenomeResults(tmp_path / "run")
+    hits, hsps, anchors = (results.stage(name) for name in ("hits", "hsps", "anchors"))
+    assert len(hits) > len(hsps) == len(anchors) > len(results)
+    assert hsps.schema.names == ["job", "query_name", "strand", "target", "query", "length", "score"]
+    # An anchor is a place on its HSP, and every alignment goes through an anchor.
+    places = {(row["query_name"], row["strand"], row["target"] - row["query"]): row for row in hsps.to_pylist()}
+    assert all((row["query_name"], row["strand"], row["target"] - row["query"]) in places for row in anchors.to_pylist())
+    drive(str(tmp_path / "bare"), *flies, staged=False)
+    with pytest.raises(MissingInput, match="--keep hits"):
+        GenomeResults(tmp_path / "bare").stage("hits")

@@ -1,0 +1,151 @@
+"""A run over genomes: read the sides, then seed, extend and gather tile by tile, in a run directory that outlives whatever stops it.
+
+What is left to do is read from the directory each time, so starting, going on after a kill and answering for a finished run are the same call.
+"""
+
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tidalign.cluster.errors import NoWorkers, Stopped
+from tidalign.cluster.stop import Stop, on_signals
+from tidalign.pipeline import rundir
+from tidalign.pipeline.genome import parts
+from tidalign.pipeline.genome.manifest import FOLDERS, Manifest, read_manifest, write_manifest
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.sides import read_side, side_record
+from tidalign.pipeline.genome.source import GenomeSource
+from tidalign.pipeline.lock import locked
+from tidalign.workflows.crew import Crew
+from tidalign.workflows.genome_report import GenomeReport
+from tidalign.workflows.genome_tiles import Tiles, Told
+from tidalign.workflows.report import versions
+
+SMALL_INPUT = 64_000_000
+"""Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
+
+SMALL_WORK = 5.0
+"""Estimated seconds of one core below which this process does all of it."""
+
+
+def run_genomes(
+    directory: str | Path,
+    source: GenomeSource,
+    parameters: GenomeParameters,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    device: str = "auto",
+    progress: Told | None = None,
+) -> GenomeReport:
+    """Align the genomes of `source` into a run directory; go on where an earlier call stopped, whatever stopped it.
+
+    workers: processes on this machine; None: one for each core, or none at all for little work. scheduler: address or file of a Dask scheduler whose
+    workers are used instead; they must see the directory and the input. device: `cpu` or `auto`; `gpu` is refused, as genomes are not aligned there yet.
+    progress: told (stage, done, in all): stages are `read` (files) and `genomes` (thousandths of a second of estimated work).
+
+    Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
+    Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
+    """
+    if device == "gpu":
+        raise NoWorkers("genomes are not aligned on GPUs yet; use --device cpu, or leave it out")
+    began = time.monotonic()
+    told = progress or _silent
+    with _opened(directory, source, parameters, workers, scheduler) as (crew, stop):
+        manifest = _read(crew, source, parameters, told)
+        tiles = Tiles(crew.directory, manifest, stop, told)
+        try:
+            if tasks := tiles.tasks():
+                rundir.reopen(crew.directory)
+                # A claim left behind may be a tile that kills its process: not this one again.
+                if workers or scheduler or tiles.claims or tiles.work() > SMALL_WORK:
+                    crew.hire()
+            while tasks:
+                crew.run(tasks, tiles)
+                tasks = tiles.tasks()
+        finally:
+            if crew.dismiss():
+                tiles.withdraw_claims()
+        if rundir.finished(crew.directory):
+            return GenomeReport.from_json(rundir.read_report(crew.directory))
+        return _finish(crew, manifest, tiles, time.monotonic() - began)
+
+
+def _silent(stage: str, done: int, total: int | None) -> None:
+    pass
+
+
+@contextmanager
+def _opened(
+    directory: str | Path, source: GenomeSource, parameters: GenomeParameters, workers: int | None, scheduler: str | None
+) -> Iterator[tuple[Crew, Stop]]:
+    """Hold the run directory, see that it is of this run and can be written, and have somebody to work in it."""
+    directory = str(Path(directory).absolute())
+    description = source.to_json()
+    rundir.probe(directory, FOLDERS)
+    with locked(directory), on_signals() as stop:
+        rundir.tidy(directory)
+        if rundir.exists(directory):
+            rundir.compare(directory, parameters.to_json(), description)
+        else:
+            rundir.create(directory, parameters.to_json(), description, None, FOLDERS)
+        rundir.journal(directory, "start", command=sys.argv)
+        crew = Crew(stop, directory, workers, scheduler)
+        try:
+            if not rundir.read_manifest(directory) and (workers or scheduler or source.size() > SMALL_INPUT):
+                crew.hire()
+            yield crew, stop
+        except KeyboardInterrupt:
+            raise Stopped(stop.number or signal.SIGINT) from None
+        finally:
+            crew.dismiss()
+
+
+def _read(crew: Crew, source: GenomeSource, parameters: GenomeParameters, told: Told) -> Manifest:
+    """The manifest of a run whose sides are all read: what is missing of them is read."""
+    sides = source.sides()
+    if rundir.read_manifest(crew.directory) and all(side_record(crew.directory, side) for side in range(len(sides))):
+        return read_manifest(crew.directory)
+    told("read", 0, len(sides))
+    ambiguous = parameters.scoring.ambiguous
+    letters = ambiguous[0] if ambiguous else None
+    arguments = [(crew.directory, side, role, spec, letters) for side, (role, spec) in enumerate(sides)]
+    if any(file["size"] < 0 for file in source.files()):  # only this process can read a pipe
+        records = [read_side(*each) for each in arguments]
+    else:
+        records = crew.map(read_side, *zip(*arguments, strict=True))
+    told("read", len(sides), len(sides))
+    manifest = write_manifest(crew.directory, records)
+    rundir.journal(crew.directory, "read", sides=records, jobs=len(manifest.jobs), tiles=sum(len(job.tiles) for job in manifest.jobs))
+    return manifest
+
+
+def _finish(crew: Crew, manifest: Manifest, tiles: Tiles, seconds: float) -> GenomeReport:
+    """Say what came out and that the run is over."""
+    found, _ = parts.scan(f"{crew.directory}/parts", manifest.run)
+    counts, shortfalls = parts.total(found)
+    bases = {role: sum(side["bases"] for side in manifest.sides if side["role"] == role) for role in ("target", "query")}
+    report = GenomeReport(
+        run=manifest.run,
+        pairs=len(manifest.names),
+        target_bases=bases["target"],
+        query_bases=bases["query"],
+        empty=sum(side["empty"] for side in manifest.sides),
+        rows=sum(counts.values()),
+        statuses=dict(sorted(counts.items())),
+        shortfalls=tuple(shortfalls),
+        seconds=round(seconds, 3),
+        work={name: round(value, 3) for name, value in sorted(tiles.numbers.items())},
+        device="cpu",
+        workers=crew.size,
+        deaths=tiles.deaths,
+        retries=tiles.retries,
+        command=tuple(sys.argv),
+        versions=versions(),
+    )
+    rundir.finish(crew.directory, report.to_json(), partial=bool(report.exit))
+    rundir.journal(crew.directory, "end", **report.to_json())
+    return report
