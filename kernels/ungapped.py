@@ -7,11 +7,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.nucleotides import Codes
-from tidalign.kernels.scoring import Scoring
+from tidalign.kernels.scoring import STRIDE, Scoring
 from tidalign.kernels.seed import Positions, read_only
 
 SLOTS = 1 << 16
 """Diagonals that are this far apart share a record in LASTZ."""
+
+WIDEST_XDROP = 16_000
+"""Sums of scans by vectors have 16 bits."""
 
 PAGE_BITS = 12
 PAGE = 1 << PAGE_BITS
@@ -52,7 +55,7 @@ class HitFilter:
         self._sides = read_only(target), read_only(query)
         self._span = span
         self._table = scoring.masked().ravel()
-        dtype = np.uint32 if len(query) < 1 << 32 else np.int64
+        dtype = np.uint32 if len(query) < (1 << 32) - 1 else np.int64
         self._exact, self._base = exact, 0 if exact else len(query)
         pages = (SLOTS if exact else len(target) + len(query) + PAGE) >> PAGE_BITS
         self._page_of = np.full(pages, -1, np.int64)
@@ -76,11 +79,16 @@ class HitFilter:
         then the record is where the scan to the right stopped. `entropy`: scores from `threshold` to three times it are scaled by the entropy of the
         identical columns. HSPs below `threshold` are left out.
         """
-        from tidalign.kernels.ungapped_host import extend_hits
+        from tidalign.kernels.ungapped_host import REACH, extend_hits, make_profile
 
         out = np.empty((4, len(targets)), np.int64)
-        records = self._records(targets, queries)
-        count = extend_hits(*self._sides, targets, queries, self._span, self._table, xdrop, threshold, entropy, *records, out)
+        first, profile = 0, np.empty((5, 0), np.int8)
+        if len(targets) and xdrop <= WIDEST_XDROP and np.abs(self._table.reshape(STRIDE, STRIDE)[:4, :4]).max() < 128:
+            first = int(queries[0]) + self._span - REACH
+            profile = np.empty((5, int(queries[-1]) + self._span + REACH - first), np.int8)
+            make_profile(self._sides[1], first, self._table, profile)
+        limits = (xdrop, threshold, entropy)
+        count = extend_hits(*self._sides, targets, queries, self._span, self._table, *limits, profile, first, *self._records(targets, queries), out)
         return Segments(*out[:, :count].copy())
 
     def _records(self, targets: Positions, queries: Positions) -> tuple[npt.NDArray[Any], Positions, int, int]:

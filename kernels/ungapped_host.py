@@ -10,11 +10,15 @@ from tidalign.kernels.numba_cache import inline, jit
 from tidalign.kernels.prefetch_host import prefetch
 from tidalign.kernels.ungapped import PAGE, PAGE_BITS
 from tidalign.kernels.vectors_host import load_u8
-
-AHEAD = 12
-"""Hits between the one that is extended and the one whose letters are asked for."""
+from tidalign.kernels.xdrop_vectors_host import ALIVE, BEST, FIELDS, LANES, LOOKED, PLACE, SCORED, scan_left, scan_right, score_columns
 
 SEPARATOR_CODE = np.int64(SEPARATOR)
+
+AHEAD = 24
+"""Hits between the one that is looked at and the one whose letters are asked for."""
+
+REACH = 2 * SCORED
+"""Columns to each side of a hit's right end that are scored by vectors; scans that go further, few of them, are done again one column at a time."""
 
 
 @jit
@@ -41,60 +45,132 @@ def use_seeds(target, query, targets, queries, span, table, pages, page_of, mask
 
 
 @jit
-def extend_hits(target, query, targets, queries, span, table, xdrop, threshold, entropy, pages, page_of, mask, base, out):
-    """HSPs of hits that start at or beyond where their diagonal's last scan to the right stopped looking; returns how many."""
-    count = 0
-    address, query_address = target.ctypes.data, query.ctypes.data
+def make_profile(query, first, table, profile):
+    """The rows that `score_columns` wants, for query places from `first`; places beyond the query have no score."""
+    for i in range(profile.shape[1]):
+        place = first + i
+        code = np.int64(query[place]) if 0 <= place < len(query) else SEPARATOR_CODE
+        for row in range(4):
+            profile[row, i] = table[row << 6 | code & 3]
+        profile[4, i] = code > 3
+
+
+@jit
+def extend_hits(target, query, targets, queries, span, table, xdrop, threshold, entropy, profile, first, pages, page_of, mask, base, out):
+    """HSPs of hits that start at or beyond where their diagonal's last scan to the right stopped looking; returns how many.
+
+    Hits are gathered and scanned LANES at a time. Meanwhile their records say `pending`; a hit that meets such a record has the scans done first.
+    profile: as make_profile has it for query places from `first`, or empty where scores or `xdrop` are too large for it.
+    """
+    pending = np.iinfo(pages.dtype).max
+    batch = np.empty((5, LANES), np.int64)  # right end in target and query, record, page, entry
+    scores = np.empty((LANES, 2 * REACH), np.int8)
+    state = np.empty((2, FIELDS, LANES), np.int16)
+    alone = np.empty(LANES, np.bool_)  # to be scanned one column at a time
+    fixed = (target, query, table, np.int64(xdrop), np.int64(threshold), entropy)
+    address, scores_address, profile_address = target.ctypes.data, scores.ctypes.data, profile.ctypes.data
+    stride = profile.shape[1]
+    waiting, count = 0, 0
     for i in range(len(targets)):
-        # Hits are all over the target: what a later one needs is on its way while this one is extended.
+        # Hits are all over the target: what a later one needs is on its way before it is its turn.
         ahead = address + targets[min(i + AHEAD, len(targets) - 1)]
-        prefetch(ahead - 32)
-        prefetch(ahead + 32)
+        for place in (span - REACH, span, span + REACH - 1):
+            prefetch(ahead + place)
         t, q = targets[i], queries[i]
         slot = (t - q + base) & mask
         page, entry = page_of[slot >> PAGE_BITS], slot & (PAGE - 1)
+        if pages[page, entry] == pending:
+            count = _extend_batch(*fixed, batch, scores, alone, waiting, state, pages, out, count)
+            waiting = 0
         done = np.int64(pages[page, entry])
         if done > q:
             continue
-        # Both scans begin at the hit's right end: the one to the left goes through the hit.
-        end = t + span
-        diagonal = t - q
-        to_query = query_address - diagonal - address
-        place = address + end
-        stop = address + max(np.int64(0), diagonal, done + diagonal)
-        running, left_score, left = np.int64(0), np.int64(0), place
-        while place > stop:
-            place -= 1
-            running += table[np.uint64(load_u8(place) << 6 | load_u8(place + to_query))]
-            left = place if running > left_score else left
-            left_score = max(left_score, running)
-            if running < left_score - xdrop:
-                break
-        place = address + end
-        stop = address + min(len(target), len(query) + diagonal)
-        running, right_score, right = np.int64(0), np.int64(0), place
-        while place < stop:
-            running += table[np.uint64(load_u8(place) << 6 | load_u8(place + to_query))]
-            place += 1
-            right = place if running > right_score else right
-            right_score = max(right_score, running)
-            if running < right_score - xdrop:
-                break
-        left, right, place = left - address, right - address, place - address
-        if place > end and (target[place - 1] == SEPARATOR_CODE or query[place - 1 - diagonal] == SEPARATOR_CODE):
-            place -= 1  # a sequence ends where its separator is, and is not looked at further
-        if place - diagonal > done:
-            pages[page, entry] = place - diagonal
+        pages[page, entry] = pending
+        end, query_end = t + span, q + span
+        batch[0, waiting], batch[1, waiting], batch[2, waiting], batch[3, waiting], batch[4, waiting] = end, query_end, done, page, entry
+        outside = stride == 0 or end < REACH or query_end - REACH < done or end + REACH > len(target) or query_end + REACH > len(query)
+        if not outside:
+            for column in range(0, 2 * REACH, SCORED):
+                place = column - REACH
+                there = profile_address + query_end + place - first
+                outside |= score_columns(address + end + place, there, stride, scores_address + waiting * (2 * REACH) + column)
+        alone[waiting] = outside
+        waiting += 1
+        if waiting == LANES:
+            count = _extend_batch(*fixed, batch, scores, alone, waiting, state, pages, out, count)
+            waiting = 0
+    return _extend_batch(*fixed, batch, scores, alone, waiting, state, pages, out, count)
+
+
+@jit
+def _extend_batch(target, query, table, xdrop, threshold, entropy, batch, scores, alone, waiting, state, pages, out, count):
+    """Scan the hits that wait, to the left from their right end through the hit and to the right; renew their records; write HSPs from row `count`."""
+    state[:] = 0
+    state[:, ALIVE, :waiting] = -1
+    left, right = state[0].ctypes.data, state[1].ctypes.data
+    places = scores.ctypes.data
+    for column in range(0, REACH, LANES):
+        if not scan_left(places + REACH - LANES - column, 2 * REACH, left, column, xdrop):
+            break
+    for column in range(0, REACH, LANES):
+        if not scan_right(places + REACH + column, 2 * REACH, right, column, xdrop):
+            break
+    for lane in range(waiting):
+        end, query_end, done = batch[0, lane], batch[1, lane], batch[2, lane]
+        if alone[lane] or state[0, ALIVE, lane]:
+            stop = max(np.int64(0), end - query_end, done + end - query_end)
+            left_score, to_left = _scan_left(target, query, table, xdrop, end, query_end, end - stop)
+        else:
+            left_score, to_left = np.int64(state[0, BEST, lane]), np.int64(state[0, PLACE, lane])
+        if alone[lane] or state[1, ALIVE, lane]:
+            columns = min(len(target) - end, len(query) - query_end)
+            right_score, to_right, looked = _scan_right(target, query, table, xdrop, end, query_end, columns)
+        else:
+            right_score, to_right = np.int64(state[1, BEST, lane]), np.int64(state[1, PLACE, lane])
+            looked = np.int64(state[1, LOOKED, lane])
+        pages[batch[3, lane], batch[4, lane]] = max(done, query_end + looked)
         score = left_score + right_score
         if score < threshold:
             continue
         if entropy and 0 <= score <= 3 * threshold:
-            score = np.int64(score * _entropy(target, query, left, right, diagonal))
+            score = np.int64(score * _entropy(target, query, end - to_left, end + to_right, end - query_end))
             if score < threshold:
                 continue
-        out[0, count], out[1, count], out[2, count], out[3, count] = left, left - diagonal, right - left, score
+        out[0, count], out[1, count], out[2, count], out[3, count] = end - to_left, query_end - to_left, to_left + to_right, score
         count += 1
     return count
+
+
+@inline
+def _scan_left(target, query, table, xdrop, end, query_end, columns):
+    """The best sum of columns from (end, query_end) to the left, and how many columns it has."""
+    running, best, place = np.int64(0), np.int64(0), np.int64(0)
+    here, there = target.ctypes.data + end, query.ctypes.data + query_end
+    for column in range(1, columns + 1):
+        running += table[np.uint64(load_u8(here - column) << 6 | load_u8(there - column))]
+        if running > best:
+            best, place = running, np.int64(column)
+        if running < best - xdrop:
+            break
+    return best, place
+
+
+@inline
+def _scan_right(target, query, table, xdrop, end, query_end, columns):
+    """The same to the right, and how many columns were looked at."""
+    running, best, place, looked = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    here, there = target.ctypes.data + end, query.ctypes.data + query_end
+    for column in range(columns):
+        t, q = load_u8(here + column), load_u8(there + column)
+        if t == SEPARATOR_CODE or q == SEPARATOR_CODE:
+            break  # a sequence ends where its separator is, which is not looked at
+        looked += 1
+        running += table[np.uint64(t << 6 | q)]
+        if running > best:
+            best, place = running, looked
+        if running < best - xdrop:
+            break
+    return best, place, looked
 
 
 @inline

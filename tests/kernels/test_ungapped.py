@@ -17,6 +17,14 @@ SEED = SeedPattern.parse("12of19")
 SPAN = SEED.span
 
 
+SCORINGS = [
+    Scoring(),
+    Scoring(((1, -2, -1, -2), (-2, 1, -2, -1), (-1, -2, 2, -2), (-3, -1, -2, 1)), bad=-9, fill=-2),
+    Scoring(((910, -1140, -310, -1230), (-1140, 1000, -1250, -310), (-310, -1250, 1000, -1140), (-1230, -310, -1140, 910)), bad=-10000, fill=-1000),
+]
+"""The scores of the last do not fit the vectors' bytes."""
+
+
 def rows(segments: Segments) -> list[tuple[int, ...]]:
     return list(zip(*(values.tolist() for values in (segments.target, segments.query, segments.length, segments.score)), strict=True))
 
@@ -31,7 +39,7 @@ def model(target: bytes, query: bytes) -> tuple[Any, Any, list[tuple[int, int]]]
 
 
 @pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize("scoring", [Scoring(), Scoring(((1, -2, -1, -2), (-2, 1, -2, -1), (-1, -2, 2, -2), (-3, -1, -2, 1)), bad=-9, fill=-2)])
+@pytest.mark.parametrize("scoring", SCORINGS)
 def test_hsps_are_those_of_the_model(exact: bool, scoring: Scoring) -> None:
     random = np.random.default_rng(1)
     masked = genome_oracle.tables(scoring)[1]
