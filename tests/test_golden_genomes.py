@@ -1,0 +1,54 @@
+"""Whole genome runs against LASTZ's output (tests/data/genomes)."""
+
+from pathlib import Path
+
+import genome_golden as golden
+import pytest
+
+import tidalign
+
+FORMATS = [(name, format) for name, run in golden.RUNS.items() for format in run["formats"] if format in ("maf", "axt", "general", "segments", "softsam")]
+
+
+def options(run: str) -> dict[str, list[str | bool]]:
+    given: dict[str, list[str | bool]] = {}
+    for option in golden.RUNS[run]["options"]:
+        name, equals, value = option.removeprefix("--").partition("=")
+        given.setdefault(name, []).append(value if equals else True)
+    return given
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tidalign.GenomeResults]:
+    """Results by name, each aligned when it is first asked for."""
+
+    class Runs(dict[str, tidalign.GenomeResults]):
+        def __missing__(self, name: str) -> tidalign.GenomeResults:
+            run, out = golden.RUNS[name], tmp_path_factory.mktemp(name) / "run"
+            sides = [golden.PLACE / run[role] for role in ("target", "query")]
+            self[name] = tidalign.align_genomes(*sides, out=out, workers=None, mode=run["mode"], **options(name))
+            return self[name]
+
+    return Runs()
+
+
+@pytest.mark.parametrize(("run", "format"), FORMATS)
+def test_output_is_lastz(run: str, format: str, runs: dict[str, tidalign.GenomeResults], tmp_path: Path) -> None:
+    runs[run].export(tmp_path / "out", format=format)
+    found = golden.below((tmp_path / "out").read_text())
+    expected = golden.below(golden.text(golden.RUNS[run]["formats"][format]))
+    if golden.RUNS[run]["mode"] == "independent":  # LASTZ prints these in the order in which it finds them
+        found, expected = _paragraphs(found), _paragraphs(expected)
+    assert found == expected
+
+
+def _paragraphs(lines: list[str]) -> list[str]:
+    return sorted("\n".join(lines).strip().split("\n\n"))
+
+
+def test_what_was_cut_is_capped(runs: dict[str, tidalign.GenomeResults]) -> None:
+    cut, whole = (runs[name].to_table() for name in ("yeast_truncated", "yeast"))
+    assert set(whole["status"].to_pylist()) == {"exact"}
+    capped = [row for row in cut.to_pylist() if row["status"] == "capped"]
+    assert capped
+    assert all("traceback" in row["reason"] for row in capped)
