@@ -16,6 +16,10 @@ from tidalign.kernels import commit_host
 from tidalign.kernels.fences_host import BIN_BITS, empty, room
 from tidalign.kernels.gapped import Costs, Extended, Extender, Extensions, Integers
 from tidalign.kernels.nucleotides import Codes
+from tidalign.kernels.vectors_host import LANES
+
+AHEAD = 4 * LANES
+"""Anchors inspected at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +64,12 @@ class Speculated:
 def speculate(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Costs) -> Speculated:
     """Extends anchors free of fences, with what `Commit` must know to tell whether the results stand. Arguments as `gapped.extend`."""
     extender = Extender(target, query, bounds, costs)
-    boxes = np.zeros((len(t), 4), np.int64)
+    below, boxes = extender.inspect(t, q)
     known = np.full(len(t), commit_host.BELOW, np.uint8)
     found: list[Extended] = []
     ranges: list[npt.NDArray[np.int32]] = [np.empty((0, 2), np.int32)]
-    for i, (a, b) in enumerate(zip(t, q, strict=True)):
-        one, looked = extender.extend(i, int(a), int(b), ranges=True)
+    for i in np.flatnonzero(~below).tolist():
+        one, looked = extender.extend(i, int(t[i]), int(q[i]), ranges=True)
         boxes[i] = looked.box
         if one is not None:
             known[i] = commit_host.ABOVE
@@ -97,13 +101,22 @@ class Commit:
         Returns how many were consumed; the next call goes on with the others.
         """
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
-        known, boxes = (np.zeros(len(t), np.uint8), np.zeros((len(t), 4), np.int64)) if speculated is None else (speculated.known, speculated.boxes)
+        known, boxes = np.zeros(len(t), np.uint8), np.zeros((len(t), 4), np.int64)
+        if speculated is not None:
+            known, boxes = speculated.known.copy(), speculated.boxes.copy()
         rows = {} if speculated is None else {int(anchor): row for row, anchor in enumerate(speculated.extensions.anchor)}
         last_cell = None if cells is None else self.cells + cells
         deadline = None if seconds is None else monotonic() + seconds
+        passed = np.zeros(2, np.int64)
         done = 0
         while (last_cell is None or self.cells < last_cell) and (deadline is None or monotonic() < deadline):
-            i, outcome, left, right = commit_host.advance(self._kept, t, q, known, boxes, np.int64(done))
+            i, outcome, left, right = commit_host.advance(self._kept, t, q, known, boxes, np.int64(done), passed)
+            self.stood += int(passed[0])
+            self.cells += int(passed[1])
+            passed[:] = 0
+            done = i
+            if outcome == commit_host.EXTEND and known[i] == commit_host.UNKNOWN and self._inspect(t, q, known, boxes, i):
+                continue
             done = i + 1
             if outcome == commit_host.AT_END:
                 done = i
@@ -122,6 +135,13 @@ class Commit:
                 self.keep(one)
         self.consumed += done
         return int(done)
+
+    def _inspect(self, t: Integers, q: Integers, known: npt.NDArray[np.uint8], boxes: Integers, i: int) -> bool:
+        """Looks at the next anchors all at once; whether the i-th is below the threshold."""
+        next_ones = commit_host.ahead(self._kept, t, q, known, i, np.int64(AHEAD))
+        below, boxes[next_ones] = self._extender.inspect(t[next_ones], q[next_ones])
+        known[next_ones] = np.where(below, commit_host.BELOW, commit_host.UNDECIDED)
+        return bool(below[0])
 
     def alignments(self) -> Extensions:
         """What is kept, in LASTZ's order of output: by target start, of equal ones the newest first. `anchor` counts all anchors consumed."""

@@ -41,8 +41,8 @@ from tidalign.kernels.numba_cache import inline, jit
 MARGIN = np.int64(2)
 """Fences and masks lie up to two rows and columns off their alignment."""
 
-# What is known of an anchor before it is committed: nothing; its free extension stays below the threshold; or reaches it.
-UNKNOWN, BELOW, ABOVE = (np.uint8(known) for known in range(3))
+# What is known of an anchor before it is committed: nothing; its free extension stays below the threshold; reaches it; or has to be made to know.
+UNKNOWN, BELOW, ABOVE, UNDECIDED = (np.uint8(known) for known in range(4))
 
 # How `advance` ends: no anchor left; one to be extended; one whose free extension stands; one whose free extension must be looked at row by row.
 AT_END, EXTEND, STANDS, COMPARE = range(4)
@@ -152,21 +152,38 @@ def untouched(kept, fence, holes, leftward, anchor, ranges):
 
 
 @jit
-def advance(kept, t, q, known, boxes, i):
+def advance(kept, t, q, known, boxes, i, passed):
     """Walks anchors from the i-th on: past those on a kept alignment, and past those whose free extension is below the threshold and met nothing kept.
 
-    known: uint8[n], UNKNOWN, BELOW or ABOVE. boxes: int64[n, 4], rows and columns that a free extension looked at left and right.
+    known: uint8[n], UNKNOWN .. UNDECIDED. boxes: int64[n, 4], rows and columns that a free extension looked at left and right. passed: int64[2], to which
+    anchors that stay below the threshold are added, and half their boxes' cells.
     Returns (anchor, AT_END | EXTEND | STANDS | COMPARE, nearest pieces left and right of it).
     """
     while i < len(t):
         on, left, right = beside(kept, t[i], q[i])
         if not on:
-            if known[i] == UNKNOWN:
+            if known[i] == UNKNOWN or known[i] == UNDECIDED:
                 return i, EXTEND, left, right
-            near = not clear(kept, t[i] - boxes[i, 0], t[i] + boxes[i, 2], q[i] - boxes[i, 1], q[i] + boxes[i, 3])
+            box = boxes[i]
+            near = not clear(kept, t[i] - box[0], t[i] + box[2], q[i] - box[1], q[i] + box[3])
             if known[i] == ABOVE:
                 return i, COMPARE if near else STANDS, left, right
             if near:
                 return i, EXTEND, left, right
+            passed[0] += 1
+            passed[1] += (box[0] * box[1] + box[2] * box[3]) >> 1
         i += 1
     return i, AT_END, np.int64(-1), np.int64(-1)
+
+
+@jit
+def ahead(kept, t, q, known, i, room):
+    """The next anchors, from the i-th on, of which nothing is known and that lie on no kept alignment: int64[at most room]."""
+    found = np.empty(room, np.int64)
+    n = 0
+    while i < len(t) and n < room:
+        if known[i] == UNKNOWN and not beside(kept, t[i], q[i])[0]:
+            found[n] = i
+            n += 1
+        i += 1
+    return found[:n].copy()

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels import extension_host, gapped_host
+from tidalign.kernels import extension_host, gapped_host, inspection_host
 from tidalign.kernels.fences_host import Kept, empty, room
 from tidalign.kernels.nucleotides import ALPHABET, Codes
 from tidalign.kernels.vectors_host import LANES
@@ -61,6 +61,15 @@ class Costs:
         if self.ydrop + raised > top or self.gap_open + self.gap_extend > top or headroom < best:
             return None
         return headroom
+
+    @cached_property
+    def inspected(self) -> npt.NDArray[np.int16] | None:
+        """Scores of ACGT for inspection_host; None where its 16 bits and its columns cannot hold what these costs reach."""
+        headroom = self._headroom(np.int16(0))
+        columns = self.ydrop // self.gap_extend if self.gap_extend > 0 else inspection_host.COLUMNS
+        if headroom is None or not 0 < self.threshold <= headroom - int(self.plain.max()) or 8 * columns > 3 * inspection_host.COLUMNS:
+            return None
+        return np.ascontiguousarray(self.plain[:4, :4].clip(-(1 << 15)), np.int16)
 
     @cached_property
     def compiled(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int32], Integers, np.signedinteger[Any]]:
@@ -193,6 +202,21 @@ class Extender:
         i = int(np.searchsorted(self.bounds[:, 0], t, "right")) - 1
         return self.bounds[i, 0], self.bounds[i, 1]
 
+    def inspect(self, t: Any, q: Any) -> tuple[npt.NDArray[np.bool_], Integers]:
+        """(whether an anchor is sure to stay below the threshold, its box as in `Looked`) of many anchors, free of fences; boxes only where it is sure.
+
+        Several times as fast as `extend`, which the others are left to.
+        """
+        t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
+        known, boxes = np.zeros(len(t), np.uint8), np.zeros((len(t), 4), np.int64)
+        scores = self.costs.inspected
+        if scores is not None and len(t):
+            limits = self.bounds[np.searchsorted(self.bounds[:, 0], t, "right") - 1]
+            _, _, costs, _ = self.costs.compiled
+            threshold = np.int64(self.costs.threshold)
+            inspection_host.inspect(memory().lanes, self.target, self.query, t, q, limits, scores, costs, threshold, known, boxes)
+        return known == inspection_host.BELOW, boxes
+
     def extend(
         self,
         anchor: int,
@@ -232,11 +256,19 @@ def read_only(codes: Any) -> Codes:
 _thread = threading.local()
 
 
-def memory() -> Memory:
+class ThreadMemory(Memory):
+    """And the columns of inspections."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lanes = np.zeros(inspection_host.WORDS, np.int16)
+
+
+def memory() -> ThreadMemory:
     """This thread's memory."""
     if not hasattr(_thread, "memory"):
-        _thread.memory = Memory()
-    return cast("Memory", _thread.memory)
+        _thread.memory = ThreadMemory()
+    return cast("ThreadMemory", _thread.memory)
 
 
 def extend(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Costs) -> Extensions:
@@ -246,5 +278,6 @@ def extend(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Cost
     target sequence, ascending. t, q: places of the anchors. At most one row for an anchor, in their order: those that reach the threshold.
     """
     extender = Extender(target, query, bounds, costs)
-    found = (extender.extend(i, int(a), int(b))[0] for i, (a, b) in enumerate(zip(t, q, strict=True)))
+    below, _ = extender.inspect(t, q)
+    found = [extender.extend(int(i), int(t[i]), int(q[i]))[0] for i in np.flatnonzero(~below)]
     return Extensions.of([one for one in found if one is not None])

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import genome_oracle_extension
 import numpy as np
 import pytest
-from genome_cases import Case, single
+from genome_cases import WHOLE, Case, single
 
 from tidalign.kernels import gapped
 from tidalign.kernels.gapped import Costs, Extender, Extensions, extend
@@ -56,8 +57,38 @@ def test_cases_reach_the_corners() -> None:
     assert sum(one is None for one in outcomes) > 3
 
 
+def inspected(seed: int) -> tuple[int, int]:
+    """Anchors of random sequences with shared words: how many are decided, of how many; what is decided agrees with the reference."""
+    rng = random.Random(seed)
+    alphabet = rng.choice(["ACGT", "ACGT", "ACGTacgt", "ACG", "ACGTN"])
+    target, query = ("".join(rng.choices(alphabet, k=rng.randint(700, 900))) for _ in range(2))
+    if rng.random() < 0.3:
+        target = f"{target[:350]}\0{target[351:]}"
+    anchors = []
+    for _ in range(40):
+        t, q = rng.randrange(20, len(target) - 20), rng.randrange(20, len(query) - 20)
+        word = rng.randint(2, 18)
+        query = query[: q - word] + target[t - word : t + word].replace("\0", "A") + query[q + word :]
+        anchors += [(t, q, 0)] if target[t] != "\0" else []
+    traceback = rng.choice([WHOLE, WHOLE, 20_000])
+    case = Case(target, query, anchors, Scoring(), rng.choice([150, 300, 910, 2000]), rng.choice([200, 800, 3000]), rng.random() < 0.8, traceback)
+    below, boxes = Extender(*case.codes(), case.costs()).inspect(*case.places())
+    for (t, q, _), sure, box in zip(anchors, below, boxes, strict=True):
+        if sure:
+            footprints: list[tuple[np.ndarray, np.ndarray]] = []
+            one = genome_oracle_extension.extend(*case.letters(), t, q, case.oracle_costs(), None, footprints)
+            assert one is None or one.score < case.threshold
+            assert box.tolist() == [int(value) for side in footprints[0] for value in (len(side) - 1, side[:, 1].max())]
+    return int(below.sum()), len(below)
+
+
+def test_inspection_is_sure_of_what_it_says() -> None:
+    counts = np.array([inspected(seed) for seed in range(120)])
+    assert counts[:, 0].sum() > 800
+
+
 def test_what_memory_held_before_does_not_matter() -> None:
-    random = np.random.default_rng(3)
+    noise = np.random.default_rng(3)
     for seed in range(120):
         case = single(seed)
         memory = gapped.memory()
@@ -66,7 +97,7 @@ def test_what_memory_held_before_does_not_matter() -> None:
                 size = int(work[slot + 1])
                 if size:
                     held = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(int(work[slot])))
-                    held[:] = random.integers(256) if seed % 2 else random.integers(0, 256, size)
+                    held[:] = noise.integers(256) if seed % 2 else noise.integers(0, 256, size)
         assert found(case) == expected(case), seed
 
 
@@ -75,8 +106,9 @@ import sys
 sys.path.insert(0, sys.argv[1])
 sys.path.insert(0, sys.argv[2])
 from genome_cases import single
-from test_gapped import found, LANES
+from test_gapped import LANES, found, inspected
 print(LANES)
+assert sum(inspected(seed)[0] for seed in range(120, 140)) > 50
 for seed in range(1500, 1650):
     print(found(single(seed)))
 """
@@ -108,8 +140,8 @@ def test_totals_have_64_bits() -> None:
 
 
 def test_a_long_gap_costs_open_and_extends() -> None:
-    random = np.random.default_rng(2)
-    one, other, between = (random.integers(0, 4, n).astype(np.uint8) for n in (400, 400, 57))
+    noise = np.random.default_rng(2)
+    one, other, between = (noise.integers(0, 4, n).astype(np.uint8) for n in (400, 400, 57))
     target, query = np.concatenate([one, between, other]), np.concatenate([one, other])
     result = extend(target, query, [[0, len(target)]], [100], [100], Costs(Scoring().plain()))
     matches = sum(int(Scoring().plain()[code, code]) for code in query.tolist())
