@@ -237,7 +237,7 @@ def anchors(target: Letters, query: Letters, parameters: Any) -> list[Anchor]:
 
 
 def segments_of(target: Letters, query: Letters, parameters: Any, masked: np.ndarray) -> list[Segment]:
-    """HSPs, or bare seeds without gap-free extension; those of the best chain where one is asked for."""
+    """HSPs; without gap-free extension bare seeds, or all hits where nothing comes after them; those of the best chain where one is asked for."""
     pattern, slots = parameters.seed, 65536 if parameters.mode == "exact" else None
     limit = None if parameters.max_word_count is None else int(parameters.max_word_count)
     hits = raw_hits(target, query, pattern, parameters.transitions, parameters.step, limit)
@@ -245,6 +245,8 @@ def segments_of(target: Letters, query: Letters, parameters: Any, masked: np.nda
         hits = seed_filter(hits, target, query, len(pattern), *parameters.seed_filter)
     if parameters.gfextend:
         segments = hsps(target, query, hits, len(pattern), masked, parameters.xdrop, parameters.hspthresh, parameters.entropy, slots)
+    elif not parameters.gapped and parameters.chain is None:
+        return [(t - len(pattern), q - len(pattern), len(pattern), 0) for t, q in hits]
     else:
         segments = bare_segments(target, query, used_hits(hits, len(pattern), slots), masked)
     return segments if parameters.chain is None else chain(segments, parameters.scoring.matrix[0][0])

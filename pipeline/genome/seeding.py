@@ -63,20 +63,22 @@ def _segments(index: Index, query: Codes, parameters: GenomeParameters, beat: Ca
     for targets, queries in hits(index, query, parameters.transitions, parameters.seed_filter):
         if parameters.gfextend:
             yield used.hsps(targets, queries, parameters.xdrop, parameters.hspthresh, parameters.entropy)
-        else:
+        elif parameters.gapped or parameters.chain is not None:
             yield used.seeds(targets, queries)
+        else:  # with nothing after them, LASTZ shows all hits
+            yield Segments(targets.copy(), queries.copy(), np.full(len(targets), index.pattern.span), np.zeros(len(targets), np.int64))
         beat()
 
 
 def _limited(both: list[Segments], parameters: GenomeParameters) -> list[Segments]:
     """What the limits leave of the HSPs of a query's strands.
 
-    LASTZ 1.04.22, by experiment: the n best come by falling score; with `query_hsp_keep` the - strand adds HSPs until there are more than n (two, where the
-    + strand has n or more), is listed first, and only then the list is cut to n.
+    LASTZ 1.04.22, by experiment: the n best come by falling score, but of one strand alone all; with `query_hsp_keep` the - strand adds HSPs until there
+    are more than n (two, where the + strand has n or more), is listed first, and only then the list is cut to n.
     """
     counts = [len(segments) for segments in both]
     best, limit = parameters.query_hsp_best, parameters.query_hsp_limit
-    if best is not None and sum(counts) > best:
+    if best is not None and len(both) == 2 and sum(counts) > best:
         least = np.sort(np.concatenate([segments.score for segments in both]))[-best]
         left = [segments.take(segments.score >= least) for segments in both]
         return [segments.take(lastz_order(segments.target, segments.query, segments.score)) for segments in left]

@@ -55,8 +55,9 @@ def test_anchors_are_those_of_the_model(mode: str, gfextend: bool, chain: tuple[
         found = seeding.find_anchors(side, codes, "+", index, parameters)
         assert found.schema == ANCHORS
         assert rows(found) == genome_oracle.anchors(*letters, parameters)
-        segments = rows(seeding.find_anchors(side, codes, "+", index, replace(parameters, gapped=False)))
-        assert segments == genome_oracle.segments_of(*letters, parameters, genome_oracle.tables(parameters.scoring)[1])
+        ungapped = replace(parameters, gapped=False)
+        segments = rows(seeding.find_anchors(side, codes, "+", index, ungapped))
+        assert segments == genome_oracle.segments_of(*letters, ungapped, genome_oracle.tables(parameters.scoring)[1])
         count += len(found)
     assert count
 
