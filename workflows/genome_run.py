@@ -14,6 +14,7 @@ from tidalign.cluster.errors import NoWorkers, Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.pipeline import rundir
 from tidalign.pipeline.genome import parts
+from tidalign.pipeline.genome.compile import warm_up
 from tidalign.pipeline.genome.manifest import FOLDERS, Manifest, read_manifest, write_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.sides import read_side, side_record
@@ -45,7 +46,8 @@ def run_genomes(
 
     workers: processes on this machine; None: one for each core, or none at all for little work. scheduler: address or file of a Dask scheduler whose
     workers are used instead; they must see the directory and the input. device: `cpu` or `auto`; `gpu` is refused, as genomes are not aligned there yet.
-    progress: told (stage, done, in all): stages are `read` (files) and `genomes` (thousandths of a second of estimated work).
+    progress: told (stage, done, in all): stages are `read` (files), `compile` (told once) and
+    `genomes` (thousandths of a second of estimated work).
 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
@@ -60,6 +62,9 @@ def run_genomes(
         try:
             if tasks := tiles.tasks():
                 rundir.reopen(crew.directory)
+                told("compile", 0, None)
+                warm_up(parameters)  # workers find it compiled
+                tiles.tell()
                 # A claim left behind may be a tile that kills its process: not this one again.
                 if workers or scheduler or tiles.claims or tiles.work() > SMALL_WORK:
                     crew.hire()

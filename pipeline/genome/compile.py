@@ -1,0 +1,31 @@
+"""Compile the kernels of a genome run before anybody has to wait for them in the middle of it."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from tidalign.pipeline import rundir
+from tidalign.pipeline.genome import stages
+from tidalign.pipeline.genome.manifest import FOLDERS, write_manifest
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.sides import read_side
+from tidalign.pipeline.genome.source import GenomeSource, Pair
+from tidalign.pipeline.genome.unit import Unit
+
+LETTERS = 3000
+
+
+def warm_up(parameters: GenomeParameters) -> None:
+    """Align two small made-up sequences with these parameters: what is compiled for them is kept on disk, where worker processes find it."""
+    any_score = replace(parameters, strand="plus", hspthresh=1, gappedthresh=1, filters=(), cells=None, seconds=None)
+    letters = np.random.default_rng(1).choice(np.frombuffer(b"ACGT", np.uint8), LETTERS)
+    changed = np.where(np.arange(LETTERS) % 97 == 0, np.roll(letters, 1), letters)
+    with tempfile.TemporaryDirectory(prefix="tidalign-") as folder:
+        for name, sequence in (("target", letters), ("query", np.delete(changed, slice(1500, 1510)))):
+            Path(folder, f"{name}.fa").write_bytes(b">%s\n%s\n" % (name.encode(), sequence.tobytes()))
+        source = GenomeSource((Pair("pair", f"{folder}/target.fa", f"{folder}/query.fa"),))
+        rundir.create(folder, any_score.to_json(), source.to_json(), None, FOLDERS)
+        write_manifest(folder, [read_side(folder, side, role, spec, None) for side, (role, spec) in enumerate(source.sides())])
+        stages.whole(Unit(folder, 0, 0), lambda: None)
