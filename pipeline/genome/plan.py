@@ -60,8 +60,9 @@ def unit_name(job: int, unit: int) -> str:
 
 
 def strands(parameters: GenomeParameters) -> str:
-    """The query's strands, in LASTZ's order."""
-    return {"both": "+-", "plus": "+", "minus": "-"}[parameters.strand]
+    """The query's strands, in LASTZ's order: where it looks at the HSPs of both before it goes on, it goes on with - first."""
+    limited = parameters.query_hsp_best is not None or parameters.query_hsp_limit is not None
+    return {"both": "-+" if limited else "+-", "plus": "+", "minus": "-"}[parameters.strand]
 
 
 def unit_of(unit: int, parameters: GenomeParameters) -> tuple[int, str]:
