@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -175,22 +175,19 @@ def _words(codes: Codes, first: int, windows: int, pattern: SeedPattern, buffer:
 
 
 def _limited(index: Index, max_word_count: str) -> Index:
-    """The index without words that occur too often."""
-    sizes: Positions = np.diff(index.begins.astype(np.int64)).astype(np.int64)
-    bucket = np.repeat(np.arange(len(sizes)), sizes)
-    if index.shift:
-        _, word, counts = np.unique(bucket << np.int64(32) | index.tags, return_inverse=True, return_counts=True)
-    else:
-        word, counts = bucket, sizes
+    """The index without words that occur too often; its arrays are used again."""
+    from tidalign.kernels.seed_host import count_alike, drop_frequent
+
+    shift = np.uint32(index.shift)
+    alike = np.empty(len(index.places), index.begins.dtype)
+    histogram = np.zeros(int(np.diff(index.begins).max()) + 1, np.int64)
+    count_alike(index.begins, index.tags, shift, alike, histogram)
     if max_word_count.endswith("%"):
-        windows = np.cumsum(np.bincount(counts) * np.arange(counts.max(initial=0) + 1))
-        limit = int(np.searchsorted(windows, float(max_word_count[:-1]) / 100 * len(index.places)))
+        limit = int(np.searchsorted(np.cumsum(histogram), float(max_word_count[:-1]) / 100 * len(index.places)))
     else:
         limit = int(max_word_count)
-    keep = counts[word] <= limit
-    begins = np.zeros_like(index.begins)
-    np.cumsum(np.bincount(bucket[keep], minlength=len(sizes)), out=begins[1:])
-    return Index(index.target, index.pattern, index.step, begins, index.places[keep], index.tags[keep] if index.shift else index.tags, index.shift)
+    kept = drop_frequent(index.begins, index.places, index.tags, shift, alike, limit)
+    return replace(index, places=index.places[:kept], tags=index.tags[: kept if shift else 0])
 
 
 def hits(

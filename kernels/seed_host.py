@@ -59,6 +59,38 @@ def place_words(words, first, span, step, shift, begins, places, tags):
 
 
 @jit
+def count_alike(begins, tags, shift, alike, histogram):
+    """alike[k] = how many entries of the index have the word of entry k; histogram[c] = how many entries have c of them."""
+    for bucket in range(len(begins) - 1):
+        begin, end = np.int64(begins[bucket]), np.int64(begins[bucket + 1])
+        if shift and end - begin > 1:
+            ordered = np.sort(tags[begin:end])
+            for k in range(begin, end):
+                alike[k] = np.searchsorted(ordered, tags[k], "right") - np.searchsorted(ordered, tags[k])
+        else:
+            alike[begin:end] = end - begin
+        for k in range(begin, end):
+            histogram[alike[k]] += 1
+
+
+@jit
+def drop_frequent(begins, places, tags, shift, alike, limit):
+    """Close up the index where words with more than `limit` entries are left out; returns how many entries remain."""
+    kept, begin = 0, np.int64(begins[0])
+    for bucket in range(len(begins) - 1):
+        end = np.int64(begins[bucket + 1])
+        for k in range(begin, end):
+            if alike[k] <= limit:
+                places[kept] = places[k]
+                if shift:
+                    tags[kept] = tags[k]
+                kept += 1
+        begins[bucket + 1] = kept
+        begin = end
+    return kept
+
+
+@jit
 def mark_buckets(begins, marks):
     """Set the bit of each bucket that holds something; marks: uint64, zeros."""
     for bucket in range(len(begins) - 1):
