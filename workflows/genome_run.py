@@ -68,6 +68,7 @@ def run_genomes(
                 # A claim left behind may be a tile that kills its process: not this one again.
                 if workers or scheduler or tiles.claims or tiles.work() > SMALL_WORK:
                     crew.hire()
+            tiles.workers = crew.size
             while tasks:
                 crew.run(tasks, tiles)
                 tasks = tiles.tasks()
@@ -151,6 +152,9 @@ def _finish(crew: Crew, manifest: Manifest, tiles: Tiles, seconds: float) -> Gen
         command=tuple(sys.argv),
         versions=versions(),
     )
+    for folder in ("stages", "extended"):  # what worked ahead of a walk that was over
+        for path in Path(crew.directory, folder).iterdir():
+            path.unlink()
     rundir.finish(crew.directory, report.to_json(), partial=bool(report.exit))
     rundir.journal(crew.directory, "end", **report.to_json())
     return report

@@ -102,6 +102,14 @@ def _assemble(directory: str, run: str, tile: Tile, beat: stages.Beat) -> Counts
     return {"units": 1}
 
 
+def speculate(directory: str, run: str, job: int, unit: int, start: int, stop: int) -> int:
+    """Extend anchors [start, stop) of a unit ahead of its walk; returns how many seemed worth it."""
+    try:
+        return stages.speculate(Unit(directory, job, unit), start, stop)
+    except FileNotFoundError:
+        return 0  # the walk is over, and its files are gone
+
+
 def _whole_unit(tile: Tile) -> Tile:
     return Tile("units", tile.job, -1, tile.unit, tile.unit + 1)
 

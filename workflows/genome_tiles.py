@@ -15,7 +15,7 @@ from tidalign.pipeline.genome.manifest import Manifest
 from tidalign.pipeline.genome.plan import Tile, job_name
 from tidalign.pipeline.ranges import Range, gaps, suspects
 from tidalign.workflows.genome_isolate import isolate_tile
-from tidalign.workflows.genome_tasks import perform
+from tidalign.workflows.genome_tasks import perform, speculate
 from tidalign.workflows.isolate import TooManyRejected
 
 PATIENCE = 600.0
@@ -26,6 +26,12 @@ UNBEGUN_ALLOWED = 20
 
 REJECTED_ALLOWED = 100
 """Tiles, units or anchors that may be given up in one run; more mean that the fault is not in them."""
+
+AHEAD_FIRST = 16
+"""Anchors that are left to the walk itself when others begin to work ahead of it: it is at them before these could be done."""
+
+AHEAD_ANCHORS = 256
+"""Anchors of a task that works ahead of a walk."""
 
 SHARES = {"seed": 0.4, "walk": 0.6, "extend": 0.5, "assemble": 0.1}
 """Of a large unit's estimated work, by stage."""
@@ -43,6 +49,10 @@ class Tiles:
         self._at: dict[Task, float] = {}
         self._unbegun: Counter[str] = Counter()
         self._left: dict[tuple[int, int], int] = {}
+        self._ahead: dict[Task, tuple[int, int]] = {}
+        self._assigned: dict[tuple[int, int], int] = {}
+        self.workers = 0
+        """How many there are; 0: this process alone."""
         self._blame: dict[str, list[Range]] = {}
         self._total: float = sum(tile["work"] for job in manifest.jobs for tile in job.tiles)
         self._finished = 0.0
@@ -73,7 +83,7 @@ class Tiles:
             for path in (path for leftover in left_behind.values() for _, path in leftover):
                 claims.remove(path)
         self.tell()
-        return tasks
+        return tasks + self._work_ahead()
 
     def work(self) -> float:
         """Estimated seconds of one core for what is left."""
@@ -152,6 +162,10 @@ class Tiles:
     # ---- outcomes
 
     def done(self, task: Task, result: Any) -> Iterable[Task]:
+        if task in self._ahead:
+            del self._ahead[task]
+            self.numbers["ahead"] += result
+            return self._work_ahead()
         tile, claim = self._running.pop(task)
         self._at.pop(task, None)
         self._finished += self._weight(tile)
@@ -162,14 +176,39 @@ class Tiles:
             self.numbers.update(result)
             self.note("done", task=task.key, **result)
         self.tell()
+        more: list[Task] = []
         if tile.stage == "seed" and not (claim is None and result):  # a unit that was given up has no further stage
-            return self._stage(tile.job, tile.unit)
+            more = self._stage(tile.job, tile.unit)
         if tile.stage == "extend":
             self._left[tile.job, tile.unit] -= 1
-            return [] if self._left[tile.job, tile.unit] else self._stage(tile.job, tile.unit)
-        return []
+            more = [] if self._left[tile.job, tile.unit] else self._stage(tile.job, tile.unit)
+        return more + self._work_ahead()
+
+    def _work_ahead(self) -> list[Task]:
+        """Tasks for workers that have nothing else to do: anchors ahead of the walks that run."""
+        tasks: list[Task] = []
+        walks = [(tile, self._at.get(task, 0.0) / max(self._weight(tile), 1e-9)) for task, (tile, _) in self._running.items() if tile.stage == "walk"]
+        free = self.workers - len(self._running) - len(self._ahead)
+        while free > 0 and walks:
+            tile, far = min(walks, key=lambda walk: self._assigned.get((walk[0].job, walk[0].unit), 0))
+            unit = (tile.job, tile.unit)
+            start = max(self._assigned.get(unit, 0), int(far * tile.stop)) if unit in self._assigned else int(far * tile.stop) + AHEAD_FIRST
+            stop = min(start + AHEAD_ANCHORS, tile.stop)
+            if start >= stop or tile.stop <= AHEAD_ANCHORS:
+                walks = [walk for walk in walks if walk[0] is not tile]
+                continue
+            self._assigned[unit] = stop
+            task = Task(f"ahead-{tile.chunk}.{start}-{stop}", speculate, (self._directory, self._run, *unit, start, stop))
+            self._ahead[task] = unit
+            tasks.append(task)
+            free -= 1
+        return tasks
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
+        if task in self._ahead:
+            del self._ahead[task]  # the walk does it by itself
+            self.note("died", task=task.key, killed=killed)
+            return []
         tile, claim = self._running.pop(task)
         self._at.pop(task, None)
         self.retries += 1

@@ -23,6 +23,7 @@ from tidalign.pipeline.genome.parts import scan_chunk, write_part
 from tidalign.pipeline.genome.plan import Tile, unit_name
 from tidalign.pipeline.genome.segments import load_segments
 from tidalign.pipeline.genome.sides import load_side
+from tidalign.pipeline.genome.speculation import Ahead, ahead_path, extend_ahead
 from tidalign.pipeline.genome.unit import Unit
 from tidalign.pipeline.rundir import write_table, writing_error
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS, HITS, HSPS
@@ -35,6 +36,9 @@ EXTEND_ANCHORS = 1024
 
 FOUND_AT_ONCE = 256
 """Alignments of independent mode that become rows at once."""
+
+WALK_ANCHORS = 1024
+"""Anchors after which a walk looks what others have extended ahead of it."""
 
 SLICE_SECONDS = 2.0
 """Between two signs of life of exact mode's walk."""
@@ -167,13 +171,23 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool) -> Done:
     commit, at = (checkpoint and _restored(unit)) or (gapped.commit(unit), 0)
     budget = Budget(unit.parameters)
     saved = time.monotonic()
+    ahead = Ahead(unit)
     while at < len(t) and not budget.spent(commit.cells):
         beat(at)
-        at += commit.walk(t[at:], q[at:], cells=budget.cells_left(commit.cells), seconds=SLICE_SECONDS)
+        stop, known = ahead.at(at, min(len(t), at + WALK_ANCHORS)) if checkpoint else (len(t), None)
+        at += commit.walk(t[at:stop], q[at:stop], known, cells=budget.cells_left(commit.cells), seconds=SLICE_SECONDS)
         if checkpoint and time.monotonic() - saved >= CHECKPOINT_SECONDS:
             _save(unit, commit, at)
             saved = time.monotonic()
     return gapped.rows(commit.alignments(), unit), [budget.shortfall(unit, at, len(t))] if at < len(t) else []
+
+
+def speculate(unit: Unit, start: int, stop: int) -> int:
+    """Extend some anchors ahead of the unit's walk; returns how many. Nothing where the walk is over, or this was done."""
+    if count_anchors(unit.directory, unit.job_number, unit.number, unit.run) is None or Path(ahead_path(unit, start, stop)).exists():
+        return 0
+    restored = _restored(unit)
+    return extend_ahead(unit, read_anchors(unit, start, stop), restored[0].state() if restored else Extensions.empty(), start)
 
 
 def _without_gaps(hsps: Any) -> Extensions:

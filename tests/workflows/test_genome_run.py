@@ -7,17 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import psutil
 import pytest
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.pipeline.errors import InputError, ManifestMismatch, MissingInput
-from tidalign.pipeline.genome import stages
+from tidalign.pipeline.genome import plan, stages
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.source import GenomeSource, Pair
 from tidalign.pipeline.genome.unit import Unit
+from tidalign.workflows import genome_tiles
 from tidalign.workflows.demo import DATA
 from tidalign.workflows.genome_run import run_genomes
 from tidalign.workflows.status import Exit
@@ -141,6 +143,39 @@ def test_a_walk_goes_on_from_its_checkpoint(tmp_path: Path, flies: Any, answers:
     begun: list[int] = []
     assert stages.walk(unit, anchors, begun.append, checkpoint=True) == whole
     assert begun[0] >= 9
+
+
+def test_what_is_extended_ahead_changes_nothing(tmp_path: Path, flies: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = str(tmp_path / "run")
+    drive(run, *flies)
+    unit = Unit(run, 0, 1)
+    count = stages.write_anchors(unit, lambda: None)
+    whole = stages.walk(unit, stages.read_anchors(unit), lambda _: None, checkpoint=False)
+    ahead = [stages.speculate(unit, start, min(start + 7, count)) for start in range(3, count, 14)]
+    assert 0 < sum(ahead) < count  # some were left to the walk
+    assert stages.speculate(unit, 3, 10) == 0  # done already
+    walks = []
+    begin = stages.gapped.commit
+    monkeypatch.setattr(stages.gapped, "commit", lambda unit: walks.append(begin(unit)) or walks[-1])
+    assert stages.walk(unit, stages.read_anchors(unit), lambda _: None, checkpoint=True) == whole
+    assert walks[0].stood > 0
+    stages.forget(unit)
+    assert stages.speculate(unit, 3, 10) == 0  # the walk is over
+
+
+@pytest.mark.timeout(600)
+def test_workers_that_have_nothing_else_work_ahead(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(genome_tiles, "AHEAD_ANCHORS", 5)
+    monkeypatch.setattr(genome_tiles, "AHEAD_FIRST", 1)
+    monkeypatch.setenv("TIDALIGN_TEST_SLOW", "0.2")
+    source = GenomeSource((Pair("pair", flies[0], flies[1] + "[subset=" + str(tmp_path / "one") + "]"),))
+    (tmp_path / "one").write_text("0_3210101\n")
+    with mock.patch.object(plan, "TILE_SECONDS", 0.0):
+        report = run_genomes(tmp_path / "run", source, GenomeParameters(strand="minus"), workers=3)
+    assert report.exit == Exit.COMPLETE and report.work["ahead"] > 0
+    expected = [row for row in answers["exact"][1].to_pylist() if (row["query_name"], row["strand"]) == ("0_3210101", "-")]
+    assert GenomeResults(tmp_path / "run").to_table().to_pylist() == expected
+    assert [*(tmp_path / "run" / "stages").iterdir()] == []
 
 
 @pytest.mark.timeout(600)
