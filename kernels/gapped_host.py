@@ -18,7 +18,7 @@ from tidalign.kernels.fences_host import HEADER, HIGH, HOLES, LOW, MASKING, ONE,
 from tidalign.kernels.numba_cache import inline, jit
 from tidalign.kernels.vectors_host import LANES, apart, lane_bytes, load_i64, load_lane, load_u8, store_i64, store_lane, store_u8, zeros_below
 from tidalign.kernels.workspace_host import reserve
-from tidalign.kernels.ydrop_vectors_host import GAP, OPENED_ACROSS, OPENED_DOWN, PROLONGED, VERTICAL, row, row_keep
+from tidalign.kernels.ydrop_vectors_host import ACROSS, GAP, OPENED_ACROSS, OPENED_DOWN, PROLONGED, row, row_keep
 
 # What `costs` holds. OPENED: of a gap's first letter, o + e. TRIM: ends are cut back to the best cell. ROOM: cells LASTZ's traceback buffer takes;
 # SEGMENT: cells of the trail. HEADROOM: the base moves when the best value is above.
@@ -43,6 +43,9 @@ PAIR, ALONG, DOWN = (np.int64(operation) for operation in range(3))
 PAD = np.int64(2 * LANES)
 """Lanes of the window kept beside the columns in reach: blocks are whole."""
 
+SCORED_AHEAD = np.int64(32)
+"""Columns whose scores are looked up before a row reaches them."""
+
 LEAST = np.int64(-(1 << 62))
 
 
@@ -61,8 +64,6 @@ def dead(null):
 def _reach(work, state, lines, column, null):
     """Lets the window hold the columns from the row's first to `column`."""
     size = lane_bytes(null)
-    if column + PAD <= state[WINDOW_START] + work[WIDTH]:
-        return
     start = state[FIRST] - PAD
     width = work[WIDTH]
     target = WINDOW
@@ -88,8 +89,6 @@ def _score_columns(work, state, query, origin, onward, stop, scores, null):
     """Scores of the columns up to `stop` against every class of target letters."""
     size = lane_bytes(null)
     first = state[SCORED]
-    if stop <= first:
-        return
     for kind in range(scores.shape[0]):
         place = lane(work, state, 4 + kind, 0, size)
         if first == 0:  # no letter: what is dead to the left of it must stay dead
@@ -104,14 +103,16 @@ def start(work, state, columns, costs, classes, null):
     """Row 0 of a side, gaps along the query; `classes`: how many of target letters."""
     size = lane_bytes(null)
     lines = 4 + classes
-    work[WIDTH] = max(work[WIDTH], 4096)
+    work[WIDTH] = max(work[WIDTH], 4096 + 352)  # lines do not begin at the same place of a page: loads would wait for stores to others
     reserve(work, WINDOW, lines * work[WIDTH] * size)
     reserve(work, CARRY, 16)
     state[:] = 0
     state[WINDOW_START] = -PAD
     state[BORDER] = LEAST
     opened, extended, ydrop = costs[OPENED], costs[EXTENDED], costs[YDROP]
-    _reach(work, state, lines, min(columns, ydrop // extended + 2) if extended > 0 else columns, null)
+    reached = min(columns, ydrop // extended + 2) if extended > 0 else columns
+    if reached + PAD > state[WINDOW_START] + work[WIDTH]:
+        _reach(work, state, lines, reached, null)
     floor = dead(null)
     from_c, from_d = lane(work, state, 0, 0, size), lane(work, state, 1, 0, size)
     store_lane(from_c, 0, null)
@@ -136,7 +137,7 @@ def _border(work, state, last_row, columns, low, limit, best, to_c, trail, null)
     size = lane_bytes(null)
     for column in range(low if last_row else max(low, columns), limit):
         value = load_lane(to_c + column * size, null)
-        if value == dead(null) or load_u8(trail + column) & GAP:
+        if value == dead(null) or -load_u8(trail + column) & GAP:
             continue
         if last_row and value >= best:
             best = value
@@ -196,9 +197,11 @@ def sweep(work, state, target, query, side, classes, scores, costs, kept, fence,
             state[CUT] = 1
             break
         state[ROW] = r
-        _reach(work, state, lines, beyond, null)
+        if beyond + PAD > state[WINDOW_START] + work[WIDTH]:
+            _reach(work, state, lines, beyond, null)
         limit = min(end, columns + 1)
-        _score_columns(work, state, query, query_origin, onward, limit, scores, null)
+        if limit > state[SCORED]:
+            _score_columns(work, state, query, query_origin, onward, min(limit + SCORED_AHEAD, beyond), scores, null)
         kind = classes[target[target_origin + onward * (r - 1)]]
         # The row before, the scores and the new row, at column 0.
         old = 2 * state[FLIPPED]
@@ -349,13 +352,13 @@ def _walk_back(spare, work, state, at, count):
             operation, length = ALONG, column
             column = 0
         else:
-            byte = load_u8(work[TRAIL] + load_i64(work[ROWS] + 8 * (r - first_row)) + column)
+            byte = -load_u8(work[TRAIL] + load_i64(work[ROWS] + 8 * (r - first_row)) + column)
             if before == ALONG and not byte & OPENED_ACROSS:
                 operation = ALONG
             elif before == DOWN and not byte & OPENED_DOWN:
                 operation = DOWN
             elif byte & GAP:
-                operation = DOWN if byte & VERTICAL else ALONG
+                operation = ALONG if byte & ACROSS else DOWN
             else:
                 operation = PAIR
             length = np.int64(1)

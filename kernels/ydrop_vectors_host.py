@@ -13,10 +13,11 @@ from numba.core import cgutils
 
 from tidalign.kernels.vectors_host import I8, I64, LANES, POINTER, intrinsic
 
-# What a byte of the trail says, each a bit: reached by a gap; D is at least I; the gap that leaves to the right was opened here; the one that leaves down.
-GAP, VERTICAL, OPENED_ACROSS, OPENED_DOWN = 1, 2, 4, 8
+# What a byte of the trail says, each a bit of its negative: reached by a gap; I is above D; the gap that leaves to the right was opened here; the one that
+# leaves down.
+GAP, ACROSS, OPENED_ACROSS, OPENED_DOWN = 1, 2, 4, 8
 
-PROLONGED = GAP | OPENED_ACROSS | OPENED_DOWN
+PROLONGED = 256 - (GAP | ACROSS | OPENED_ACROSS | OPENED_DOWN)
 """Trail of a cell beyond the reach of the row before: only a gap along the row leads there, and another may be opened from it."""
 
 
@@ -75,7 +76,7 @@ def _prefix_maximum(b, values, low):
     group = min(8, LANES)
     step = 1
     while step < group:
-        values = _larger(b, values, _shuffle(b, values, low, [i - step if i % group >= step else LANES for i in range(LANES)]))
+        values = _larger(b, values, _shuffle(b, values, low, [i - step if i % group >= step else LANES + group - step + i for i in range(LANES)]))
         step *= 2
     while step < LANES:
         values = _larger(b, values, _shuffle(b, values, low, [i // step * step - 1 if i // step % 2 else LANES for i in range(LANES)]))
@@ -114,7 +115,7 @@ class _Block:
         if inside is not None:
             raised = b.select(inside, raised, low)
         raised = _prefix_maximum(b, raised, low)
-        before = _shuffle(b, raised, low, [LANES, *range(LANES - 1)])
+        before = _shuffle(b, raised, carry, [2 * LANES - 1, *range(LANES - 1)])
         across = _minus(b, _larger(b, carry, before), self.ramp)
         last = _shuffle(b, raised, low, [LANES - 1] * LANES)
         carry = _minus(b, _larger(b, carry, last), self.whole)
@@ -127,17 +128,12 @@ class _Block:
         opened = b.select(is_gap, low, _minus(b, diagonal, self.opened))
         _store(b, _larger(b, extended, opened), b.add(to_d, shift))
         if self.keep:
-            flags = [
-                (is_gap, GAP),
-                (b.icmp_signed(">=", down, across), VERTICAL),
-                (b.icmp_signed(">", opened, _minus(b, across, self.extended)), OPENED_ACROSS),
-                (b.icmp_signed(">", opened, extended), OPENED_DOWN),
-            ]
-            zero = _constant(0, vector)
-            byte = zero
-            for condition, flag in flags:
-                byte = b.or_(byte, b.select(condition, _constant(flag, vector), zero))
-            _store(b, b.trunc(byte, ir.VectorType(I8, LANES)), b.add(trail, offset))
+            opened_down = b.icmp_signed(">", opened, extended)
+            opened_across = b.icmp_signed(">", opened, _minus(b, across, self.extended))
+            flags = b.sext(opened_down, vector)
+            for condition in (opened_across, b.icmp_signed(">", across, down), is_gap):
+                flags = b.add(b.add(flags, flags), b.sext(condition, vector))
+            _store(b, b.trunc(flags, ir.VectorType(I8, LANES)), b.add(trail, offset))
         reached = b.icmp_signed(">=", diagonal, self.best)
         if inside is not None:
             reached = b.and_(reached, inside)
