@@ -20,7 +20,9 @@ def command(args: argparse.Namespace) -> Exit:
     manifest = rundir.read_manifest(args.run) if Path(args.run).is_dir() else None
     genomes = manifest is not None and "jobs" in manifest
     suffix = Path(args.output).suffix[1:].lower()
-    format = args.format or (SUFFIXES.get(suffix, suffix) if genomes else suffix)
+    format = args.format or suffix
+    if genomes:
+        format = SUFFIXES.get(format, format)
     if not genomes and format not in FORMATS:
         raise InputError(args.run, f"one of the formats {', '.join(FORMATS)} for a run of pairs", format, "choose one of them")
     if genomes and (wrong := named(format)):

@@ -60,7 +60,8 @@ def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     suffix = Path(args.output).suffix.lower()
     if args.format is None and suffix in ELSEWHERE:
         error(f"cannot write {suffix}: {ELSEWHERE[suffix]}")
-    args.format = args.format or SUFFIXES.get(suffix[1:])
+    wanted = args.format or suffix[1:]
+    args.format = SUFFIXES.get(wanted, args.format)
     if args.format and (wrong := named(args.format)):
         error(wrong)
     if args.output == "-" and not args.format:
@@ -82,7 +83,7 @@ def _check_genomes(args: argparse.Namespace, error: Callable[[str], Any]) -> Non
         )
     if args.output == "-":
         error("-o takes a folder; `tidalign export DIR/run -o - --format maf` writes to standard output")
-    args.format = args.format or "maf"
+    args.format = SUFFIXES.get(args.format, args.format) if args.format else "maf"
     if wrong := named(args.format):
         error(wrong)
 

@@ -37,7 +37,7 @@ class DotPlot:
 
 
 def dot_plot(results: GenomeResults, job: int | None = None) -> DotPlot:
-    """The picture of a run, or of one of its pairs of genomes. ValueError where it has several pairs of files and none is named."""
+    """The picture of a run, or of one of its pairs of genomes. InputError where it has several pairs of files and none is named."""
     target, query = results.genomes(job)
     columns = ["target_name", "target_number", "target_start", "target_end", "query_name", "query_number", "query_start", "query_end", "strand", "score"]
     rows = results.to_table(job).select([*columns, "matches", "mismatches"])

@@ -78,11 +78,11 @@ class GenomeResults:
         return total(self._parts)[1]
 
     def genomes(self, job: int | None = None) -> tuple[Genome, Genome]:
-        """Target and query, as read, of a pair of genomes; None where the run has one target side and one query side."""
+        """Target and query, as read, of a pair of genomes; None where the run has one target side and one query side (else InputError)."""
         if job is None:
             sides = {(group.target, group.query) for group in self._manifest.jobs}
             if len(sides) > 1:
-                raise ValueError(f"{self.path}: several pairs of files; say which job")
+                raise InputError(str(self.path), "one pair of files", f"{len(self.names)} pairs", "name one of them with --pair")
             target, query = sides.pop()
             return self._side(target), self._side(query)
         group = self._manifest.jobs[self._number(job)]
