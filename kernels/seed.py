@@ -21,6 +21,9 @@ LONGEST = 31
 WORD_BITS = 28
 """Bits of a word; of longer patterns LASTZ compares the rest afterwards, which shows in the order of hits."""
 
+ROOMY = 24
+"""Up to so many bits an index has 8 to 16 buckets a window, so that most lookups end at one that is empty; beyond, 2 to 4."""
+
 RESOLVED = 16
 """Bits that may be left to that comparison."""
 
@@ -117,8 +120,8 @@ class Index:
 
     target: its codes. pattern, step: as given to build_index. Words are kept in buckets of their high bits: windows of bucket b start at
     places[begins[b] : begins[b + 1]], falling. tags: the words of `places` where buckets hold several words, else empty. shift: bits that a word has
-    more than a bucket. marks: a bit for each bucket, whether it holds anything. Memory beside the target: 33 bits a bucket (there are 2 to 4 buckets a window,
-    at most 2^28) and 4 (with tags 8) bytes a window; about twice that for targets of 2^32 letters and more.
+    more than a bucket. marks: a bit for each bucket, whether it holds anything. Memory beside the target: 33 bits a bucket (8 to 16 a window up to 2^24 buckets,
+    then 2 to 4, at most 2^28) and 4 (with tags 8) bytes a window; about twice that for targets of 2^32 letters and more.
     """
 
     target: Codes
@@ -150,7 +153,8 @@ def build_index(target: Codes, pattern: SeedPattern, step: int = 1, max_word_cou
     target = read_only(target)
     windows = max(0, len(target) - pattern.span + 1)
     dtype = np.uint32 if len(target) < NARROW else np.int64
-    bucket_bits = min(pattern.bits, max(8, (windows // step).bit_length() + 1))
+    scale = (windows // step).bit_length()
+    bucket_bits = min(pattern.bits, scale + 3, max(ROOMY, scale + 1))
     shift = np.uint32(pattern.bits - bucket_bits)
     begins = np.zeros((1 << bucket_bits) + 2, dtype)
     rest = (pattern.span, step, shift, begins)
