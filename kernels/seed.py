@@ -120,8 +120,8 @@ class Index:
 
     target: its codes. pattern, step: as given to build_index. Words are kept in buckets of their high bits: windows of bucket b start at
     places[begins[b] : begins[b + 1]], falling. tags: the words of `places` where buckets hold several words, else empty. shift: bits that a word has
-    more than a bucket. marks: a bit for each bucket, whether it holds anything. Memory beside the target: 33 bits a bucket (8 to 16 a window up to 2^24 buckets,
-    then 2 to 4, at most 2^28) and 4 (with tags 8) bytes a window; about twice that for targets of 2^32 letters and more.
+    more than a bucket. marks: a bit for each bucket, whether it holds anything. Memory beside the target: 33 bits a bucket (8 to 16 a window up to
+    2^24 buckets, then 2 to 4, at most 2^28) and 4 (with tags 8) bytes a window; about twice that for targets of 2^32 letters and more.
     """
 
     target: Codes
