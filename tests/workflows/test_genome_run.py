@@ -93,6 +93,26 @@ def test_any_number_of_workers_and_any_tiles(tmp_path: Path, flies: Any, answers
     assert [*(tmp_path / "run" / "stages").iterdir(), *(tmp_path / "run" / "extended").iterdir(), *(tmp_path / "run" / "claims").iterdir()] == []
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"gapped": False},
+        {"query_hsp_best": 5},
+        {"query_hsp_limit": 20, "query_hsp_keep": True},
+        {"chain": (0, 0), "strand": "minus"},
+        {"mode": "independent", "gfextend": False, "step": 40, "filters": (("identity", 70.0, 100.0),)},
+    ],
+    ids=str,
+)
+def test_small_units_at_once_or_large_ones_in_stages(tmp_path: Path, flies: Any, change: dict[str, Any]) -> None:
+    source, parameters = GenomeSource((Pair("pair", *flies),)), GenomeParameters(**change)
+    for name, seconds in (("once", 1e9), ("stages", 0.0)):
+        with mock.patch.object(plan, "TILE_SECONDS", seconds):
+            assert run_genomes(tmp_path / name, source, parameters).exit == Exit.COMPLETE
+    assert answer(tmp_path / "once") == answer(tmp_path / "stages")
+    assert len(GenomeResults(tmp_path / "once")) > 0
+
+
 def test_a_finished_run_only_answers(tmp_path: Path, flies: Any, answers: Any) -> None:
     first = drive(str(tmp_path / "run"), *flies, staged=False)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run" / "parts").iterdir()}
@@ -114,6 +134,7 @@ def test_a_part_that_is_lost_is_made_again(tmp_path: Path, flies: Any, answers: 
 # ---- kills
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["exact", "independent"])
 @pytest.mark.timeout(600)
 def test_killed_workers_and_clients_lose_nothing(tmp_path: Path, flies: Any, mode: str) -> None:
