@@ -245,8 +245,10 @@ def segments_of(target: Letters, query: Letters, parameters: Any, masked: np.nda
         hits = seed_filter(hits, target, query, len(pattern), *parameters.seed_filter)
     if parameters.gfextend:
         segments = hsps(target, query, hits, len(pattern), masked, parameters.xdrop, parameters.hspthresh, parameters.entropy, slots)
-    elif not parameters.gapped and parameters.chain is None:
-        return [(t - len(pattern), q - len(pattern), len(pattern), 0) for t, q in hits]
+    elif not parameters.gapped:  # all hits, with a score where they are chained
+        segments = [(t - len(pattern), q - len(pattern), len(pattern), 0) for t, q in hits]
+        if parameters.chain is not None:
+            segments = bare_segments(target, query, [segment[:3] for segment in segments], masked)
     else:
         segments = bare_segments(target, query, used_hits(hits, len(pattern), slots), masked)
     return segments if parameters.chain is None else chain(segments, parameters.scoring.matrix[0][0])

@@ -26,15 +26,21 @@ _COUNTS: dict[str, Callable[[Block], Numbers]] = {
 MATCHES_OF_QUERY = "nmatch%"
 """Matches as a percentage of the query sequence's length."""
 
+_OF_ALIGNMENTS = ("continuity", MATCHES_OF_QUERY)
+"""What LASTZ does not ask of HSPs where these are the result."""
+
 NAMES = (*_SHARES, *_COUNTS, MATCHES_OF_QUERY)
 """What `GenomeParameters.filters` may name: the first three and the last are in percent, the others are counts."""
 
 
-def keep(rows: Any, filters: tuple[Filter, ...]) -> Any:
+def keep(rows: Any, filters: tuple[Filter, ...], *, gapped: bool = True) -> Any:
     """The rows of `schema.GENOME_ALIGNMENTS` (a record batch or table) that pass every filter (name, lowest, highest).
+
+    gapped: whether they are alignments; LASTZ asks less of HSPs (_OF_ALIGNMENTS).
 
     A filtered alignment has played its part before: in exact mode it has fenced those that came after it.
     """
+    filters = tuple(one for one in filters if gapped or one[0] not in _OF_ALIGNMENTS)
     if not filters or rows.num_rows == 0:
         return rows
     block = Block(rows, None, None, 0)  # type: ignore[arg-type]  # no letters are looked at

@@ -63,11 +63,22 @@ def _segments(index: Index, query: Codes, parameters: GenomeParameters, beat: Ca
     for targets, queries in hits(index, query, parameters.transitions, parameters.seed_filter):
         if parameters.gfextend:
             yield used.hsps(targets, queries, parameters.xdrop, parameters.hspthresh, parameters.entropy)
-        elif parameters.gapped or parameters.chain is not None:
+        elif not parameters.gapped:
+            yield _every_hit(index, query, targets, queries, parameters)
+        else:
             yield used.seeds(targets, queries)
-        else:  # with nothing after them, LASTZ shows all hits
-            yield Segments(targets.copy(), queries.copy(), np.full(len(targets), index.pattern.span), np.zeros(len(targets), np.int64))
         beat()
+
+
+def _every_hit(index: Index, query: Codes, targets: Any, queries: Any, parameters: GenomeParameters) -> Segments:
+    """Hits as LASTZ shows them if nothing comes after, whether used before on their diagonal or not; they have a score only where they are chained."""
+    span = index.pattern.span
+    score = np.zeros(len(targets), np.int64)
+    if parameters.chain is not None:
+        table = parameters.scoring.masked()
+        for column in range(span):
+            score += table[index.target[targets + column], query[queries + column]]
+    return Segments(targets.copy(), queries.copy(), np.full(len(targets), span), score)
 
 
 def _limited(both: list[Segments], parameters: GenomeParameters) -> list[Segments]:

@@ -258,7 +258,7 @@ def _in_order(rows: Any) -> Any:
 def write_units(directory: str, run: str, tile: Tile, done: list[Done]) -> None:
     """Write the part of a range of units, filters applied."""
     parameters = read_manifest(directory).parameters
-    rows = pa.concat_tables([empty_rows(), *(keep(rows, parameters.filters) for rows, _ in done)])
+    rows = pa.concat_tables([empty_rows(), *(keep(rows, parameters.filters, gapped=parameters.gapped) for rows, _ in done)])
     write_part(f"{directory}/parts", run, tile.chunk, tile.start, tile.stop, rows, [shortfall for _, shortfalls in done for shortfall in shortfalls])
 
 

@@ -165,6 +165,8 @@ def _options(rng: random.Random, folder: Path, targets: list[int], queries: list
     options += maybe(0.15, "--ambiguous=n", "--ambiguous=n,100,100", "--ambiguous=iupac", "--ambiguous=iupac,50,80")
     if nogapped:
         options.append(rng.choice(["--nogapped", "--ungapped"]))
+        if nogfextend:  # LASTZ refuses scores that nothing uses
+            options = [option for option in options if not option.startswith("--scores")]
     else:
         options += maybe(0.4, "--gappedthresh=1500", "--gappedthresh=2000", "--gappedthresh=4000", "--gappedthresh=500")
         options += maybe(0.3, "--ydrop=910", "--ydrop=3000", "--ydrop=9430", "--ydrop=300")

@@ -35,3 +35,10 @@ def test_all_must_pass() -> None:
 def test_nothing_asked_nothing_done() -> None:
     rows = golden.rows("fly")
     assert filters.keep(rows, ()) is rows
+
+
+def test_hsps_are_asked_less() -> None:
+    rows = golden.rows("fly")
+    for name in ("continuity", "nmatch%"):
+        assert filters.keep(rows, ((name, 99.9, 100.0),)).num_rows < rows.num_rows
+        assert filters.keep(rows, ((name, 99.9, 100.0),), gapped=False) is rows
