@@ -12,16 +12,18 @@ GRACE = 10.0
 
 
 class Stop:
-    """Whether to stop. `number`: the signal that asked, or None. SIGINT lets running tasks finish; SIGTERM gives them `GRACE` seconds."""
+    """Whether to stop. `number`: the signal that asked, or None. SIGINT lets running tasks finish if we are `patient`, else gives them `GRACE` seconds, as
+    SIGTERM does."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, patient: bool = True) -> None:
         self.number: int | None = None
+        self._patient = patient
         self._deadline = float("inf")
 
     def ask(self, number: int) -> None:
         """Stop, as after the signal `number`."""
         self.number = number
-        if number == signal.SIGTERM:
+        if number == signal.SIGTERM or not self._patient:
             self._deadline = time.monotonic() + GRACE
 
     def at_once(self) -> bool:
@@ -30,12 +32,12 @@ class Stop:
 
 
 @contextmanager
-def on_signals() -> Iterator[Stop]:
+def on_signals(*, patient: bool = True) -> Iterator[Stop]:
     """A Stop that the first SIGINT or SIGTERM sets; the second raises KeyboardInterrupt, later ones are ignored until the run has closed.
 
     Signals reach Python's main thread only: elsewhere they keep the handlers they have.
     """
-    stop = Stop()
+    stop = Stop(patient=patient)
 
     def handle(number: int, frame: FrameType | None) -> None:
         if stop.number is None:

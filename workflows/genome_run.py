@@ -92,7 +92,7 @@ def _opened(
     directory = str(Path(directory).absolute())
     description = source.to_json()
     rundir.probe(directory, FOLDERS)
-    with locked(directory), on_signals() as stop:
+    with locked(directory), on_signals(patient=False) as stop:  # a walk can last for hours, and has checkpoints
         rundir.tidy(directory)
         if rundir.exists(directory):
             rundir.compare(directory, parameters.to_json(), description)

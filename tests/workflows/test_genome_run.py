@@ -3,8 +3,10 @@
 import gzip
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -140,6 +142,21 @@ def test_a_part_that_is_lost_is_made_again(tmp_path: Path, flies: Any, answers: 
 def test_killed_workers_and_clients_lose_nothing(tmp_path: Path, flies: Any, mode: str) -> None:
     result = chaos(tmp_path, *flies, kills=3, slow=1.5 if mode == "exact" else 0.4, seed=5, mode=mode)
     assert (result["kills"], result["status"], result["same bytes"], result["shortfalls"]) == (3, 0, True, [])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.timeout(600)
+def test_a_signal_ends_long_tasks_soon(tmp_path: Path, flies: Any, answers: Any, number: int) -> None:
+    process = client(tmp_path / "run", flies, "exact", TIDALIGN_TEST_SLOW="200")
+    for _ in range(600):
+        if (tmp_path / "run" / "journal.jsonl").exists() and any(path.suffix != ".tmp" for path in (tmp_path / "run" / "claims").iterdir()):
+            break
+        time.sleep(0.2)
+    process.send_signal(number)
+    assert process.wait(60) == 1  # Stopped, which this process does not catch
+    assert [*(tmp_path / "run" / "claims").iterdir()] == []
+    drive(str(tmp_path / "run"), *flies)
+    assert answer(tmp_path / "run") == answers["exact"]
 
 
 def test_a_walk_goes_on_from_its_checkpoint(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
