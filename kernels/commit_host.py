@@ -35,7 +35,7 @@ from tidalign.kernels.fences_host import (
     piece_at,
     step,
 )
-from tidalign.kernels.gapped_host import DOWN, PAIR
+from tidalign.kernels.gapped_side_host import DOWN, PAIR
 from tidalign.kernels.numba_cache import inline, jit
 
 MARGIN = np.int64(2)

@@ -13,16 +13,13 @@ from tidalign.kernels.gapped_host import (
     BORDER,
     CELLS,
     CUT,
-    DOWN,
     EXTENDED,
     OPENED,
-    PAIR,
     RANGES,
     ROW,
-    RUNS,
     WIDEST,
-    one_side,
 )
+from tidalign.kernels.gapped_side_host import DOWN, PAIR, RUNS, one_side
 from tidalign.kernels.numba_cache import inline, jit
 from tidalign.kernels.vectors_host import apart, load_i64
 
@@ -82,7 +79,7 @@ def extend_anchor(work, spare, state, target, query, anchor, limits, classes, sc
     side = (t, q, np.int64(-1), t + 1 - low, q + 1)
     if fenced:
         begin(kept, fence, left, right, t, q, True)
-    left_count = one_side(work, spare, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, True, ranges, np.int64(0), null)
+    left_count = one_side(work, spare, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, ranges, np.int64(0), null)
     result[SCORE] = _score(state)
     result[CAPPED], result[VISITED] = state[CUT], state[CELLS]
     result[LEFT_ROWS], result[LEFT_COLUMNS] = state[ROW], state[WIDEST]
@@ -92,7 +89,7 @@ def extend_anchor(work, spare, state, target, query, anchor, limits, classes, sc
     side = (t + 1, q + 1, np.int64(1), high - t - 1, columns - q - 1)
     if fenced:
         begin(kept, fence, left, right, t, q, False)
-    count = one_side(work, spare, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, True, ranges, left_count, null)
+    count = one_side(work, spare, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, ranges, left_count, null)
     result[SCORE] += _score(state)
     result[CAPPED] |= state[CUT]
     result[VISITED] += state[CELLS]

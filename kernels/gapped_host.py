@@ -14,11 +14,11 @@ kB); on the way back earlier segments are swept again, each once. So memory is b
 
 import numpy as np
 
-from tidalign.kernels.fences_host import HEADER, HIGH, HOLES, LOW, MASKING, ONE, OTHER, step
+from tidalign.kernels.fences_host import HIGH, HOLES, LOW, ONE, OTHER, step
 from tidalign.kernels.numba_cache import inline, jit
 from tidalign.kernels.vectors_host import LANES, apart, lane_bytes, load_i64, load_lane, load_u8, store_i64, store_lane, store_u8, zeros_below
 from tidalign.kernels.workspace_host import reserve
-from tidalign.kernels.ydrop_vectors_host import ACROSS, GAP, OPENED_ACROSS, OPENED_DOWN, PROLONGED, row, row_keep
+from tidalign.kernels.ydrop_vectors_host import GAP, PROLONGED, row
 
 # What `costs` holds. OPENED: of a gap's first letter, o + e. TRIM: ends are cut back to the best cell. ROOM: cells LASTZ's traceback buffer takes;
 # SEGMENT: cells of the trail. HEADROOM: the base moves when the best value is above.
@@ -32,13 +32,8 @@ ROW, FIRST, END, BEST, BASE, BEST_ROW, BEST_COLUMN, BORDER, AT_BORDER, CELLS, CU
 # Slots of the memory (workspace_host.py): the window, the one it grows into, the trail, where rows begin in it, ranges of rows, two int64 for the vectors.
 WINDOW, GROWN, TRAIL, ROWS, RANGES, CARRY = 0, 2, 4, 6, 8, 10
 WIDTH = 12  # lanes of a line of the window
-# Slots of the second memory: what is saved of the rows at which a sweep paused; runs of operations on the way back.
-SAVED, RUNS = 0, 2
 
 PAUSED, FINISHED = np.int64(0), np.int64(1)
-
-PAIR, ALONG, DOWN = (np.int64(operation) for operation in range(3))
-"""Operations: a pair of letters, a query letter against a gap, a target letter against a gap."""
 
 PAD = np.int64(2 * LANES)
 """Lanes of the window kept beside the columns in reach: blocks are whole."""
@@ -163,11 +158,11 @@ def _rebase(work, state, null):
 
 
 @jit
-def sweep(work, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, keep, ranges, null):
+def sweep(work, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, ranges, null):
     """Rows of a side from where `state` is, until none is alive (FINISHED), or until the trail is full (PAUSED).
 
     side: (first target place, first query place, 1 or -1 for the direction, rows, columns). classes: uint8[64], of target letters; scores: [classes, 64].
-    fenced: rows keep to `fence`. keep: with a trail. ranges: with the columns looked at in every row, int32 pairs in the slot RANGES.
+    fenced: rows keep to `fence`. ranges: with the columns looked at in every row, int32 pairs in the slot RANGES.
     """
     apart()
     size = lane_bytes(null)
@@ -181,7 +176,7 @@ def sweep(work, state, target, query, side, classes, scores, costs, kept, fence,
         r = state[ROW] + 1
         first, end = state[FIRST], state[END]
         beyond = min(end + ydrop // extended + 6, columns + 1) if extended > 0 else columns + 1
-        if keep and state[TRAIL_END] > 0 and state[TRAIL_END] + beyond - first + PAD > costs[SEGMENT]:
+        if state[TRAIL_END] > 0 and state[TRAIL_END] + beyond - first + PAD > costs[SEGMENT]:
             return PAUSED
         last_column = columns
         if fenced:
@@ -208,12 +203,10 @@ def sweep(work, state, target, query, side, classes, scores, costs, kept, fence,
         from_c, from_d = lane(work, state, old, 0, size), lane(work, state, old + 1, 0, size)
         to_c, to_d = lane(work, state, 2 - old, 0, size), lane(work, state, 3 - old, 0, size)
         against = lane(work, state, 4 + kind, 0, size)
-        trail = np.int64(0)
-        if keep:
-            reserve(work, TRAIL, state[TRAIL_END] + beyond - first + 2 * PAD)
-            reserve(work, ROWS, 8 * (r - state[FIRST_ROW] + 1))
-            store_i64(work[ROWS] + 8 * (r - state[FIRST_ROW]), state[TRAIL_END] - first)
-            trail = work[TRAIL] + state[TRAIL_END] - first
+        reserve(work, TRAIL, state[TRAIL_END] + beyond - first + 2 * PAD)
+        reserve(work, ROWS, 8 * (r - state[FIRST_ROW] + 1))
+        store_i64(work[ROWS] + 8 * (r - state[FIRST_ROW]), state[TRAIL_END] - first)
+        trail = work[TRAIL] + state[TRAIL_END] - first
         if ranges:
             reserve(work, RANGES, 8 * (r + 1))
         best_before = state[BEST]
@@ -232,10 +225,7 @@ def sweep(work, state, target, query, side, classes, scores, costs, kept, fence,
                 shift = column * size
                 places = (from_c + shift, from_d + shift, against + shift, to_c + shift, to_d + shift, trail + column)
                 bounds = (opened, extended, state[BEST] - ydrop, state[BEST])
-                if keep:  # noqa: SIM108 - longer than a line
-                    done = row_keep(places, stop - column, bounds, work[CARRY], null)
-                else:
-                    done = row(places, stop - column, bounds, work[CARRY], null)
+                done = row(places, stop - column, bounds, work[CARRY], null)
                 if done < stop - column:
                     # A new best: the columns beyond it are held to a higher line.
                     column += done + zeros_below(np.uint64(load_i64(work[CARRY] + 8)))
@@ -269,8 +259,7 @@ def sweep(work, state, target, query, side, classes, scores, costs, kept, fence,
                 while across >= line and new_end <= last_column:
                     store_lane(to_c + new_end * size, across, null)
                     store_lane(to_d + new_end * size, max(across - opened, floor), null)
-                    if keep:
-                        store_u8(trail + new_end, PROLONGED)
+                    store_u8(trail + new_end, PROLONGED)
                     across -= extended
                     new_end += 1
                 visited = new_end - first
@@ -293,129 +282,3 @@ def sweep(work, state, target, query, side, classes, scores, costs, kept, fence,
         if state[BEST] > costs[HEADROOM]:
             _rebase(work, state, null)
     return FINISHED
-
-
-@jit
-def _save(spare, work, state, fence, last, null):
-    """Appends the live row of a paused sweep to what is saved; `last`: place of the record before. Returns the place of the record's end."""
-    size = lane_bytes(null)
-    first, end = state[FIRST], state[END]
-    fence_slots = HEADER + 4 * fence[MASKING]
-    place = last
-    reserve(spare, SAVED, 8 * (last + STATE + 2 * (end - first) + fence_slots + 1))
-    saved = spare[SAVED]
-    for i in range(STATE):
-        store_i64(saved + 8 * (place + i), state[i])
-    place += STATE
-    for line in range(2):
-        values = lane(work, state, 2 * state[FLIPPED] + line, 0, size)
-        for column in range(first, end):
-            store_i64(saved + 8 * place, load_lane(values + column * size, null))
-            place += 1
-    for i in range(fence_slots):
-        store_i64(saved + 8 * (place + i), fence[i])
-    place += fence_slots
-    store_i64(saved + 8 * place, last)
-    return place + 1
-
-
-@jit
-def _restore(spare, work, state, fence, place, null):
-    """Sets a sweep back to a saved record."""
-    size = lane_bytes(null)
-    saved = spare[SAVED]
-    for i in range(STATE):
-        state[i] = load_i64(saved + 8 * (place + i))
-    place += STATE
-    state[WINDOW_START] = state[FIRST] - PAD
-    state[SCORED] = state[FIRST]
-    for line in range(2):
-        values = lane(work, state, 2 * state[FLIPPED] + line, 0, size)
-        for column in range(state[FIRST], state[END]):
-            store_lane(values + column * size, load_i64(saved + 8 * place), null)
-            place += 1
-    for i in range(HEADER):
-        fence[i] = load_i64(saved + 8 * (place + i))
-    for i in range(HEADER, HEADER + 4 * fence[MASKING]):
-        fence[i] = load_i64(saved + 8 * (place + i))
-
-
-@jit
-def _walk_back(spare, work, state, at, count):
-    """Runs of operations from `at` (row, column, operation before) back to the first row of the segment in the trail, or to the anchor; returns how many."""
-    reserve(spare, RUNS, 8 * (count + at[0] + at[1] + 1))
-    runs = spare[RUNS]
-    r, column, before = at[0], at[1], at[2]
-    first_row = state[FIRST_ROW]
-    while (r > 0 or column > 0) and (r >= first_row or r == 0):
-        if r == 0:
-            operation, length = ALONG, column
-            column = 0
-        else:
-            byte = -load_u8(work[TRAIL] + load_i64(work[ROWS] + 8 * (r - first_row)) + column)
-            if before == ALONG and not byte & OPENED_ACROSS:
-                operation = ALONG
-            elif before == DOWN and not byte & OPENED_DOWN:
-                operation = DOWN
-            elif byte & GAP:
-                operation = ALONG if byte & ACROSS else DOWN
-            else:
-                operation = PAIR
-            length = np.int64(1)
-            if operation != ALONG:
-                r -= 1
-            if operation != DOWN:
-                column -= 1
-        if operation == before:
-            store_i64(runs + 8 * (count - 1), load_i64(runs + 8 * (count - 1)) + (length << 2))
-        else:
-            store_i64(runs + 8 * count, length << 2 | operation)
-            count += 1
-        before = operation
-    at[0], at[1], at[2] = r, column, before
-    return count
-
-
-@jit
-def one_side(work, spare, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, keep, ranges, count, null):
-    """Extends one side of an anchor and, with `keep`, walks back; `fence` is set up for its first row.
-
-    The runs of operations are appended to `count` of them in the slot RUNS, from the end back to the anchor. Returns how many there are, and leaves
-    the result in `state`.
-    """
-    apart()
-    if side[3] == 0 or side[4] == 0:
-        state[:] = 0
-        return count
-    start(work, state, side[4], costs, scores.shape[0], null)
-    begun = np.empty(HEADER, np.int64)
-    begun[:] = fence[:HEADER]
-    saved = np.int64(0)
-    while sweep(work, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, keep, ranges, null) == PAUSED:
-        state[TRAIL_END] = 0
-        state[FIRST_ROW] = state[ROW] + 1
-        saved = _save(spare, work, state, fence, saved, null)
-    if not keep:
-        return count
-    result = state.copy()
-    at = np.zeros(3, np.int64)
-    at[0], at[1], at[2] = state[BEST_ROW], state[BEST_COLUMN], -1
-    swept = True
-    while at[0] > 0 or at[1] > 0:
-        if not swept:
-            sweep(work, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, keep, False, null)
-        count = _walk_back(spare, work, state, at, count)
-        if at[0] == 0:
-            break
-        # Back to the segment before, until it has the row.
-        while at[0] < state[FIRST_ROW]:
-            saved = load_i64(spare[SAVED] + 8 * (saved - 1))
-            if saved == 0:
-                start(work, state, side[4], costs, scores.shape[0], null)
-                fence[:HEADER] = begun
-                fence[MASKING] = 0
-            else:
-                _restore(spare, work, state, fence, load_i64(spare[SAVED] + 8 * (saved - 1)), null)
-        swept = False
-    state[:] = result
-    return count

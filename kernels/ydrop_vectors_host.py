@@ -85,10 +85,10 @@ def _prefix_maximum(b, values, low):
 
 
 class _Block:
-    """LANES columns of a row; `keep`: with their trail."""
+    """LANES columns of a row."""
 
-    def __init__(self, b, places, costs, null, keep):
-        self.b, self.keep = b, keep
+    def __init__(self, b, places, costs, null):
+        self.b = b
         self.vector = ir.VectorType(_element(null), LANES)
         self.size = null.bitwidth // 8
         self.places = places
@@ -127,13 +127,12 @@ class _Block:
         extended = _minus(b, down, self.extended)
         opened = b.select(is_gap, low, _minus(b, diagonal, self.opened))
         _store(b, _larger(b, extended, opened), b.add(to_d, shift))
-        if self.keep:
-            opened_down = b.icmp_signed(">", opened, extended)
-            opened_across = b.icmp_signed(">", opened, _minus(b, across, self.extended))
-            flags = b.sext(opened_down, vector)
-            for condition in (opened_across, b.icmp_signed(">", across, down), is_gap):
-                flags = b.add(b.add(flags, flags), b.sext(condition, vector))
-            _store(b, b.trunc(flags, ir.VectorType(I8, LANES)), b.add(trail, offset))
+        opened_down = b.icmp_signed(">", opened, extended)
+        opened_across = b.icmp_signed(">", opened, _minus(b, across, self.extended))
+        flags = b.sext(opened_down, vector)
+        for condition in (opened_across, b.icmp_signed(">", across, down), is_gap):
+            flags = b.add(b.add(flags, flags), b.sext(condition, vector))
+        _store(b, b.trunc(flags, ir.VectorType(I8, LANES)), b.add(trail, offset))
         reached = b.icmp_signed(">=", diagonal, self.best)
         if inside is not None:
             reached = b.and_(reached, inside)
@@ -146,84 +145,79 @@ def _bits(b, lanes):
     return b.zext(mask, I64) if LANES < 64 else mask
 
 
-def _row(keep):
-    """The intrinsic for a stretch of columns of one row.
+@intrinsic
+def row(typing, places, columns, costs, carried, null):
+    """A stretch of columns of one row.
 
-    Its arguments: addresses of C and D of the row before, of the scores, and of the new C, D and trail, each at the first column (the letter before the
+    Arguments: addresses of C and D of the row before, of the scores, and of the new C, D and trail, each at the first column (the letter before the
     first C is read too); the number of columns; (o + e, e, threshold, best) relative to the base; an address of two int64, I entering the first column
     and then I leaving the last one; `null`. It stops at the first block in which a pair of letters reaches `best`: it returns that block's offset, with
     the lanes as bits in the second int64; else the number of columns.
     """
 
-    def define(typing, places, columns, costs, carried, null):
-        def codegen(context, b, signature, args):
-            vector = ir.VectorType(_element(null), LANES)
-            block = _Block(b, cgutils.unpack_tuple(b, args[0]), cgutils.unpack_tuple(b, args[2]), null, keep)
-            columns, carried = args[1], args[3]
-            zero, lanes = ir.Constant(I64, 0), ir.Constant(I64, LANES)
-            entering = _splat(b, b.load(b.inttoptr(carried, POINTER), align=8, typ=I64), vector)
-            begin = b.block
-            loop, body, rest, tail, hit, done, out = (b.append_basic_block(f"row.{name}") for name in ("loop", "body", "rest", "tail", "hit", "done", "out"))
-            b.branch(loop)
+    def codegen(context, b, signature, args):
+        vector = ir.VectorType(_element(null), LANES)
+        block = _Block(b, cgutils.unpack_tuple(b, args[0]), cgutils.unpack_tuple(b, args[2]), null)
+        columns, carried = args[1], args[3]
+        zero, lanes = ir.Constant(I64, 0), ir.Constant(I64, LANES)
+        entering = _splat(b, b.load(b.inttoptr(carried, POINTER), align=8, typ=I64), vector)
+        begin = b.block
+        loop, body, rest, tail, hit, done, out = (b.append_basic_block(f"row.{name}") for name in ("loop", "body", "rest", "tail", "hit", "done", "out"))
+        b.branch(loop)
 
-            b.position_at_end(loop)
-            offset, carry = b.phi(I64), b.phi(vector)
-            following = b.add(offset, lanes)
-            b.cbranch(b.icmp_signed("<=", following, columns), body, rest)
+        b.position_at_end(loop)
+        offset, carry = b.phi(I64), b.phi(vector)
+        following = b.add(offset, lanes)
+        b.cbranch(b.icmp_signed("<=", following, columns), body, rest)
 
-            b.position_at_end(body)
-            next_carry, reached = block.cells(offset, carry)
-            bits = _bits(b, reached)
-            full = b.block
-            b.cbranch(b.icmp_unsigned("!=", bits, zero), hit, loop)
-            offset.add_incoming(zero, begin)
-            offset.add_incoming(following, full)
-            carry.add_incoming(entering, begin)
-            carry.add_incoming(next_carry, full)
+        b.position_at_end(body)
+        next_carry, reached = block.cells(offset, carry)
+        bits = _bits(b, reached)
+        full = b.block
+        b.cbranch(b.icmp_unsigned("!=", bits, zero), hit, loop)
+        offset.add_incoming(zero, begin)
+        offset.add_incoming(following, full)
+        carry.add_incoming(entering, begin)
+        carry.add_incoming(next_carry, full)
 
-            b.position_at_end(rest)
-            left = b.sub(columns, offset)
-            b.cbranch(b.icmp_signed(">", left, zero), tail, done)
+        b.position_at_end(rest)
+        left = b.sub(columns, offset)
+        b.cbranch(b.icmp_signed(">", left, zero), tail, done)
 
-            b.position_at_end(tail)
-            ramp = _constant(list(range(LANES)), vector)
-            inside = b.icmp_signed("<", ramp, _splat(b, left, vector))
-            tail_carry, tail_reached = block.cells(offset, carry, inside)
-            tail_bits = _bits(b, tail_reached)
-            partial = b.block
-            b.cbranch(b.icmp_unsigned("!=", tail_bits, zero), hit, done)
+        b.position_at_end(tail)
+        ramp = _constant(list(range(LANES)), vector)
+        inside = b.icmp_signed("<", ramp, _splat(b, left, vector))
+        tail_carry, tail_reached = block.cells(offset, carry, inside)
+        tail_bits = _bits(b, tail_reached)
+        partial = b.block
+        b.cbranch(b.icmp_unsigned("!=", tail_bits, zero), hit, done)
 
-            b.position_at_end(hit)
-            where = b.phi(I64)
-            which = b.phi(I64)
-            where.add_incoming(offset, full)
-            where.add_incoming(offset, partial)
-            which.add_incoming(bits, full)
-            which.add_incoming(tail_bits, partial)
-            b.store(which, b.inttoptr(b.add(carried, ir.Constant(I64, 8)), POINTER), align=8)
-            b.branch(out)
+        b.position_at_end(hit)
+        where = b.phi(I64)
+        which = b.phi(I64)
+        where.add_incoming(offset, full)
+        where.add_incoming(offset, partial)
+        which.add_incoming(bits, full)
+        which.add_incoming(tail_bits, partial)
+        b.store(which, b.inttoptr(b.add(carried, ir.Constant(I64, 8)), POINTER), align=8)
+        b.branch(out)
 
-            b.position_at_end(done)
-            leaving, end = b.phi(vector), b.phi(I64)
-            leaving.add_incoming(carry, rest)
-            leaving.add_incoming(tail_carry, partial)
-            end.add_incoming(offset, rest)
-            end.add_incoming(following, partial)
-            # Lanes beyond the last column have paid for letters that are not there.
-            value = b.sext(b.extract_element(leaving, ir.Constant(ir.IntType(32), 0)), I64)
-            value = b.add(value, b.mul(b.sub(end, columns), cgutils.unpack_tuple(b, args[2])[1]))
-            b.store(value, b.inttoptr(carried, POINTER), align=8)
-            b.branch(out)
+        b.position_at_end(done)
+        leaving, end = b.phi(vector), b.phi(I64)
+        leaving.add_incoming(carry, rest)
+        leaving.add_incoming(tail_carry, partial)
+        end.add_incoming(offset, rest)
+        end.add_incoming(following, partial)
+        # Lanes beyond the last column have paid for letters that are not there.
+        value = b.sext(b.extract_element(leaving, ir.Constant(ir.IntType(32), 0)), I64)
+        value = b.add(value, b.mul(b.sub(end, columns), cgutils.unpack_tuple(b, args[2])[1]))
+        b.store(value, b.inttoptr(carried, POINTER), align=8)
+        b.branch(out)
 
-            b.position_at_end(out)
-            result = b.phi(I64)
-            result.add_incoming(where, hit)
-            result.add_incoming(columns, done)
-            return result
+        b.position_at_end(out)
+        result = b.phi(I64)
+        result.add_incoming(where, hit)
+        result.add_incoming(columns, done)
+        return result
 
-        return types.int64(places, types.int64, costs, types.int64, null), codegen
-
-    return intrinsic(define)
-
-
-row, row_keep = _row(False), _row(True)
+    return types.int64(places, types.int64, costs, types.int64, null), codegen
