@@ -49,6 +49,22 @@ AT_END, EXTEND, STANDS, COMPARE = range(4)
 
 
 @jit
+def _insert(order, alignment, places, falling):
+    """Puts the newest alignment into an order of all by their places, before those that are equal."""
+    low, high = np.int64(0), alignment
+    while low < high:
+        middle = (low + high) >> 1
+        one = places[order[middle]]
+        if one > places[alignment] if falling else one < places[alignment]:
+            low = middle + 1
+        else:
+            high = middle
+    for i in range(alignment, low, -1):
+        order[i] = order[i - 1]
+    order[low] = alignment
+
+
+@jit
 def keep(kept, ends, operations, lengths):
     """Adds an alignment; arrays have room. ends: target start, target end, query start, query end, half open."""
     pieces, counts = kept.pieces, kept.counts
@@ -83,16 +99,8 @@ def keep(kept, ends, operations, lengths):
     row[FIRST], row[LAST] = first, n - 1
     _, row[LOW_LEFT], row[LOW_RIGHT] = beside(kept, row[LOW_TARGET], row[LOW_QUERY])
     _, row[HIGH_LEFT], row[HIGH_RIGHT] = beside(kept, row[HIGH_TARGET], row[HIGH_QUERY])
-    place = alignment
-    while place > 0 and kept.alignments[kept.by_start[place - 1], LOW_TARGET] >= row[LOW_TARGET]:
-        kept.by_start[place] = kept.by_start[place - 1]
-        place -= 1
-    kept.by_start[place] = alignment
-    place = alignment
-    while place > 0 and kept.alignments[kept.by_end[place - 1], HIGH_TARGET] <= row[HIGH_TARGET]:
-        kept.by_end[place] = kept.by_end[place - 1]
-        place -= 1
-    kept.by_end[place] = alignment
+    _insert(kept.by_start, alignment, kept.alignments[:, LOW_TARGET], False)
+    _insert(kept.by_end, alignment, kept.alignments[:, HIGH_TARGET], True)
     entry = counts[2]
     for block in range(row[LOW_TARGET] >> BIN_BITS, (row[HIGH_TARGET] >> BIN_BITS) + 1):
         kept.entries[entry, 0], kept.entries[entry, 1] = alignment, kept.heads[block]
