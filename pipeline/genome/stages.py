@@ -34,6 +34,9 @@ _GROUP = 1 << 16
 EXTEND_ANCHORS = 1024
 """Anchors of a tile of independent mode."""
 
+INSPECTED = 256
+"""Anchors of independent mode that are looked at together, before those that may reach the threshold are extended."""
+
 FOUND_AT_ONCE = 256
 """Alignments of independent mode that become rows at once."""
 
@@ -213,19 +216,28 @@ def extend(unit: Unit, anchors: Any, first: int, beat: Beat) -> Done:
     budget = Budget(unit.parameters)
     extender = Extender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
     tables, found = [EXTENDED.empty_table()], gapped.trivial(unit) if first == 0 else []
-    cells, last = 0, first + len(anchors)
-    shortfalls = []
-    for place, (t, q) in enumerate(zip(anchors["target"].to_pylist(), anchors["query"].to_pylist(), strict=True), first):
-        if budget.spent(cells):
-            shortfalls.append(budget.shortfall(unit, place, last))
-            break
-        beat(place)
-        one, looked = extender.extend(place, t, q)
-        cells += looked.cells
-        found += [one] if one is not None else []
-        if len(found) >= FOUND_AT_ONCE:
-            tables.append(_extended(found, unit))
-            found = []
+    t, q = (anchors[name].to_numpy() for name in ("target", "query"))
+    cells, at = 0, 0
+    while at < len(t) and not budget.spent(cells):
+        group = slice(at, at + INSPECTED)
+        below, boxes = extender.inspect(t[group], q[group])
+        cells += int((boxes[below, 0] * boxes[below, 1] + boxes[below, 2] * boxes[below, 3]).sum()) // 2
+        stop = min(at + INSPECTED, len(t))
+        for i in range(at, stop):
+            if budget.spent(cells):
+                stop = i
+                break
+            beat(first + i)
+            if below[i - at]:
+                continue
+            one, looked = extender.extend(first + i, int(t[i]), int(q[i]))
+            cells += looked.cells
+            found += [one] if one is not None else []
+            if len(found) >= FOUND_AT_ONCE:
+                tables.append(_extended(found, unit))
+                found = []
+        at = stop
+    shortfalls = [budget.shortfall(unit, first + at, first + len(t))] if at < len(t) else []
     return _unique(pa.concat_tables([*tables, _extended(found, unit)])), shortfalls
 
 
