@@ -7,6 +7,7 @@ tidalign.kernels.scoring.Scoring; the tables are made here again.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -195,14 +196,16 @@ def anchor_point(target: Letters, query: Letters, segment: Segment, plain: np.nd
 
 
 def chain(segments: list[Segment], match: int = 91) -> list[Segment]:
-    """The best chain without gap penalties; an overlap costs the match score of every base of it."""
-    segments = sorted(segments, key=lambda segment: (segment[0], segment[2], segment[1]))
+    """The best chain without gap penalties; an overlap costs the match score of every base of it. Of equals, what comes first in LASTZ's search tree."""
+    segments = sorted(segments, key=lambda segment: (segment[0], segment[2], segment[1], segment[3]))
+    tree = _tree(segments, list(range(len(segments))), by_query=True)
     best: list[int] = []
     before: list[int | None] = []
-    for t, q, _, score in segments:
+    for i, (t, q, _, score) in enumerate(segments):
         most, link = 0, None
-        for j, (other_t, other_q, length, _) in enumerate(segments[: len(best)]):
-            if other_t >= t or other_q >= q:
+        for j in _searched(tree, t, q, by_query=True):
+            other_t, other_q, length, _ = segments[j]
+            if j >= i or other_t >= t or other_q >= q:
                 continue
             room = q - other_q - length if t - q >= other_t - other_q else t - other_t - length
             total = best[j] + min(room, 0) * match * 100
@@ -219,6 +222,42 @@ def chain(segments: list[Segment], match: int = 91) -> list[Segment]:
         members.append(segments[last])
         last = before[last]
     return members[::-1]
+
+
+def _tree(segments: list[Segment], order: list[int], by_query: bool) -> Any:
+    """At most three segments, or (cut, lower tree, upper tree), cut by query place and by diagonal in turn."""
+    if len(order) <= 3:
+        return order
+    places = [q if by_query else t - q for t, q, *_ in segments]
+    put_by: list[int] = []  # of the highest place, as long as the median is that, too
+    while True:
+        last = len(order) - 1
+        pivot = sorted(places[order[k]] for k in (0, last // 2, last))[1]
+        median = next(k for k in (last // 2, last, 0) if places[order[k]] == pivot)
+        order[0], order[median] = order[median], order[0]
+        above = [k for k, i in enumerate(order) if places[i] > pivot]
+        others = [k for k, i in enumerate(order) if places[i] <= pivot]
+        for k, other in zip(above, reversed(others), strict=False):
+            if k < other:
+                order[k], order[other] = order[other], order[k]
+        cut = len(others) - 1
+        order[0], order[cut] = order[cut], order[0]
+        if above or last == 2:
+            break
+        put_by.insert(0, order.pop())
+    cut -= not above
+    lower, upper = order[: cut + 1], order[cut + 1 :] + put_by
+    return places[order[cut]], _tree(segments, lower, not by_query), _tree(segments, upper, not by_query)
+
+
+def _searched(tree: Any, t: int, q: int, by_query: bool) -> Iterator[int]:
+    """Segments in the order they are looked at as what may come before (t, q): first the side of a cut where that is."""
+    if isinstance(tree, list):
+        yield from tree
+        return
+    cut, *sides = tree
+    for side in reversed(sides) if (q if by_query else t - q) >= cut else sides:
+        yield from _searched(side, t, q, not by_query)
 
 
 def bare_segments(target: Letters, query: Letters, used: list[tuple[int, int, int]], masked: np.ndarray) -> list[Segment]:

@@ -1,4 +1,6 @@
-"""Chaining, compared with a quadratic search."""
+"""Chaining, compared with a quadratic search and, where chains are equal, with what LASTZ chose."""
+
+from itertools import product
 
 import genome_oracle
 import numpy as np
@@ -23,6 +25,41 @@ def test_members_are_those_of_the_model(reach: int) -> None:
     for count in (1, 2, 17, 60, 150):
         segments = some(random, count, reach)
         assert rows(segments.take(best_chain(segments, 91))) == genome_oracle.chain(rows(segments))
+
+
+@pytest.mark.parametrize("reach", [6, 25, 400])
+def test_equal_scores_and_few_places_give_the_chain_of_the_model(reach: int) -> None:
+    random = np.random.default_rng(reach)
+    for count in (3, 4, 5, 11, 40, 130):
+        segments = some(random, count, reach)
+        segments = Segments(segments.target, segments.query, np.full(count, 1 + reach // 20), np.full(count, 100))
+        assert rows(segments.take(best_chain(segments, 91))) == genome_oracle.chain(rows(segments))
+
+
+# Of A and T alone all bare seeds of one length have one score, and many chains are equal. What LASTZ 1.04.22 chose of them:
+# lastz TARGET QUERY --seed=match5 --nogfextend --nogapped --chain --strand=plus --format=general-:zstart1,zstart2
+CHOSEN = [
+    ("TTATAAAATTATAAAATTATAAAT", "AAAAAAAATTAAAATTATTAATAT", "4/4 5/5 11/9 13/11 15/13"),
+    ("TATATTTTTATTAATATTATTTATAAAAATTTTTATTATA", "ATTATTATTTAAATTAAATAATTTTAAATTAAATAATTAA", "7/1 14/2 16/4 18/6 26/10 30/21"),
+    (
+        "TTATATTTTTTTTAATATTAATTTATATTTTTTTAATTTTTTTTTTTTATTTAAATTTAT",
+        "ATTTAAATAAAATAAAAATATAATTTTAAATATTTTATATATTTTATTTTAATTAAATAT",
+        "10/1 13/16 19/21 24/29 26/31 30/32 35/40 44/46 50/52 51/53",
+    ),
+    (
+        "ATAATAATATTTTTAATATATAATTAATTTAAATAAAATATTTTAATAATAAATAATTATTTTTATTTTAAATAAAAAAAATTTATTTTT",
+        "TTAAAAATTTATATATAATATTTAATTAATTTAAAAAAATTTATTTATAAAAATTATATTAAATAAATATAAATTAATTTTAAAATAAAT",
+        "3/14 4/15 5/16 7/18 11/20 12/21 20/26 26/28 27/29 28/30 34/35 38/41 48/46 54/51 55/52 67/58 68/59 71/62 78/70 84/76",
+    ),
+]
+
+
+@pytest.mark.parametrize(("target", "query", "chosen"), CHOSEN)
+def test_of_equal_chains_the_one_that_lastz_chooses(target: str, query: str, chosen: str) -> None:
+    hits = [(t, q) for t, q in product(range(len(target) - 4), range(len(query) - 4)) if target[t : t + 5] == query[q : q + 5]]
+    t, q = np.array(hits).T
+    segments = Segments(t, q, np.full(len(t), 5), np.full(len(t), 5 * 91))
+    assert " ".join(f"{t}/{q}" for t, q, *_ in rows(segments.take(best_chain(segments, 91)))) == chosen
 
 
 def worth(chain: list[tuple[int, ...]], diagonal: int, anti: int) -> int:
