@@ -79,9 +79,13 @@ class HitFilter:
         then the record is where the scan to the right stopped. `entropy`: scores from `threshold` to three times it are scaled by the entropy of the
         identical columns. HSPs below `threshold` are left out.
         """
+        return self.hsps_of_hits(targets, queries, xdrop, threshold, entropy)[0]
+
+    def hsps_of_hits(self, targets: Positions, queries: Positions, xdrop: int, threshold: int, entropy: bool) -> tuple[Segments, Positions]:
+        """The same, and where in the query each HSP's hit starts."""
         from tidalign.kernels.ungapped_host import REACH, extend_hits, make_profile
 
-        out = np.empty((4, len(targets)), np.int64)
+        out = np.empty((5, len(targets)), np.int64)
         first, profile = 0, np.empty((5, 0), np.int8)
         if len(targets) and xdrop <= WIDEST_XDROP and np.abs(self._table.reshape(STRIDE, STRIDE)[:4, :4]).max() < 128:
             first = int(queries[0]) + self._span - REACH
@@ -89,7 +93,8 @@ class HitFilter:
             make_profile(self._sides[1], first, self._table, profile)
         limits = (xdrop, threshold, entropy)
         count = extend_hits(*self._sides, targets, queries, self._span, self._table, *limits, profile, first, *self._records(targets, queries), out)
-        return Segments(*out[:, :count].copy())
+        *columns, ends = out[:, :count].copy()
+        return Segments(*columns), ends - self._span
 
     def _records(self, targets: Positions, queries: Positions) -> tuple[npt.NDArray[Any], Positions, int, int]:
         """What the kernels need to find the records of a tile's diagonals: pages, which page holds what, and how a diagonal is counted."""

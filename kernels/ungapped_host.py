@@ -60,7 +60,8 @@ def extend_hits(target, query, targets, queries, span, table, xdrop, threshold, 
     """HSPs of hits that start at or beyond where their diagonal's last scan to the right stopped looking; returns how many.
 
     Hits are gathered and scanned LANES at a time. Meanwhile their records say `pending`; a hit that meets such a record has the scans done first.
-    profile: as make_profile has it for query places from `first`, or empty where scores or `xdrop` are too large for it.
+    profile: as make_profile has it for query places from `first`, or empty where scores or `xdrop` are too large for it. out: int64[5, n], target,
+    query, length, score, and where the hit ends in the query.
     """
     pending = np.iinfo(pages.dtype).max
     batch = np.empty((5, LANES), np.int64)  # right end in target and query, record, page, entry
@@ -136,7 +137,7 @@ def _extend_batch(target, query, table, xdrop, threshold, entropy, batch, scores
             score = np.int64(score * _entropy(target, query, end - to_left, end + to_right, end - query_end))
             if score < threshold:
                 continue
-        out[0, count], out[1, count], out[2, count], out[3, count] = end - to_left, query_end - to_left, to_left + to_right, score
+        out[0, count], out[1, count], out[2, count], out[3, count], out[4, count] = end - to_left, query_end - to_left, to_left + to_right, score, query_end
         count += 1
     return count
 

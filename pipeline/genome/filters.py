@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from tidalign.pipeline.genome import measures
 from tidalign.pipeline.genome.block import Block, Numbers
+from tidalign.pipeline.genome.parameters import GenomeParameters
 
 Filter = tuple[str, float, float]
 
@@ -26,26 +27,48 @@ _COUNTS: dict[str, Callable[[Block], Numbers]] = {
 MATCHES_OF_QUERY = "nmatch%"
 """Matches as a percentage of the query sequence's length."""
 
-_OF_ALIGNMENTS = ("continuity", MATCHES_OF_QUERY)
-"""What LASTZ does not ask of HSPs where these are the result."""
-
 NAMES = (*_SHARES, *_COUNTS, MATCHES_OF_QUERY)
 """What `GenomeParameters.filters` may name: the first three and the last are in percent, the others are counts."""
 
 
-def keep(rows: Any, filters: tuple[Filter, ...], *, gapped: bool = True) -> Any:
-    """The rows of `schema.GENOME_ALIGNMENTS` (a record batch or table) that pass every filter (name, lowest, highest).
+def asked(parameters: GenomeParameters) -> tuple[Filter, ...]:
+    """The filters that LASTZ applies, all if there is gapped extension.
 
-    gapped: whether they are alignments; LASTZ asks less of HSPs (_OF_ALIGNMENTS).
+    Of HSPs it does not ask continuity; and the share of the query only where it does not write them out as they are found.
+    """
+    filters = parameters.filters
+    if parameters.gapped:
+        return filters
+    collected = (parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit) != (None, None, None)
+    collected |= any(name != MATCHES_OF_QUERY for name, *_ in filters)
+    return tuple(one for one in filters if one[0] != "continuity" and (collected or one[0] != MATCHES_OF_QUERY))
+
+
+def keep(rows: Any, filters: tuple[Filter, ...]) -> Any:
+    """The rows of `schema.GENOME_ALIGNMENTS` (a record batch or table) that are `passed`.
 
     A filtered alignment has played its part before: in exact mode it has fenced those that came after it.
     """
-    filters = tuple(one for one in filters if gapped or one[0] not in _OF_ALIGNMENTS)
-    if not filters or rows.num_rows == 0:
-        return rows
+    return rows.filter(pa.array(passed(rows, filters))) if filters else rows
+
+
+def passed(rows: Any, filters: tuple[Filter, ...]) -> npt.NDArray[np.bool_]:
+    """Which rows pass every filter (name, lowest, highest)."""
+    if not rows.num_rows or not filters:
+        return np.ones(rows.num_rows, np.bool_)
     block = Block(rows, None, None, 0)  # type: ignore[arg-type]  # no letters are looked at
-    passed = np.logical_and.reduce([_passes(block, *one) for one in filters])
-    return rows.filter(pa.array(passed))
+    return np.asarray(np.logical_and.reduce([_passes(block, *one) for one in filters]))
+
+
+def shown(strands: list[Any], limit: int, *, gapped: bool) -> list[Any]:
+    """What LASTZ shows of the filtered rows of a query's strands where it may have `limit` HSPs (`--queryhsplimit`): of HSPs so many; of alignments all
+    of a strand, but of no more strands than that.
+    """
+    left, room = [], limit
+    for rows in strands:
+        left.append(rows if gapped and room else rows.slice(0, room))
+        room -= min(rows.num_rows, 1 if gapped else room)
+    return left
 
 
 def _passes(block: Block, name: str, lowest: float, highest: float) -> npt.NDArray[np.bool_]:

@@ -32,42 +32,62 @@ def find_hsps(index: Index, query: Codes, parameters: GenomeParameters) -> Itera
             yield pa.record_batch(_columns(segments), schema=HSPS)
 
 
-def find_anchors(target: Genome, query: Codes, strand: str, index: Index, parameters: GenomeParameters, beat: Callable[[], None] = lambda: None) -> Any:
+def find_anchors(
+    target: Genome,
+    query: Codes,
+    strand: str,
+    index: Index,
+    parameters: GenomeParameters,
+    beat: Callable[[], None] = lambda: None,
+    passing: Callable[[Any], Any] = lambda hsps: hsps,
+) -> Any:
     """The anchors (ANCHORS) of a query strand in order of arrival; the HSPs they come from (HSPS) where these are the result. `index`: of the target.
-    `beat` is called after every few thousand hits.
+    `beat` is called after every few thousand hits. `passing`: leaves out HSPs that are not to be chained.
 
     Limits over both strands of a query (`query_hsp_best`, `query_hsp_limit`) need the HSPs of the other strand as well, which are then found here, too.
     """
-    segments = Segments.concat(list(_segments(index, query, parameters, beat)))
-    if parameters.query_hsp_best is not None or parameters.query_hsp_limit is not None:
-        both = [segments]
-        if parameters.strand == "both":
-            other = Segments.concat(list(_segments(index, reverse_complement(query), parameters, beat)))
-            both = [segments, other] if strand == "+" else [other, segments]
-        segments = _limited(both, parameters)[strand == "-" and len(both) == 2]
+    if parameters.query_hsp_limit is not None:
+        segments = _within(parameters.query_hsp_limit, index, query, strand, parameters, beat)
+    else:
+        segments = _searched(index, query, parameters, beat)
+    if parameters.query_hsp_best is not None and parameters.strand == "both":
+        segments = _best(parameters.query_hsp_best, segments, _searched(index, reverse_complement(query), parameters, beat))
+    hsps = passing(pa.table(_columns(segments), schema=HSPS))
     if parameters.chain is not None:
-        segments = _chained(target, segments, parameters, parameters.chain)
-    hsps = pa.table(_columns(segments), schema=HSPS)
+        hsps = pa.table(_columns(_chained(target, _of(hsps), parameters, parameters.chain)), schema=HSPS)
     return anchors(index.target, query, hsps, parameters) if parameters.gapped else hsps
 
 
 def anchors(target: Codes, query: Codes, hsps: Any, parameters: GenomeParameters) -> Any:
     """The anchor (ANCHORS) of each segment (HSPS): one place of it, with its score."""
-    segments = Segments(*(hsps[name].to_numpy() for name in HSPS.names))
+    segments = _of(hsps)
     t, q = anchor_points(target, query, segments, parameters.scoring.plain())
     return pa.table([t, q, segments.score], schema=ANCHORS)
 
 
-def _segments(index: Index, query: Codes, parameters: GenomeParameters, beat: Callable[[], None] = lambda: None) -> Iterator[Segments]:
+def _segments(
+    index: Index, query: Codes, parameters: GenomeParameters, beat: Callable[[], None] = lambda: None, limit: int | None = None
+) -> Iterator[Segments]:
+    """Segments as they are found; to the end of the query place where there are more than `limit` of them."""
+    count, last = 0, None
     used = HitFilter(index.target, query, index.pattern.span, parameters.scoring, exact=parameters.mode == "exact")
     for targets, queries in hits(index, query, parameters.transitions, parameters.seed_filter):
         if parameters.gfextend:
-            yield used.hsps(targets, queries, parameters.xdrop, parameters.hspthresh, parameters.entropy)
-        elif not parameters.gapped:
-            yield _every_hit(index, query, targets, queries, parameters)
+            segments, places = used.hsps_of_hits(targets, queries, parameters.xdrop, parameters.hspthresh, parameters.entropy)
         else:
-            yield used.seeds(targets, queries)
+            segments = used.seeds(targets, queries) if parameters.gapped else _every_hit(index, query, targets, queries, parameters)
+            places = segments.query
+        if limit is not None and last is None and count + len(segments) > limit:
+            last = places[limit - count]
+        count += len(segments)
+        yield segments if last is None else segments.take(places <= last)
+        if last is not None and queries[-1] > last:
+            return
         beat()
+
+
+def _searched(index: Index, query: Codes, parameters: GenomeParameters, beat: Callable[[], None], limit: int | None = None) -> Segments:
+    return Segments.concat(list(_segments(index, query, parameters, beat, limit)))
 
 
 def _every_hit(index: Index, query: Codes, targets: Any, queries: Any, parameters: GenomeParameters) -> Segments:
@@ -81,28 +101,30 @@ def _every_hit(index: Index, query: Codes, targets: Any, queries: Any, parameter
     return Segments(targets.copy(), queries.copy(), np.full(len(targets), span), score)
 
 
-def _limited(both: list[Segments], parameters: GenomeParameters) -> list[Segments]:
-    """What the limits leave of the HSPs of a query's strands.
+def _within(limit: int, index: Index, query: Codes, strand: str, parameters: GenomeParameters, beat: Callable[[], None]) -> Segments:
+    """The HSPs of a strand if the query has at most `limit` of them, else none; with `query_hsp_keep` those that were found before that was known.
 
-    LASTZ 1.04.22, by experiment: the n best come by falling score, but of one strand alone all; with `query_hsp_keep` the - strand adds HSPs until there
-    are more than n (two, where the + strand has n or more), is listed first, and only then the list is cut to n.
+    LASTZ (1.04.22) searches + until it has more than the limit, and then - until it has more than what is left of it, or than one.
     """
-    counts = [len(segments) for segments in both]
-    best, limit = parameters.query_hsp_best, parameters.query_hsp_limit
-    if best is not None and len(both) == 2 and sum(counts) > best:
-        least = np.sort(np.concatenate([segments.score for segments in both]))[-best]
-        left = [segments.take(segments.score >= least) for segments in both]
-        return [segments.take(lastz_order(segments.target, segments.query, segments.score)) for segments in left]
-    if limit is None or sum(counts) <= limit:
-        return both
-    if not parameters.query_hsp_keep:
-        keep = [0 for _ in both]
-    elif len(both) == 1:
-        keep = [limit]
-    else:
-        minus = min(counts[1], limit, max(2, limit + 1 - counts[0]))
-        keep = [min(counts[0], limit - minus), minus]
-    return [segments.take(np.arange(min(n, len(segments)))) for segments, n in zip(both, keep, strict=True)]
+    keep, both = parameters.query_hsp_keep, parameters.strand == "both"
+    before = 0
+    if both and strand == "-":
+        before = len(_searched(index, reverse_complement(query), parameters, beat, limit))
+        if before > limit and not keep:
+            return Segments.concat([])
+    segments = _searched(index, query, parameters, beat, max(1, limit - before))
+    total = before + len(segments)
+    if both and strand == "+" and not keep and total <= limit:
+        total += len(_searched(index, reverse_complement(query), parameters, beat, max(1, limit - total)))
+    return segments if keep or total <= limit else Segments.concat([])
+
+
+def _best(best: int, segments: Segments, other: Segments) -> Segments:
+    """Those of a strand's HSPs that are among the best of it and the other strand, and those that tie, by falling score; all where there are no more."""
+    if len(segments) + len(other) <= best:
+        return segments
+    left = segments.take(segments.score >= np.sort(np.concatenate([segments.score, other.score]))[-best])
+    return left.take(lastz_order(left.target, left.query, left.score))
 
 
 def _chained(target: Genome, segments: Segments, parameters: GenomeParameters, penalties: tuple[int, int]) -> Segments:
@@ -113,6 +135,10 @@ def _chained(target: Genome, segments: Segments, parameters: GenomeParameters, p
         inside = segments.take(piece == each)
         chains.append(inside.take(best_chain(inside, parameters.scoring.matrix[0][0], *penalties)))
     return Segments.concat(chains)
+
+
+def _of(hsps: Any) -> Segments:
+    return Segments(*(hsps[name].to_numpy() for name in HSPS.names))
 
 
 def _columns(segments: Segments) -> list[Any]:

@@ -13,8 +13,8 @@ from tidalign.pipeline.schema import HSPS
 _FIELDS = "name1 start1 end1 name2 start2 end2 strand [score]"
 
 
-def load_segments(path: str, target: Genome, queries: Genome) -> dict[tuple[int, str], Any]:
-    """HSPs (HSPS) of each (query sequence, strand) that the file names, by diagonal and then by query start.
+def load_segments(path: str, target: Genome, queries: Genome, strands: str = "+-") -> dict[tuple[int, str], Any]:
+    """HSPs (HSPS) of each (query sequence, strand) that the file names, by diagonal and then by query start. strands: those that are looked at.
 
     A line is a segment: `name1 start1 end1 name2 start2 end2 strand [score]`, 1 is target, 2 is query; positions count from 1, the end included, in the
     full sequences, and of a query on strand - on its reverse complement. `*` stands for the name of an only sequence. Empty lines and those that begin
@@ -27,6 +27,8 @@ def load_segments(path: str, target: Genome, queries: Genome) -> dict[tuple[int,
             fields = line.split()
             if fields and not line.startswith("#"):
                 sequence, strand, segment = _parse(path, number, fields, *sides)
+                if strand not in strands:
+                    raise InputError(path, f"segments on strand {strands} alone", f"one on {strand}", "leave --strand out", line=number)
                 rows.setdefault((sequence, strand), []).append(segment)
     return {key: _merged(np.array(found, np.int64)) for key, found in rows.items()}
 

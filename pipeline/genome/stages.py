@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,11 @@ from tidalign.kernels.anchors import lastz_order
 from tidalign.kernels.commit import Commit
 from tidalign.kernels.gapped import Extended, Extender, Extensions
 from tidalign.pipeline.genome import gapped, seeding
-from tidalign.pipeline.genome.filters import keep
+from tidalign.pipeline.genome.filters import asked, keep, passed, shown
 from tidalign.pipeline.genome.manifest import read_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.parts import scan_chunk, write_part
-from tidalign.pipeline.genome.plan import Tile, unit_name
+from tidalign.pipeline.genome.plan import Tile, strands, unit_name
 from tidalign.pipeline.genome.segments import load_segments
 from tidalign.pipeline.genome.sides import load_side
 from tidalign.pipeline.genome.speculation import Ahead, ahead_path, extend_ahead
@@ -108,7 +108,7 @@ def _find(unit: Unit, beat: Callable[[], None]) -> Any:
         found = hsps.get((unit.query_index, unit.strand), HSPS.empty_table())
         anchors = seeding.anchors(unit.target_codes, unit.query_codes, found, parameters) if parameters.gapped else found
     else:
-        anchors = seeding.find_anchors(unit.target, unit.query_codes, unit.strand, unit.index(), parameters, beat)
+        anchors = seeding.find_anchors(unit.target, unit.query_codes, unit.strand, unit.index(), parameters, beat, partial(_passing, unit))
     if parameters.mode == "exact" and parameters.gapped:
         anchors = anchors.take(pa.array(lastz_order(*(anchors[name].to_numpy() for name in ("target", "query", "score")))))
     if "anchors" in unit.keep and parameters.gapped:
@@ -118,7 +118,16 @@ def _find(unit: Unit, beat: Callable[[], None]) -> Any:
 
 @lru_cache(maxsize=1)
 def _segments(directory: str, run: str, path: str, target: int, sequence: int | None, query: int) -> dict[tuple[int, str], Any]:
-    return load_segments(path, load_side(directory, run, target, sequence)[0], load_side(directory, run, query)[0])
+    sides = load_side(directory, run, target, sequence)[0], load_side(directory, run, query)[0]
+    return load_segments(path, *sides, strands(read_manifest(directory).parameters))
+
+
+def _passing(unit: Unit, hsps: Any) -> Any:
+    """Those of a unit's HSPs that may be chained: where they are the result, LASTZ filters them before."""
+    parameters = unit.parameters
+    if parameters.gapped or parameters.chain is None or not parameters.filters:
+        return hsps
+    return hsps.filter(pa.array(passed(gapped.rows(_without_gaps(hsps), unit), asked(parameters))))
 
 
 def _kept_path(unit: Unit, stage: str) -> str:
@@ -270,7 +279,12 @@ def _in_order(rows: Any) -> Any:
 def write_units(directory: str, run: str, tile: Tile, done: list[Done]) -> None:
     """Write the part of a range of units, filters applied."""
     parameters = read_manifest(directory).parameters
-    rows = pa.concat_tables([empty_rows(), *(keep(rows, parameters.filters, gapped=parameters.gapped) for rows, _ in done)])
+    kept = [keep(rows, asked(parameters)) for rows, _ in done]
+    if (limit := parameters.query_hsp_limit) is not None:
+        # A query's strands are in one tile.
+        several = len(strands(parameters))
+        kept = [rows for first in range(0, len(kept), several) for rows in shown(kept[first : first + several], limit, gapped=parameters.gapped)]
+    rows = pa.concat_tables([empty_rows(), *kept])
     write_part(f"{directory}/parts", run, tile.chunk, tile.start, tile.stop, rows, [shortfall for _, shortfalls in done for shortfall in shortfalls])
 
 

@@ -1,11 +1,13 @@
 """Filters of genome alignments, against LASTZ's answers on the run `fly` of tests/data/genomes (filters.json: bounds on values and next to them)."""
 
 import json
+from typing import Any
 
 import genome_golden as golden
 import pytest
 
 from tidalign.pipeline.genome import filters
+from tidalign.pipeline.genome.parameters import GenomeParameters
 
 CASES = json.loads((golden.PLACE / "filters.json").read_text())
 
@@ -37,8 +39,39 @@ def test_nothing_asked_nothing_done() -> None:
     assert filters.keep(rows, ()) is rows
 
 
-def test_hsps_are_asked_less() -> None:
+CONTINUITY, OF_QUERY, MATCHES = ("continuity", 99.0, 100.0), ("nmatch%", 20.0, 100.0), ("nmatch", 60.0, 99.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "chosen", "asked"),
+    [
+        ((CONTINUITY, OF_QUERY), {"gapped": True}, (CONTINUITY, OF_QUERY)),
+        ((OF_QUERY,), {}, ()),
+        ((OF_QUERY,), {"chain": (0, 0)}, (OF_QUERY,)),
+        ((OF_QUERY,), {"query_hsp_best": 2}, (OF_QUERY,)),
+        ((OF_QUERY,), {"query_hsp_limit": 1, "query_hsp_keep": True}, (OF_QUERY,)),
+        ((CONTINUITY, OF_QUERY), {}, (OF_QUERY,)),
+        ((MATCHES, CONTINUITY, OF_QUERY), {}, (MATCHES, OF_QUERY)),
+    ],
+    ids=str,
+)
+def test_of_hsps_lastz_asks_less(given: tuple[filters.Filter, ...], chosen: dict[str, Any], asked: tuple[filters.Filter, ...]) -> None:
+    # By what the program (1.04.22) does with --nogapped.
+    assert filters.asked(GenomeParameters(**{"gapped": False} | chosen, filters=given)) == asked
+
+
+@pytest.mark.parametrize(
+    ("counts", "limit", "gapped", "left"),
+    [
+        ((5, 4), 6, False, (5, 1)),
+        ((8, 4), 6, False, (6, 0)),
+        ((0, 9), 6, False, (0, 6)),
+        ((5, 4), 1, True, (5, 0)),
+        ((0, 4), 1, True, (0, 4)),
+        ((5, 4), 2, True, (5, 4)),
+    ],
+)
+def test_what_is_shown_of_a_limited_query(counts: tuple[int, int], limit: int, gapped: bool, left: tuple[int, int]) -> None:
     rows = golden.rows("fly")
-    for name in ("continuity", "nmatch%"):
-        assert filters.keep(rows, ((name, 99.9, 100.0),)).num_rows < rows.num_rows
-        assert filters.keep(rows, ((name, 99.9, 100.0),), gapped=False) is rows
+    shown = filters.shown([rows.slice(0, counts[0]), rows.slice(20, counts[1])], limit, gapped=gapped)
+    assert shown == [rows.slice(0, left[0]), rows.slice(20, left[1])]

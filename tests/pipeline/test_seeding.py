@@ -6,13 +6,14 @@ from typing import Any
 
 import genome_oracle
 import numpy as np
+import pyarrow as pa
 import pytest
 from genome_pairs import related
 
 from tidalign.kernels.nucleotides import encode, reverse_complement
 from tidalign.kernels.seed import Index, SeedPattern, build_index
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.genome import seeding
+from tidalign.pipeline.genome import filters, seeding
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.segments import load_segments
 from tidalign.pipeline.genome.sequences import Genome
@@ -136,8 +137,12 @@ def test_or_the_first_of_them(counts: tuple[int, int]) -> None:
         wanted = replace(parameters, query_hsp_limit=5, query_hsp_keep=True) if keep else parameters
         found[keep] = [rows(seeding.find_anchors(target, strand, name, index, wanted)) for name, strand in (("+", codes), ("-", reverse_complement(codes)))]
     assert tuple(len(strand) for strand in found[False]) == counts
-    assert tuple(len(strand) for strand in found[True]) == KEPT[counts]
+    # Each strand is searched until it has more than what is left; of that - is shown first.
     assert [strand[: len(kept)] for strand, kept in zip(found[False], found[True], strict=True)] == found[True]
+    plus = min(counts[0], 6)
+    assert [len(strand) for strand in found[True]] == [plus, min(counts[1], max(1, 5 - plus) + 1)]
+    shown = filters.shown([pa.table({"score": [row[3] for row in strand]}) for strand in found[True][::-1]], 5, gapped=False)
+    assert tuple(len(strand) for strand in shown[::-1]) == KEPT[counts]
 
 
 def encode_back(letters: bytes) -> bytes:
@@ -184,6 +189,15 @@ def test_segments_count_in_full_sequences_and_become_places_of_the_array(tmp_pat
     for wrong in ("b 1 30 q 51 80 +", "b 101 130 q 1 30 +", "b 101 130 q 1226 1255 -", "b 372 401 q 51 80 +"):
         with pytest.raises(InputError, match="line 1: expected a (target|query) interval within"):
             load(tmp_path, wrong, target, queries)
+
+
+def test_a_strand_that_is_not_looked_at_has_no_segments(tmp_path: Path) -> None:
+    # LASTZ refuses the file, too, when it comes to the end of its query.
+    side = genome(b"A" * 100, ["t"])
+    (tmp_path / "segments").write_text("t 1 30 t 1 30 +\nt 1 30 t 1 30 -\n")
+    for strands, line in (("+", 2), ("-", 1)):
+        with pytest.raises(InputError, match=f"line {line}: expected segments on strand \\{strands} alone"):
+            load_segments(str(tmp_path / "segments"), side, side, strands)
 
 
 @pytest.mark.parametrize(
