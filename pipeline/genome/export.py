@@ -23,17 +23,18 @@ END = b"# lastz end-of-file\n"
 """What --markend writes last. Who reads LASTZ's output looks for these very words."""
 
 
+def _nothing(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A text format: its first lines, the lines of some rows, and what letters no name may have in it."""
+    """A text format: its first lines, the lines of some rows, what letters no name may have in it, and what stands above the first alignment."""
 
     header: Header
     lines: Lines
     banned: str
-
-
-def _nothing(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
-    return ""
+    above: Header = _nothing
 
 
 def _maf_header(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
@@ -59,9 +60,9 @@ _FORMATS = {
     "paf": Format(_nothing, paf.lines, _TABS),
     "paf:minimap2": Format(_nothing, paf.lines, _TABS),
     "paf:wfmash": Format(_nothing, paf.exact_lines, _TABS),
-    "sam": Format(sam.header, sam.hard_lines, _TABS),
+    "sam": Format(sam.header, sam.hard_lines, _TABS, sam.targets),
     "sam-": Format(_nothing, sam.hard_lines, _TABS),
-    "softsam": Format(sam.header, sam.soft_lines, _TABS),
+    "softsam": Format(sam.header, sam.soft_lines, _TABS, sam.targets),
     "softsam-": Format(_nothing, sam.soft_lines, _TABS),
     "cigar": Format(_nothing, exonerate.lines, _BLANKS),
     "chain": Format(_nothing, chain_format.lines, _BLANKS),
@@ -112,6 +113,8 @@ def write(format: str, batches: Batches, targets: Sequence[Genome], parameters: 
     sink.write(chosen.header(targets, parameters).encode())
     count = 0
     for rows, target, query in batches:
+        if rows.num_rows and not count:
+            sink.write(chosen.above(targets, parameters).encode())
         _check_names(rows, chosen.banned, format)
         for block in blocks(rows, target, query, count):
             sink.write(content(chosen.lines(block, parameters)))

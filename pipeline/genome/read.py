@@ -28,6 +28,8 @@ def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome
     wanted = Specifier.parse(spec)
     if role == "target" and wanted.path == "-":
         raise InputError("-", "a file for the target", "standard input", "give the target's path; the query may be -")
+    if role == "query" and wanted.separator is not None:
+        raise InputError(spec, "queries in one piece", "[separator]", "make the pieces sequences of their own, or make this side the target")
     rules = LetterRules(ambiguous=ambiguous, unmask=wanted.unmask, separator=wanted.separator)
     genome = _gather(_records(wanted, rules), wanted, spec)
     if role == "query" and wanted.multiple and len(genome) > 1:

@@ -22,8 +22,13 @@ _OTHER = "choose another format, PAF or MAF"
 
 
 def header(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
-    """The @HD line and an @SQ line for each target sequence. Raises InputError for names and lengths that SAM does not have."""
-    texts = ["@HD\tVN:1.0\tSO:unsorted\n"]
+    """The @HD line."""
+    return "@HD\tVN:1.0\tSO:unsorted\n"
+
+
+def targets(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
+    """An @SQ line for each target sequence; LASTZ has them where there is an alignment. Raises InputError for lengths that SAM does not have."""
+    texts = []
     for target in targets:
         for name, length in zip(target.names, target.full_lengths.tolist(), strict=True):
             if length > LONGEST_TARGET:

@@ -149,8 +149,8 @@ def _options(rng: random.Random, folder: Path, targets: list[int], queries: list
         options += maybe(0.5, "--notransition", "--transition", "--transition=2", "--transition=0")
         options += maybe(0.4, "--step=2", "--step=7", "--step=20")
         options += maybe(0.12, "--maxwordcount=1", "--maxwordcount=3", "--maxwordcount=90%", "--maxwordcount=50%")
-        options += maybe(0.1, "--filter=2,9", "--filter=8", "--filter=0,7", "--filter=1,9")
-    options += maybe(0.3, *(["--strand=both"] if segments else ["--strand=plus", "--strand=minus", "--strand=both"]))  # LASTZ refuses files of both strands
+        options += maybe(0.1, "--filter=2,9", "--filter=8", "--filter=0,7", "--filter=1,9", "--filter=15")
+    options += maybe(0.3, "--strand=plus", "--strand=minus", "--strand=both")
     nogfextend = not segments and rng.random() < 0.35
     if nogfextend:
         options.append("--nogfextend")

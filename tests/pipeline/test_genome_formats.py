@@ -57,6 +57,7 @@ def test_header_of_no_alignment() -> None:
     assert text.startswith("##maf version=1 ")
     assert text.endswith("# lastz end-of-file\n")
     assert golden.below(text) == []
+    assert written("fly", "sam", golden.rows("fly").slice(0, 0)) == "@HD\tVN:1.0\tSO:unsorted\n"  # as LASTZ: no @SQ
 
 
 def test_chain_says_the_same_alignments() -> None:

@@ -180,6 +180,8 @@ def test_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_genome(path, role="query").names == ["a", "a"]
     with pytest.raises(InputError, match="leave .multiple. out"):
         read_genome(f"{path}[multiple]", role="query")
+    with pytest.raises(InputError, match="queries in one piece"):
+        read_genome(f"{path}[separator=N]", role="query")
     assert len(read_genome(f"{make(tmp_path, '>a' + chr(10) + 'ACGT')}[multiple]", role="query")) == 1
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(PLAIN.encode()))))
     assert spelled(read_genome("-[unmask]", role="query")) == ["ACGTACGTAC", "GGGTTT"]

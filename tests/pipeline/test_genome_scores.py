@@ -102,6 +102,8 @@ def test_no_score_file(tmp_path: Path) -> None:
         {"seed": "half12", "transitions": 1},
         {"chain": (1, 0)},
         {"query_hsp_best": 1, "query_hsp_limit": 1},
+        {"seed_filter": (20, None)},
+        {"seed": "half12", "seed_filter": (13, 2)},
         {"gfextend": False, "hspthresh": 5},
         {"gapped": False, "ydrop": 5},
         {"gapped": False, "trim": False},
