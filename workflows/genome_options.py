@@ -194,7 +194,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def check(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     """Call error(message) for options that do not go together."""
     if args.segments is not None:
-        for name in ("seed", "hspthresh", "xdrop", "chain"):
+        for name in ("seed", "hspthresh", "xdrop", "chain", "queryhspbest", "queryhsplimit"):
             if getattr(args, name) is not None:
                 error(f"--segments takes the place of seeds and HSPs: leave --{name} out")
     try:

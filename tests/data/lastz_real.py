@@ -13,10 +13,12 @@ Make = Callable[[Path], Case]
 PAIRS = [
     ("mt_human", "mt_chimp"),
     ("mt_human", "mt_orangA"),
+    ("mt_chimp", "mt_orangA"),
     ("fly_dmel_2R_slice", "fly_dpse_contigs"),
     ("fly_dpse_contigs", "fly_dmel_2R_slice"),
     ("encode_ENm002_human", "encode_ENm002_mouse"),
     ("encode_ENm002_human", "encode_ENm002_chimp"),
+    ("encode_ENm002_chimp", "encode_ENm002_mouse"),
     ("hpylori_F32", "hpylori_Gambia94_24"),
     ("yeast_scer_S288C_chrIV", "yeast_spar_CBS432_chrIV"),
     ("ecoli_K12_MG1655", "salmonella_LT2"),

@@ -158,7 +158,7 @@ def test_wrong_values(argument: str) -> None:
         parsed(argument)
 
 
-@pytest.mark.parametrize("other", ["--seed=14of22", "--hspthresh=5", "--xdrop=5", "--chain"])
+@pytest.mark.parametrize("other", ["--seed=14of22", "--hspthresh=5", "--xdrop=5", "--chain", "--queryhspbest=2", "--queryhsplimit=2"])
 def test_segments_take_the_place_of_seeds(other: str) -> None:
     assert parsed("--segments=some").segments == "some"
     with pytest.raises(Refused, match=other.partition("=")[0]):
