@@ -10,6 +10,7 @@ from tidalign.kernels.commit import Commit
 from tidalign.kernels.gapped import Extended, Extensions, read_only
 from tidalign.kernels.nucleotides import ALPHABET, encode
 from tidalign.pipeline.cigar import Operations
+from tidalign.pipeline.genome.seeding import given_up
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def commit(unit: "Unit") -> Commit:
 def trivial(unit: "Unit") -> list[Extended]:
     """Where a piece of the query is equal to one of the target, case apart, LASTZ aligns them whatever the thresholds; on the strand + only.
 
-    The score is what the letters give, or the threshold where that is more.
+    The score is what the letters give, or the threshold where that is more. A query that is given up for its many HSPs has none.
     """
     if unit.strand != "+":
         return []
@@ -46,7 +47,7 @@ def trivial(unit: "Unit") -> list[Extended]:
             score = max(int(unit.costs.plain[piece, piece].sum(dtype=np.int64)), unit.costs.threshold)
             ends = np.array([t, t + end - q, q, end], np.int64)
             found.append(Extended(TRIVIAL, score, ends, False, np.zeros(1, np.uint8), np.array([end - q], np.int64)))
-    return found
+    return [] if found and given_up(unit.index(), unit.query_codes, unit.parameters) else found
 
 
 def rows(extensions: Extensions, unit: "Unit") -> Any:

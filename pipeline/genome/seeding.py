@@ -101,22 +101,32 @@ def _every_hit(index: Index, query: Codes, targets: Any, queries: Any, parameter
     return Segments(targets.copy(), queries.copy(), np.full(len(targets), span), score)
 
 
+def given_up(index: Index, query: Codes, parameters: GenomeParameters) -> bool:
+    """Whether a query (its strand +) has too many HSPs to be aligned at all."""
+    limit = parameters.query_hsp_limit
+    return limit is not None and not parameters.query_hsp_keep and _counted(limit, index, query, "+", parameters, lambda: None)[1] > limit
+
+
 def _within(limit: int, index: Index, query: Codes, strand: str, parameters: GenomeParameters, beat: Callable[[], None]) -> Segments:
-    """The HSPs of a strand if the query has at most `limit` of them, else none; with `query_hsp_keep` those that were found before that was known.
+    """The HSPs of a strand if the query has at most `limit` of them, else none; with `query_hsp_keep` those that were found before that was known."""
+    segments, total = _counted(limit, index, query, strand, parameters, beat)
+    return segments if parameters.query_hsp_keep or total <= limit else Segments.concat([])
+
+
+def _counted(limit: int, index: Index, query: Codes, strand: str, parameters: GenomeParameters, beat: Callable[[], None]) -> tuple[Segments, int]:
+    """The HSPs that are found of a strand, and how many there are of its query, as far as they have to be counted.
 
     LASTZ (1.04.22) searches + until it has more than the limit, and then - until it has more than what is left of it, or than one.
     """
     keep, both = parameters.query_hsp_keep, parameters.strand == "both"
-    before = 0
-    if both and strand == "-":
-        before = len(_searched(index, reverse_complement(query), parameters, beat, limit))
-        if before > limit and not keep:
-            return Segments.concat([])
+    before = len(_searched(index, reverse_complement(query), parameters, beat, limit)) if both and strand == "-" else 0
+    if before > limit and not keep:
+        return Segments.concat([]), before
     segments = _searched(index, query, parameters, beat, max(1, limit - before))
     total = before + len(segments)
     if both and strand == "+" and not keep and total <= limit:
         total += len(_searched(index, reverse_complement(query), parameters, beat, max(1, limit - total)))
-    return segments if keep or total <= limit else Segments.concat([])
+    return segments, total
 
 
 def _best(best: int, segments: Segments, other: Segments) -> Segments:

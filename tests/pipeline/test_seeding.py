@@ -112,7 +112,10 @@ def test_queries_with_too_many_hsps_give_nothing() -> None:
         plus, minus = both_strands(parameters, seed)
         for limit in (1, 10, 100):
             too_many = len(plus) + len(minus) > limit
-            assert both_strands(replace(parameters, query_hsp_limit=limit), seed) == ([[], []] if too_many else [plus, minus])
+            limited = replace(parameters, query_hsp_limit=limit)
+            assert both_strands(limited, seed) == ([[], []] if too_many else [plus, minus])
+            _, _, codes, index = sides(seed, parameters, 2000)
+            assert seeding.given_up(index, codes, limited) == too_many
             given_up += too_many
     assert 0 < given_up < 12
 
