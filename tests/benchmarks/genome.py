@@ -68,7 +68,7 @@ def main() -> None:
         runs: dict[str, list[tuple[float, float, int]]] = {name: [] for name in commands}
         for _ in range(arguments.repeats):
             for name, command in commands.items():
-                runs[name].append(watch(command))
+                runs[name].append(watch(command, accepted=(0, 3)))  # 3: LASTZ cuts an alignment there, and so do we
         expected = alignments(folder / "lastz.maf")
         for count in arguments.workers:
             if alignments(folder / f"{count}.maf") != expected:
