@@ -169,8 +169,8 @@ def _text_format(name: str, pieces: Iterator[bytes], allow_empty: bool) -> str:
     text = b""
     for piece in pieces:
         text = (text + piece).lstrip(b"\r\n") if not text.strip(b"\r\n") else text + piece
-        # The second line tells .seq from FASTA; FASTQ is known by its first letter.
-        if text and (text[:1] != b">" or b"\n" in text[:-1]):
+        # The second line tells .seq from FASTA; FASTQ is known by its first letter. A CR at the end may have its LF in the next piece.
+        if text and not text.endswith(b"\r") and (text[:1] != b">" or b"\n" in text[:-1]):
             break
     if not text:
         if allow_empty:

@@ -47,7 +47,8 @@ def trivial(unit: "Unit") -> list[Extended]:
             score = max(int(unit.costs.plain[piece, piece].sum(dtype=np.int64)), unit.costs.threshold)
             ends = np.array([t, t + end - q, q, end], np.int64)
             found.append(Extended(TRIVIAL, score, ends, False, np.zeros(1, np.uint8), np.array([end - q], np.int64)))
-    return [] if found and given_up(unit.index(), unit.query_codes, unit.parameters) else found
+    limited = unit.parameters.query_hsp_limit is not None
+    return [] if found and limited and given_up(unit.index(), unit.query_codes, unit.parameters) else found
 
 
 def rows(extensions: Extensions, unit: "Unit") -> Any:

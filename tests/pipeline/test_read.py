@@ -181,6 +181,12 @@ def reads(count: int, length: int = 150) -> tuple[bytes, list[bytes]]:
     return fastq([f"read{i}" for i in range(count)], letters, 0, b"\n"), letters
 
 
+def test_a_compressed_block_may_end_between_cr_and_lf(tmp_path: Path) -> None:
+    path = tmp_path / "1.fq.gz"
+    path.write_bytes(bgzf(b"@" + b"a" * 15 + b"\r\nACGT\r\n+\r\nIIII\r\n", 17))
+    assert inspect(str(path), str(path)).inputs[0].format == "fastq"
+
+
 def test_blocks_do_not_depend_on_who_counts(tmp_path: Path) -> None:
     path = tmp_path / "reads.fq"
     path.write_bytes(reads(5000)[0])
