@@ -20,17 +20,6 @@ gpu = pytest.mark.gpu
 
 
 @pytest.fixture
-def device() -> Any:
-    """CuPy with a card to run on."""
-    cupy = pytest.importorskip("cupy")
-    try:
-        cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        pytest.skip(f"no CUDA device: {error}")
-    return cupy
-
-
-@pytest.fixture
 def cut_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every pair goes by the bidirectional algorithm, with parts as small as it allows."""
     monkeypatch.setattr(wavefront, "BIDIRECTIONAL_ABOVE", -1)

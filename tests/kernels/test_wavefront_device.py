@@ -14,20 +14,9 @@ from tidalign.kernels.alignments import Alignments
 from tidalign.kernels.penalties import Penalties
 from tidalign.kernels.sequences import Sequences, pack
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("device")]
 
 PRESETS = list(Penalties.presets().values())
-
-
-@pytest.fixture(autouse=True)
-def device() -> Any:
-    """CuPy with a card to run on."""
-    cupy = pytest.importorskip("cupy")
-    try:
-        cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        pytest.skip(f"no CUDA device: {error}")
-    return cupy
 
 
 def align(*arguments: Any, **options: Any) -> Alignments:

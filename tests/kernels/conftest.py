@@ -1,0 +1,16 @@
+"""What tests of kernels on a card share."""
+
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def device() -> Any:
+    """CuPy with a card to run on."""
+    cupy = pytest.importorskip("cupy")
+    try:
+        cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        pytest.skip(f"no CUDA device: {error}")
+    return cupy
