@@ -5,7 +5,7 @@ at; the others are done again between fences (LASTZ.md of the design calls it sp
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from time import monotonic
 from typing import Any
 
@@ -20,6 +20,12 @@ from tidalign.kernels.vectors_host import LANES
 
 AHEAD = 4 * LANES
 """Anchors inspected at once."""
+
+STRETCH = 1 << 16
+"""Anchors between two looks at the clock."""
+
+ENDLESS = 1 << 62
+"""Cells that no walk looks at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +42,34 @@ class Speculated:
     extensions: Extensions
     range_offsets: Integers
     ranges: npt.NDArray[np.int32]
+
+    @classmethod
+    def nothing(cls, count: int) -> "Speculated":
+        """Of so many anchors of which nothing is known."""
+        ranges = np.empty((0, 2), np.int32)
+        return cls(np.zeros(count, np.uint8), np.zeros((count, 4), np.int64), Extensions.empty(), np.zeros(1, np.int64), ranges)
+
+    def free(self) -> commit_host.Free:
+        """As the compiled walk takes it: arrays of one type whatever they were made from."""
+        found = self.extensions
+        row = np.full(len(self.known), -1, np.int64)
+        row[found.anchor] = np.arange(len(found))
+        return commit_host.Free(*(np.require(values, None, ["C", "W"]) for values in (row, found.ends(), *found.runs(), self.range_offsets, self.ranges)))
+
+    def after(self, first: int) -> "Speculated":
+        """Without the first anchors."""
+        row = int(np.searchsorted(self.extensions.anchor, first))
+        extensions = self.extensions.take(np.arange(row, len(self.extensions)))
+        extensions = Extensions(**{**extensions.to_arrays(), "anchor": extensions.anchor - first})
+        offsets = self.range_offsets[2 * row :]
+        return Speculated(self.known[first:], self.boxes[first:], extensions, offsets - offsets[0], self.ranges[offsets[0] :])
+
+    def spread(self, places: Integers, count: int) -> "Speculated":
+        """What is known of some of `count` anchors, those at these places, which rise, as of all of them."""
+        known, boxes = np.zeros(count, np.uint8), np.zeros((count, 4), np.int64)
+        known[places], boxes[places] = self.known, self.boxes
+        extensions = Extensions(**{**self.extensions.to_arrays(), "anchor": places[self.extensions.anchor]})
+        return Speculated(known, boxes, extensions, self.range_offsets, self.ranges)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         arrays = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "extensions"}
@@ -79,21 +113,47 @@ def speculate(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: C
     return Speculated(known, boxes, Extensions.of(found), offsets, np.concatenate(ranges))
 
 
+class Alignments:
+    """Kept alignments of one target as the compiled walk has them; arrays grow as they must."""
+
+    def __init__(self, target: int) -> None:
+        self.kept = empty(target)
+        self.fence, self.holes = room(self.kept)
+
+    def __len__(self) -> int:
+        return int(self.kept.counts[1])
+
+    def grow(self, ends: Integers, runs: int) -> None:
+        """Make room for an alignment of so many runs."""
+        pieces, alignments, entries = self.kept.counts
+        blocks = int((ends[1] >> BIN_BITS) - (ends[0] >> BIN_BITS)) + 1
+        self.kept = self.kept._replace(pieces=_larger(self.kept.pieces, pieces + 2 * runs + 1), entries=_larger(self.kept.entries, entries + blocks))
+        if alignments == len(self.kept.alignments):
+            self.kept = self.kept._replace(**{name: _larger(getattr(self.kept, name), alignments + 1) for name in ("alignments", "by_start", "by_end")})
+            self.fence, self.holes = room(self.kept)
+
+    def keep(self, ends: Integers, ops: npt.NDArray[np.uint8], lengths: Integers) -> None:
+        """Add an alignment."""
+        self.grow(ends, len(ops))
+        commit_host.keep(self.kept, ends, ops, lengths)
+
+
 class Commit:
     """The sequential stage of one query strand on a target; arguments as `gapped.extend`.
 
     `walk` takes anchors in LASTZ's order (anchors.lastz_order), in as many calls as one likes; `alignments` gives what is kept. Counts of anchors:
-    skipped (on a kept alignment), stood (their free extension), extended (between fences).
+    skipped (on a kept alignment), stood (their free extension, kept), below (the threshold by a free extension that stands), extended (here, between
+    fences). Of the extended ones `again` were speculated: their free extension did not stand. again_seconds: what these took.
     """
 
     def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs) -> None:
         self._extender = Extender(target, query, bounds, costs)
-        self._found: list[Extended] = []
+        self._kept = Alignments(len(self._extender.target))
+        self._found: list[Extensions] = []
         self.consumed = 0
-        self.skipped = self.stood = self.extended = 0
+        self.skipped = self.stood = self.below = self.extended = self.again = 0
+        self.again_seconds = 0.0
         self.cells = 0
-        self._kept = empty(len(self._extender.target))
-        self._fence, self._holes = room(self._kept)
 
     def walk(self, t: Any, q: Any, speculated: Speculated | None = None, *, cells: int | None = None, seconds: float | None = None) -> int:
         """Goes through anchors, int64[n] places on target and query, until none is left or the walk has looked at so many cells or seconds.
@@ -101,83 +161,85 @@ class Commit:
         Returns how many were consumed; the next call goes on with the others.
         """
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
-        known, boxes = np.zeros(len(t), np.uint8), np.zeros((len(t), 4), np.int64)
-        if speculated is not None:
-            known, boxes = speculated.known.copy(), speculated.boxes.copy()
-        rows = {} if speculated is None else {int(anchor): row for row, anchor in enumerate(speculated.extensions.anchor)}
-        last_cell = None if cells is None else self.cells + cells
+        if speculated is None:
+            speculated = Speculated.nothing(len(t))
+        known, boxes, free = speculated.known.copy(), np.array(speculated.boxes, np.int64, order="C"), speculated.free()
+        last_cell = ENDLESS if cells is None else self.cells + cells
         deadline = None if seconds is None else monotonic() + seconds
-        passed = np.zeros(2, np.int64)
+        chosen, counts = np.empty(len(t), np.int64), np.zeros(4, np.int64)
+        counts[commit_host.CELLS] = self.cells
+        extended: list[Extended] = []
         done = 0
-        while (last_cell is None or self.cells < last_cell) and (deadline is None or monotonic() < deadline):
-            i, outcome, left, right = commit_host.advance(self._kept, t, q, known, boxes, np.int64(done), passed)
-            self.stood += int(passed[0])
-            self.cells += int(passed[1])
-            passed[:] = 0
-            done = i
-            if outcome == commit_host.EXTEND and known[i] == commit_host.UNKNOWN and self._inspect(t, q, known, boxes, i):
+        while counts[commit_host.CELLS] < last_cell and (deadline is None or monotonic() < deadline):
+            stop = min(len(t), done + STRETCH)
+            kept, fence, holes = self._kept.kept, self._kept.fence, self._kept.holes
+            where = np.int64(done), np.int64(stop), np.int64(last_cell)
+            done, outcome, left, right = commit_host.advance(kept, fence, holes, t, q, known, boxes, free, *where, chosen, counts)
+            if outcome == commit_host.FULL:
+                row = free.row[done]
+                self._kept.grow(free.ends[row], int(free.run_offsets[row + 1] - free.run_offsets[row]))
                 continue
-            done = i + 1
             if outcome == commit_host.AT_END:
-                done = i
-                break
-            if speculated is not None and (
-                outcome == commit_host.STANDS or (outcome == commit_host.COMPARE and self._untouched(speculated, rows[i], (t[i], q[i], left, right)))
-            ):
-                [found] = speculated.extensions.take([rows[i]])
-                self.keep(replace(found, anchor=self.consumed + i))
-                self.stood += 1
+                if done == len(t):
+                    break
                 continue
-            one, looked = self._extender.extend(self.consumed + i, t[i], q[i], fences=(self._kept, left, right, self._fence, self._holes))
-            self.cells += looked.cells
+            if known[done] == commit_host.UNKNOWN and self._inspect(t, q, known, boxes, done):
+                continue
+            began = monotonic()
+            one, looked = self._extender.extend(done, t[done], q[done], fences=(kept, left, right, fence, holes))
+            if speculated.known[done] in (commit_host.BELOW, commit_host.ABOVE):
+                self.again += 1
+                self.again_seconds += monotonic() - began
+            counts[commit_host.CELLS] += looked.cells
             self.extended += 1
             if one is not None:
-                self.keep(one)
+                self._kept.keep(one.ends, one.ops, one.lengths)
+                extended.append(one)
+            done += 1
+        self._note(extended, speculated.extensions.take(free.row[chosen[: counts[commit_host.STOOD]]]))
+        self.stood += int(counts[commit_host.STOOD])
+        self.below += int(counts[commit_host.PASSED])
+        self.skipped += int(counts[commit_host.SKIPPED])
+        self.cells = int(counts[commit_host.CELLS])
         self.consumed += done
         return int(done)
 
     def _inspect(self, t: Integers, q: Integers, known: npt.NDArray[np.uint8], boxes: Integers, i: int) -> bool:
         """Looks at the next anchors all at once; whether the i-th is below the threshold."""
-        next_ones = commit_host.ahead(self._kept, t, q, known, i, np.int64(AHEAD))
+        next_ones = commit_host.ahead(self._kept.kept, t, q, known, i, np.int64(AHEAD))
         below, boxes[next_ones] = self._extender.inspect(t[next_ones], q[next_ones])
         known[next_ones] = np.where(below, commit_host.BELOW, commit_host.UNDECIDED)
         return bool(below[0])
 
+    def _note(self, extended: list[Extended], stood: Extensions) -> None:
+        """Alignments that a call of `walk` has kept, made here and made before, each in their order."""
+        found = Extensions.concat([Extensions.of(extended), stood])
+        if len(found):
+            found = found.take(np.argsort(found.anchor))
+            self._found.append(Extensions(**{**found.to_arrays(), "anchor": found.anchor + self.consumed}))
+
     def alignments(self) -> Extensions:
         """What is kept, in LASTZ's order of output: by target start, of equal ones the newest first. `anchor` counts all anchors consumed."""
         kept = self.state()
-        return kept.take(self._kept.by_start[: len(kept)])
+        return kept.take(self._kept.kept.by_start[: len(kept)])
 
     def state(self) -> Extensions:
         """What is kept in the order it was kept; with `consumed` all that `restore` needs."""
-        return Extensions.of(self._found)
+        self._found = [Extensions.concat(self._found)]
+        return self._found[0]
 
     def restore(self, kept: Extensions, consumed: int) -> None:
         """Sets the walk to where another one was."""
         self._found = []
-        self._kept = empty(len(self._extender.target))
-        self._fence, self._holes = room(self._kept)
+        self._kept = Alignments(len(self._extender.target))
         for one in kept:
             self.keep(one)
         self.consumed = consumed
 
-    def _untouched(self, speculated: Speculated, row: int, anchor: tuple[Any, Any, Any, Any]) -> bool:
-        offsets = speculated.range_offsets[2 * row : 2 * row + 3]
-        sides = ((True, speculated.ranges[offsets[0] : offsets[1]]), (False, speculated.ranges[offsets[1] : offsets[2]]))
-        return all(commit_host.untouched(self._kept, self._fence, self._holes, leftward, anchor, ranges) for leftward, ranges in sides)
-
     def keep(self, one: Extended) -> None:
         """Adds an alignment: it fences all that follow."""
-        pieces, alignments, entries = self._kept.counts
-        blocks = int((one.ends[1] >> BIN_BITS) - (one.ends[0] >> BIN_BITS)) + 1
-        self._kept = self._kept._replace(
-            pieces=_larger(self._kept.pieces, pieces + 2 * len(one.ops) + 1), entries=_larger(self._kept.entries, entries + blocks)
-        )
-        if alignments == len(self._kept.alignments):
-            self._kept = self._kept._replace(**{name: _larger(getattr(self._kept, name), alignments + 1) for name in ("alignments", "by_start", "by_end")})
-            self._fence, self._holes = room(self._kept)
-        commit_host.keep(self._kept, one.ends, one.ops, one.lengths)
-        self._found.append(one)
+        self._kept.keep(one.ends, one.ops, one.lengths)
+        self._found.append(Extensions.of([one]))
 
 
 def _larger(array: Integers, count: int) -> Integers:

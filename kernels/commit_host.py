@@ -1,7 +1,10 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """The sequential stage of exact mode: what is kept, what an anchor meets of it, and whether an extension that knew of no fences stands."""
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from tidalign.kernels.fences_host import (
     BIN_BITS,
@@ -29,6 +32,7 @@ from tidalign.kernels.fences_host import (
     TARGET_FIRST,
     TARGET_LAST,
     VERTICAL,
+    Integers,
     begin,
     beside,
     column_at,
@@ -44,8 +48,24 @@ MARGIN = np.int64(2)
 # What is known of an anchor before it is committed: nothing; its free extension stays below the threshold; reaches it; or has to be made to know.
 UNKNOWN, BELOW, ABOVE, UNDECIDED = (np.uint8(known) for known in range(4))
 
-# How `advance` ends: no anchor left; one to be extended; one whose free extension stands; one whose free extension must be looked at row by row.
-AT_END, EXTEND, STANDS, COMPARE = range(4)
+# How `advance` ends: no anchor left, or enough done; one to be extended; arrays of what is kept have no room for the next.
+AT_END, EXTEND, FULL = range(3)
+
+# What `advance` counts: anchors whose free extension stays below the threshold and stands, and reaches it and stands; cells of both; anchors on kept alignments.
+PASSED, STOOD, CELLS, SKIPPED = range(4)
+
+
+class Free(NamedTuple):
+    """Free extensions as `advance` takes them. row: int64[n], of each anchor in the other arrays, -1: none. ends: int64[k, 4]; runs as in
+    gapped.Extensions; range_offsets: int64[2 k + 1], ranges: int32[., 2] as in commit.Speculated."""
+
+    row: Integers
+    ends: Integers
+    run_offsets: Integers
+    run_ops: npt.NDArray[np.uint8]
+    run_lengths: Integers
+    range_offsets: Integers
+    ranges: npt.NDArray[np.int32]
 
 
 @jit
@@ -159,27 +179,65 @@ def untouched(kept, fence, holes, leftward, anchor, ranges):
     return True
 
 
-@jit
-def advance(kept, t, q, known, boxes, i, passed):
-    """Walks anchors from the i-th on: past those on a kept alignment, and past those whose free extension is below the threshold and met nothing kept.
+@inline
+def _width(ranges):
+    """Cells of the rows of one side."""
+    cells = np.int64(0)
+    for i in range(ranges.shape[0]):
+        cells += np.int64(ranges[i, 1]) - np.int64(ranges[i, 0])
+    return cells
 
-    known: uint8[n], UNKNOWN .. UNDECIDED. boxes: int64[n, 4], rows and columns that a free extension looked at left and right. passed: int64[2], to which
-    anchors that stay below the threshold are added, and half their boxes' cells.
-    Returns (anchor, AT_END | EXTEND | STANDS | COMPARE, nearest pieces left and right of it).
+
+@jit
+def has_room(kept, ends, runs):
+    """Whether arrays of what is kept have room for an alignment of so many runs."""
+    pieces, alignments, entries = kept.counts
+    blocks = (ends[1] >> BIN_BITS) - (ends[0] >> BIN_BITS) + 1
+    return pieces + 2 * runs + 1 <= len(kept.pieces) and alignments < len(kept.alignments) and entries + blocks <= len(kept.entries)
+
+
+@jit
+def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen, counts):
+    """Walks anchors [i, stop): past those on a kept alignment, and past those whose free extension is below the threshold and met nothing kept; keeps
+    free extensions that reach it and met nothing.
+
+    known: uint8[n], UNKNOWN .. UNDECIDED. boxes: int64[n, 4], rows and columns that a free extension looked at left and right. free: of those ABOVE.
+    most: cells after which it ends. chosen: int64[n], to which anchors whose free extension is kept are added. counts: int64[4], PASSED .. SKIPPED, added to;
+    of a box half the cells count.
+    Returns (anchor, AT_END | EXTEND | FULL, nearest pieces left and right of it).
     """
-    while i < len(t):
+    while i < stop and counts[CELLS] < most:
         on, left, right = beside(kept, t[i], q[i])
-        if not on:
-            if known[i] == UNKNOWN or known[i] == UNDECIDED:
-                return i, EXTEND, left, right
-            box = boxes[i]
-            near = not clear(kept, t[i] - box[0], t[i] + box[2], q[i] - box[1], q[i] + box[3])
-            if known[i] == ABOVE:
-                return i, COMPARE if near else STANDS, left, right
+        if on:
+            counts[SKIPPED] += 1
+            i += 1
+            continue
+        if known[i] == UNKNOWN or known[i] == UNDECIDED:
+            return i, EXTEND, left, right
+        box = boxes[i]
+        near = not clear(kept, t[i] - box[0], t[i] + box[2], q[i] - box[1], q[i] + box[3])
+        if known[i] == BELOW:
             if near:
                 return i, EXTEND, left, right
-            passed[0] += 1
-            passed[1] += (box[0] * box[1] + box[2] * box[3]) >> 1
+            counts[PASSED] += 1
+            counts[CELLS] += (box[0] * box[1] + box[2] * box[3]) >> 1
+            i += 1
+            continue
+        row = free.row[i]
+        first, middle, last = free.range_offsets[2 * row], free.range_offsets[2 * row + 1], free.range_offsets[2 * row + 2]
+        if near:
+            anchor = (t[i], q[i], left, right)
+            if not untouched(kept, fence, holes, True, anchor, free.ranges[first:middle]):
+                return i, EXTEND, left, right
+            if not untouched(kept, fence, holes, False, anchor, free.ranges[middle:last]):
+                return i, EXTEND, left, right
+        a, b = free.run_offsets[row], free.run_offsets[row + 1]
+        if not has_room(kept, free.ends[row], b - a):
+            return i, FULL, left, right
+        keep(kept, free.ends[row], free.run_ops[a:b], free.run_lengths[a:b])
+        chosen[counts[STOOD]] = i
+        counts[STOOD] += 1
+        counts[CELLS] += _width(free.ranges[first:last])
         i += 1
     return i, AT_END, np.int64(-1), np.int64(-1)
 
@@ -195,3 +253,39 @@ def ahead(kept, t, q, known, i, room):
             n += 1
         i += 1
     return found[:n].copy()
+
+
+@jit
+def near(kept, t, q, diagonals):
+    """Of each anchor, whether a kept alignment is on its row within so many diagonals: bool[n]."""
+    found = np.zeros(len(t), np.bool_)
+    for i in range(len(t)):
+        found[i] = _within(kept, t[i], q[i], diagonals)
+    return found
+
+
+@jit
+def _within(kept, target, query, diagonals):
+    entry = kept.heads[target >> BIN_BITS]
+    while entry >= 0:
+        alignment = kept.entries[entry, 0]
+        entry = kept.entries[entry, 1]
+        ends = kept.alignments[alignment]
+        if target < ends[LOW_TARGET] or target > ends[HIGH_TARGET] or query < ends[LOW_QUERY] - diagonals or query > ends[HIGH_QUERY] + diagonals:
+            continue
+        if abs(column_at(kept.pieces, piece_at(kept, alignment, target), target) - query) <= diagonals:
+            return True
+    return False
+
+
+@jit
+def keep_apart(kept, t, q, free, i, diagonals):
+    """Keeps those of alignments i.. of which no earlier one is near the anchor (t, q). Returns the first for which there is no room, or how many there are."""
+    while i < len(t):
+        a, b = free.run_offsets[i], free.run_offsets[i + 1]
+        if not _within(kept, t[i], q[i], diagonals):
+            if not has_room(kept, free.ends[i], b - a):
+                return i
+            keep(kept, free.ends[i], free.run_ops[a:b], free.run_lengths[a:b])
+        i += 1
+    return i

@@ -109,6 +109,14 @@ class Extensions:
     def __len__(self) -> int:
         return len(self.anchor)
 
+    def ends(self) -> Integers:
+        """int64[n, 4]: target start, target end, query start, query end."""
+        return np.stack([self.target_start, self.target_end, self.query_start, self.query_end], axis=1)
+
+    def runs(self) -> tuple[Integers, npt.NDArray[np.uint8], Integers]:
+        """run_offsets, run_ops, run_lengths."""
+        return self.run_offsets, self.run_ops, self.run_lengths
+
     def take(self, rows: Any) -> "Extensions":
         """The rows at these indices, in their order."""
         rows = np.asarray(rows, np.int64)
@@ -155,7 +163,7 @@ class Extensions:
         )
 
     def __iter__(self) -> "Iterator[Extended]":
-        ends = np.stack([self.target_start, self.target_end, self.query_start, self.query_end], axis=1)
+        ends = self.ends()
         for i in range(len(self)):
             runs = slice(self.run_offsets[i], self.run_offsets[i + 1])
             yield Extended(int(self.anchor[i]), int(self.score[i]), ends[i], bool(self.capped[i]), self.run_ops[runs], self.run_lengths[runs])
