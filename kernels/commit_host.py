@@ -51,7 +51,7 @@ UNKNOWN, BELOW, ABOVE, UNDECIDED = (np.uint8(known) for known in range(4))
 # How `advance` ends: no anchor left, or enough done; one to be extended; arrays of what is kept have no room for the next.
 AT_END, EXTEND, FULL = range(3)
 
-# What `advance` counts: anchors whose free extension stays below the threshold and stands, and reaches it and stands; cells of both; anchors on kept alignments.
+# What `advance` counts: anchors whose free extension stands, below the threshold and above it; the cells of both; anchors on kept alignments.
 PASSED, STOOD, CELLS, SKIPPED = range(4)
 
 
