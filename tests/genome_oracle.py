@@ -32,10 +32,10 @@ def reverse_complement(sequence: Letters) -> Letters:
 def tables(scoring: Any) -> tuple[np.ndarray, np.ndarray]:
     """int64[256, 256] twice: plain (gapped stage, anchors) and masked (gap-free stage)."""
     plain, masked = (np.full((256, 256), value, np.int64) for value in (scoring.fill, scoring.bad))
-    for i, row in enumerate(b"ACGT"):
-        for j, column in enumerate(b"ACGT"):
-            plain[np.ix_([row, row | 32], [column, column | 32])] = scoring.matrix[i][j]
-            masked[row, column] = scoring.matrix[i][j]
+    for row, scores in zip(b"ACGTN", scoring.matrix, strict=False):
+        for column, score in zip(b"ACGTN", scores, strict=False):
+            plain[np.ix_([row, row | 32], [column, column | 32])] = score
+            masked[row, column] = score
     if scoring.ambiguous:
         which, reward, penalty = scoring.ambiguous
         several = [*(b"N" if which == "n" else b"NBDHKMRSVWY")]
@@ -46,8 +46,6 @@ def tables(scoring: Any) -> tuple[np.ndarray, np.ndarray]:
                 table[np.ix_([letter, letter | 32], [letter, letter | 32])] = reward
     for letter in b"Xx":
         plain[letter, :] = plain[:, letter] = masked[letter, :] = masked[:, letter] = scoring.bad
-    for letter in b"acgt":
-        masked[letter, :] = masked[:, letter] = scoring.bad
     for table in (plain, masked):
         table[0, :] = table[:, 0] = -107374182
     return plain, masked

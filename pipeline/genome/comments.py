@@ -26,8 +26,8 @@ def settings(parameters: GenomeParameters) -> str:
         "gap_extend_penalty": scoring.gap_extend,
     }
     texts = [f"# {name:<18} = {value}" for name, value in values.items()]
-    texts.append("#     " + "".join(f"{letter:>5}" for letter in "ACGT"))
-    texts += [f"#   {letter} " + "".join(f"{score:>5}" for score in row) for letter, row in zip("ACGT", scoring.matrix, strict=True)]
+    texts.append("#     " + "".join(f"{letter:>5}" for letter, _ in zip("ACGTN", scoring.matrix[0], strict=False)))
+    texts += [f"#   {letter} " + "".join(f"{score:>5}" for score in row) for letter, row in zip("ACGTN", scoring.matrix, strict=False)]
     return "#\n" + "".join(f"{text}\n" for text in texts)
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tidalign.kernels.scoring import HOXD70
+from tidalign.kernels.scoring import HOXD70, IUPAC
 from tidalign.pipeline.errors import InputError, MissingInput
 
 THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
@@ -26,7 +26,7 @@ def number(text: str, units: dict[str, int] = THOUSANDS) -> int:
 class ScoreFile:
     """What a score file says; None where it says nothing.
 
-    matrix: rows the target's A, C, G, T, columns the query's. first: the score of the file's first row and column, of which the x-drop is 10 times.
+    matrix: as in Scoring. first: the score of the file's first row and column, of which the x-drop is 10 times.
     seed, transitions: as in GenomeParameters.
     """
 
@@ -98,27 +98,36 @@ def _assignment(path: str, at: int, line: str) -> dict[str, Any]:
     return {field: score}
 
 
+def _letter(word: str) -> str:
+    """A row's or column's letter, which may be given as two hexadecimal digits."""
+    return chr(int(word, 16)) if re.fullmatch(r"[0-9A-Fa-f]{2}", word) else word
+
+
 def _matrix(path: str, lines: list[tuple[int, str]]) -> ScoreFile:
-    """The matrix of a file, its columns and rows put in the order A, C, G, T."""
+    """The matrix of a file, its columns and rows put in the order A, C, G, T, N; either may be without N."""
     if not lines:
         raise InputError(path, "a matrix of scores", "none", "begin it with a line of column letters: A C G T")
-    columns = lines[0][1].split()
-    if sorted(columns) != list("ACGT"):
-        way_out = "for N give fill_score = or --ambiguous=n" if "N" in columns else "begin the matrix with a line of column letters"
-        raise InputError(path, "the columns A C G T", repr(lines[0][1]), way_out, line=lines[0][0])
+    columns = [_letter(word) for word in lines[0][1].split()]
+    if sorted(columns) not in (list("ACGT"), list("ACGNT")):
+        others = any(letter.upper() in IUPAC for letter in columns)
+        way_out = "other letters score by --ambiguous=iupac, X by bad_score =" if others or "X" in columns else "begin the matrix with a line of column letters"
+        raise InputError(path, "the columns A C G T and perhaps N", repr(lines[0][1]), way_out, line=lines[0][0])
     rows: dict[str, list[int]] = {}
+    labelled = len(lines) > 1 and len(lines[1][1].split()) == len(columns) + 1
     for place, (at, line) in enumerate(lines[1:]):
         words = line.split()
         # Rows without letters are in the order of the columns.
-        letter = words.pop(0) if len(words) == 5 else "".join(columns[place : place + 1])
-        if letter not in columns or letter in rows or len(words) != 4:
-            raise InputError(path, "four rows A C G T of four scores each", repr(line), "correct the matrix", line=at)
+        letter = _letter(words.pop(0)) if labelled else "".join(columns[place : place + 1])
+        if letter not in list("ACGTN") or letter in rows or len(words) != len(columns):
+            expected = f"rows A C G T{' N' * ('N' in columns or labelled)} of {len(columns)} scores each"
+            raise InputError(path, expected, repr(line), "correct the matrix", line=at)
         try:
             rows[letter] = [number(word) for word in words]
         except ValueError as error:
             raise InputError(path, "a score", str(error).rpartition("found ")[2], "correct the matrix", line=at) from None
-    if len(rows) != 4:
-        raise InputError(path, "four rows of scores", f"{len(rows)}", "complete the matrix", line=lines[-1][0])
+    missing = [letter for letter in (columns if not labelled else "ACGT") if letter not in rows]
+    if missing:
+        raise InputError(path, "a row of scores for each of A, C, G and T", f"none for {missing[0]}", "complete the matrix", line=lines[-1][0])
     scores = {row: dict(zip(columns, values, strict=True)) for row, values in rows.items()}
-    matrix = tuple(tuple(scores[row][column] for column in "ACGT") for row in "ACGT")
+    matrix = tuple(tuple(scores[row][column] for column in "ACGTN" if column in columns) for row in "ACGTN" if row in rows)
     return ScoreFile(matrix=matrix, first=next(iter(rows.values()))[0])

@@ -180,12 +180,16 @@ def _options(rng: random.Random, folder: Path, targets: list[int], queries: list
 
 
 def _scores(rng: random.Random, folder: Path) -> list[str]:
-    rows = [[rng.randint(50, 120) if i == j else -rng.randint(20, 160) for j in range(4)] for i in range(4)]
+    letters = rng.choice(["ACGT", "ACGT", "ACGTN"]), rng.choice(["ACGT", "ACGT", "ACGTN"])
+    rows = [[rng.randint(50, 120) if i == j < 4 else -rng.randint(20, 160) for j in range(len(letters[1]))] for i in range(len(letters[0]))]
+    if letters == ("ACGTN", "ACGTN"):
+        rows[4][4] = rng.randint(-20, 60)
     text = f"# random\nbad_score = {-rng.choice([500, 1000])}\nfill_score = {-rng.choice([50, 100])}\n"
     text += rng.choice(
         ["", "gap_open_penalty = 300\ngap_extend_penalty = 20\n", "hsp_threshold = 2000\ngapped_threshold = 2200\n", "O = 350\nE = 40\nY = 3000\n"]
     )
-    text += "    A    C    G    T\n" + "".join(f"{letter} {' '.join(f'{score:4}' for score in row)}\n" for letter, row in zip("ACGT", rows, strict=True))
+    text += f"     {'    '.join(letters[1])}\n"
+    text += "".join(f"{letter} {' '.join(f'{score:4}' for score in row)}\n" for letter, row in zip(letters[0], rows, strict=True))
     (folder / "scores").write_text(text)
     return [f"--scores={folder}/scores", "--match=1,5", "--match=10,12", "--match=91", "--gap=600,50", "--gap=200,20", "--gap=400,30"]
 

@@ -1,17 +1,24 @@
 """Score files and what follows from scores: equal to what LASTZ derives (tests/data/genomes/options.json has the rest, tests/workflows compares it)."""
 
+import json
 import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from genome_oracle import tables
 
+from tidalign.kernels.nucleotides import encode
 from tidalign.kernels.scoring import HOXD70
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.genome.defaults import genome_parameters
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.scores import BINARY, number, read_scores
+
+LETTERS = Path(__file__).parents[1] / "data" / "genomes" / "letters.json"
+CASES = json.loads(LETTERS.read_text())["cases"]
 
 MATRIX = "     A    C    G    T\n    91 -114  -31 -123\n  -114  100 -125  -31\n   -31 -125  100 -114\n  -123  -31 -114   91\n"
 
@@ -60,6 +67,22 @@ def test_a_score_file_is_read_whole(tmp_path: Path) -> None:
     assert (scoring.bad, scoring.fill) == (-5000, -77)
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(case["arguments"]) + repr(case["scores"][-20:]))
+def test_letters_score_as_in_lastz(case: dict[str, Any], tmp_path: Path) -> None:
+    """Every pair of letters, in both tables; the reference model's too."""
+    path = tmp_path / "scores"
+    path.write_text(case["scores"])
+    ambiguous = next((argument.removeprefix("--ambiguous=").split(",") for argument in case["arguments"] if argument.startswith("--amb")), None)
+    scoring = genome_parameters(
+        scores=read_scores(str(path)) if case["scores"] else None, ambiguous=ambiguous and (ambiguous[0], *map(int, ambiguous[1:] or (0, 0)))
+    ).scoring
+    letters = case["letters"].encode()
+    codes, ascii = encode(letters), np.frombuffer(letters, np.uint8)
+    for table, model, expected in zip((scoring.plain(), scoring.masked()), tables(scoring), (case["plain"], case["masked"]), strict=True):
+        assert table[np.ix_(codes, codes)].tolist() == expected
+        assert model[np.ix_(ascii, ascii)].tolist() == expected
+
+
 WRONG = {
     f"O=5\nfoo = 3\n{MATRIX}": "line 2: .*'foo'",
     f"O=five\n{MATRIX}": "line 1: expected a number, found 'five'",
@@ -67,11 +90,14 @@ WRONG = {
     f"x_drop=0\n{MATRIX}": "line 1: .* above 0",
     "O=5\n": "a matrix of scores, found none",
     " A C G\nA 1 2 3\n": "line 1: expected the columns",
-    "A C G T N\n": "--ambiguous=n",
-    MATRIX + "1 2 3 4\n": "line 6: expected four rows",
-    MATRIX.rpartition("  -123")[0]: "line 4: expected four rows of scores, found 3",
+    "A C G T R\n": "--ambiguous=iupac",
+    "A C G T N N\n": "line 1: expected the columns A C G T and perhaps N",
+    MATRIX + "1 2 3 4\n": "line 6: expected rows A C G T of 4 scores",
+    MATRIX.rpartition("  -123")[0]: "line 4: expected a row of scores for each of A, C, G and T, found none for T",
+    "A C G T N\n1 2 3 4 5\n2 3 4 5 6\n3 4 5 6 7\n4 5 6 7 8\n": "line 5: .* none for N",
+    "A C G T\n1 2 3 4\nC 5 6 7 8\n": "line 3: expected rows A C G T of 4 scores",
     MATRIX.replace("-125", "x"): "line 3: expected a score, found 'x'",
-    MATRIX.replace(" -125", ""): "line 3: expected four rows",
+    MATRIX.replace(" -125", ""): "line 3: expected rows",
 }
 
 
