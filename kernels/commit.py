@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels import commit_host
-from tidalign.kernels.fences_host import BIN_BITS, empty, room
 from tidalign.kernels.gapped import Costs, Extended, Extender, Extensions, Integers
+from tidalign.kernels.paths import Paths
 from tidalign.kernels.nucleotides import Codes
 from tidalign.kernels.vectors_host import LANES
 
@@ -53,19 +53,18 @@ class Speculated:
         """As the compiled walk takes it: arrays of one type whatever they were made from."""
         found = self.extensions
         row = np.full(len(self.known), -1, np.int64)
-        row[found.anchor] = np.arange(len(found))
-        return commit_host.Free(*(np.require(values, None, ["C", "W"]) for values in (row, found.ends(), *found.runs(), self.range_offsets, self.ranges)))
+        ours = np.flatnonzero(found.anchor >= 0)
+        row[found.anchor[ours]] = ours
+        arrays: tuple[Any, ...] = (row, found.ends(), *found.runs(), self.range_offsets, self.ranges)
+        return commit_host.Free(*(np.require(values, None, ["C", "W"]) for values in arrays))
 
     def after(self, first: int) -> "Speculated":
-        """Without the first anchors."""
-        row = int(np.searchsorted(self.extensions.anchor, first))
-        extensions = self.extensions.take(np.arange(row, len(self.extensions)))
-        extensions = Extensions(**{**extensions.to_arrays(), "anchor": extensions.anchor - first})
-        offsets = self.range_offsets[2 * row :]
-        return Speculated(self.known[first:], self.boxes[first:], extensions, offsets - offsets[0], self.ranges[offsets[0] :])
+        """Without the first anchors; `anchor` of their extensions is negative."""
+        extensions = Extensions(**{**self.extensions.to_arrays(), "anchor": self.extensions.anchor - first})
+        return Speculated(self.known[first:], self.boxes[first:], extensions, self.range_offsets, self.ranges)
 
     def spread(self, places: Integers, count: int) -> "Speculated":
-        """What is known of some of `count` anchors, those at these places, which rise, as of all of them."""
+        """What is known of some of `count` anchors, those at these places, as of all of them."""
         known, boxes = np.zeros(count, np.uint8), np.zeros((count, 4), np.int64)
         known[places], boxes[places] = self.known, self.boxes
         extensions = Extensions(**{**self.extensions.to_arrays(), "anchor": places[self.extensions.anchor]})
@@ -113,31 +112,6 @@ def speculate(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: C
     return Speculated(known, boxes, Extensions.of(found), offsets, np.concatenate(ranges))
 
 
-class Alignments:
-    """Kept alignments of one target as the compiled walk has them; arrays grow as they must."""
-
-    def __init__(self, target: int) -> None:
-        self.kept = empty(target)
-        self.fence, self.holes = room(self.kept)
-
-    def __len__(self) -> int:
-        return int(self.kept.counts[1])
-
-    def grow(self, ends: Integers, runs: int) -> None:
-        """Make room for an alignment of so many runs."""
-        pieces, alignments, entries = self.kept.counts
-        blocks = int((ends[1] >> BIN_BITS) - (ends[0] >> BIN_BITS)) + 1
-        self.kept = self.kept._replace(pieces=_larger(self.kept.pieces, pieces + 2 * runs + 1), entries=_larger(self.kept.entries, entries + blocks))
-        if alignments == len(self.kept.alignments):
-            self.kept = self.kept._replace(**{name: _larger(getattr(self.kept, name), alignments + 1) for name in ("alignments", "by_start", "by_end")})
-            self.fence, self.holes = room(self.kept)
-
-    def keep(self, ends: Integers, ops: npt.NDArray[np.uint8], lengths: Integers) -> None:
-        """Add an alignment."""
-        self.grow(ends, len(ops))
-        commit_host.keep(self.kept, ends, ops, lengths)
-
-
 class Commit:
     """The sequential stage of one query strand on a target; arguments as `gapped.extend`.
 
@@ -148,7 +122,7 @@ class Commit:
 
     def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs) -> None:
         self._extender = Extender(target, query, bounds, costs)
-        self._kept = Alignments(len(self._extender.target))
+        self._kept = Paths(len(self._extender.target))
         self._found: list[Extensions] = []
         self.consumed = 0
         self.skipped = self.stood = self.below = self.extended = self.again = 0
@@ -231,7 +205,7 @@ class Commit:
     def restore(self, kept: Extensions, consumed: int) -> None:
         """Sets the walk to where another one was."""
         self._found = []
-        self._kept = Alignments(len(self._extender.target))
+        self._kept = Paths(len(self._extender.target))
         for one in kept:
             self.keep(one)
         self.consumed = consumed
@@ -240,12 +214,3 @@ class Commit:
         """Adds an alignment: it fences all that follow."""
         self._kept.keep(one.ends, one.ops, one.lengths)
         self._found.append(Extensions.of([one]))
-
-
-def _larger(array: Integers, count: int) -> Integers:
-    """The array, or a copy twice as long where it has not `count` rows."""
-    if count <= len(array):
-        return array
-    longer = np.full((max(count, 2 * len(array)), *array.shape[1:]), -1, np.int64)
-    longer[: len(array)] = array
-    return longer

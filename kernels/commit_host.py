@@ -279,13 +279,13 @@ def _within(kept, target, query, diagonals):
 
 
 @jit
-def keep_apart(kept, t, q, free, i, diagonals):
+def keep_apart(kept, t, q, ends, run_offsets, run_ops, run_lengths, i, diagonals):
     """Keeps those of alignments i.. of which no earlier one is near the anchor (t, q). Returns the first for which there is no room, or how many there are."""
     while i < len(t):
-        a, b = free.run_offsets[i], free.run_offsets[i + 1]
+        a, b = run_offsets[i], run_offsets[i + 1]
         if not _within(kept, t[i], q[i], diagonals):
-            if not has_room(kept, free.ends[i], b - a):
+            if not has_room(kept, ends[i], b - a):
                 return i
-            keep(kept, free.ends[i], free.run_ops[a:b], free.run_lengths[a:b])
+            keep(kept, ends[i], run_ops[a:b], run_lengths[a:b])
         i += 1
     return i
