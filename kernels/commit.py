@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from tidalign.kernels import commit_host
 from tidalign.kernels.gapped import Costs, Extended, Extender, Extensions, Integers
-from tidalign.kernels.paths import Paths
 from tidalign.kernels.nucleotides import Codes
+from tidalign.kernels.paths import Paths
 from tidalign.kernels.vectors_host import LANES
 
 AHEAD = 4 * LANES

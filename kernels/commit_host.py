@@ -244,10 +244,11 @@ def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen,
 
 @jit
 def ahead(kept, t, q, known, i, room):
-    """The next anchors, from the i-th on, of which nothing is known and that lie on no kept alignment: int64[at most room]."""
+    """Next anchors, from the i-th on and not far from it, of which nothing is known and that lie on no kept alignment: int64[at most room]."""
     found = np.empty(room, np.int64)
     n = 0
-    while i < len(t) and n < room:
+    stop = min(len(t), i + 64 * room)
+    while i < stop and n < room:
         if known[i] == UNKNOWN and not beside(kept, t[i], q[i])[0]:
             found[n] = i
             n += 1
