@@ -13,8 +13,9 @@ from tidalign.pipeline.schema import HSPS
 _FIELDS = "name1 start1 end1 name2 start2 end2 strand [score]"
 
 
-def load_segments(path: str, target: Genome, queries: Genome, strands: str = "+-") -> dict[tuple[int, str], Any]:
+def load_segments(path: str, target: Genome, queries: Genome, strands: str = "+-", best: int | None = None) -> dict[tuple[int, str], Any]:
     """HSPs (HSPS) of each (query sequence, strand) that the file names, by diagonal and then by query start. strands: those that are looked at.
+    best: of each query, both strands together, so many are kept that score highest, and those that tie (`--queryhspbest`), before any are joined.
 
     A line is a segment: `name1 start1 end1 name2 start2 end2 strand [score]`, 1 is target, 2 is query; positions count from 1, the end included, in the
     full sequences, and of a query on strand - on its reverse complement. `*` stands for the name of an only sequence. Empty lines and those that begin
@@ -30,6 +31,8 @@ def load_segments(path: str, target: Genome, queries: Genome, strands: str = "+-
                 if strand not in strands:
                     raise InputError(path, f"segments on strand {strands} alone", f"one on {strand}", "leave --strand out", line=number)
                 rows.setdefault((sequence, strand), []).append(segment)
+    if best is not None:
+        rows = _best(rows, best)
     return {key: _merged(np.array(found, np.int64)) for key, found in rows.items()}
 
 
@@ -100,3 +103,13 @@ def _merged(rows: Any) -> Any:
         else:
             merged.append([t, q, length, score])
     return pa.table(list(np.array(merged, np.int64).T), schema=HSPS)
+
+
+def _best(rows: dict[tuple[int, str], list[tuple[int, int, int, int]]], best: int) -> dict[tuple[int, str], list[tuple[int, int, int, int]]]:
+    """The `best` highest scores of each query, and those that tie."""
+    scores: dict[int, list[int]] = {}
+    for (query, _), found in rows.items():
+        scores.setdefault(query, []).extend(segment[-1] for segment in found)
+    least = {query: sorted(values)[-best:][0] for query, values in scores.items()}
+    kept = {key: [segment for segment in found if segment[-1] >= least[key[0]]] for key, found in rows.items()}
+    return {key: found for key, found in kept.items() if found}

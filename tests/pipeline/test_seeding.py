@@ -153,10 +153,10 @@ def encode_back(letters: bytes) -> bytes:
     return letters[::-1].translate(bytes.maketrans(b"ACGT", b"TGCA"))
 
 
-def load(tmp_path: Path, text: str, target: Genome, queries: Genome) -> dict[tuple[int, str], list[tuple[int, ...]]]:
+def load(tmp_path: Path, text: str, target: Genome, queries: Genome, best: int | None = None) -> dict[tuple[int, str], list[tuple[int, ...]]]:
     path = tmp_path / "segments"
     path.write_text(text)
-    tables = load_segments(str(path), target, queries)
+    tables = load_segments(str(path), target, queries, best=best)
     assert all(table.schema == HSPS for table in tables.values())
     return {key: rows(table) for key, table in tables.items()}
 
@@ -182,6 +182,43 @@ t 800 820 q1 400 420 + 9
         (0, "+"): [(399, 299, 41, 9), (200, 46, 100, 50), (499, 299, 21, 7), (520, 320, 20, 9), (699, 399, 1, 9), (799, 399, 21, 99)],
         (1, "-"): [(899, 46, 21, 5)],
     }
+
+
+# What LASTZ 1.04.22 keeps of some segments with --queryhspbest=N and --nogapped: (target start, query start, length, score) of the first query.
+BEST_SEGMENTS = """t 201 260 q1 47 106 +
+t 231 300 q1 77 146 + 50
+t 400 420 q1 300 320 + 7
+t 420 440 q1 320 340 + 9
+t 500 520 q1 300 320 + 7
+t 521 540 q1 321 340 + 9
+t 700 700 q1 400 400 + 9
+t 810 815 q1 410 415 + 99
+t 800 820 q1 400 420 + 9
+t 900 920 q2 47 67 + 5
+t 901 921 q2 41 61 + 6
+"""
+NINES = [(419, 319, 21, 9), (230, 76, 70, 50), (520, 320, 20, 9), (699, 399, 1, 9), (799, 399, 21, 99)]
+BEST = {1: [(809, 409, 6, 99)], 2: [(230, 76, 70, 50), (809, 409, 6, 99)], 3: NINES, 6: NINES}
+
+
+@pytest.mark.parametrize("best", BEST)
+def test_the_best_segments_of_each_query(best: int, tmp_path: Path) -> None:
+    """What ties stays; segments that are left out are not joined with others."""
+    target, queries = genome(b"A" * 1000, ["t"]), genome(b"\0" + b"C" * 500 + b"\0" + b"C" * 100, ["q1", "q2"])
+    assert load(tmp_path, BEST_SEGMENTS, target, queries, best=best) == {
+        (0, "+"): BEST[best],
+        (1, "+"): [(899, 46, 21, 5), (900, 40, 21, 6)][-min(best, 2) :],
+    }
+
+
+def test_the_best_segments_of_both_strands_together(tmp_path: Path) -> None:
+    """LASTZ 1.04.22 takes those on - for some on + there; here each stays on its strand."""
+    side = genome(b"A" * 100, ["t"])
+    lines = "t 1 9 t 1 9 + 3\nt 21 29 t 1 9 + 5\nt 1 9 t 11 19 - 5\nt 31 39 t 31 39 - 7\n"
+    both = {(0, "+"): [(20, 0, 9, 5)], (0, "-"): [(0, 10, 9, 5), (30, 30, 9, 7)]}
+    assert load(tmp_path, lines, side, side, best=2) == both == load(tmp_path, lines, side, side, best=3)
+    assert load(tmp_path, lines, side, side, best=1) == {(0, "-"): [(30, 30, 9, 7)]}
+    assert load(tmp_path, lines, side, side, best=9) == load(tmp_path, lines, side, side)
 
 
 def test_segments_count_in_full_sequences_and_become_places_of_the_array(tmp_path: Path) -> None:
