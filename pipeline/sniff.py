@@ -22,11 +22,17 @@ _OTHERS = {
     b"CRAM": "a CRAM file",
     b"FEA1": "a Feather file of version 1",
     b"\xff\xff\xff\xff": "an Arrow stream",
+    b"\x43\x27\x41\x1a": "2bit data",
+    b"\x1a\x41\x27\x43": "2bit data",
     b"\xef\xbb\xbf": "a byte order mark (BOM)",
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
 }
-_WAYS_OUT = {"a byte order mark (BOM)": "remove it: sed '1s/^\\xef\\xbb\\xbf//'", "an Arrow stream": "write it as an Arrow file (Feather)"}
+_WAYS_OUT = {
+    "a byte order mark (BOM)": "remove it: sed '1s/^\\xef\\xbb\\xbf//'",
+    "an Arrow stream": "write it as an Arrow file (Feather)",
+    "2bit data": "convert it: twoBitToFa; `tidalign genome` reads 2bit, but from a file that is not compressed, and not from a pipe",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +182,11 @@ def _text_format(name: str, pieces: Iterator[bytes], allow_empty: bool) -> str:
         if allow_empty:
             return "empty"
         raise MissingInput(f"{name}: empty; use --allow-empty if that is no mistake")
-    if b"\r" in text and b"\n" not in text:
-        raise InputError(name, "lines that end in LF or CRLF", "CR alone", "convert it: tr '\\r' '\\n'", line=1)
     for magic, other in _OTHERS.items():
         if text.startswith(magic):
             raise InputError(name, expected, other, _WAYS_OUT.get(other, "convert it first"))
+    if b"\r" in text and b"\n" not in text:
+        raise InputError(name, "lines that end in LF or CRLF", "CR alone", "convert it: tr '\\r' '\\n'", line=1)
     if text[:1] == b"@":
         return "fastq"
     if text[:1] == b">":

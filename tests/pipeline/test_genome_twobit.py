@@ -1,6 +1,9 @@
 """2bit files of both byte orders and versions, against a writer made from the format's description."""
 
+import gzip
+import io
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,6 +38,18 @@ def test_all_letters_come_back(order: str, version: int, tmp_path: Path, monkeyp
     assert genome.letters.tobytes().decode() == "\0" + "\0".join(letters for _, letters in records)
     unmasked = read_genome(f"{path}[unmask]", role="target")
     assert unmasked.letters.tobytes() == genome.letters.tobytes().upper()
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_pipes_and_compressed_files_are_refused(order: str, packed: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LASTZ wants to seek in the file as well."""
+    write(tmp_path / "g.2bit", [("a", "ACGTAC")], order=order)
+    (tmp_path / "given").write_bytes(data := packed((tmp_path / "g.2bit").read_bytes()))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    for path in ("-", str(tmp_path / "given"))[: 1 if packed is bytes else 2]:
+        with pytest.raises(InputError, match="found 2bit data; .*twoBitToFa.* a file that is not compressed, and not from a pipe"):
+            read_genome(path, role="query")
 
 
 def test_empty_records_are_left_out(tmp_path: Path) -> None:
