@@ -1,6 +1,8 @@
 """Whole genome runs against LASTZ's output (tests/data/genomes)."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import genome_golden as golden
 import pytest
@@ -10,9 +12,12 @@ import tidalign
 FORMATS = [(name, format) for name, run in golden.RUNS.items() for format in run["formats"] if format in ("maf", "axt", "general", "segments", "softsam")]
 
 
-def options(run: str) -> dict[str, list[str | bool]]:
+SEPARATED = json.loads((golden.PLACE / "separated.json").read_text())["cases"]
+
+
+def options(wanted: list[str]) -> dict[str, list[str | bool]]:
     given: dict[str, list[str | bool]] = {}
-    for option in golden.RUNS[run]["options"]:
+    for option in wanted:
         name, equals, value = option.removeprefix("--").partition("=")
         given.setdefault(name, []).append(value if equals else True)
     return given
@@ -26,7 +31,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tidalign.GenomeR
         def __missing__(self, name: str) -> tidalign.GenomeResults:
             run, out = golden.RUNS[name], tmp_path_factory.mktemp(name) / "run"
             sides = [golden.PLACE / run[role] for role in ("target", "query")]
-            self[name] = tidalign.align_genomes(*sides, out=out, workers=None, mode=run["mode"], **options(name))
+            self[name] = tidalign.align_genomes(*sides, out=out, workers=None, mode=run["mode"], **options(run["options"]))
             return self[name]
 
     return Runs()
@@ -52,3 +57,14 @@ def test_what_was_cut_is_capped(runs: dict[str, tidalign.GenomeResults]) -> None
     capped = [row for row in cut.to_pylist() if row["status"] == "capped"]
     assert capped
     assert all("traceback" in row["reason"] for row in capped)
+
+
+@pytest.mark.parametrize("case", SEPARATED, ids=lambda case: " ".join([case["query"], *case["options"]]))
+def test_a_query_with_a_separator(case: dict[str, Any], tmp_path: Path) -> None:
+    """LASTZ sorts what all pieces align together."""
+    for name, text in case["files"].items():
+        (tmp_path / name).write_text(text)
+    results = tidalign.align_genomes(tmp_path / "t.fa", f"{tmp_path}/{case['query']}", out=tmp_path / "run", **options(case["options"]))
+    results.export(tmp_path / "out", format=case["format"])
+    assert len(case["lines"]) > 5
+    assert sorted((tmp_path / "out").read_text().splitlines()) == sorted(case["lines"])

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.genome.results import GenomeResults
+from tidalign.pipeline.genome.sequences import Genome
 
 Places = npt.NDArray[np.int64]
 
@@ -43,12 +44,25 @@ def dot_plot(results: GenomeResults, job: int | None = None) -> DotPlot:
     rows = results.to_table(job).select([*columns, "matches", "mismatches"])
     if not len(target) or not len(query):
         raise MissingInput(f"{results.path}: no sequences to draw")
-    axes = [Axis(side.names, np.cumsum(side.full_lengths)) for side in (target, query)]
-    offsets = [axis.starts[rows[f"{side}_number"].to_numpy()] for axis, side in zip(axes, ("target", "query"), strict=True)]
-    if job is not None and len(target) == 1:
-        offsets[0] = np.zeros(len(rows), np.int64)  # the one sequence of its file that this pair is about
-    t0, t1 = (offsets[0] + rows[f"target_{end}"].to_numpy() for end in ("start", "end"))
-    q0, q1 = (offsets[1] + rows[f"query_{end}"].to_numpy() for end in ("start", "end"))
+    axes = [_axis(side) for side in (target, query)]
+    t0, t1, q0, q1 = (
+        _offsets(side, axis, rows[f"{role}_number"].to_numpy()) + rows[f"{role}_{end}"].to_numpy()
+        for side, axis, role in ((target, axes[0], "target"), (query, axes[1], "query"))
+        for end in ("start", "end")
+    )
     forward = np.array(rows["strand"].to_pylist()) == "+" if len(rows) else np.zeros(0, bool)
     lines = np.stack([t0, np.where(forward, q0, q1), t1, np.where(forward, q1, q0)], axis=1)
     return DotPlot(axes[0], axes[1], lines, forward, rows)
+
+
+def _axis(side: Genome) -> Axis:
+    """A side's sequences, whole where they were read in pieces."""
+    first = np.unique(side.whole(), return_index=True)[1]
+    return Axis([side.names[i] for i in first], np.cumsum(side.full_lengths[first]))
+
+
+def _offsets(side: Genome, axis: Axis, numbers: Places) -> Places:
+    """Where the sequences of some rows start on their axis."""
+    if len(side) == 1:  # it may be the one of its file that a pair is about
+        return np.zeros(len(numbers), np.int64)
+    return axis.starts[side.whole()[numbers]]

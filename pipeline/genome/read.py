@@ -21,22 +21,24 @@ def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome
     """The sequences of `path[actions]` (pipeline/genome/actions.py): FASTA, plain, gzip or BGZF, or 2bit; `-` is standard input.
 
     role: `target`, whose names must differ, or `query`. ambiguous: None, "n" or "iupac", see LetterRules.
-    Takes a byte for each letter. A target of several sequences is read as with [multiple]; records without letters are left out and counted.
+    Takes a byte for each letter. A target of several sequences is read as with [multiple]; the pieces that [separator=C] makes of a query are sequences of
+    their own, at their places in the full ones. Records without letters are left out and counted.
 
     Raises MissingInput (66) and InputError (65).
     """
     wanted = Specifier.parse(spec)
     if role == "target" and wanted.path == "-":
         raise InputError("-", "a file for the target", "standard input", "give the target's path; the query may be -")
-    if role == "query" and wanted.separator is not None:
-        raise InputError(spec, "queries in one piece", "[separator]", "make the pieces sequences of their own, or make this side the target")
     rules = LetterRules(ambiguous=ambiguous, unmask=wanted.unmask, separator=wanted.separator)
     genome = _gather(_records(wanted, rules), wanted, spec)
-    if role == "query" and wanted.multiple and len(genome) > 1:
-        raise InputError(spec, "queries, which are aligned one by one", "[multiple]", "leave [multiple] out")
     if role == "target":
         _check_names(genome.names, wanted)
-    return genome
+        return genome
+    if wanted.multiple and wanted.separator is None and len(genome) > 1:
+        raise InputError(
+            spec, "queries, which are aligned one by one", "[multiple]", "leave it out: LASTZ would take them as one query, and sort what all of them align"
+        )
+    return genome if wanted.separator is None else _apart(genome)
 
 
 def _records(wanted: Specifier, rules: LetterRules) -> Iterator[tuple[bytes | None, bytes]]:
@@ -105,6 +107,14 @@ def _gather(records: Iterator[tuple[bytes | None, bytes]], wanted: Specifier, sp
         array, starts = array[1:], starts - 1
     pieces = np.stack([starts, starts + lengths], axis=1) if wanted.separator is None else _pieces(array)
     return Genome(array, names, starts, lengths, offsets, full_lengths, pieces, empty)
+
+
+def _apart(genome: Genome) -> Genome:
+    """The pieces of a side as its sequences."""
+    places, ends = genome.pieces.T.copy()
+    of = genome.sequence_at(places)
+    offsets = genome.offsets[of] + places - genome.starts[of]
+    return Genome(genome.letters, [genome.names[i] for i in of], places, ends - places, offsets, genome.full_lengths[of], genome.pieces, genome.empty)
 
 
 def _pieces(letters: npt.NDArray[np.uint8]) -> Positions:

@@ -37,25 +37,28 @@ def load_segments(path: str, target: Genome, queries: Genome, strands: str = "+-
 
 
 class _Names:
-    """Finds sequences of a side by name."""
+    """Finds sequences of a side by name: those that are pieces of one as a range."""
 
     def __init__(self, path: str, role: str, genome: Genome) -> None:
         self._path, self.role, self.genome = path, role, genome
-        self._places: dict[str, int] = {}
+        self._places: dict[str, range] = {}
         self._twice: set[str] = set()
-        for i, name in enumerate(genome.names):
-            if self._places.setdefault(name, i) != i:
+        firsts = [*np.unique(genome.whole(), return_index=True)[1].tolist(), len(genome)]
+        for first, stop in zip(firsts, firsts[1:], strict=False):
+            name, pieces = genome.names[first], range(first, stop)
+            if self._places.setdefault(name, pieces) is not pieces:
                 self._twice.add(name)
+        self._only = len(firsts) == 2
 
-    def find(self, name: str, line: int) -> int:
-        if name == "*" and len(self.genome) == 1:
-            return 0
+    def find(self, name: str, line: int) -> range:
+        if name == "*" and self._only:
+            return range(len(self.genome))
         if name in self._twice:
             raise InputError(
                 self._path, f"a {self.role} name that one sequence has", f"{name!r}, which several have", "give them names of their own", line=line
             )
         if name not in self._places:
-            known = ", ".join(self.genome.names[:3]) + (", ..." if len(self.genome) > 3 else "")
+            known = ", ".join([*self._places][:3]) + (", ..." if len(self._places) > 3 else "")
             raise InputError(self._path, f"the name of a {self.role} sequence ({known})", repr(name), line=line)
         return self._places[name]
 
@@ -73,21 +76,23 @@ def _parse(path: str, line: int, fields: list[str], target: _Names, query: _Name
         raise InputError(path, "strand + or -", repr(strand), line=line)
     if end1 - start1 != end2 - start2:
         raise InputError(path, "intervals of one length", f"{end1 - start1 + 1} on the target and {end2 - start2 + 1} on the query", line=line)
-    t = _place(path, line, target.role, target.genome, i := target.find(fields[0], line), "+", start1, end1)
-    j = query.find(fields[3], line)
-    q = _place(path, line, query.role, query.genome, j, strand, start2, end2)
+    i, t = _place(path, line, target.role, target.genome, target.find(fields[0], line), "+", start1, end1)
+    j, q = _place(path, line, query.role, query.genome, query.find(fields[3], line), strand, start2, end2)
     return j, strand, (int(target.genome.starts[i]) + t, q, end1 - start1 + 1, score)
 
 
-def _place(path: str, line: int, role: str, genome: Genome, i: int, strand: str, start: int, end: int) -> int:
-    """Where an interval of sequence i (from 1, end included, full sequence, its strand) begins in what is held of it."""
-    length = int(genome.lengths[i])
-    before = int(genome.offsets[i])
-    if strand == "-":
-        before = int(genome.full_lengths[i]) - before - length
-    if not before < start <= end <= before + length:
-        raise InputError(path, f"a {role} interval within {before + 1}..{before + length} (strand {strand})", f"{start}..{end}", line=line)
-    return start - 1 - before
+def _place(path: str, line: int, role: str, genome: Genome, pieces: range, strand: str, start: int, end: int) -> tuple[int, int]:
+    """Which piece of a sequence holds an interval (from 1, end included, full sequence, its strand), and where in it the interval begins."""
+    within = []
+    for i in pieces:
+        length = int(genome.lengths[i])
+        before = int(genome.offsets[i])
+        if strand == "-":
+            before = int(genome.full_lengths[i]) - before - length
+        if before < start <= end <= before + length:
+            return i, start - 1 - before
+        within.append(f"{before + 1}..{before + length}")
+    raise InputError(path, f"a {role} interval within {' or '.join(within[:3])} (strand {strand})", f"{start}..{end}", line=line)
 
 
 def _merged(rows: Any) -> Any:

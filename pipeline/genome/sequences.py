@@ -24,7 +24,8 @@ class Genome:
     letters: uint8[n], ASCII as read, after the actions of the file's name. Where there are several sequences, or one that is read as several
     ([multiple], [separator=C]), a NUL stands before each and in place of each separator; so the first sequence begins at 1, and else at 0.
     names: of the sequences, as output shows them. starts, lengths: int64[k], their places in `letters`.
-    offsets: int64[k], what is left out at the beginning of each (a subrange). full_lengths: int64[k], without a subrange.
+    offsets: int64[k], what is left out at the beginning of each (a subrange; or, in a query, what a [separator=C] before it ends). full_lengths: int64[k],
+    with all that is left out.
     pieces: int64[m, 2], begins and ends in `letters` of what has no NUL within it: extensions do not leave a piece.
     empty: records that had no letters; they are not among the sequences.
     """
@@ -60,6 +61,11 @@ class Genome:
     def sequence_at(self, places: Positions) -> Positions:
         """Which sequence holds each place of `letters`, int64[n] -> int64[n]."""
         return np.asarray(np.searchsorted(self.starts, places, "right") - 1)
+
+    def whole(self) -> Positions:
+        """int64[k]: which sequence of the file each is of, from 0: those that are pieces of one are of the same."""
+        origins = self.starts - self.offsets
+        return np.asarray(np.cumsum(np.diff(origins, prepend=origins[:1]) != 0), np.int64)
 
     def save(self, folder: str) -> None:
         """Write it into a folder, for `load`. Raises CannotWrite and DiskFull."""

@@ -178,15 +178,35 @@ def test_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names may repeat; several sequences are aligned one by one; standard input will do."""
     path = make(tmp_path, ">a\nACGT\n>a\nAC\n")
     assert read_genome(path, role="query").names == ["a", "a"]
-    with pytest.raises(InputError, match="leave .multiple. out"):
+    with pytest.raises(InputError, match="found .multiple.; leave it out: LASTZ would take them as one query"):
         read_genome(f"{path}[multiple]", role="query")
-    with pytest.raises(InputError, match="queries in one piece"):
-        read_genome(f"{path}[separator=N]", role="query")
     assert len(read_genome(f"{make(tmp_path, '>a' + chr(10) + 'ACGT')}[multiple]", role="query")) == 1
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(PLAIN.encode()))))
     assert spelled(read_genome("-[unmask]", role="query")) == ["ACGTACGTAC", "GGGTTT"]
     with pytest.raises(InputError, match="a file for the target"):
         target("-")
+
+
+def test_pieces_of_a_query_are_queries(tmp_path: Path) -> None:
+    """Whatever the pieces, letters, names and places are those of the whole sequences."""
+    choose = random.Random(8)
+    for _ in range(30):
+        whole = {name: "".join(choose.choices("ACGTN", (4, 4, 4, 4, choose.choice((0, 1, 4))), k=choose.randrange(3, 60))) for name in "abc"}
+        path = make(tmp_path, "".join(f">{name}\n{letters}\n" for name, letters in whole.items()))
+        first, last = choose.choice(((1, min(map(len, whole.values()))), (2, 3)))
+        for spec, cut in ((f"{path}[separator=N]", slice(None)), (f"{path}[separator=N][{first}..{last}]", slice(first - 1, last))):
+            expected = [
+                (name, len(letters), (cut.start or 0) + found.start(), found[0])
+                for name, letters in whole.items()
+                for found in re.finditer("[^N]+", letters[cut])
+            ]
+            if not expected:
+                continue
+            genome = read_genome(spec, role="query")
+            assert [*zip(genome.names, genome.full_lengths.tolist(), genome.offsets.tolist(), spelled(genome), strict=True)] == expected
+            names = list(dict.fromkeys(row[0] for row in expected))
+            assert [names[i] for i in genome.whole()] == genome.names
+            assert [genome.bounds(i).tolist() for i in range(len(genome))] == [[[0, len(row[3])]] for row in expected]
 
 
 def test_iupac_letters(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from tidalign.kernels.seed import Index, SeedPattern, build_index
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.genome import filters, seeding
 from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.read import read_genome
 from tidalign.pipeline.genome.segments import load_segments
 from tidalign.pipeline.genome.sequences import Genome
 from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
@@ -229,6 +230,17 @@ def test_segments_count_in_full_sequences_and_become_places_of_the_array(tmp_pat
     for wrong in ("b 1 30 q 51 80 +", "b 101 130 q 1 30 +", "b 101 130 q 1226 1255 -", "b 372 401 q 51 80 +"):
         with pytest.raises(InputError, match="line 1: expected a (target|query) interval within"):
             load(tmp_path, wrong, target, queries)
+
+
+def test_segments_of_a_query_in_pieces(tmp_path: Path) -> None:
+    """Places count in the whole sequence; a segment lies in one piece."""
+    (tmp_path / "q.fa").write_text(f">p\n{'A' * 40}\n>q\n{'A' * 30}NN{'C' * 20}N{'G' * 10}\n")  # 63 letters
+    target, queries = genome(b"A" * 100, ["t"]), read_genome(f"{tmp_path}/q.fa[separator=N]", role="query")
+    lines = "t 1 9 q 2 10 +\nt 1 9 q 33 41 + 5\nt 1 9 q 53 61 - 6\nt 1 9 q 12 20 - 7\nt 1 9 p 1 9 +\nt 1 9 q 54 62 + 8\n"
+    expected = {(1, "+"): [(0, 1, 9, 0)], (2, "+"): [(0, 0, 9, 5)], (1, "-"): [(0, 19, 9, 6)], (2, "-"): [(0, 0, 9, 7)]}
+    assert load(tmp_path, lines, target, queries) == expected | {(0, "+"): [(0, 0, 9, 0)], (3, "+"): [(0, 0, 9, 8)]}
+    with pytest.raises(InputError, match=r"a query interval within 1..30 or 33..52 or 54..63 \(strand \+\), found 25..33"):
+        load(tmp_path, "t 1 9 q 25 33 +", target, queries)
 
 
 def test_a_strand_that_is_not_looked_at_has_no_segments(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""Make reading.json, options.json and letters.json: what LASTZ 1.04.22 reads of small files, the scores that it derives from its options, and what each
-letter scores with each. By hand, where `lastz` is:
+"""Make reading.json, options.json, letters.json and separated.json: what LASTZ 1.04.22 reads of small files, the scores that it derives from its options,
+what each letter scores with each, and what it aligns of a query with a separator. By hand, where `lastz` is:
 
 python tests/data/genomes/make_reading.py
 """
@@ -193,9 +193,39 @@ def letter_cases() -> list[Case]:
     return cases + [letter_case(usual, ["--scores=s.txt", *more], text) for text in files for more in ([], ["--ambiguous=n,50,60"])]
 
 
+def separated_case(seed: int, query: str, options: list[str]) -> Case:
+    """Alignments of a target with two relatives of it that have N and inversions in them. query: its actions."""
+    choose = random.Random(seed)
+    target, complement = bases(seed, 1600), str.maketrans("ACGT", "TGCA")
+    relatives = []
+    for _ in range(2):
+        text = "".join(choose.choice("ACGT") if choose.random() < 0.08 else "" if choose.random() < 0.01 else letter for letter in target)
+        start = choose.randrange(600)
+        text = text[:start] + text[start : start + 700][::-1].translate(complement) + text[start + 700 :]
+        for _ in range(6):
+            place = choose.randrange(len(text))
+            text = text[:place] + "N" * choose.choice([1, 1, 4, 30]) + text[place:]
+        relatives.append(text)
+    files = {"t.fa": f">t\n{target}\n", "q.fa": "".join(f">q{i}\n{text}\n" for i, text in enumerate(relatives, 1))}
+    with tempfile.TemporaryDirectory() as folder:
+        write(folder, files)
+        status, out = lastz(folder, "t.fa", f"q.fa{query}", *options, f"--format={SEPARATED}")
+    assert not status
+    return {"files": files, "query": f"q.fa{query}", "options": options, "format": SEPARATED, "lines": out.splitlines()}
+
+
+SEPARATED = "general-:score,zstart1,end1,name2,strand2,size2,zstart2,end2,cigarx,coverage,text2"
+
+
+def separated_cases() -> list[Case]:
+    every = ["[separator=N]", "[multi,separator=N]", "[separator=N][30..1500]"]
+    options: list[list[str]] = [[], ["--hspthresh=2000", "--noytrim"], ["--nogfextend"], ["--nogapped", "--strand=minus"]]
+    return [separated_case(10 * i + j, query, some) for i, query in enumerate(every) for j, some in enumerate(options)]
+
+
 def main() -> None:
     version = subprocess.run(["lastz", "--version"], capture_output=True, text=True).stdout.split()[2]
-    for name, cases in (("reading", reading_cases()), ("options", option_cases()), ("letters", letter_cases())):
+    for name, cases in (("reading", reading_cases()), ("options", option_cases()), ("letters", letter_cases()), ("separated", separated_cases())):
         text = ",\n".join(json.dumps(case) for case in cases)
         (HERE / f"{name}.json").write_text(f'{{"lastz": "{version}", "cases": [\n{text}\n]}}\n')
 
