@@ -133,8 +133,8 @@ def _extend_batch(target, query, table, xdrop, threshold, entropy, batch, scores
         score = left_score + right_score
         if score < threshold:
             continue
-        if entropy and 0 <= score <= 3 * threshold:
-            score = np.int64(score * _entropy(target, query, end - to_left, end + to_right, end - query_end))
+        if entropy:
+            score = _scaled(target, query, end - to_left, query_end - to_left, to_left + to_right, score, threshold)
             if score < threshold:
                 continue
         out[0, count], out[1, count], out[2, count], out[3, count], out[4, count] = end - to_left, query_end - to_left, to_left + to_right, score, query_end
@@ -172,6 +172,20 @@ def _scan_right(target, query, table, xdrop, end, query_end, columns):
         if running < best - xdrop:
             break
     return best, place, looked
+
+
+@jit
+def scale_by_entropy(target, query, targets, queries, lengths, scores, threshold):
+    """The scores of segments, all at least `threshold`, as extend_hits has them with entropy; those that are less then are to be left out."""
+    for i in range(len(scores)):
+        scores[i] = _scaled(target, query, targets[i], queries[i], lengths[i], scores[i], threshold)
+
+
+@inline
+def _scaled(target, query, left, query_left, length, score, threshold):
+    if 0 <= score <= 3 * threshold:
+        score = np.int64(score * _entropy(target, query, left, left + length, left - query_left))
+    return score
 
 
 @inline

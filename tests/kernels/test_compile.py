@@ -39,7 +39,13 @@ def bidirectional_variants() -> Iterator[dict[str, object]]:
             yield {f"WAVEFRONT_{name}": value for name, value in model.items()} | shape
 
 
-VARIANTS = {"wavefront.cu": list(wavefront_variants()), "bidirectional.cu": list(bidirectional_variants()), "sequences.cu": [{}]}
+VARIANTS = {
+    "wavefront.cu": list(wavefront_variants()),
+    "bidirectional.cu": list(bidirectional_variants()),
+    "sequences.cu": [{}],
+    "seed.cu": [{}],
+    "ungapped.cu": [{}],
+}
 
 
 def nvrtc() -> ctypes.CDLL:
