@@ -55,7 +55,7 @@ def ours(case: Case, folder: Path) -> tuple[int, str]:
         name, equals, value = option.removeprefix("--").partition("=")
         options.setdefault(name, []).append(value if equals else True)
     markend = bool(options.pop("markend", False))
-    mode = "exact" if case.mode == "exact" else "independent"
+    mode = "exact" if case.mode in ("exact", "pieces") else "independent"
     try:
         results = tidalign.align_genomes(case.target, case.query, out=folder / "run", new=True, mode=mode, **options)  # type: ignore[arg-type]
         results.export(folder / "out", format=case.format, markend=markend)

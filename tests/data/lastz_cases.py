@@ -12,8 +12,8 @@ FORMATS = ["maf", "maf", "maf-", "axt", "paf", "paf:wfmash", "sam-", "softsam-",
 class Case:
     """One comparison. options: the command line's, of both programs.
 
-    mode: `exact`; `independent`, LASTZ with --limitperquery; `apart`, tidalign's independent mode, where LASTZ has one anchor for each query. Of the latter two
-    the lines are compared in any order.
+    mode: `exact`; `independent`, LASTZ with --limitperquery; `apart`, tidalign's independent mode, where LASTZ has one anchor for each query; `pieces`, exact
+    mode with a query whose pieces LASTZ takes as one. Of all but the first the lines are compared in any order.
     """
 
     name: str
@@ -53,9 +53,14 @@ def random_case(seed: int, folder: Path) -> Case:
     if format.startswith("softsam") and subrange:
         format = "maf"
     mode = "independent" if rng.random() < 0.2 and not nogapped and not _sequential(options) else "exact"
+    if mode == "exact" and not nogapped and rng.random() < 0.06 and not _sequential(options) and "--nogfextend" not in options:
+        mode = "pieces"
+        options = [option for option in options if option != "--filter=nmatch:20%"]  # LASTZ asks for a share of all pieces
+        of_query.append("separator=N")
+    if mode in ("independent", "pieces"):
+        format = f"general-:{FIELDS}"
     if mode == "independent":
         options = [option for option in options if option != "--filter=nmatch:20%"]  # LASTZ leaves it out there
-        format = f"general-:{FIELDS}"
     return Case(f"random {seed}", target + _bracketed(actions), query + _bracketed(of_query), options, format, mode)
 
 
