@@ -15,7 +15,8 @@ _FIELDS = "name1 start1 end1 name2 start2 end2 strand [score]"
 
 def load_segments(path: str, target: Genome, queries: Genome, strands: str = "+-", best: int | None = None) -> dict[tuple[int, str], Any]:
     """HSPs (HSPS) of each (query sequence, strand) that the file names, by diagonal and then by query start. strands: those that are looked at.
-    best: of each query, both strands together, so many are kept that score highest, and those that tie (`--queryhspbest`), before any are joined.
+    best: of each query, both strands together, so many are kept that score highest, and those that tie (`--queryhspbest`), before any are joined; all
+    where one strand is looked at, as LASTZ has it.
 
     A line is a segment: `name1 start1 end1 name2 start2 end2 strand [score]`, 1 is target, 2 is query; positions count from 1, the end included, in the
     full sequences, and of a query on strand - on its reverse complement. `*` stands for the name of an only sequence. Empty lines and those that begin
@@ -31,7 +32,7 @@ def load_segments(path: str, target: Genome, queries: Genome, strands: str = "+-
                 if strand not in strands:
                     raise InputError(path, f"segments on strand {strands} alone", f"one on {strand}", "leave --strand out", line=number)
                 rows.setdefault((sequence, strand), []).append(segment)
-    if best is not None:
+    if best is not None and len(strands) == 2:
         rows = _best(rows, best)
     return {key: _merged(np.array(found, np.int64)) for key, found in rows.items()}
 

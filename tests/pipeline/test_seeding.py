@@ -222,6 +222,15 @@ def test_the_best_segments_of_both_strands_together(tmp_path: Path) -> None:
     assert load(tmp_path, lines, side, side, best=9) == load(tmp_path, lines, side, side)
 
 
+def test_of_one_strand_all_segments_are_kept(tmp_path: Path) -> None:
+    # As LASTZ 1.04.22 does with --strand=plus.
+    side = genome(b"A" * 100, ["t"])
+    (tmp_path / "segments").write_text("t 1 9 t 1 9 + 3\nt 21 29 t 1 9 + 5\n")
+    assert {key: rows(table) for key, table in load_segments(str(tmp_path / "segments"), side, side, "+", best=1).items()} == {
+        (0, "+"): [(0, 0, 9, 3), (20, 0, 9, 5)]
+    }
+
+
 def test_segments_count_in_full_sequences_and_become_places_of_the_array(tmp_path: Path) -> None:
     target = replace(genome(b"\0" + b"A" * 50 + b"\0" + b"A" * 300, ["a", "b"]), offsets=np.array([0, 100]), full_lengths=np.array([50, 900]))
     queries = replace(genome(b"A" * 150, ["q"]), offsets=np.array([50]), full_lengths=np.array([1426]))
