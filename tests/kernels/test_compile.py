@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tidalign.kernels import inspection_device
 from tidalign.kernels.compiler import FOLDER, OPTIONS, defines, source
 
 CARDS = ("sm_80", "sm_90", "sm_120")
@@ -45,6 +46,7 @@ VARIANTS = {
     "sequences.cu": [{}],
     "seed.cu": [{}],
     "ungapped.cu": [{}],
+    "inspection.cu": [inspection_device.MACROS, inspection_device.MACROS | {"INSPECTION_PLAIN": 1}],
 }
 
 
