@@ -3,19 +3,21 @@
 
 constexpr int THREADS = 128;
 constexpr unsigned ALL = ~0u;
-constexpr unsigned LONG = 1024;  // columns after which a scan has a whole warp
+constexpr int INT32_MOST = 0x7fffffff;
+constexpr unsigned LONG = 128;  // columns after which a scan has a whole warp
 constexpr unsigned PADDING = 16;  // letters of four bits (seed.cu) before the first
 
-// Where each run of hits with one slot begins, in no order. kept: null, or becomes NO_HIT for every hit.
+// Where each run of hits with one slot begins, in no order. kept: becomes `unused` for every hit.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    hit_runs(const Key* keys, unsigned count, int exact, unsigned first, unsigned base, unsigned* run_count, unsigned* runs, Key* kept) {
+    hit_runs(const Key* keys, unsigned count, int exact, unsigned first, unsigned base, unsigned* run_count, unsigned* runs, unsigned long long unused,
+             unsigned long long* kept) {
   const Layout layout = {exact, first, base};
   const unsigned i = blockIdx.x * THREADS + threadIdx.x, lane = threadIdx.x & 31;
   bool begins = false;
   if (i < count) {
     const Key key = keys[i];
     begins = key != NO_HIT && (i == 0 || layout.slot(keys[i - 1]) != layout.slot(key));
-    if (kept) kept[i] = NO_HIT;
+    kept[i] = unused;
   }
   const unsigned beginning = __ballot_sync(ALL, begins);
   unsigned at = 0;
@@ -94,46 +96,44 @@ struct Scan {
   int left;
   unsigned limit;
   unsigned column;  // that is next
-  int deficit;      // of the sum, to the highest before; `xdrop` at most
+  int deficit;      // of the sum, to the highest before
   long long best;
-  unsigned place;  // columns of the best
+  unsigned place;   // columns of the best; only scans of a whole warp have it
+  unsigned looked;  // columns looked at, when it has stopped; not of a lane's scan to the left
 };
 
-struct Stop {
-  unsigned columns;  // a bit for each column from where the scan stops
-  unsigned ends;     // for each that is beyond an end
-  int gain, place;   // what the best grows by, and with which column (-1: it does not)
+struct Hit {
+  unsigned target, query;  // the right end
+  unsigned target_length, query_length;
 
-  // Columns looked at; it must stop.
-  __device__ unsigned looked(unsigned before) const {
-    const int at = __ffs(columns) - 1;
-    return before + at + !(ends >> at & 1);
-  }
+  __device__ Scan to_left(unsigned limit) const { return {target, query, 1, min(target, limit)}; }
+  __device__ Scan to_right() const { return {target, query, 0, min(target_length - target, query_length - query)}; }
 };
 
 constexpr int OVER = 1 << 30;  // a deficit that nothing makes up for
 
-// Scores of the eight columns from `column`; beyond an end, less than any scan goes on with.
+// What stops a scan for certain.
+__device__ inline int stopping_score(int xdrop) { return -max(xdrop, 0) - 1; }
+
+// Scores of the eight columns from `column`, and which of them (a bit each) are beyond an end, which stops.
 __device__ inline unsigned score_columns(const Sides& sides, const Scan& scan, unsigned column, int xdrop, int (&scores)[8]) {
   const unsigned t = scan.left ? scan.target - 8 - column : scan.target + column, q = scan.left ? scan.query - 8 - column : scan.query + column;
   unsigned x = Sides::window(sides.target4, t), y = Sides::window(sides.query4, q), ends = 0;
+  unsigned both = (x & 0x33333333) << 2 | (y & 0x33333333), odd = (x | y) & 0xcccccccc;
   if (scan.left) {
-    x = __byte_perm(x, 0, 0x0123);
-    y = __byte_perm(y, 0, 0x0123);
-    x = x >> 4 & 0x0f0f0f0f | (x & 0x0f0f0f0f) << 4;
-    y = y >> 4 & 0x0f0f0f0f | (y & 0x0f0f0f0f) << 4;
+    both = __byte_perm(both, 0, 0x0123);
+    both = both >> 4 & 0x0f0f0f0f | (both & 0x0f0f0f0f) << 4;
   }
-  const unsigned both = (x & 0x33333333) << 2 | (y & 0x33333333), odd = (x | y) & 0xcccccccc;
 #pragma unroll
   for (int i = 0; i < 8; i++) scores[i] = sides.pairs[both >> 4 * i & 15];
   if (odd || scan.limit - column < 8) {
 #pragma unroll
     for (int i = 0; i < 8; i++) {
       const int at = scan.left ? 7 - i : i;
-      if (column + i >= scan.limit || odd >> 4 * i & 8) {
-        scores[i] = -max(xdrop, 0) - 1;
+      if (column + i >= scan.limit || odd >> 4 * at & 8) {
+        scores[i] = stopping_score(xdrop);
         ends |= 1u << i;
-      } else if (odd >> 4 * i & 4) {
+      } else if (odd >> 4 * at & 4) {
         scores[i] = sides.table[sides.target[t + at] << 6 | sides.query[q + at]];
       }
     }
@@ -141,8 +141,13 @@ __device__ inline unsigned score_columns(const Sides& sides, const Scan& scan, u
   return ends;
 }
 
-__device__ inline Stop drop(const int (&scores)[8], unsigned ends, int xdrop, int& deficit) {
-  Stop stop = {0, ends, 0, -1};
+struct Stop {
+  unsigned columns;  // a bit for each column from where the scan stops
+  int gain, place;   // what the best grows by, and with which column (-1: it does not)
+};
+
+__device__ inline Stop drop(const int (&scores)[8], int xdrop, int& deficit) {
+  Stop stop = {0, 0, -1};
 #pragma unroll
   for (int i = 0; i < 8; i++) {
     deficit -= scores[i];
@@ -157,11 +162,47 @@ __device__ inline Stop drop(const int (&scores)[8], unsigned ends, int xdrop, in
   return stop;
 }
 
-// All lanes take the scan of `owner` to its end, 256 columns at a time; returns how many columns were looked at.
-__device__ inline unsigned scan_together(const Sides& sides, Scan& own, int owner, int xdrop) {
+__device__ inline unsigned looked_at(unsigned column, unsigned stops, unsigned ends) {
+  const int at = __ffs(stops) - 1;
+  return column + at + !(ends >> at & 1);
+}
+
+// A lane takes its scan to its end or to LONG columns; returns whether it has ended. after_stop: whether seven columns can gain more than `xdrop`. Else what
+// follows the column of a stop changes no best, which is the sum of all eight and what it lacks in the end.
+template <bool LEFT>
+__device__ inline bool scan_alone(const Sides& sides, Scan& scan, int xdrop, bool after_stop) {
+  scan.left = LEFT;
+  for (; scan.column < LONG; scan.column += 8) {
+    int scores[8], sum = 0, deficit = scan.deficit, deepest = 0, deepest_at[8];
+    const unsigned ends = score_columns(sides, scan, scan.column, xdrop, scores);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+      sum += scores[i];
+      deficit = max(deficit - scores[i], 0);
+      deepest_at[i] = deepest = i ? max(deepest, deficit) : deficit;
+    }
+    if (deepest <= xdrop) {
+      scan.best += sum + deficit - scan.deficit;
+      scan.deficit = deficit;
+      continue;
+    }
+    scan.best += after_stop ? drop(scores, xdrop, scan.deficit).gain : sum + deficit - scan.deficit;
+    if (!LEFT) {
+      unsigned stops = 0;
+#pragma unroll
+      for (int i = 0; i < 8; i++) stops |= (deepest_at[i] > xdrop) << i;
+      scan.looked = looked_at(scan.column, stops, ends);
+    }
+    return true;
+  }
+  return false;
+}
+
+// All lanes take the scan of `owner` to its end, 256 columns at a time.
+__device__ inline void scan_together(const Sides& sides, Scan& own, int owner, int xdrop) {
   const unsigned lane = threadIdx.x & 31;
   Scan scan = {__shfl_sync(ALL, own.target, owner), __shfl_sync(ALL, own.query, owner),   __shfl_sync(ALL, own.left, owner), __shfl_sync(ALL, own.limit, owner),
-               __shfl_sync(ALL, own.column, owner), __shfl_sync(ALL, own.deficit, owner), __shfl_sync(ALL, own.best, owner), __shfl_sync(ALL, own.place, owner)};
+               __shfl_sync(ALL, own.column, owner), __shfl_sync(ALL, own.deficit, owner), __shfl_sync(ALL, own.best, owner)};
   while (true) {
     const unsigned column = scan.column + 8 * lane;
     int scores[8], sum = 0, highest = 0;
@@ -170,7 +211,7 @@ __device__ inline unsigned scan_together(const Sides& sides, Scan& own, int owne
       ends = score_columns(sides, scan, column, xdrop, scores);
     } else {
 #pragma unroll
-      for (int i = 0; i < 8; i++) scores[i] = -max(xdrop, 0) - 1;
+      for (int i = 0; i < 8; i++) scores[i] = stopping_score(xdrop);
     }
 #pragma unroll
     for (int i = 0; i < 8; i++) {
@@ -192,7 +233,7 @@ __device__ inline unsigned scan_together(const Sides& sides, Scan& own, int owne
     peak = __shfl_up_sync(ALL, peak, 1);
     if (lane == 0) peak = 0;
     int deficit = peak - before;
-    const Stop stop = drop(scores, ends, xdrop, deficit);
+    const Stop stop = drop(scores, xdrop, deficit);
     const unsigned stopping = __ballot_sync(ALL, stop.columns != 0), last = stopping ? __ffs(stopping) - 1 : 31;
     const unsigned gaining = __ballot_sync(ALL, stop.place >= 0) & ALL >> 31 - last;
     if (gaining) {
@@ -201,117 +242,146 @@ __device__ inline unsigned scan_together(const Sides& sides, Scan& own, int owne
       scan.place = __shfl_sync(ALL, column + stop.place + 1, by);
     }
     scan.deficit = __shfl_sync(ALL, deficit, last);
-    const unsigned looked = __shfl_sync(ALL, stop.columns ? stop.looked(column) : 0, last);
     if (stopping) {
+      scan.looked = __shfl_sync(ALL, stop.columns ? looked_at(column, stop.columns, ends) : 0, last);
       if (lane == owner) own = scan;
-      return looked;
+      return;
     }
     scan.column += 256;
   }
 }
 
-constexpr int WANTS_RUN = 0, WANTS_HIT = 1, SCANS = 2, RESTS = 3;
+// What is known of a hit between kernels: columns to the left up to its diagonal's record (0: it is not used), and (above) the best to the right, as far as
+// it has room.
+__device__ inline unsigned long long extended(unsigned limit, long long best) { return limit | (unsigned long long)min(best, (long long)INT32_MOST) << 32; }
 
-// HSPs of used hits whose score, before entropy, is at least `threshold`. counts: of runs, of those taken, of rows; a row is the order of a hit, the columns
-// to the left of its right end and (above) to the right, and the score. Scores and `xdrop` are small enough for 256 columns to fit an int; those of `table`
-// are at least -xdrop - 1 (and negative: `xdrop` may be). records: as for use_seeds.
+// The scans to the right, on which records depend: a lane goes along a run. counts: of runs, and of those taken. xdrop and the scores that gain are small
+// enough for 256 columns to fit an int; none in `table` is less than what stops. records: as for use_seeds. extensions: see `extended`; those of hits that
+// are not used are 0 already.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    extend_hits(const Key* keys, unsigned count, int exact, unsigned first, unsigned base, const unsigned* runs, unsigned* counts, int span,
-                unsigned* records, const unsigned* target4, const unsigned* query4, const unsigned char* target, const unsigned char* query,
-                unsigned target_length, unsigned query_length, const int* table, int xdrop, long long threshold, long long* rows) {
+    extend_right(const Key* keys, unsigned count, int exact, unsigned first, unsigned base, const unsigned* runs, unsigned* counts, int span,
+                 unsigned* records, const unsigned* target4, const unsigned* query4, const unsigned char* target, const unsigned char* query,
+                 unsigned target_length, unsigned query_length, const int* table, int xdrop, int after_stop, unsigned long long* extensions) {
   __shared__ int pairs[16];
   load_pairs(table, pairs);
   const Sides sides = {target4, query4, target, query, table, pairs};
   const Layout layout = {exact, first, base};
   const unsigned lane = threadIdx.x & 31, run_count = counts[0];
-  int state = WANTS_RUN;
+  bool wants = true, rests = false;  // another run; there is none
   unsigned at = 0, done = 0;
   Key slot = 0, key = NO_HIT;
-  Scan scan = {};
-  long long left_best = 0;
-  unsigned left_place = 0;
   while (true) {
-    const unsigned wanting = __ballot_sync(ALL, state == WANTS_RUN);
+    const unsigned wanting = __ballot_sync(ALL, wants);
     if (wanting) {
       const int leader = __ffs(wanting) - 1;
       unsigned run = 0;
       if (lane == leader) run = atomicAdd(counts + 1, (unsigned)__popc(wanting));
       run = __shfl_sync(ALL, run, leader) + __popc(wanting & (1u << lane) - 1);
-      if (state == WANTS_RUN) {
-        state = run < run_count ? WANTS_HIT : RESTS;
-        if (state == WANTS_HIT) {
+      if (wants) {
+        wants = false;
+        rests = run >= run_count;
+        if (!rests) {
           at = runs[run];
-          slot = layout.slot(keys[at]);
+          key = keys[at];
+          slot = layout.slot(key);
           done = records ? records[slot] : 0;
         }
       }
-      if (__all_sync(ALL, state == RESTS)) return;
+      if (__all_sync(ALL, rests)) return;
     }
-    if (state == WANTS_HIT) {
-      key = at < count ? keys[at] : NO_HIT;
+    bool waits = false;
+    Scan scan = {};
+    Key next = NO_HIT;
+    if (!rests) {
       const Key bound = layout.bound(slot, done);
       if (key < bound) {
         at = seek(keys, at, count, bound);
         key = at < count ? keys[at] : NO_HIT;
       }
       if (layout.slot(key) == slot) {
-        scan = {layout.target(key) + span, layout.query(key) + span, 1};
-        scan.limit = min(scan.target, scan.query - done);
-        state = SCANS;
+        if (at + 1 < count) next = keys[at + 1];  // is here when the scan ends
+        scan = Hit{layout.target(key) + span, layout.query(key) + span, target_length, query_length}.to_right();
+        waits = !scan_alone<false>(sides, scan, xdrop, after_stop);
       } else {
         if (records) records[slot] = done;
-        state = WANTS_RUN;
+        wants = true;
       }
     }
-    bool stopped = false;
-    unsigned looked = 0;
-    if (state == SCANS && scan.column < LONG) {
-      int scores[8];
-      const unsigned ends = score_columns(sides, scan, scan.column, xdrop, scores);
-      const Stop stop = drop(scores, ends, xdrop, scan.deficit);
-      scan.best += stop.gain;
-      if (stop.place >= 0) scan.place = scan.column + stop.place + 1;
-      stopped = stop.columns != 0;
-      if (stopped) looked = stop.looked(scan.column);
-      scan.column += 8;
-    }
-    for (unsigned waiting = __ballot_sync(ALL, state == SCANS && scan.column >= LONG && !stopped); waiting; waiting &= waiting - 1) {
-      const int owner = __ffs(waiting) - 1;
-      const unsigned seen = scan_together(sides, scan, owner, xdrop);
-      if (lane == owner) {
-        looked = seen;
-        stopped = true;
-      }
-    }
-    bool found = false;
-    Key order = 0;
-    long long columns = 0, score = 0;
-    if (stopped) {
-      if (scan.left) {
-        left_best = scan.best;
-        left_place = scan.place;
-        scan = {scan.target, scan.query, 0, min(target_length - scan.target, query_length - scan.query)};
-      } else {
-        done = max(done, scan.query + looked);
-        score = left_best + scan.best;
-        found = score >= threshold;
-        order = layout.order(key);
-        columns = left_place | (long long)scan.place << 32;
-        at++;
-        state = WANTS_HIT;
-      }
-    }
-    const unsigned finding = __ballot_sync(ALL, found);
-    if (finding) {
-      unsigned row = 0;
-      if (lane == 0) row = atomicAdd(counts + 2, (unsigned)__popc(finding));
-      row = __shfl_sync(ALL, row, 0) + __popc(finding & (1u << lane) - 1);
-      if (found) {
-        long long* mine = rows + 3ll * row;
-        mine[0] = order;
-        mine[1] = columns;
-        mine[2] = score;
-      }
+    for (unsigned waiting = __ballot_sync(ALL, waits); waiting; waiting &= waiting - 1) scan_together(sides, scan, __ffs(waiting) - 1, xdrop);
+    if (!rests && !wants) {
+      extensions[at] = extended(scan.query - done, scan.best);
+      done = max(done, scan.query + scan.looked);
+      key = next;
+      at++;
     }
   }
+}
+
+// The scans to the left. candidates, found: hits whose score is at least `threshold`, in no order, and how many; a few more where scores are beyond 31 bits.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    extend_left(const Key* keys, unsigned count, int exact, unsigned first, unsigned base, int span, const unsigned* target4, const unsigned* query4,
+                const unsigned char* target, const unsigned char* query, const int* table, int xdrop, int after_stop, long long threshold,
+                const unsigned long long* extensions, unsigned* found, unsigned* candidates) {
+  __shared__ int pairs[16];
+  load_pairs(table, pairs);
+  const Sides sides = {target4, query4, target, query, table, pairs};
+  const Layout layout = {exact, first, base};
+  const unsigned i = blockIdx.x * THREADS + threadIdx.x, lane = threadIdx.x & 31;
+  const unsigned long long extension = i < count ? extensions[i] : 0;
+  bool waits = false;
+  Scan scan = {};
+  if (extension) {
+    scan = Hit{layout.target(keys[i]) + span, layout.query(keys[i]) + span}.to_left((unsigned)extension);
+    waits = !scan_alone<true>(sides, scan, xdrop, after_stop);
+  }
+  for (unsigned waiting = __ballot_sync(ALL, waits); waiting; waiting &= waiting - 1) scan_together(sides, scan, __ffs(waiting) - 1, xdrop);
+  const long long right = extension >> 32;
+  const bool enough = extension && (right == INT32_MOST || scan.best + right >= threshold);
+  const unsigned finding = __ballot_sync(ALL, enough);
+  unsigned at = 0;
+  if (lane == 0 && finding) at = atomicAdd(found, (unsigned)__popc(finding));
+  at = __shfl_sync(ALL, at, 0) + __popc(finding & (1u << lane) - 1);
+  if (enough) candidates[at] = i;
+}
+
+// A candidate a warp: its order; columns to the left of the hit's right end and (above) to the right; score; identical columns of A and C, of G and T.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    hsp_rows(const Key* keys, int exact, unsigned first, unsigned base, int span, const unsigned* target4, const unsigned* query4,
+             const unsigned char* target, const unsigned char* query, unsigned target_length, unsigned query_length, const int* table, int xdrop,
+             const unsigned long long* extensions, const unsigned* candidates, unsigned count, long long* rows) {
+  __shared__ int pairs[16];
+  load_pairs(table, pairs);
+  const Sides sides = {target4, query4, target, query, table, pairs};
+  const Layout layout = {exact, first, base};
+  const unsigned row = (blockIdx.x * THREADS + threadIdx.x) / 32, lane = threadIdx.x & 31;
+  if (row >= count) return;
+  const Key key = keys[candidates[row]];
+  const Hit hit = {layout.target(key) + span, layout.query(key) + span, target_length, query_length};
+  Scan left = hit.to_left((unsigned)extensions[candidates[row]]), right = hit.to_right();
+  scan_together(sides, left, 0, xdrop);
+  scan_together(sides, right, 0, xdrop);
+  const unsigned before = __shfl_sync(ALL, left.place, 0), after = __shfl_sync(ALL, right.place, 0);
+  unsigned counts[4] = {};
+  for (unsigned column = 8 * lane; column < before + after; column += 256) {
+    const unsigned x = Sides::window(target4, hit.target - before + column), y = Sides::window(query4, hit.query - before + column);
+    unsigned same = (x ^ y) | (x & 0xcccccccc);  // 0 in the four bits of an identical upper-case column
+    same |= same >> 2;
+    same = ~(same | same >> 1) & 0x11111111;
+    if (before + after - column < 8) same &= (1u << 4 * (before + after - column)) - 1;
+    const unsigned low = x & same, high = x >> 1 & same;
+    counts[0] += __popc(same & ~low & ~high);
+    counts[1] += __popc(low & ~high);
+    counts[2] += __popc(high & ~low);
+    counts[3] += __popc(low & high);
+  }
+#pragma unroll
+  for (int i = 0; i < 4; i++)
+    for (int step = 16; step; step /= 2) counts[i] += __shfl_xor_sync(ALL, counts[i], step);
+  if (lane) return;
+  long long* mine = rows + 5ll * row;
+  mine[0] = layout.order(key);
+  mine[1] = before | (long long)after << 32;
+  mine[2] = left.best + right.best;
+  mine[3] = counts[0] | (long long)counts[1] << 32;
+  mine[4] = counts[2] | (long long)counts[3] << 32;
 }

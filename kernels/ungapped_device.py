@@ -1,13 +1,15 @@
 """Which seed hits are used, and their gap-free x-drop extension, on the current CUDA device: the rows of ungapped.HitFilter over seed.hits.
 
-A tile's hits are sorted by diagonal (in exact mode by LASTZ's 65,536 slots of them); one lane goes along a diagonal's hits, in their order, and keeps its
-record; a scan that goes far has the whole warp (ungapped.cu). Hits never leave the device. A tile is fetched while the next one is worked on.
+A tile's hits are sorted by diagonal (in exact mode by LASTZ's 65,536 slots of them); one lane goes along a diagonal's hits, in their order, and scans to the
+right, which is what the record depends on; then all scans to the left are done at once, and the few hits whose score is enough are scanned again for where
+their HSPs begin and end. A scan that goes far has a whole warp (ungapped.cu). Hits never leave the device. A tile is fetched while the next one is worked on.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalign.kernels import compiler, ungapped_host
 from tidalign.kernels.errors import DeviceLimit
@@ -20,7 +22,10 @@ from tidalign.kernels.ungapped import SLOTS, Segments
 LARGEST = 1 << 22
 """X-drop, and scores that a scan gains by, at most: 256 of them have room in 32 bits."""
 
-_THREADS = 128  # ungapped.cu
+_WORD = 8
+"""Columns scored at a time."""
+
+_THREADS, _NO_HIT = 128, 2**64 - 1  # ungapped.cu, hit_keys.cuh
 
 
 def segments(
@@ -62,6 +67,7 @@ class _Search:
             if gapfree[0] > LARGEST or table.max() > LARGEST:
                 raise DeviceLimit(f"an x-drop of {gapfree[0]} and scores of {table.max()}; the device's kernels take {LARGEST}")
             table = np.maximum(table, -max(gapfree[0], 0) - 1)  # less stops a scan no sooner
+            self.after_stop = int((_WORD - 1) * table.max() > gapfree[0])
         self.strand, self.exact, self.gapfree = strand, exact, gapfree
         self.table = cupy.asarray(table.ravel())
         self.records = cupy.zeros(SLOTS, np.uint32) if exact else None
@@ -93,7 +99,7 @@ class _Search:
                 self.records = cupy.zeros(len(self.strand.index.letters) + len(self.strand.query) + 1, np.uint32)
             hits = _Hits(self, chunk, begin, end)
             return _Hsps(self, hits) if self.gapfree else _Seeds(self, hits)
-        except cupy.cuda.memory.OutOfMemoryError:
+        except MemoryError:  # CuPy's is one, too; its sort has Python's
             if tile <= LEAST_TILE:
                 raise
             return None
@@ -111,9 +117,9 @@ class _Hits:
         self.layout = int(search.exact), self.first, np.uint32(len(search.strand.query))
         self.runs, self.counts = cupy.empty(end - begin, np.uint32), cupy.zeros(3, np.uint32)
 
-    def find_runs(self, kept: Any) -> None:
-        """kept: see hit_runs."""
-        _launch("hit_runs", int(self.count), self.keys, self.count, *self.layout, self.counts, self.runs, kept)
+    def find_runs(self, unused: int, kept: Any) -> None:
+        """See hit_runs."""
+        _launch("hit_runs", int(self.count), self.keys, self.count, *self.layout, self.counts, self.runs, np.uint64(unused), kept)
 
 
 class _Seeds:
@@ -129,7 +135,7 @@ class _Seeds:
     def work(self) -> None:
         """Begin it."""
         hits, strand = self._hits, self._search.strand
-        hits.find_runs(self._kept)
+        hits.find_runs(_NO_HIT, self._kept)
         span = strand.index.pattern.span
         function = _kernel("use_seeds")
         blocks = min(compiler.resident(function, _THREADS, 0), -(-len(hits.keys) // _THREADS))
@@ -156,46 +162,54 @@ class _Hsps:
     def __init__(self, search: _Search, hits: _Hits) -> None:
         import cupy
 
+        assert search.gapfree is not None
         self._search, self._hits = search, hits
-        self._rows = cupy.empty((len(hits.keys), 3), np.int64)
-        self._sides = search.strand.index.letters, search.strand.query
-        self._packed = [side.packed for side in self._sides]
+        self._xdrop, self._threshold, self._entropy = search.gapfree
+        self._extensions, self._candidates = cupy.empty(len(hits.keys), np.uint64), cupy.empty(len(hits.keys), np.uint32)
+        sides = search.strand.index.letters, search.strand.query
+        self._letters = *(side.packed for side in sides), *(side.codes for side in sides)
+        self._lengths = tuple(np.uint32(len(side)) for side in sides)
+        self._span = search.strand.index.pattern.span
 
     def work(self) -> None:
         """Begin it."""
         hits, search = self._hits, self._search
-        assert search.gapfree is not None
-        hits.find_runs(None)
-        xdrop, threshold, _ = search.gapfree
-        function = _kernel("extend_hits")
+        hits.find_runs(0, self._extensions)
+        function = _kernel("extend_right")
         blocks = min(compiler.resident(function, _THREADS, 0), -(-len(hits.keys) // _THREADS))
-        sides = *self._packed, *(side.codes for side in self._sides), *(np.uint32(len(side)) for side in self._sides)
-        rest = search.strand.index.pattern.span, search.records, *sides, search.table, xdrop, np.int64(threshold), self._rows
-        compiler.launch(function, blocks, _THREADS, hits.keys, hits.count, *hits.layout, hits.runs, hits.counts, *rest)
+        records = hits.runs, hits.counts, self._span, search.records
+        sides = *self._letters, *self._lengths, search.table
+        scans = self._xdrop, search.after_stop
+        compiler.launch(function, blocks, _THREADS, hits.keys, hits.count, *hits.layout, *records, *sides, *scans, self._extensions)
+        sides = self._span, *self._letters, search.table
+        found = np.int64(self._threshold), self._extensions, hits.counts[2:], self._candidates
+        _launch("extend_left", len(hits.keys), hits.keys, hits.count, *hits.layout, *sides, *scans, *found)
         self._done = _event()
 
     def fetch(self) -> tuple[Segments, Positions]:
         """The HSPs and where their hits start in the query, when all is done."""
-        aside = self._search.aside
-        aside.wait_event(self._done)
-        count = int(_fetched(self._hits.counts, aside)[2])
-        rows = _fetched(self._rows[:count], aside)
-        order, columns, score = rows[np.argsort(rows[:, 0])].T
-        left, right = columns & 0xFFFFFFFF, columns >> 32
-        queries = (order >> 32 + FLIP_BITS) + int(self._hits.first)
-        back = self._search.strand.index.pattern.span - left
-        found = Segments((~order & 0xFFFFFFFF) + back, queries + back, left + right, score.copy())
-        return self._scaled(found, queries)
+        import cupy
 
-    def _scaled(self, found: Segments, queries: Positions) -> tuple[Segments, Positions]:
-        """Scores by entropy, where that is asked for; by the host, so that they are the same to the last bit."""
-        assert self._search.gapfree is not None
-        _, threshold, entropy = self._search.gapfree
-        if not entropy:
-            return found, queries
-        sides = (side.on_host for side in self._sides)
-        ungapped_host.scale_by_entropy(*sides, found.target, found.query, found.length, found.score, threshold)
-        kept = found.score >= threshold
+        hits, search, aside = self._hits, self._search, self._search.aside
+        aside.wait_event(self._done)
+        count = int(_fetched(hits.counts, aside)[2])
+        with aside:
+            rows = cupy.empty((count, 5), np.int64)
+            sides = self._span, *self._letters, *self._lengths, search.table, self._xdrop
+            _launch("hsp_rows", 32 * count, hits.keys, *hits.layout, *sides, self._extensions, self._candidates, np.uint32(count), rows)
+        return self._segments(_fetched(rows, aside))
+
+    def _segments(self, rows: npt.NDArray[np.int64]) -> tuple[Segments, Positions]:
+        """Of rows as hsp_rows has them. Scores are scaled by the host, so that they are the same to the last bit."""
+        order, columns, score, ac, gt = rows[np.argsort(rows[:, 0])].T.copy()
+        left, right = columns & 0xFFFFFFFF, columns >> 32
+        if self._entropy:
+            counts = np.stack([ac & 0xFFFFFFFF, ac >> 32, gt & 0xFFFFFFFF, gt >> 32], axis=1)
+            ungapped_host.scale_by_entropy(counts, left + right, score, self._threshold)
+        queries = (order >> 32 + FLIP_BITS) + int(self._hits.first)
+        back = self._span - left
+        found = Segments((~order & 0xFFFFFFFF) + back, queries + back, left + right, score)
+        kept = score >= self._threshold
         return found.take(kept), queries[kept]
 
 
@@ -218,5 +232,6 @@ def _kernel(entry: str) -> Any:
 
 
 def _launch(entry: str, threads: int, *arguments: Any) -> None:
-    """A thread each."""
-    compiler.launch(_kernel(entry), -(-threads // _THREADS), _THREADS, *arguments)
+    """A thread each; none, if there are none."""
+    if threads:
+        compiler.launch(_kernel(entry), -(-threads // _THREADS), _THREADS, *arguments)

@@ -174,33 +174,34 @@ def _scan_right(target, query, table, xdrop, end, query_end, columns):
     return best, place, looked
 
 
-@jit
-def scale_by_entropy(target, query, targets, queries, lengths, scores, threshold):
-    """The scores of segments, all at least `threshold`, as extend_hits has them with entropy; those that are less then are to be left out."""
-    for i in range(len(scores)):
-        scores[i] = _scaled(target, query, targets[i], queries[i], lengths[i], scores[i], threshold)
-
-
 @inline
 def _scaled(target, query, left, query_left, length, score, threshold):
     if 0 <= score <= 3 * threshold:
-        score = np.int64(score * _entropy(target, query, left, left + length, left - query_left))
+        counts = np.zeros(4, np.int64)
+        for place in range(left, left + length):
+            code = target[place]
+            if code < 4 and code == query[place - left + query_left]:
+                counts[code] += 1
+        score = np.int64(score * _entropy(counts, length))
     return score
 
 
+@jit
+def scale_by_entropy(counts, lengths, scores, threshold):
+    """What extend_hits does with the scores of HSPs, all at least `threshold`. counts: int64[n, 4], the identical columns of A, C, G and T."""
+    for i in range(len(scores)):
+        if 0 <= scores[i] <= 3 * threshold:
+            scores[i] = np.int64(scores[i] * _entropy(counts[i], lengths[i]))
+
+
 @inline
-def _entropy(target, query, left, right, diagonal):
+def _entropy(counts, length):
     """Of the identical upper-case columns, in units of two bits; 1 where there are fewer than 20 of them."""
-    counts = np.zeros(4, np.int64)
-    for place in range(left, right):
-        code = target[place]
-        if code < 4 and code == query[place - diagonal]:
-            counts[code] += 1
     if counts.sum() < 20:
         return 1.0
     total = 0.0
     for i in range(4):
         if counts[i]:
-            share = counts[i] / (right - left)
+            share = counts[i] / length
             total += share * math.log(share)
     return -total / math.log(4.0)

@@ -104,7 +104,7 @@ def test_memory_that_is_short(device: Any, monkeypatch: pytest.MonkeyPatch) -> N
     target, query = target + b"A" * 4000, query + b"A" * 900
     pool = device.get_default_memory_pool()
     pool.free_all_blocks()
-    pool.set_limit(size=pool.used_bytes() + (40 << 20))  # 2.8 million hits
+    pool.set_limit(size=pool.used_bytes() + (40 << 20))  # about a million hits; there are three
     try:
         assert len(same(target, query, 1, Scoring(), True, (910, 3000, True)))
         monkeypatch.setattr(ungapped_device, "LEAST_TILE", 1 << 24)
