@@ -178,6 +178,16 @@ class Commit:
         self.consumed += done
         return int(done)
 
+    def counts(self) -> dict[str, float]:
+        """What the walk did, for a report: anchors of each kind, seconds of those done again between fences."""
+        return {
+            "passed over": self.skipped,
+            "stood": self.stood + self.below,
+            "extended in the walk": self.extended - self.again,
+            "extended again between fences": self.again,
+            "seconds between fences": round(self.again_seconds, 3),
+        }
+
     def _inspect(self, t: Integers, q: Integers, known: npt.NDArray[np.uint8], boxes: Integers, i: int) -> bool:
         """Looks at the next anchors all at once; whether the i-th is below the threshold."""
         next_ones = commit_host.ahead(self._kept.kept, t, q, known, i, np.int64(AHEAD))

@@ -69,9 +69,9 @@ def _machine() -> "list[Device]":
     try:
         cards = usable()
     except NoWorkers as error:
-        print(f"GPUs: none used: {error}")
+        print(f"GPUs: none used, pairs and genomes are aligned on the cores: {error}")
         return ["cpu"]
-    print(f"GPUs: {', '.join(f'{name} ({device})' for device, name in cards.items())}")
+    print(f"GPUs: {', '.join(f'{name} ({device})' for device, name in cards.items())}; pairs and genomes are aligned there, with --device cpu on the cores")
     return ["cpu", "gpu"]
 
 
@@ -86,6 +86,13 @@ def _self_test(device: "Device") -> Exit:
             tried += 1
             if (row["penalty"], row["cigar"]) != answers[model]:
                 wrong.append(f"{model} on the {device}: expected {answers[model]}, found {(row['penalty'], row['cigar'])}")
+    if device == "gpu":
+        from tidalign.pipeline.genome.compile import warm_up
+        from tidalign.pipeline.genome.parameters import GenomeParameters
+
+        tried += 1
+        if not warm_up(GenomeParameters(), device).equals(warm_up(GenomeParameters())):
+            wrong.append("two small genomes: other alignments on the gpu than on the cpu")
     for line in wrong:
         print(f"wrong: {line}")
     seconds = time.monotonic() - began

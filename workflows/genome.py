@@ -37,6 +37,7 @@ def align_genomes(
     out: str | Path,
     keep: Sequence[str] = (),
     device: str = "auto",
+    gpus: int | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
     new: bool = False,
@@ -46,7 +47,8 @@ def align_genomes(
     """Align two genomes into the run directory `out`; the same call goes on where an earlier one was stopped.
 
     target, query: FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted (`"t.fa[multiple,unmask]"`).
-    keep: stages whose tables are kept, of `hits`, `hsps`, `anchors`. device: `cpu` or `auto`.
+    keep: stages whose tables are kept, of `hits`, `hsps`, `anchors`.
+    device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all, or one for small input.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead.
     new: throw away what an earlier run left in `out`.
     options: LASTZ's by name, and `mode`, `cells`, `seconds`: `step=20, seed="14of22", notransition=True, gap="400,30", filter=["identity:90..100"]`.
@@ -56,7 +58,7 @@ def align_genomes(
     """
     args = _parsed(options)
     source = GenomeSource((Pair(pair_name(str(target), str(query)), str(target), str(query)),), segments=args.segments, keep=kept_stages(keep))
-    return align(source, run_parameters(args), out, device=device, workers=workers, scheduler=scheduler, new=new, progress=progress)
+    return align(source, run_parameters(args), out, device=device, gpus=gpus, workers=workers, scheduler=scheduler, new=new, progress=progress)
 
 
 def align(
@@ -65,6 +67,7 @@ def align(
     out: str | Path,
     *,
     device: str = "auto",
+    gpus: int | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
     new: bool = False,
@@ -73,7 +76,7 @@ def align(
     """`align_genomes` for any source."""
     source.files()  # MissingInput before anything is written
     with prepared(Path(out), new=new, layout=_LAYOUT):
-        run_genomes(str(out), source, wanted, workers=workers, scheduler=scheduler, device=device, progress=progress)
+        run_genomes(str(out), source, wanted, workers=workers, scheduler=scheduler, device=device, gpus=gpus, progress=progress)
     return GenomeResults(out)
 
 
@@ -157,7 +160,7 @@ def run_with_progress(args: argparse.Namespace, source: GenomeSource, wanted: Ge
     progress = Progress()
     try:
         shown = None if args.quiet else progress
-        return align(source, wanted, run, device=args.device, workers=args.workers, scheduler=args.scheduler, new=args.new, progress=shown)
+        return align(source, wanted, run, device=args.device, gpus=args.gpus, workers=args.workers, scheduler=args.scheduler, new=args.new, progress=shown)
     finally:
         progress.close()
 

@@ -40,7 +40,8 @@ def add_genomes(parser: argparse.ArgumentParser) -> None:
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", metavar="FORMAT", help=f"{', '.join(NAMES)}; `general:score,name1,...` names the fields")
-    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto (default) is the CPU: genomes are not aligned on GPUs yet")
+    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto (default): the GPUs of this machine if it has any")
+    parser.add_argument("--gpus", metavar="N", type=_count, help="how many GPUs (default: all; one for small input)")
     parser.add_argument("--workers", metavar="N", type=_count, help="processes on this machine (default: one a core, none for little work)")
     parser.add_argument("--scheduler", metavar="ADDR", help="address or file of a Dask scheduler whose workers to use; they must see the input and OUT")
     parser.add_argument("--keep", metavar="STAGES", type=_kept, default=(), help=f"keep tables of {', '.join(_KEPT)} in the run directory (commas between)")

@@ -1,5 +1,7 @@
 """Find what kills a tile's process: halve its units or anchors in child processes until the one at fault stands alone, do the others, give that one up.
 
+Children use this machine's cores in any case: what a card cannot do may still be done.
+
 `python -m tidalign.workflows.genome_isolate` is the child: it does one tile and exits; it may crash freely.
 """
 
@@ -10,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tidalign.pipeline.genome import parts
+from tidalign.pipeline.genome.independent import EXTENDED
 from tidalign.pipeline.genome.plan import Tile
-from tidalign.pipeline.genome.stages import EXTENDED, empty_rows
+from tidalign.pipeline.genome.stages import empty_rows
 from tidalign.pipeline.genome.unit import Unit
 from tidalign.workflows.child import serve, try_in_child
 from tidalign.workflows.genome_tasks import perform

@@ -5,13 +5,17 @@ What is left to do is read from the directory each time, so starting, going on a
 
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tidalign.cluster.errors import NoWorkers, Stopped
+from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop, on_signals
+from tidalign.cluster.task import cores
+from tidalign.kernels.errors import KernelError
 from tidalign.pipeline import rundir
 from tidalign.pipeline.genome import parts
 from tidalign.pipeline.genome.compile import warm_up
@@ -21,15 +25,26 @@ from tidalign.pipeline.genome.sides import read_side, side_record
 from tidalign.pipeline.genome.source import GenomeSource
 from tidalign.pipeline.lock import locked
 from tidalign.workflows.crew import Crew
+from tidalign.workflows.devices import Cards, cards_of_workers
+from tidalign.workflows.devices import cards as find_cards
 from tidalign.workflows.genome_report import GenomeReport
 from tidalign.workflows.genome_tiles import Tiles, Told
 from tidalign.workflows.report import versions
+
+if TYPE_CHECKING:
+    from tidalign.pipeline.align import Device
 
 SMALL_INPUT = 64_000_000
 """Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
 
 SMALL_WORK = 5.0
 """Estimated seconds of one core below which this process does all of it."""
+
+ONE_CARD_INPUT = 32_000_000
+"""Bytes of input files below which one card does all where nobody says how many: starting workers takes longer."""
+
+READING_THREADS = 4
+"""Most files that this process reads at a time."""
 
 
 def run_genomes(
@@ -40,44 +55,71 @@ def run_genomes(
     workers: int | None = None,
     scheduler: str | None = None,
     device: str = "auto",
+    gpus: int | None = None,
     progress: Told | None = None,
 ) -> GenomeReport:
     """Align the genomes of `source` into a run directory; go on where an earlier call stopped, whatever stopped it.
 
     workers: processes on this machine; None: one for each core, or none at all for little work. scheduler: address or file of a Dask scheduler whose
-    workers are used instead; they must see the directory and the input. device: `cpu` or `auto`; `gpu` is refused, as genomes are not aligned there yet.
+    workers are used instead; they must see the directory and the input.
+    device: `cpu`; `gpu`: this machine's GPUs, or those of the scheduler's workers, NoWorkers where there is none; `auto`: this machine's GPUs if it has any.
+    gpus: how many of them; None: all, or one where the input is small. One is used by this process, several by a worker each.
     progress: told (stage, done, in all): stages are `read` (files), `compile` (told once) and
     `genomes` (thousandths of a second of estimated work).
 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
     """
-    if device == "gpu":
-        raise NoWorkers("genomes are not aligned on GPUs yet; use --device cpu, or leave it out")
+    cards = find_cards(device, gpus, scheduler)
+    if len(cards.names) > 1 and not gpus and source.size() <= ONE_CARD_INPUT:
+        cards = Cards(dict([*cards.names.items()][:1]), "the input is small: --gpus takes more")
+    on: Device = "gpu" if cards.names or (device == "gpu" and scheduler) else "cpu"
     began = time.monotonic()
     told = progress or _silent
-    with _opened(directory, source, parameters, workers, scheduler) as (crew, stop):
+    with _opened(directory, source, parameters, workers, scheduler, bool(cards.names) and not workers) as (crew, stop):
+        rundir.journal(crew.directory, "device", device=str(cards), why=cards.why)
+        starting = threading.Thread(target=_start, args=(parameters,), name="start")
+        if len(cards.names) == 1 and not rundir.finished(crew.directory):
+            starting.start()  # meanwhile
         manifest = _read(crew, source, parameters, told)
-        tiles = Tiles(crew.directory, manifest, stop, told)
+        if starting.ident:
+            starting.join()
+        tiles = Tiles(crew.directory, manifest, stop, told, on)
         try:
             if tasks := tiles.tasks():
                 rundir.reopen(crew.directory)
-                told("compile", 0, None)
-                warm_up(parameters)  # workers find it compiled
-                tiles.tell()
+                if on == "gpu":
+                    crew.replace(list(cards.names))
+                if len(cards.names) != 1:
+                    told("compile", 0, None)
+                    warm_up(parameters)  # workers find it compiled
+                    tiles.tell()
                 # A claim left behind may be a tile that kills its process: not this one again.
-                if workers or scheduler or tiles.claims or tiles.work() > SMALL_WORK:
+                if scheduler or tiles.claims or (len(cards.names) > 1 if on == "gpu" else workers or tiles.work() > SMALL_WORK):
                     crew.hire()
-            tiles.workers = crew.size
+                if on == "gpu" and scheduler:
+                    cards = Cards(cards_of_workers(crew), cards.why)
+            tiles.workers = crew.size if on == "cpu" else 0
             while tasks:
-                crew.run(tasks, tiles)
+                try:
+                    crew.run(tasks, tiles)
+                except KernelError:
+                    if crew.size:
+                        raise
+                    crew.hire()  # this process has lost its card; a worker can go on
                 tasks = tiles.tasks()
         finally:
             if crew.dismiss():
                 tiles.withdraw_claims()
         if rundir.finished(crew.directory):
             return GenomeReport.from_json(rundir.read_report(crew.directory))
-        return _finish(crew, manifest, tiles, time.monotonic() - began)
+        return _finish(crew, manifest, tiles, cards, time.monotonic() - began)
+
+
+def _start(parameters: GenomeParameters) -> None:
+    """Have the card and its libraries ready. What goes wrong is met again by the first tile."""
+    with suppress(Exception):
+        warm_up(parameters, "gpu")
 
 
 def _silent(stage: str, done: int, total: int | None) -> None:
@@ -86,9 +128,12 @@ def _silent(stage: str, done: int, total: int | None) -> None:
 
 @contextmanager
 def _opened(
-    directory: str | Path, source: GenomeSource, parameters: GenomeParameters, workers: int | None, scheduler: str | None
+    directory: str | Path, source: GenomeSource, parameters: GenomeParameters, workers: int | None, scheduler: str | None, threaded: bool
 ) -> Iterator[tuple[Crew, Stop]]:
-    """Hold the run directory, see that it is of this run and can be written, and have somebody to work in it."""
+    """Hold the run directory, see that it is of this run and can be written, and have somebody to work in it.
+
+    threaded: this process reads in threads: where cards align, worker processes would have to be started for that alone.
+    """
     directory = str(Path(directory).absolute())
     description = source.to_json()
     rundir.probe(directory, FOLDERS)
@@ -99,9 +144,9 @@ def _opened(
         else:
             rundir.create(directory, parameters.to_json(), description, None, FOLDERS)
         rundir.journal(directory, "start", command=sys.argv)
-        crew = Crew(stop, directory, workers, scheduler)
+        crew = Crew(stop, directory, workers, scheduler, min(READING_THREADS, cores()) if threaded else 1)
         try:
-            if not rundir.read_manifest(directory) and (workers or scheduler or source.size() > SMALL_INPUT):
+            if not threaded and not rundir.read_manifest(directory) and (workers or scheduler or source.size() > SMALL_INPUT):
                 crew.hire()
             yield crew, stop
         except KeyboardInterrupt:
@@ -129,7 +174,7 @@ def _read(crew: Crew, source: GenomeSource, parameters: GenomeParameters, told: 
     return manifest
 
 
-def _finish(crew: Crew, manifest: Manifest, tiles: Tiles, seconds: float) -> GenomeReport:
+def _finish(crew: Crew, manifest: Manifest, tiles: Tiles, cards: Cards, seconds: float) -> GenomeReport:
     """Say what came out and that the run is over."""
     found, _ = parts.scan(f"{crew.directory}/parts", manifest.run)
     counts, shortfalls = parts.total(found)
@@ -145,7 +190,8 @@ def _finish(crew: Crew, manifest: Manifest, tiles: Tiles, seconds: float) -> Gen
         shortfalls=tuple(shortfalls),
         seconds=round(seconds, 3),
         work={name: round(value, 3) for name, value in sorted(tiles.numbers.items())},
-        device="cpu",
+        device=str(cards),
+        device_why=cards.why,
         workers=crew.size,
         deaths=tiles.deaths,
         retries=tiles.retries,

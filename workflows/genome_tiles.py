@@ -10,7 +10,9 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline import claims, rundir
+from tidalign.pipeline.align import Device
 from tidalign.pipeline.genome import parts, stages
+from tidalign.pipeline.genome.independent import TILE_ANCHORS
 from tidalign.pipeline.genome.manifest import Manifest
 from tidalign.pipeline.genome.plan import Tile, job_name
 from tidalign.pipeline.ranges import Range, gaps, suspects
@@ -42,9 +44,9 @@ Told = Callable[[str, int, int | None], None]
 class Tiles:
     """Tasks for what a run's parts do not hold yet, and their outcomes (`cluster.task.Outcomes`)."""
 
-    def __init__(self, directory: str, manifest: Manifest, stop: Stop, progress: Told) -> None:
+    def __init__(self, directory: str, manifest: Manifest, stop: Stop, progress: Told, device: Device = "cpu") -> None:
         self._directory, self._manifest, self._run = directory, manifest, manifest.run
-        self._stop, self._progress = stop, progress
+        self._stop, self._progress, self._device = stop, progress, device
         self._running: dict[Task, tuple[Tile, str | None]] = {}
         self._at: dict[Task, float] = {}
         self._unbegun: Counter[str] = Counter()
@@ -52,7 +54,7 @@ class Tiles:
         self._ahead: dict[Task, tuple[int, int]] = {}
         self._assigned: dict[tuple[int, int], int] = {}
         self.workers = 0
-        """How many there are; 0: this process alone."""
+        """How many may extend anchors ahead of a walk when they have nothing else to do; 0: a walk is left alone, by this process or a card."""
         self._blame: dict[str, list[Range]] = {}
         self._total: float = sum(tile["work"] for job in manifest.jobs for tile in job.tiles)
         self._finished = 0.0
@@ -107,9 +109,9 @@ class Tiles:
         chunk = Tile("extend", job, unit, 0, 0).chunk
         done = [(part.start, part.stop) for part in parts.scan_chunk(f"{self._directory}/extended", self._run, chunk)]
         tiles = [
-            Tile("extend", job, unit, start, min(start + stages.EXTEND_ANCHORS, stop))
+            Tile("extend", job, unit, start, min(start + TILE_ANCHORS[self._device], stop))
             for a, stop in gaps(0, anchors, done)
-            for start in range(a, stop, stages.EXTEND_ANCHORS)
+            for start in range(a, stop, TILE_ANCHORS[self._device])
         ]
         tasks = [task for tile in tiles for task in self._divide(tile)]
         self._left[job, unit] = len(tasks)
@@ -149,7 +151,7 @@ class Tiles:
                 self.tell()
             return at and (at, _changed(claim))
 
-        task = Task(tile.key, perform, (self._directory, self._run, tile, claim), weight=weight, pulse=pulse, patience=PATIENCE)
+        task = Task(tile.key, perform, (self._directory, self._run, tile, claim, self._device), weight=weight, pulse=pulse, patience=PATIENCE)
         self._running[task] = (tile, claim)
         return task
 
@@ -173,7 +175,7 @@ class Tiles:
             self.rejected += result
             self.note("isolated", task=task.key, rejected=result)
         else:
-            self.numbers.update(result)
+            self.numbers.update({name: number for name, number in result.items() if name not in ("card", "busy")})
             self.note("done", task=task.key, **result)
         self.tell()
         more: list[Task] = []

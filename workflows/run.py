@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidalign.cluster.errors import NoWorkers, Stopped
-from tidalign.cluster.gpus import usable
+from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import cores
 from tidalign.kernels.errors import KernelError
@@ -26,6 +25,8 @@ from tidalign.pipeline.parameters import PairParameters
 from tidalign.pipeline.read import Source
 from tidalign.workflows.alignment import Alignment
 from tidalign.workflows.crew import Crew
+from tidalign.workflows.devices import cards as find_cards
+from tidalign.workflows.devices import cards_of_workers
 from tidalign.workflows.partitioning import partition
 from tidalign.workflows.report import Report, versions
 
@@ -66,7 +67,7 @@ def run_pairs(
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if a pair had to be given up.
     """
-    cards = _cards(device, gpus, scheduler)
+    cards = find_cards(device, gpus, scheduler).names
     on: Device = "gpu" if cards or (device == "gpu" and scheduler) else "cpu"
     began = time.monotonic()
     with _opened(directory, source, parameters, workers, scheduler, bool(cards) and not workers) as (crew, stop):
@@ -90,7 +91,7 @@ def run_pairs(
                 if scheduler or alignment.claims or (len(cards) > 1 if on == "gpu" else workers or alignment.work() > SMALL_WORK):
                     crew.hire()
                 if on == "gpu" and scheduler:
-                    cards = _cards_of_workers(crew)
+                    cards = cards_of_workers(crew)
                     alignment.cards = len(cards)
                     tasks = alignment.tasks()
             while tasks:
@@ -121,26 +122,6 @@ def partition_pairs(
     """The first stage of `run_pairs` alone. Returns the manifest: {pairs, blocks: [{id, first, pairs, chunks: [{id, rows, bin, work, bytes, longest}]}]}."""
     with _opened(directory, source, parameters, workers, scheduler) as (crew, _):
         return partition(crew, source, parameters, progress or _silent)
-
-
-def _cards(device: str, gpus: int | None, scheduler: str | None) -> dict[str, str]:
-    """Names of this machine's GPUs that a run uses; none: the CPU, or what a scheduler's workers have."""
-    if device == "cpu" or scheduler:
-        return {}
-    try:
-        return usable(gpus)
-    except NoWorkers:
-        if device == "gpu" or gpus:
-            raise
-        return {}
-
-
-def _cards_of_workers(crew: Crew) -> dict[str, str]:
-    found = crew.everywhere(usable)
-    for worker, cards in found.items():
-        if not isinstance(cards, dict):
-            raise NoWorkers(f"worker {worker}: {cards}; start GPU workers with `dask cuda worker`")
-    return {worker: next(iter(cards.values())) for worker, cards in found.items()}
 
 
 def _silent(stage: str, done: int, total: int | None) -> None:

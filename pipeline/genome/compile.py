@@ -3,6 +3,7 @@
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,11 +15,15 @@ from tidalign.pipeline.genome.sides import read_side
 from tidalign.pipeline.genome.source import GenomeSource, Pair
 from tidalign.pipeline.genome.unit import Unit
 
+if TYPE_CHECKING:
+    from tidalign.pipeline.align import Device
+
 LETTERS = 3000
 
 
-def warm_up(parameters: GenomeParameters) -> None:
-    """Align two small made-up sequences with these parameters: what is compiled for them is kept on disk, where worker processes find it."""
+def warm_up(parameters: GenomeParameters, device: "Device" = "cpu") -> Any:
+    """Align two small made-up sequences with these parameters: what is compiled for them is kept on disk, where worker processes find it. Returns the rows
+    (`GENOME_ALIGNMENTS`), the same on every device."""
     any_score = replace(parameters, strand="plus", hspthresh=1, gappedthresh=1, filters=(), cells=None, seconds=None)
     letters = np.random.default_rng(1).choice(np.frombuffer(b"ACGT", np.uint8), LETTERS)
     changed = np.where(np.arange(LETTERS) % 97 == 0, np.roll(letters, 1), letters)
@@ -28,4 +33,4 @@ def warm_up(parameters: GenomeParameters) -> None:
         source = GenomeSource((Pair("pair", f"{folder}/target.fa", f"{folder}/query.fa"),))
         rundir.create(folder, any_score.to_json(), source.to_json(), None, FOLDERS)
         write_manifest(folder, [read_side(folder, side, role, spec, None) for side, (role, spec) in enumerate(source.sides())])
-        stages.whole(Unit(folder, 0, 0), lambda: None)
+        return stages.whole(Unit(folder, 0, 0, device), lambda: None)[0]

@@ -1,7 +1,7 @@
 """Seeds to anchors: the stages before gapped extension, for one query sequence on one strand against a whole target."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -9,20 +9,26 @@ import pyarrow as pa
 from tidalign.kernels.anchors import anchor_points, lastz_order
 from tidalign.kernels.chain import best_chain
 from tidalign.kernels.nucleotides import Codes, reverse_complement
-from tidalign.kernels.seed import Index, hits
+from tidalign.kernels.seed import Index, Positions, hits
 from tidalign.kernels.ungapped import HitFilter, Segments
+from tidalign.pipeline.genome.card import CARD, SEEDING
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.sequences import Genome
 from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
 
+if TYPE_CHECKING:
+    from tidalign.kernels.seed_device import DeviceIndex
 
-def find_hits(index: Index, query: Codes, parameters: GenomeParameters, tile: int = 1 << 20) -> Iterator[Any]:
+T = TypeVar("T")
+
+
+def find_hits(index: "Index | DeviceIndex", query: Codes, parameters: GenomeParameters, tile: int = 1 << 20) -> Iterator[Any]:
     """All seed hits in LASTZ's order of arrival: batches (HITS) of at most `tile` rows."""
-    for targets, queries in hits(index, query, parameters.transitions, parameters.seed_filter, tile):
+    for targets, queries in _hits(index, query, parameters, tile=tile):
         yield pa.record_batch([pa.array(targets.copy()), pa.array(queries.copy())], schema=HITS)
 
 
-def find_hsps(index: Index, query: Codes, parameters: GenomeParameters) -> Iterator[Any]:
+def find_hsps(index: "Index | DeviceIndex", query: Codes, parameters: GenomeParameters) -> Iterator[Any]:
     """The gap-free segments of used hits as they are found: HSPs, or bare seeds without gap-free extension; batches (HSPS).
 
     Exact mode has LASTZ's 65,536 records of diagonals, independent mode one for each diagonal.
@@ -36,7 +42,7 @@ def find_anchors(
     target: Genome,
     query: Codes,
     strand: str,
-    index: Index,
+    index: "Index | DeviceIndex",
     parameters: GenomeParameters,
     beat: Callable[[], None] = lambda: None,
     passing: Callable[[Any], Any] = lambda hsps: hsps,
@@ -65,32 +71,77 @@ def anchors(target: Codes, query: Codes, hsps: Any, parameters: GenomeParameters
     return pa.table([t, q, segments.score], schema=ANCHORS)
 
 
+def _hits(index: "Index | DeviceIndex", query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
+    if isinstance(index, Index):
+        return hits(index, query, parameters.transitions, parameters.seed_filter, **tile)
+    from tidalign.kernels import seed_device
+
+    return _one_at_a_time(seed_device.hits(index, query, parameters.transitions, parameters.seed_filter, **tile))
+
+
+def _one_at_a_time(tiles: Iterator[T]) -> Iterator[T]:
+    """What a card makes, with the card held while it makes each."""
+    with SEEDING:
+        while True:
+            with CARD:
+                tile = next(tiles, None)
+            if tile is None:
+                return
+            yield tile
+
+
+def _tiles(index: "Index | DeviceIndex", query: Codes, parameters: GenomeParameters) -> Iterator[tuple[Segments, Positions, int]]:
+    """Segments of used hits tile by tile, the query place of each one's hit, and one up to which all are found."""
+    exact = parameters.mode == "exact"
+    if not parameters.gfextend and not parameters.gapped:
+        for targets, queries in _hits(index, query, parameters):
+            segments = _every_hit(index, query, targets, queries, parameters)
+            yield segments, segments.query, int(queries[-1])
+    elif isinstance(index, Index):
+        used = HitFilter(index.target, query, index.pattern.span, parameters.scoring, exact=exact)
+        for targets, queries in _hits(index, query, parameters):
+            if parameters.gfextend:
+                segments, places = used.hsps_of_hits(targets, queries, parameters.xdrop, parameters.hspthresh, parameters.entropy)
+            else:
+                segments = used.seeds(targets, queries)
+                places = segments.query
+            yield segments, places, int(queries[-1])
+    else:
+        from tidalign.kernels import ungapped_device
+
+        gapfree = (parameters.xdrop, parameters.hspthresh, parameters.entropy) if parameters.gfextend else None
+        found = ungapped_device.segments(
+            *(index, query),
+            transitions=parameters.transitions,
+            seed_filter=parameters.seed_filter,
+            scoring=parameters.scoring,
+            exact=exact,
+            gapfree=gapfree,
+        )
+        for segments, places in _one_at_a_time(found):
+            yield segments, places, int(places[-1]) if len(places) else -1
+
+
 def _segments(
-    index: Index, query: Codes, parameters: GenomeParameters, beat: Callable[[], None] = lambda: None, limit: int | None = None
+    index: "Index | DeviceIndex", query: Codes, parameters: GenomeParameters, beat: Callable[[], None] = lambda: None, limit: int | None = None
 ) -> Iterator[Segments]:
     """Segments as they are found; to the end of the query place where there are more than `limit` of them."""
     count, last = 0, None
-    used = HitFilter(index.target, query, index.pattern.span, parameters.scoring, exact=parameters.mode == "exact")
-    for targets, queries in hits(index, query, parameters.transitions, parameters.seed_filter):
-        if parameters.gfextend:
-            segments, places = used.hsps_of_hits(targets, queries, parameters.xdrop, parameters.hspthresh, parameters.entropy)
-        else:
-            segments = used.seeds(targets, queries) if parameters.gapped else _every_hit(index, query, targets, queries, parameters)
-            places = segments.query
+    for segments, places, reached in _tiles(index, query, parameters):
         if limit is not None and last is None and count + len(segments) > limit:
             last = places[limit - count]
         count += len(segments)
         yield segments if last is None else segments.take(places <= last)
-        if last is not None and queries[-1] > last:
+        if last is not None and reached > last:
             return
         beat()
 
 
-def _searched(index: Index, query: Codes, parameters: GenomeParameters, beat: Callable[[], None], limit: int | None = None) -> Segments:
+def _searched(index: "Index | DeviceIndex", query: Codes, parameters: GenomeParameters, beat: Callable[[], None], limit: int | None = None) -> Segments:
     return Segments.concat(list(_segments(index, query, parameters, beat, limit)))
 
 
-def _every_hit(index: Index, query: Codes, targets: Any, queries: Any, parameters: GenomeParameters) -> Segments:
+def _every_hit(index: "Index | DeviceIndex", query: Codes, targets: Any, queries: Any, parameters: GenomeParameters) -> Segments:
     """Hits as LASTZ shows them if nothing comes after, whether used before on their diagonal or not; they have a score only where they are chained."""
     span = index.pattern.span
     score = np.zeros(len(targets), np.int64)
@@ -101,19 +152,21 @@ def _every_hit(index: Index, query: Codes, targets: Any, queries: Any, parameter
     return Segments(targets.copy(), queries.copy(), np.full(len(targets), span), score)
 
 
-def given_up(index: Index, query: Codes, parameters: GenomeParameters) -> bool:
+def given_up(index: "Index | DeviceIndex", query: Codes, parameters: GenomeParameters) -> bool:
     """Whether a query (its strand +) has too many HSPs to be aligned at all."""
     limit = parameters.query_hsp_limit
     return limit is not None and not parameters.query_hsp_keep and _counted(limit, index, query, "+", parameters, lambda: None)[1] > limit
 
 
-def _within(limit: int, index: Index, query: Codes, strand: str, parameters: GenomeParameters, beat: Callable[[], None]) -> Segments:
+def _within(limit: int, index: "Index | DeviceIndex", query: Codes, strand: str, parameters: GenomeParameters, beat: Callable[[], None]) -> Segments:
     """The HSPs of a strand if the query has at most `limit` of them, else none; with `query_hsp_keep` those that were found before that was known."""
     segments, total = _counted(limit, index, query, strand, parameters, beat)
     return segments if parameters.query_hsp_keep or total <= limit else Segments.concat([])
 
 
-def _counted(limit: int, index: Index, query: Codes, strand: str, parameters: GenomeParameters, beat: Callable[[], None]) -> tuple[Segments, int]:
+def _counted(
+    limit: int, index: "Index | DeviceIndex", query: Codes, strand: str, parameters: GenomeParameters, beat: Callable[[], None]
+) -> tuple[Segments, int]:
     """The HSPs that are found of a strand, and how many there are of its query, as far as they have to be counted.
 
     LASTZ (1.04.22) searches + until it has more than the limit, and then - until it has more than what is left of it, or than one.

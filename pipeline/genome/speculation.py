@@ -13,12 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidalign.kernels.commit import Speculated, speculate
-from tidalign.kernels.gapped import Extended, Extensions
+from tidalign.kernels.gapped import Extensions
+from tidalign.kernels.paths import Paths
 from tidalign.pipeline.genome.unit import Unit
 from tidalign.pipeline.rundir import write_table
-
-NEAR = 64
-"""Diagonals from a better alignment within which an anchor is expected to lie on it, and is left to the walk."""
 
 _BATCH = 16
 _NAME = re.compile(r"\.(\d+)-(\d+)\.ahead\.parquet$")
@@ -35,60 +33,24 @@ def extend_ahead(unit: Unit, anchors: Any, kept: Extensions, start: int) -> int:
     kept: what the walk was known to keep.
     """
     t, q = (anchors[name].to_numpy() for name in ("target", "query"))
-    paths = _Paths()
+    paths = Paths(len(unit.target_codes))
     for one in kept:
-        paths.add(one)
+        paths.keep(one.ends, one.ops, one.lengths)
     wanted: list[int] = []
     parts: list[Speculated] = []
     at = 0
     while at < len(t):
-        chosen: list[int] = []
-        while at < len(t) and len(chosen) < _BATCH:
-            if not paths.near(int(t[at]), int(q[at])):
-                chosen.append(at)
-            at += 1
-        part = speculate(unit.target_codes, unit.query_codes, unit.bounds, t[chosen], q[chosen], unit.costs)
-        for one in part.extensions:
-            paths.add(one)
-        wanted += chosen
+        left = at + np.flatnonzero(~paths.near(t[at:], q[at:]))[:_BATCH]
+        part = speculate(unit.target_codes, unit.query_codes, unit.bounds, t[left], q[left], unit.costs)
+        extended = left[part.extensions.anchor]
+        paths.keep_apart(t[extended], q[extended], part.extensions)
+        wanted += left.tolist()
         parts.append(part)
+        at = wanted[-1] + 1 if len(left) == _BATCH else len(t)
     if parts:
-        arrays = _spread(Speculated.concat(parts), np.array(wanted, np.int64), len(t)).to_arrays()
+        arrays = Speculated.concat(parts).spread(np.array(wanted, np.int64), len(t)).to_arrays()
         _write(ahead_path(unit, start, start + len(t)), arrays, unit.run)
     return len(wanted)
-
-
-class _Paths:
-    """Alignments, by where their diagonals run."""
-
-    def __init__(self) -> None:
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        self._rows: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
-
-    def add(self, one: Extended) -> None:
-        target = np.where(one.ops != 1, one.lengths, 0)
-        query = np.where(one.ops != 2, one.lengths, 0)
-        places = one.ends[0] + np.cumsum(target) - target
-        self._starts.append(int(one.ends[0]))
-        self._ends.append(int(one.ends[1]))
-        self._rows.append((places, places - (one.ends[2] + np.cumsum(query) - query)))
-
-    def near(self, t: int, q: int) -> bool:
-        """Whether an anchor is about where one of them runs."""
-        for i in np.flatnonzero((np.array(self._starts) <= t) & (t < np.array(self._ends))):
-            places, diagonals = self._rows[i]
-            if abs(int(diagonals[np.searchsorted(places, t, "right") - 1]) - (t - q)) <= NEAR:
-                return True
-        return False
-
-
-def _spread(part: Speculated, wanted: npt.NDArray[np.int64], count: int) -> Speculated:
-    """What is known of some of `count` anchors, as of all of them."""
-    known, boxes = np.zeros(count, np.uint8), np.zeros((count, 4), np.int64)
-    known[wanted], boxes[wanted] = part.known, part.boxes
-    extensions = Extensions.from_arrays({**part.extensions.to_arrays(), "anchor": wanted[part.extensions.anchor]})
-    return Speculated(known, boxes, extensions, part.range_offsets, part.ranges)
 
 
 def _write(path: str, arrays: dict[str, npt.NDArray[Any]], run: str) -> None:
@@ -110,7 +72,7 @@ class Ahead:
             named = _NAME.search(path.name)
             start, stop = (int(named[1]), int(named[2])) if named else (0, 0)
             if start <= place < stop and (found := self._open(str(path))) is not None:
-                return stop, _from(found, place - start)
+                return stop, found.after(place - start)
             if start > place:
                 begins.append(start)
         return min(begins), None
@@ -130,9 +92,3 @@ def _load(path: str, run: str) -> Speculated | None:
         return None
     arrays = {name: table[name].combine_chunks().values.to_numpy(zero_copy_only=False) for name in table.schema.names}
     return Speculated.from_arrays({**arrays, "boxes": arrays["boxes"].reshape(-1, 4), "ranges": arrays["ranges"].reshape(-1, 2)})
-
-
-def _from(part: Speculated, first: int) -> Speculated:
-    """Without the first anchors."""
-    extensions = Extensions.from_arrays({**part.extensions.to_arrays(), "anchor": part.extensions.anchor - first})
-    return Speculated(part.known[first:], part.boxes[first:], extensions, part.range_offsets, part.ranges)

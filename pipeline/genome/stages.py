@@ -2,43 +2,37 @@
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tidalign.kernels.anchors import lastz_order
-from tidalign.kernels.commit import Commit
-from tidalign.kernels.gapped import Extended, Extender, Extensions
+from tidalign.kernels.commit import Commit, Speculated
+from tidalign.kernels.errors import DeviceLimit
+from tidalign.kernels.gapped import Extensions
 from tidalign.pipeline.genome import gapped, seeding
 from tidalign.pipeline.genome.filters import asked, keep, passed, shown
+from tidalign.pipeline.genome.guards import Beat, Budget, Done
+from tidalign.pipeline.genome.independent import ENDS, EXTENDED, extend, unique
 from tidalign.pipeline.genome.manifest import read_manifest
-from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.parts import scan_chunk, write_part
 from tidalign.pipeline.genome.plan import Tile, strands, unit_name
 from tidalign.pipeline.genome.segments import load_segments
 from tidalign.pipeline.genome.sides import load_side
 from tidalign.pipeline.genome.speculation import Ahead, ahead_path, extend_ahead
 from tidalign.pipeline.genome.unit import Unit
+from tidalign.pipeline.genome.waves import Waves
 from tidalign.pipeline.rundir import write_table, writing_error
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS, HITS, HSPS
 
 _GROUP = 1 << 16
 """Anchors that are read at once."""
-
-EXTEND_ANCHORS = 1024
-"""Anchors of a tile of independent mode."""
-
-INSPECTED = 256
-"""Anchors of independent mode that are looked at together, before those that may reach the threshold are extended."""
-
-FOUND_AT_ONCE = 256
-"""Alignments of independent mode that become rows at once."""
 
 WALK_ANCHORS = 1024
 """Anchors after which a walk looks what others have extended ahead of it."""
@@ -48,15 +42,6 @@ SLICE_SECONDS = 2.0
 
 CHECKPOINT_SECONDS = 20.0
 """Between two checkpoints of exact mode's walk: what a kill costs at most."""
-
-EXTENDED = GENOME_ALIGNMENTS.append(pa.field("anchor", pa.int64(), nullable=False))
-"""Rows of independent mode before duplicates are taken out; `anchor`: place of theirs in order of arrival."""
-
-Beat = Callable[[int], None]
-"""Called with how far a tile is."""
-
-Done = tuple[Any, list[dict[str, Any]]]
-"""Rows (`GENOME_ALIGNMENTS`), and what was cut or given up."""
 
 
 def empty_rows() -> Any:
@@ -108,7 +93,12 @@ def _find(unit: Unit, beat: Callable[[], None]) -> Any:
         found = hsps.get((unit.query_index, unit.strand), HSPS.empty_table())
         anchors = seeding.anchors(unit.target_codes, unit.query_codes, found, parameters) if parameters.gapped else found
     else:
-        anchors = seeding.find_anchors(unit.target, unit.query_codes, unit.strand, unit.index(), parameters, beat, partial(_passing, unit))
+        find = partial(seeding.find_anchors, unit.target, unit.query_codes, unit.strand)
+        try:
+            anchors = find(unit.index(), parameters, beat, partial(_passing, unit))
+        except DeviceLimit:
+            unit.counts["strands seeded by the host for lack of room"] += 1
+            anchors = find(unit.index_here(), parameters, beat, partial(_passing, unit))
     if parameters.mode == "exact" and parameters.gapped:
         anchors = anchors.take(pa.array(lastz_order(*(anchors[name].to_numpy() for name in ("target", "query", "score")))))
     if "anchors" in unit.keep and parameters.gapped:
@@ -152,7 +142,7 @@ def _keep(unit: Unit, beat: Callable[[], None]) -> None:
         temporary = f"{path}.{secrets.token_hex(4)}.tmp"
         try:
             with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
-                for batch in finders[stage](unit.index(), unit.query_codes, unit.parameters):
+                for batch in finders[stage](unit.index_here(), unit.query_codes, unit.parameters):
                     beat()
                     writer.write_table(_named(unit, pa.Table.from_batches([batch])))
             Path(temporary).replace(path)
@@ -183,15 +173,29 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool) -> Done:
     commit, at = (checkpoint and _restored(unit)) or (gapped.commit(unit), 0)
     budget = Budget(unit.parameters)
     saved = time.monotonic()
-    ahead = Ahead(unit)
-    while at < len(t) and not budget.spent(commit.cells):
-        beat(at)
-        stop, known = ahead.at(at, min(len(t), at + WALK_ANCHORS)) if checkpoint else (len(t), None)
-        at += commit.walk(t[at:stop], q[at:stop], known, cells=budget.cells_left(commit.cells), seconds=SLICE_SECONDS)
-        if checkpoint and time.monotonic() - saved >= CHECKPOINT_SECONDS:
-            _save(unit, commit, at)
-            saved = time.monotonic()
+    with _ahead(unit, t, q, at, commit, checkpoint) as ahead:
+        while at < len(t) and not budget.spent(commit.cells):
+            beat(at)
+            stop, known = ahead(at)
+            at += commit.walk(t[at:stop], q[at:stop], known, cells=budget.cells_left(commit.cells), seconds=SLICE_SECONDS)
+            if checkpoint and time.monotonic() - saved >= CHECKPOINT_SECONDS:
+                _save(unit, commit, at)
+                saved = time.monotonic()
+    unit.counts.update(commit.counts())
     return gapped.rows(commit.alignments(), unit), [budget.shortfall(unit, at, len(t))] if at < len(t) else []
+
+
+@contextmanager
+def _ahead(unit: Unit, t: Any, q: Any, at: int, commit: Commit, shared: bool) -> Iterator[Callable[[int], tuple[int, Speculated | None]]]:
+    """What says of a place how far a walk may go in one piece from there, and what is known of these anchors. shared: other workers may extend some."""
+    if unit.device == "gpu":
+        with Waves(unit, t, q, at, commit.state()) as waves:
+            yield waves.at
+    elif shared:
+        others = Ahead(unit)
+        yield lambda place: others.at(place, min(len(t), place + WALK_ANCHORS))
+    else:
+        yield lambda place: (len(t), None)
 
 
 def speculate(unit: Unit, start: int, stop: int) -> int:
@@ -220,60 +224,16 @@ def _without_gaps(hsps: Any) -> Extensions:
     )
 
 
-def extend(unit: Unit, anchors: Any, first: int, beat: Beat) -> Done:
-    """Rows (`EXTENDED`) by independent mode of some of a unit's anchors, which are numbered from `first`; of rows with the same ends the first one."""
-    budget = Budget(unit.parameters)
-    extender = Extender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
-    tables, found = [EXTENDED.empty_table()], gapped.trivial(unit) if first == 0 else []
-    t, q = (anchors[name].to_numpy() for name in ("target", "query"))
-    cells, at = 0, 0
-    while at < len(t) and not budget.spent(cells):
-        group = slice(at, at + INSPECTED)
-        below, boxes = extender.inspect(t[group], q[group])
-        cells += int((boxes[below, 0] * boxes[below, 1] + boxes[below, 2] * boxes[below, 3]).sum()) // 2
-        stop = min(at + INSPECTED, len(t))
-        for i in range(at, stop):
-            if budget.spent(cells):
-                stop = i
-                break
-            beat(first + i)
-            if below[i - at]:
-                continue
-            one, looked = extender.extend(first + i, int(t[i]), int(q[i]))
-            cells += looked.cells
-            found += [one] if one is not None else []
-            if len(found) >= FOUND_AT_ONCE:
-                tables.append(_extended(found, unit))
-                found = []
-        at = stop
-    shortfalls = [budget.shortfall(unit, first + at, first + len(t))] if at < len(t) else []
-    return _unique(pa.concat_tables([*tables, _extended(found, unit)])), shortfalls
-
-
-def _extended(found: list[Extended], unit: Unit) -> Any:
-    extensions = Extensions.of(found)
-    return gapped.rows(extensions, unit).append_column(EXTENDED.field("anchor"), pa.array(extensions.anchor))
-
-
 def assemble(unit: Unit) -> Done:
     """The rows of a large unit whose anchors are all extended."""
     parts = scan_chunk(f"{unit.directory}/extended", unit.run, Tile("extend", unit.job_number, unit.number, 0, 0).chunk)
     tables = [EXTENDED.empty_table(), *(pq.read_table(part.path).cast(EXTENDED) for part in parts)]
-    return _in_order(_unique(pa.concat_tables(tables))), [shortfall for part in parts for shortfall in part.shortfalls]
-
-
-_ENDS = ["target_number", "target_start", "target_end", "query_start", "query_end"]
-
-
-def _unique(rows: Any) -> Any:
-    """The first row in order of arrival of those with the same ends."""
-    first = rows.select([*_ENDS, "anchor"]).group_by(_ENDS).aggregate([("anchor", "min")])["anchor_min"]
-    return rows.filter(pc.is_in(rows["anchor"], first))
+    return _in_order(unique(pa.concat_tables(tables))), [shortfall for part in parts for shortfall in part.shortfalls]
 
 
 def _in_order(rows: Any) -> Any:
     """By target start; `GENOME_ALIGNMENTS`."""
-    return rows.sort_by([(name, "ascending") for name in _ENDS]).drop_columns(["anchor"]).cast(GENOME_ALIGNMENTS)
+    return rows.sort_by([(name, "ascending") for name in ENDS]).drop_columns(["anchor"]).cast(GENOME_ALIGNMENTS)
 
 
 def write_units(directory: str, run: str, tile: Tile, done: list[Done]) -> None:
@@ -293,31 +253,6 @@ def forget(unit: Unit) -> None:
     for folder in ("stages", "extended"):
         for path in Path(unit.directory, folder).glob(f"{unit.name}.*"):
             path.unlink(missing_ok=True)
-
-
-# ---- guards
-
-
-class Budget:
-    """What a tile may take of cells and seconds of gapped extension (`--cells`, `--seconds`)."""
-
-    def __init__(self, parameters: GenomeParameters) -> None:
-        self._cells, self._seconds = parameters.cells, parameters.seconds
-        self._began = time.monotonic()
-
-    def cells_left(self, used: int) -> int | None:
-        """None: no limit."""
-        return None if self._cells is None else self._cells - used
-
-    def spent(self, cells: int) -> bool:
-        """Whether there is nothing left after so many cells."""
-        return (self._cells is not None and cells >= self._cells) or (self._seconds is not None and time.monotonic() - self._began >= self._seconds)
-
-    def shortfall(self, unit: Unit, at: int, stop: int) -> dict[str, Any]:
-        """What a report says of the rest."""
-        limits = {"cells": self._cells, "seconds": self._seconds}
-        limit = " and ".join(f"--{name}={value:g}" for name, value in limits.items() if value is not None)
-        return {**unit.where(), "status": "capped", "reason": f"guard {limit}: anchors {at:,} to {stop:,} of this tile were not extended"}
 
 
 # ---- checkpoints of the walk

@@ -1,25 +1,34 @@
 """A unit of a genome run: one query sequence on one strand against a target side, with what its stages need of both."""
 
+from collections import Counter
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidalign.kernels.gapped import Costs
 from tidalign.kernels.nucleotides import Codes, reverse_complement
 from tidalign.kernels.seed import Index, SeedPattern, build_index
+from tidalign.pipeline.genome.card import CARD
 from tidalign.pipeline.genome.manifest import read_manifest
 from tidalign.pipeline.genome.plan import unit_name, unit_of
 from tidalign.pipeline.genome.sides import load_side
+
+if TYPE_CHECKING:
+    from tidalign.kernels.seed_device import DeviceIndex
+    from tidalign.pipeline.align import Device
 
 
 class Unit:
     """Unit `number` of job `job` of the run in `directory`.
 
+    device: `cpu`, or `gpu` for this process's card: it makes a difference of speed only.
     query_index, strand: which query sequence. name: of its files. bounds: the target's pieces, int64[m, 2].
     """
 
-    def __init__(self, directory: str, job: int, number: int) -> None:
+    def __init__(self, directory: str, job: int, number: int, device: "Device" = "cpu") -> None:
         manifest = read_manifest(directory)
-        self.directory, self.run, self.number = directory, manifest.run, number
+        self.directory, self.run, self.number, self.device = directory, manifest.run, number, device
+        self.counts: Counter[str] = Counter()
+        """What was done for it, in numbers."""
         self.parameters = manifest.parameters
         self.segments: str | None = manifest.source["segments"]
         self.keep: list[str] = manifest.source["keep"]
@@ -55,9 +64,16 @@ class Unit:
             parameters.traceback_bytes if parameters.mode == "exact" else None,
         )
 
-    def index(self) -> Index:
-        """The target's words; kept for the next unit."""
-        return _index(self.directory, self.run, self.job.target, self.job.sequence)
+    def index(self) -> "Index | DeviceIndex":
+        """The target's words; kept for the next unit. Raises DeviceLimit where they do not fit the card."""
+        if self.device == "cpu":
+            return self.index_here()
+        with CARD:  # of two units of one target the second finds it
+            return _index_on_card(self.directory, self.run, self.job.target, self.job.sequence)
+
+    def index_here(self) -> Index:
+        """The same on the host, whatever the device."""
+        return _index_here(self.directory, self.run, self.job.target, self.job.sequence)
 
     def where(self) -> dict[str, Any]:
         """Names the unit in a report."""
@@ -65,7 +81,18 @@ class Unit:
 
 
 @lru_cache(maxsize=1)
-def _index(directory: str, run: str, side: int, sequence: int | None) -> Index:
+def _index_here(directory: str, run: str, side: int, sequence: int | None) -> Index:
+    return build_index(*_words(directory, run, side, sequence))
+
+
+@lru_cache(maxsize=1)
+def _index_on_card(directory: str, run: str, side: int, sequence: int | None) -> "DeviceIndex":
+    from tidalign.kernels import seed_device
+
+    return seed_device.build_index(*_words(directory, run, side, sequence))
+
+
+def _words(directory: str, run: str, side: int, sequence: int | None) -> tuple[Codes, SeedPattern, int, str | None]:
     parameters = read_manifest(directory).parameters
     codes = load_side(directory, run, side, sequence)[1]
-    return build_index(codes, SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count)
+    return codes, SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count

@@ -45,8 +45,8 @@ def simulate(folder: Path, pairs: int, length: int, error: float) -> tuple[Path,
     return files[0], files[1]
 
 
-def watch(command: list[str], accepted: tuple[int, ...] = (0,)) -> tuple[float, float, int]:
-    """Wall seconds, CPU seconds of the whole process tree, and the largest resident set of any process in it (sampled ten times a second)."""
+def watch(command: list[str], accepted: tuple[int, ...] = (0,), interval: float = 0.1) -> tuple[float, float, int]:
+    """Wall seconds, CPU seconds of the whole process tree, and the largest resident set of any process in it (sampled every so many seconds)."""
     start = time.perf_counter()
     process = psutil.Popen(command)
     largest, spent = 0, {}
@@ -62,7 +62,7 @@ def watch(command: list[str], accepted: tuple[int, ...] = (0,)) -> tuple[float, 
                 spent[one.pid] = times.user + times.system
             except psutil.NoSuchProcess:
                 continue
-        time.sleep(0.1)
+        time.sleep(interval)
     if process.wait() not in accepted:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
     return time.perf_counter() - start, sum(spent.values()), largest

@@ -4,6 +4,7 @@ python tests/workflows/genome_chaos.py FOLDER TARGET QUERY [--kills 10] [--slow 
 """
 
 import argparse
+import json
 import os
 import random
 import sys
@@ -14,7 +15,7 @@ from unittest import mock
 
 import psutil
 
-from tidalign.pipeline.genome import plan, stages
+from tidalign.pipeline.genome import independent, plan, stages
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.source import GenomeSource, Pair
@@ -26,7 +27,7 @@ TILE_ANCHORS = 8
 def drive(directory: str, target: str, query: str, mode: str = "exact", *, staged: bool = True, **options: Any) -> Any:
     """`run_genomes` with every unit in stages and few anchors a tile, so that a small genome makes many tasks."""
     source = GenomeSource((Pair("pair", target, query),))
-    with mock.patch.object(plan, "TILE_SECONDS", 0.0 if staged else 1e9), mock.patch.object(stages, "EXTEND_ANCHORS", TILE_ANCHORS):
+    with mock.patch.object(plan, "TILE_SECONDS", 0.0 if staged else 1e9), mock.patch.dict(independent.TILE_ANCHORS, cpu=TILE_ANCHORS, gpu=TILE_ANCHORS):
         return run_genomes(directory, source, GenomeParameters(mode=mode), **options)
 
 
@@ -88,10 +89,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mode", default="exact")
     parser.add_argument("--drive", nargs=4)
+    parser.add_argument("--options", type=json.loads, default={"workers": 2}, help="of run_genomes, with --drive")
     arguments = parser.parse_args()
     if arguments.drive:
         with mock.patch.object(stages, "CHECKPOINT_SECONDS", 0.5):
-            return int(drive(*arguments.drive, workers=2).exit)
+            return int(drive(*arguments.drive, **arguments.options).exit)
     arguments.folder.mkdir(parents=True)
     print(chaos(arguments.folder, arguments.target, arguments.query, arguments.kills, arguments.slow, arguments.seed, arguments.mode))
     return 0

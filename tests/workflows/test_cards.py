@@ -15,6 +15,7 @@ from tidalign.kernels import wavefront
 from tidalign.kernels.errors import KernelError
 from tidalign.pipeline import align, claims, partition
 from tidalign.workflows import alignment, run, tasks
+from tidalign.workflows.devices import Cards
 from tidalign.workflows.status import Exit
 
 PAIRS = 240  # in chunks of 3
@@ -38,7 +39,7 @@ def card(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> list[int]
         return found
 
     monkeypatch.setattr(align, "_kernels", lambda device: kernels)
-    monkeypatch.setattr(run, "_cards", lambda *_: {"0": "host kernels"})
+    monkeypatch.setattr(run, "find_cards", lambda *_: Cards({"0": "host kernels"}, "a test"))
     return calls
 
 

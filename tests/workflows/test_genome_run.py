@@ -21,7 +21,7 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.source import GenomeSource, Pair
 from tidalign.pipeline.genome.unit import Unit
-from tidalign.workflows import genome_tiles
+from tidalign.workflows import devices, genome_tiles
 from tidalign.workflows.demo import DATA
 from tidalign.workflows.genome_run import run_genomes
 from tidalign.workflows.status import Exit
@@ -266,9 +266,18 @@ def test_other_options_are_another_run(tmp_path: Path, flies: Any) -> None:
         run_genomes(tmp_path / "run", GenomeSource(source.pairs, all_vs_all=True), GenomeParameters(step=20))
 
 
-def test_no_gpu_yet(tmp_path: Path, flies: Any) -> None:
-    with pytest.raises(NoWorkers, match="--device cpu"):
-        run_genomes(tmp_path / "run", GenomeSource((Pair("pair", *flies),)), GenomeParameters(), device="gpu")
+def test_a_card_that_is_not_there(tmp_path: Path, flies: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(count: int | None = None) -> dict[str, str]:
+        raise NoWorkers("no usable GPU: no driver; use --device cpu")
+
+    monkeypatch.setattr(devices, "usable", none)
+    source = GenomeSource((Pair("pair", *flies),))
+    for wanted in ({"device": "gpu"}, {"gpus": 1}):
+        with pytest.raises(NoWorkers, match="--device cpu"):
+            run_genomes(tmp_path / "run", source, GenomeParameters(), **wanted)
+        assert not (tmp_path / "run").exists()
+    report = run_genomes(tmp_path / "run", source, GenomeParameters(step=50), device="auto")
+    assert (report.device, report.device_why) == ("cpu", "no usable GPU: no driver; use --device cpu")
 
 
 def test_bad_input_is_told_before_anything_runs(tmp_path: Path, flies: Any) -> None:

@@ -1,0 +1,123 @@
+"""Exact mode on a card: free extensions of anchors in waves of falling score, ahead of a unit's walk on the host.
+
+While the walk commits a wave, the card makes the next. Most anchors lie on an alignment that better ones have found, and are left out; so are all but one
+of many in one place, until it is known what that one finds. What is left out and needed all the same is the walk's own work. The walk's result
+does not depend on what is extended here, and what is extended does not depend on how far the walk is.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tidalign.kernels import commit_host
+from tidalign.kernels.commit import Speculated
+from tidalign.kernels.errors import DeviceLimit
+from tidalign.kernels.gapped import Extensions, Integers
+from tidalign.kernels.paths import Paths
+from tidalign.pipeline.genome.card import CARD, kernels
+
+if TYPE_CHECKING:
+    from tidalign.pipeline.genome.unit import Unit
+
+FIRST = 1 << 10
+"""Anchors of the first wave, after which the walk can begin; each is twice the one before."""
+
+LARGEST = 1 << 20
+"""Most anchors of a wave: some tens of megabytes of the host."""
+
+FEW = 1 << 8
+"""So many anchors are extended at once wherever they are."""
+
+MOST = 1 << 11
+"""Most anchors that are extended at once."""
+
+PLACES = ((14, 9), (12, 8), (10, 7), (8, 6))
+"""Bits of target places and of diagonals of a neighbourhood of which one anchor is extended at a time: smaller ones each time, in the end all that are
+left."""
+
+
+class Waves:
+    """What is known of a unit's anchors (t, q: int64[n], all of them) ahead of its walk, which begins at anchor `at` and keeps `kept` there."""
+
+    def __init__(self, unit: "Unit", t: Integers, q: Integers, at: int, kept: Extensions) -> None:
+        self._waves = _waves(unit, t, q, at, kept)
+        self._thread = ThreadPoolExecutor(1, "waves")
+        self._coming: Future[tuple[int, Speculated | None] | None] = self._thread.submit(next, self._waves, None)
+        self._start = self._stop = at
+        self._known: Speculated | None = None
+
+    def __enter__(self) -> "Waves":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.shutdown(cancel_futures=True)
+
+    def at(self, place: int) -> tuple[int, Speculated | None]:
+        """Up to where the walk may go in one piece from anchor `place`, and what is known of these anchors."""
+        if place == self._stop and (wave := self._coming.result()) is not None:
+            self._start, (self._stop, self._known) = place, wave
+            self._coming = self._thread.submit(next, self._waves, None)
+        return self._stop, self._known.after(place - self._start) if self._known else None
+
+
+def _waves(unit: "Unit", t: Integers, q: Integers, at: int, kept: Extensions) -> Iterator[tuple[int, Speculated | None]]:
+    """(stop, what is known of the anchors up to it) of one wave after the other."""
+    try:
+        with CARD:
+            extender = kernels("gapped").DeviceExtender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
+    except DeviceLimit:
+        unit.counts["strands extended by the host for lack of room"] += 1
+        yield len(t), None
+        return
+    paths = Paths(len(unit.target_codes))
+    for one in kept:
+        paths.keep(one.ends, one.ops, one.lengths)
+    size = FIRST
+    while at < len(t):
+        stop = min(at + size, len(t))
+        wave = speculate(extender, paths, t[at:stop], q[at:stop])
+        unit.counts["extended by the host for the card"] = extender.taken_by_host
+        yield stop, wave
+        at, size = stop, min(2 * size, LARGEST)
+
+
+def speculate(extender: Any, paths: Paths, t: Integers, q: Integers) -> Speculated:
+    """What the card makes of a range of anchors; those that seem to lie on `paths`, or on better ones of their own, are not extended.
+
+    extender: a gapped_device.DeviceExtender. What it finds is added to `paths`.
+    """
+    known, boxes = np.zeros(len(t), np.uint8), np.zeros((len(t), 4), np.int64)
+    left = np.flatnonzero(~paths.near(t, q))
+    with CARD:
+        below, boxes[left] = extender.inspect(t[left], q[left])
+    known[left] = np.where(below, commit_host.BELOW, commit_host.UNDECIDED)
+    left = left[~below]
+    parts, places = [Speculated.nothing(0)], [left[:0]]
+    neighbourhoods = iter(PLACES)
+    while len(left):
+        chosen, left = _spread_out(left, t, q, next(neighbourhoods, None))
+        with CARD:
+            found = extender.extend(t[chosen], q[chosen], ranges=True)
+        known[chosen], boxes[chosen] = found.known, found.boxes
+        at = chosen[found.extensions.anchor]
+        paths.keep_apart(t[at], q[at], found.extensions)
+        parts.append(found)
+        places.append(chosen)
+        left = left[~paths.near(t[left], q[left])]
+    together = Speculated.concat(parts).spread(np.concatenate(places), len(t))
+    return Speculated(known, boxes, together.extensions, together.range_offsets, together.ranges)
+
+
+def _spread_out(anchors: Integers, t: Integers, q: Integers, neighbourhood: tuple[int, int] | None) -> tuple[Integers, Integers]:
+    """The anchors to extend now, the first of each neighbourhood (None: all), at most MOST; and those that wait. Both in their order."""
+    if len(anchors) <= FEW:
+        return anchors, anchors[:0]
+    first = np.arange(len(anchors))
+    if neighbourhood is not None:
+        cells = (t[anchors] >> neighbourhood[0] << 32) + ((t[anchors] - q[anchors]) >> neighbourhood[1])
+        first = np.sort(np.unique(cells, return_index=True)[1])
+    waiting = np.ones(len(anchors), np.bool_)
+    waiting[first[:MOST]] = False
+    return anchors[~waiting], anchors[waiting]

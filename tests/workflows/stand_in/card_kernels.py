@@ -1,0 +1,63 @@
+"""Kernels of the host behind the functions that a card's have: the same rows, and as loud about a card that is not held."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tidalign.kernels import commit, gapped, seed
+from tidalign.kernels.ungapped import HitFilter
+from tidalign.pipeline.genome.card import CARD
+
+
+def _held() -> None:
+    assert CARD._lock.locked()
+
+
+@dataclass(frozen=True)
+class DeviceIndex:
+    index: seed.Index
+
+    @property
+    def target(self) -> Any:
+        return self.index.target
+
+    @property
+    def pattern(self) -> seed.SeedPattern:
+        return self.index.pattern
+
+
+def build_index(*arguments: Any) -> DeviceIndex:
+    _held()
+    return DeviceIndex(seed.build_index(*arguments))
+
+
+def hits(index: DeviceIndex, query: Any, transitions: int = 1, seed_filter: Any = None, tile: int = 5000) -> Iterator[tuple[Any, Any]]:
+    for targets, queries in seed.hits(index.index, query, transitions, seed_filter, tile):
+        _held()
+        yield targets.copy(), queries.copy()
+
+
+def segments(index: DeviceIndex, query: Any, *, transitions: int, seed_filter: Any, scoring: Any, exact: bool, gapfree: Any) -> Iterator[tuple[Any, Any]]:
+    used = HitFilter(index.target, query, index.pattern.span, scoring, exact=exact)
+    for targets, queries in hits(index, query, transitions, seed_filter):
+        if gapfree:
+            yield used.hsps_of_hits(targets, queries, *gapfree)
+        else:
+            found = used.seeds(targets, queries)
+            yield found, found.query
+
+
+class DeviceExtender:
+    def __init__(self, target: Any, query: Any, bounds: Any, costs: Any) -> None:
+        _held()
+        self.taken_by_host = 0
+        self._arguments = target, query, bounds, costs
+
+    def inspect(self, t: Any, q: Any) -> tuple[Any, Any]:
+        _held()
+        return gapped.Extender(*self._arguments).inspect(t, q)
+
+    def extend(self, t: Any, q: Any, *, ranges: bool = False) -> commit.Speculated:
+        _held()
+        *sides, costs = self._arguments
+        return commit.speculate(*sides, t, q, costs)

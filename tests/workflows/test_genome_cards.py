@@ -1,0 +1,172 @@
+"""Genome runs on cards, with the host's kernels in their place: waves, faults, several workers; LASTZ's output and the same bytes as the host's own."""
+
+import sys
+from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+import pytest
+from genome_golden import RUNS
+
+import tidalign.kernels
+from tidalign.kernels.errors import DeviceLimit
+from tidalign.pipeline import rundir
+from tidalign.pipeline.genome import independent, plan, waves
+from tidalign.pipeline.genome.card import CARD
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.results import GenomeResults
+from tidalign.pipeline.genome.source import GenomeSource, Pair
+from tidalign.workflows import devices
+from tidalign.workflows.cli import main
+from tidalign.workflows.genome_run import run_genomes
+from tidalign.workflows.status import Exit
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+from genome_card_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, flies, journal  # noqa: E402
+from genome_chaos import drive  # noqa: E402
+
+
+@pytest.fixture
+def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """One card, that is the host's kernels, and waves so small that there are many."""
+    spec = spec_from_file_location("card_kernels", HERE / "stand_in" / "card_kernels.py")
+    assert spec is not None and spec.loader is not None
+    stand_in = module_from_spec(spec)
+    spec.loader.exec_module(stand_in)
+    for name in ("seed_device", "ungapped_device", "gapped_device"):
+        monkeypatch.setitem(sys.modules, f"tidalign.kernels.{name}", stand_in)
+        monkeypatch.setattr(tidalign.kernels, name, stand_in, raising=False)
+    monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in"})
+    for name, size in (("FIRST", 4), ("FEW", 2), ("MOST", 3)):
+        monkeypatch.setattr(waves, name, size)
+    for name, size in (("CARD_ANCHORS", 50), ("GUARDED", 3)):
+        monkeypatch.setattr(independent, name, size)
+    yield stand_in
+    assert CARD.lost is None
+
+
+# ---- LASTZ's output
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e9], ids=["stages", "once"])
+@pytest.mark.parametrize("name", sorted(RUNS))
+def test_what_lastz_prints(tmp_path: Path, kernels: ModuleType, name: str, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "TILE_SECONDS", seconds)
+    report = as_lastz(tmp_path, name)
+    assert (report["device"], report["workers"]) == ("stand-in", 0)
+
+
+# ---- the same answer as the host
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    return flies(tmp_path_factory.mktemp("flies"))
+
+
+@pytest.fixture(scope="module")
+def answers(sides: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bytes, Any]]:
+    found = {}
+    for mode in ("exact", "independent"):
+        run = tmp_path_factory.mktemp(mode) / "run"
+        assert drive(str(run), *sides, mode, staged=False, device="cpu").exit == Exit.COMPLETE
+        found[mode] = answer(run)
+    return found
+
+
+@pytest.mark.parametrize("change", OPTIONS, ids=str)
+@pytest.mark.parametrize("seconds", [0.0, 1e9], ids=["stages", "once"])
+def test_the_hosts_bytes(tmp_path: Path, kernels: ModuleType, sides: Any, change: dict[str, Any], seconds: float) -> None:
+    source, parameters = GenomeSource((Pair("pair", *sides),), keep=("hits", "hsps", "anchors")), GenomeParameters(**change)
+    for device in ("cpu", "gpu"):
+        with mock.patch.object(plan, "TILE_SECONDS", seconds):
+            assert run_genomes(tmp_path / device, source, parameters, device=device).exit == Exit.COMPLETE
+    assert answer(tmp_path / "cpu") == answer(tmp_path / "gpu")
+    assert (len(GenomeResults(tmp_path / "cpu")) > 0) == (change != {"query_hsp_limit": 3})
+    for stage in ("hits", "hsps"):
+        assert GenomeResults(tmp_path / "cpu").stage(stage) == GenomeResults(tmp_path / "gpu").stage(stage)
+
+
+def test_a_card_goes_on_where_cores_stopped(tmp_path: Path, kernels: ModuleType, sides: Any, answers: Any) -> None:
+    for mode in ("exact", "independent"):
+        run = tmp_path / mode
+        drive(str(run), *sides, mode, device="cpu")
+        for path in sorted((run / "parts").iterdir())[1:]:
+            path.unlink()
+        drive(str(run), *sides, mode, device="gpu")
+        assert answer(run) == answers[mode]
+
+
+@pytest.mark.parametrize("mode", ["exact", "independent"])
+def test_a_guard_cuts_and_says_so(tmp_path: Path, kernels: ModuleType, sides: Any, answers: Any, mode: str) -> None:
+    report = run_genomes(tmp_path / "run", GenomeSource((Pair("pair", *sides),)), GenomeParameters(mode=mode, cells=4_000_000), device="gpu")
+    assert report.exit == Exit.PARTIAL and report.shortfalls
+    rows, whole = GenomeResults(tmp_path / "run").to_table().to_pylist(), answers[mode][1].to_pylist()
+    assert 0 < len(rows) < len(whole) and all(row in whole for row in rows)
+
+
+@pytest.mark.parametrize("mode", ["exact", "independent"])
+def test_what_does_not_fit_the_card_is_done_here(tmp_path: Path, kernels: Any, sides: Any, answers: Any, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: Any) -> None:
+        raise DeviceLimit("too long")
+
+    monkeypatch.setattr(kernels, "build_index", none)
+    monkeypatch.setattr(kernels, "DeviceExtender", none)
+    report = drive(str(tmp_path / "run"), *sides, mode, device="gpu")
+    assert answer(tmp_path / "run") == answers[mode]
+    assert report.work["strands seeded by the host for lack of room"] == 4
+    assert report.work[f"{'strands' if mode == 'exact' else 'tiles'} extended by the host for lack of room"] >= 4
+
+
+def test_small_input_takes_one_card(tmp_path: Path, kernels: ModuleType, sides: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in", "1": "stand-in"})
+    report = drive(str(tmp_path / "run"), *sides)
+    assert (report.device, report.device_why, report.workers) == ("stand-in", "the input is small: --gpus takes more", 0)
+    assert answer(tmp_path / "run") == answers["exact"]
+
+
+# ---- processes of their own, whose card may be lost
+
+
+STAND_IN = {"PYTHONPATH": str(HERE / "stand_in"), "TIDALIGN_TEST_CARDS": "2"}
+
+
+@pytest.mark.parametrize("mode", ["exact", "independent"])
+@pytest.mark.timeout(600)
+def test_two_cards(tmp_path: Path, sides: Any, answers: Any, mode: str) -> None:
+    status, said = drive_apart(tmp_path / "run", sides, mode, {"gpus": 2}, **STAND_IN)
+    assert status == Exit.COMPLETE, said
+    assert answer(tmp_path / "run") == answers[mode]
+    assert journal(tmp_path / "run", "hired")[-1]["workers"] == 2
+    assert len({each["card"] for each in journal(tmp_path / "run", "done")}) == 2
+
+
+@pytest.mark.parametrize("tile", ["j000000.u1.seed", "j000000.u2.walk"])
+@pytest.mark.timeout(600)
+def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, sides: Any, answers: Any, tile: str) -> None:
+    """The process of the run itself first, then workers; in the end the host does the tile that always brings it about."""
+    status, said = drive_apart(tmp_path / "run", sides, "exact", {"gpus": 1}, **STAND_IN, TIDALIGN_TEST_FAULT=f"{tile}:0")
+    assert status == Exit.COMPLETE, said
+    assert answer(tmp_path / "run") == answers["exact"]
+    assert rundir.finished(str(tmp_path / "run")) == "SUCCESS"
+    check_replaced(tmp_path / "run", tile)
+
+
+@pytest.mark.timeout(600)
+def test_a_worker_that_dies(tmp_path: Path, sides: Any, answers: Any) -> None:
+    status, said = drive_apart(tmp_path / "run", sides, "independent", {"gpus": 2}, **STAND_IN, TIDALIGN_TEST_POISON="j000000.u1.extend:8")
+    assert status == Exit.PARTIAL, said
+    (shortfall,) = GenomeResults(tmp_path / "run").shortfalls()
+    assert (shortfall["anchor"], shortfall["status"]) == (8, "rejected")
+    rows = GenomeResults(tmp_path / "run").to_table().to_pylist()
+    assert len(rows) > 0 and all(row in answers["independent"][1].to_pylist() for row in rows)
+
+
+def test_cards_wanted_and_not_there(sides: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    assert main(["genome", *sides, "-o", str(tmp_path / "out.maf"), "--gpus", "2"]) == Exit.UNAVAILABLE
+    assert "no usable GPU" in capsys.readouterr().err

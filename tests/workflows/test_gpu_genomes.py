@@ -1,0 +1,106 @@
+"""Genome runs on this machine's cards: LASTZ's output and the host's bytes."""
+
+import sys
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from genome_golden import RUNS
+
+sys.path.insert(0, str(Path(__file__).parent))
+from genome_card_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, flies, journal
+from genome_chaos import drive
+
+from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.gpus import usable
+from tidalign.pipeline import rundir
+from tidalign.pipeline.genome import plan
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.results import GenomeResults
+from tidalign.pipeline.genome.source import GenomeSource, Pair
+from tidalign.workflows.genome_run import run_genomes
+from tidalign.workflows.status import Exit
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cards() -> dict[str, str]:
+    try:
+        return usable()
+    except NoWorkers as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    return flies(tmp_path_factory.mktemp("flies"))
+
+
+@pytest.fixture(scope="module")
+def answers(sides: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bytes, Any]]:
+    """The host's, by mode."""
+    found = {}
+    for mode in ("exact", "independent"):
+        run = tmp_path_factory.mktemp(mode) / "run"
+        assert drive(str(run), *sides, mode, staged=False, device="cpu").exit == Exit.COMPLETE
+        found[mode] = answer(run)
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(RUNS))
+def test_what_lastz_prints(tmp_path: Path, name: str, cards: dict[str, str]) -> None:
+    report = as_lastz(tmp_path, name)
+    assert (report["device"], report["workers"]) == (next(iter(cards.values())), 0)
+    assert not [name for name in report["work"] if "for lack of room" in name]
+
+
+@pytest.mark.parametrize("change", OPTIONS, ids=str)
+def test_the_hosts_bytes(tmp_path: Path, sides: Any, change: dict[str, Any]) -> None:
+    source, parameters = GenomeSource((Pair("pair", *sides),), keep=("hits", "hsps")), GenomeParameters(**change)
+    for device, gpus in (("cpu", None), ("gpu", 1)):
+        assert run_genomes(tmp_path / device, source, parameters, device=device, gpus=gpus).exit == Exit.COMPLETE
+    assert answer(tmp_path / "cpu") == answer(tmp_path / "gpu")
+    assert (len(GenomeResults(tmp_path / "cpu")) > 0) == (change != {"query_hsp_limit": 3})
+
+
+@pytest.mark.parametrize("mode", ["exact", "independent"])
+def test_stages(tmp_path: Path, sides: Any, answers: Any, mode: str) -> None:
+    report = drive(str(tmp_path / "run"), *sides, mode, device="gpu", gpus=1)
+    assert answer(tmp_path / "run") == answers[mode]
+    assert report.workers == 0
+
+
+def test_all_against_all(tmp_path: Path, sides: Any) -> None:
+    source = GenomeSource((Pair("pair", sides[1], sides[0]),), all_vs_all=True)
+    for device in ("cpu", "gpu"):
+        with mock.patch.object(plan, "TILE_SECONDS", 0.1):
+            run_genomes(tmp_path / device, source, GenomeParameters(), device=device)
+    assert answer_by_job(tmp_path / "cpu") == answer_by_job(tmp_path / "gpu")
+
+
+def answer_by_job(run: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = GenomeResults(run).to_table().to_pylist()
+    assert len({row["job"] for row in rows}) == 2
+    return rows
+
+
+@pytest.mark.parametrize("mode", ["exact", "independent"])
+def test_two_cards(tmp_path: Path, sides: Any, answers: Any, mode: str, cards: dict[str, str]) -> None:
+    if len(cards) < 2:
+        pytest.skip("one card")
+    status, said = drive_apart(tmp_path / "run", sides, mode, {"gpus": 2})
+    assert status == Exit.COMPLETE, said
+    assert answer(tmp_path / "run") == answers[mode]
+    assert journal(tmp_path / "run", "hired")[-1]["workers"] == 2
+    assert len({each["card"] for each in journal(tmp_path / "run", "done")}) == 2
+
+
+def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, sides: Any, answers: Any) -> None:
+    tile = "j000000.u2.walk"
+    status, said = drive_apart(tmp_path / "run", sides, "exact", {"gpus": 1}, TIDALIGN_TEST_FAULT=f"{tile}:0")
+    assert status == Exit.COMPLETE, said
+    assert answer(tmp_path / "run") == answers["exact"]
+    assert rundir.finished(str(tmp_path / "run")) == "SUCCESS"
+    check_replaced(tmp_path / "run", tile)
