@@ -54,6 +54,56 @@ def _path_score(target, query, t, q, operations, lengths, classes, scores, costs
 
 
 @jit
+def join(target, query, words, left_count, classes, scores, costs, result, operations, lengths):
+    """Joins the paths of two sides: gaps at the ends are cut off, and then the score is that of what remains.
+
+    words: int64[count], runs (length << 2 | operation) of the left side, `left_count` of them, and of the right one, each from its far end to the anchor.
+    result: int64[RESULT] with the score of both sides and the ends of both paths; becomes that of the alignment, SCORE NOTHING if there is none.
+    operations, lengths: uint8[count], int64[count], filled with runs from left to right. Returns how many.
+    """
+    count = words.shape[0]
+    n = 0
+    for i in range(count):  # the right side's runs are turned around; one run may go over the junction
+        word = words[i if i < left_count else count - 1 - (i - left_count)]
+        if n > 0 and operations[n - 1] == word & 3:
+            lengths[n - 1] += word >> 2
+        else:
+            operations[n], lengths[n] = word & 3, word >> 2
+            n += 1
+    first = 0
+    while first < n and operations[first] != PAIR:
+        if operations[first] == DOWN:
+            result[TARGET_START] += lengths[first]
+        else:
+            result[QUERY_START] += lengths[first]
+        first += 1
+    stop = n
+    while stop > first and operations[stop - 1] != PAIR:
+        stop -= 1
+        if operations[stop] == DOWN:
+            result[TARGET_END] -= lengths[stop]
+        else:
+            result[QUERY_END] -= lengths[stop]
+    if first > 0:
+        for i in range(first, stop):
+            operations[i - first], lengths[i - first] = operations[i], lengths[i]
+    if first == stop:
+        result[SCORE] = NOTHING
+    elif first > 0 or stop < n:
+        kept = stop - first
+        result[SCORE] = _path_score(target, query, result[TARGET_START], result[QUERY_START], operations[:kept], lengths[:kept], classes, scores, costs)
+    return stop - first
+
+
+@jit
+def join_all(target, query, words, offsets, classes, scores, costs, results, operations, lengths, counts):
+    """`join` of many: runs of side i are words[offsets[i]..offsets[i + 1]), left and right sides by turns; those of anchor i are left at offsets[2 * i]."""
+    for i in range(results.shape[0]):
+        begin, middle, end = offsets[2 * i], offsets[2 * i + 1], offsets[2 * i + 2]
+        counts[i] = join(*(target, query, words[begin:end], middle - begin, classes, scores, costs, results[i], operations[begin:end], lengths[begin:end]))
+
+
+@jit
 def _ranges(work, state, count):
     """Columns looked at in rows 1.. of the last side, int32[rows, 2]: first, and one past the last."""
     found = np.empty((count, 2), np.int32)
@@ -97,34 +147,10 @@ def extend_anchor(work, spare, state, target, query, anchor, limits, classes, sc
     target_end, query_end = t + 1 + state[BEST_ROW], q + 1 + state[BEST_COLUMN]
     right_ranges = _ranges(work, state, state[ROW] if ranges else np.int64(0))
 
-    # Left runs come from the far end to the anchor, right ones too: those are turned around. One run may go over the junction.
-    operations, lengths = np.empty(count, np.uint8), np.empty(count, np.int64)
-    n = 0
+    words = np.empty(count, np.int64)
     for i in range(count):
-        word = load_i64(spare[RUNS] + 8 * (i if i < left_count else count - 1 - (i - left_count)))
-        if n > 0 and operations[n - 1] == word & 3:
-            lengths[n - 1] += word >> 2
-        else:
-            operations[n], lengths[n] = word & 3, word >> 2
-            n += 1
-    first = 0
-    while first < n and operations[first] != PAIR:
-        if operations[first] == DOWN:
-            target_start += lengths[first]
-        else:
-            query_start += lengths[first]
-        first += 1
-    stop = n
-    while stop > first and operations[stop - 1] != PAIR:
-        stop -= 1
-        if operations[stop] == DOWN:
-            target_end -= lengths[stop]
-        else:
-            query_end -= lengths[stop]
-    operations, lengths = operations[first:stop].copy(), lengths[first:stop].copy()
-    if first == stop:
-        result[SCORE] = NOTHING
-    elif first > 0 or stop < n:
-        result[SCORE] = _path_score(target, query, target_start, query_start, operations, lengths, classes, scores, costs)
+        words[i] = load_i64(spare[RUNS] + 8 * i)
     result[TARGET_START], result[TARGET_END], result[QUERY_START], result[QUERY_END] = target_start, target_end, query_start, query_end
-    return operations, lengths, left_ranges, right_ranges
+    operations, lengths = np.empty(count, np.uint8), np.empty(count, np.int64)
+    n = join(target, query, words, left_count, classes, scores, costs, result, operations, lengths)
+    return operations[:n].copy(), lengths[:n].copy(), left_ranges, right_ranges

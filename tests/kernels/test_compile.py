@@ -14,6 +14,7 @@ from tidalign.kernels.compiler import FOLDER, OPTIONS, defines, source
 CARDS = ("sm_80", "sm_90", "sm_120")
 
 WAVEFRONT = {"THREADS": 32, "PAIRS": 4, "PIECES": 1, "X": 4, "E1": 2, "OE1": 8, "E2": 1, "OE2": 25, "CIGAR": 1, "FREE": 0, "NARROW": 0, "AMBIGUOUS": 0}
+EXTENSION = {"OPENED": 430, "EXTENDED": 30, "YDROP": 9400, "BIAS": 101, "TRIM": 1, "GENERAL": 0}
 
 
 def wavefront_variants() -> Iterator[dict[str, object]]:
@@ -46,6 +47,9 @@ VARIANTS = {
     "sequences.cu": [{}],
     "seed.cu": [{}],
     "ungapped.cu": [{}],
+    "extension.cu": [
+        {f"EXTENSION_{name}": value for name, value in (EXTENSION | changed).items()} for changed in ({}, {"GENERAL": 1, "TRIM": 0, "PLAIN": 1, "ROWS": 32})
+    ],
     "inspection.cu": [inspection_device.MACROS, inspection_device.MACROS | {"INSPECTION_PLAIN": 1}],
 }
 
@@ -87,7 +91,7 @@ def test_macros_are_the_ones_the_source_knows() -> None:
 @pytest.mark.parametrize("card", CARDS)
 @pytest.mark.parametrize("name", list(VARIANTS))
 def test_compiles(name: str, card: str) -> None:
-    for macros in VARIANTS[name] if card == "sm_90" else VARIANTS[name][:3] + VARIANTS[name][-3:]:
+    for macros in VARIANTS[name] if card == "sm_90" else VARIANTS[name][:3] + VARIANTS[name][3:][-3:]:
         size, log = compiled(name, macros, card)
         assert size > 0 and "warning" not in log, f"{name} for {card} with {macros}:\n{log}"
 

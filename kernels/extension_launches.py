@@ -1,0 +1,267 @@
+"""Launches of gapped extension on the current CUDA device (extension.cu) and the memory behind them: sequences, records of sweeps, traces."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels import compiler
+from tidalign.kernels.errors import DeviceLimit, KernelError
+from tidalign.kernels.gapped import Costs, Integers
+from tidalign.kernels.gapped_host import ROOM
+from tidalign.kernels.nucleotides import ALPHABET, Codes
+
+SOURCE = "extension.cu"
+ROWS = 64
+"""Rows between checkpoints (extension_record.cuh)."""
+
+UNIT_BYTES, FIRST_UNIT = 128, 2
+FRESH_UNITS = -(-(32 + 2 * ROWS) // 32)
+"""Units of a record without columns."""
+
+CELL = (1 << 16) - 1
+"""The largest value a record's cell holds."""
+
+LARGEST_GAP, LOWEST_SCORE = 1 << 15, -(1 << 27)
+"""Of a gap's further letter: a whole window of them must be far from overflow. Scores below are as good as this one."""
+
+POOL_BYTES, TRACE_BYTES, RANGE_BYTES, SHARE = 16 << 30, 8 << 30, 1 << 30, 4
+"""At most for records, traces and ranges; of the memory that is free when they are asked for, no more than 1 / SHARE each."""
+
+RECORDS = 32
+"""Of a sweep, before the host looks at which of them go on."""
+
+FEW = 4
+"""Sweeps for each multiprocessor to which a block each is given: that ends sooner than a warp each."""
+
+RUNS = 16
+"""Room for runs of each record of a path, at first."""
+
+WARP_TEAMS, BLOCK, THREADS = 128, 256, 256
+"""Threads of a block: four sweeps with a warp each, one sweep, and what has a thread for each side."""
+
+PLACE = np.dtype([(name, np.int64) for name in ("target", "query", "stop", "onward")])
+"""The struct Place of extension.cu."""
+
+_SIDE = (
+    *("record", "row", "column", "total", "end_row", "end_column", "border", "at_border"),
+    *("rows", "widest", "cells", "cut", "state", "records", "passed", "unused"),
+)
+SIDE = np.dtype([(name, np.int64) for name in _SIDE])
+"""The struct Side of extension_side.cuh."""
+
+PENDING, DONE, AT_ROOM, STUCK = range(4)
+
+
+def fits(costs: Costs) -> bool:
+    """Whether the kernels can do with these costs: values above the line in 16 bits, gaps that cost something."""
+    return 0 < costs.gap_extend < LARGEST_GAP and costs.gap_open < 1 << 24 and costs.ydrop + bias(costs) <= CELL
+
+
+def bias(costs: Costs) -> int:
+    """One more than the largest score."""
+    return max(int(costs.plain.max()), 0) + 1
+
+
+class Launches:
+    """Of one query strand on one target."""
+
+    def __init__(self, target: Codes, query: Codes, costs: Costs) -> None:
+        import cupy
+
+        self._target, self._query, self._scores, general = _letters(target, query, costs.plain)
+        self._macros = {
+            "EXTENSION_OPENED": costs.gap_open + costs.gap_extend,
+            "EXTENSION_EXTENDED": costs.gap_extend,
+            "EXTENSION_YDROP": costs.ydrop,
+            "EXTENSION_BIAS": bias(costs),
+            "EXTENSION_TRIM": int(costs.trim),
+            "EXTENSION_GENERAL": int(general),
+            "EXTENSION_ROWS": ROWS,
+        }
+        self._room = np.int64(costs.compiled[2][ROOM])
+        units = min(POOL_BYTES, cupy.cuda.runtime.memGetInfo()[0] // SHARE) // UNIT_BYTES
+        self._units = min(units, (1 << 32) - 1)
+        self._pool = cupy.empty(self._units * UNIT_BYTES // 4, np.uint32)
+        self._table = cupy.zeros(1 << max(10, (self._units // 32).bit_length()), np.uint64)
+        self._counters = cupy.zeros(4, np.uint64)  # units taken, whether the pool is full
+        memory = (
+            *(pointer(self._pool), pointer(self._counters), self._units, pointer(self._table), len(self._table), pointer(self._counters[1:])),
+            *(pointer(self._target), pointer(self._query), len(query), pointer(self._scores)),
+        )
+        self._memory = cupy.asarray(np.array(memory, np.uint64))
+        self._epoch = 0
+        self.sides: npt.NDArray[np.void] = np.empty(0, SIDE)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forgets all records."""
+        self._table[:] = 0
+        self._counters[0] = FIRST_UNIT
+        self._counters[1] = 0
+
+    @property
+    def most_sides(self) -> int:
+        """Sides that may be swept together."""
+        return int(max(self._units // (8 * FRESH_UNITS), 1))
+
+    def sweep(self, places: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+        """Sides from their anchors on: SIDE[n] of PLACE[n]. State DONE, STUCK (too wide for the kernels), or PENDING where there was no room."""
+        import cupy
+
+        count = len(places)
+        first, full = (int(counter) for counter in cupy.asnumpy(self._counters)[:2])
+        if full or first > self._units // 2:
+            self.clear()
+            first = FIRST_UNIT
+        if first + count * FRESH_UNITS > self._units:
+            raise DeviceLimit(f"{count} sides of extensions: {self._units} units of {UNIT_BYTES} bytes for their records are too few")
+        self._counters[0] = first + count * FRESH_UNITS
+        self._starts = cupy.asarray((first + FRESH_UNITS * np.arange(count)).astype(np.uint32))
+        self._sides = cupy.zeros((count, len(_SIDE)), np.int64)
+        on_device = cupy.asarray(places.view(np.int64))
+        self._launch("extension_begin", -(-count // THREADS), THREADS, on_device, count, np.uint32(first), self._sides)
+        wide: set[int] = set()
+        while True:
+            self._launch("extension_follow", -(-count // THREADS), THREADS, self._sides, count, self._room)
+            state, record = (cupy.asnumpy(self._sides[:, _SIDE.index(name)]) for name in ("state", "record"))
+            if len(at_room := np.flatnonzero(state == AT_ROOM)):
+                self._launch("extension_cut", len(at_room), BLOCK, self._sides, cupy.asarray(at_room.astype(np.int32)), len(at_room), self._room)
+                continue
+            again = np.unique(record[state == STUCK])
+            again = again[[one not in wide for one in again.tolist()]]
+            if len(again):
+                wide.update(again.tolist())
+                self._sides[cupy.asarray(np.flatnonzero((state == STUCK) & np.isin(record, again))), _SIDE.index("state")] = PENDING
+            jobs = np.unique(record[state == PENDING])
+            if int(cupy.asnumpy(self._counters)[1]) or len(jobs) + len(again) == 0:
+                break
+            by_blocks = again
+            if len(jobs) <= FEW * cupy.cuda.Device().attributes["MultiProcessorCount"]:
+                by_blocks, jobs = np.concatenate([again, jobs]), jobs[:0]
+            self._sweep("extension_sweep", jobs, WARP_TEAMS, RECORDS)
+            self._sweep("extension_sweep_block", by_blocks, BLOCK, RECORDS if len(jobs) else 1 << 30)
+        self.sides = cupy.asnumpy(self._sides).view(SIDE)[:, 0]
+        return self.sides
+
+    def _sweep(self, entry: str, jobs: Integers, threads: int, records: int) -> None:
+        import cupy
+
+        if len(jobs):
+            self._launch_queue(entry, len(jobs), threads, cupy.asarray(jobs.astype(np.uint32)), len(jobs), records)
+
+    def runs(self, which: Integers) -> tuple[npt.NDArray[np.uint32], Integers]:
+        """Paths of sides: runs (length << 2 | operation) from each end to its anchor, those of side which[i] at [offsets[i], offsets[i + 1])."""
+        import cupy
+
+        if len(which) == 0:
+            return np.empty(0, np.uint32), np.zeros(1, np.int64)
+        offsets = _offsets(self.sides["records"][which])
+        if offsets[-1] >> 31:
+            raise DeviceLimit(f"paths of {len(which)} sides through {offsets[-1]} records: too many at once")
+        paths, traced, by_blocks = (cupy.empty(max(int(offsets[-1]), 1), np.uint32) for _ in range(3))
+        ends, counts = cupy.zeros((len(which), 2), np.int32), cupy.zeros(3, np.uint64)
+        sides, on_device = cupy.asarray(which.astype(np.int32)), cupy.asarray(offsets)
+        self._epoch += 1
+        self._launch(
+            *("extension_paths", -(-len(which) // THREADS), THREADS, self._sides, self._starts, sides, len(which), on_device, self._epoch),
+            *(paths, ends, traced, by_blocks, counts),
+        )
+        warp_records, block_records, units = (int(count) for count in cupy.asnumpy(counts))
+        if units * UNIT_BYTES > min(TRACE_BYTES, cupy.cuda.runtime.memGetInfo()[0] // SHARE):
+            raise DeviceLimit(f"paths of {len(which)} sides: {units * UNIT_BYTES} bytes of trace at once")
+        trace = cupy.empty(max(units, 1) * UNIT_BYTES // 4, np.uint32)
+        for entry, records, count, threads in (
+            ("extension_trace", traced, warp_records, WARP_TEAMS),
+            ("extension_trace_block", by_blocks, block_records, BLOCK),
+        ):
+            if count:
+                self._launch_queue(entry, count, threads, records, count, trace)
+        room = RUNS * np.diff(offsets) + 16
+        while True:
+            places = _offsets(room)
+            on_card = cupy.asarray(places)
+            found, numbers = cupy.empty(int(places[-1]), np.uint32), cupy.empty(len(which), np.int64)
+            self._launch_queue("extension_walk", len(which), WARP_TEAMS, trace, paths, on_device, ends, len(which), on_card, found, numbers)
+            lengths = cupy.asnumpy(numbers)
+            if (lengths < 0).any():
+                raise KernelError("gapped extension: a trace leads nowhere")
+            if (lengths <= room).all():
+                break
+            room = lengths
+        packed_places = _offsets(lengths)
+        packed = cupy.empty(max(int(packed_places[-1]), 1), np.uint32)
+        self._launch("extension_pack", min(len(which), 4096), THREADS, found, on_card, cupy.asarray(packed_places), len(which), packed, memory=False)
+        return cupy.asnumpy(packed)[: packed_places[-1]], packed_places
+
+    def ranges(self, which: Integers) -> npt.NDArray[np.int32]:
+        """Columns looked at in every row of these sides, one side after the other."""
+        import cupy
+
+        offsets = _offsets(self.sides["rows"][which])
+        parts = [np.empty((0, 2), np.int32)]
+        begin = 0
+        while begin < len(which):
+            stop = max(begin + 1, int(np.searchsorted(offsets, offsets[begin] + RANGE_BYTES // 8, "right")) - 1)
+            mine = cupy.asarray(offsets[begin : stop + 1] - offsets[begin])
+            found = cupy.empty((int(offsets[stop] - offsets[begin]), 2), np.int32)
+            sides = cupy.asarray(which[begin:stop].astype(np.int32))
+            self._launch_queue("extension_ranges", stop - begin, WARP_TEAMS, self._sides, self._starts, sides, stop - begin, mine, found)
+            parts.append(cupy.asnumpy(found))
+            begin = stop
+        return np.concatenate(parts)
+
+    def _kernel(self, entry: str) -> Any:
+        return compiler.kernel(SOURCE, entry, self._macros)
+
+    def _launch(self, entry: str, blocks: int, threads: int, *arguments: Any, memory: bool = True) -> None:
+        compiler.launch(self._kernel(entry), blocks, threads, *((self._memory,) if memory else ()), *arguments)
+
+    def _launch_queue(self, entry: str, jobs: int, threads: int, *arguments: Any) -> None:
+        """Blocks that stay until no job is left; the last argument of the kernel is the queue's."""
+        import cupy
+
+        function = self._kernel(entry)
+        blocks = min(compiler.resident(function, threads, 0), -(-jobs // (WARP_TEAMS // 32)) if threads == WARP_TEAMS else jobs)
+        compiler.launch(function, blocks, threads, self._memory, *arguments, cupy.zeros(1, np.int32))
+
+
+def pointer(array: Any) -> int:
+    """Where an array is on the device."""
+    return int(array.data.ptr)
+
+
+def _offsets(counts: Any) -> Integers:
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
+
+
+def _letters(target: Codes, query: Codes, plain: npt.NDArray[np.int32]) -> tuple[Any, Any, Any, bool]:
+    """(target, query: a byte a letter; scores, whether they are 32 bits of every letter of the query).
+
+    Letters that occur are put into classes that score alike. Where the query has at most eight and scores are bytes, a class of target letters has eight.
+    """
+    import cupy
+
+    sides = [cupy.asarray(target), cupy.asarray(query)]
+    seen = []
+    for codes in sides:
+        present = cupy.zeros(len(plain), np.bool_)
+        present[codes] = True
+        seen.append(np.flatnonzero(cupy.asnumpy(present)[: len(ALPHABET)]))
+    table = np.maximum(plain[np.ix_(*seen)], LOWEST_SCORE)
+    rows, of_target = np.unique(table, axis=0, return_inverse=True)
+    columns, of_query = np.unique(rows, axis=1, return_inverse=True)
+    general = columns.shape[1] > 8 or bool(columns.size and (columns.min() < -128 or columns.max() > 127))
+    scores: npt.NDArray[Any]
+    if general:
+        scores = np.zeros((64, 64), np.int32)
+        scores[: columns.shape[0], : columns.shape[1]] = columns
+    else:
+        scores = np.zeros((64, 8), np.int8)
+        scores[: columns.shape[0], : columns.shape[1]] = columns
+    found = []
+    for codes, letters, classes in zip(sides, seen, (of_target, of_query), strict=True):
+        translation = np.zeros(256, np.uint8)
+        translation[letters] = classes.reshape(-1)
+        found.append(cupy.asarray(translation)[codes])
+    return found[0], found[1], cupy.asarray(scores.view(np.int32).reshape(-1)), general

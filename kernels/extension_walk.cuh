@@ -1,0 +1,67 @@
+// The way back from a side's end: a warp a side looks at 32 cells of the trace at a time, along the diagonal or a gap.
+#pragma once
+#include "extension_record.cuh"
+
+constexpr int GAP = 1, ACROSS = 2, OPENED_ACROSS = 4, OPENED_DOWN = 8;
+constexpr int PAIR = 0, ALONG = 1, DOWN = 2;
+
+__device__ __forceinline__ int window_of(int widest) { return widest <= 512 ? 512 : widest <= 768 ? 768 : widest <= 1024 ? 1024 : widest <= 2048 ? 2048 : 4096; }
+
+// Runs from the end to the anchor, op | length << 2, the last one under way.
+struct Runs {
+  unsigned* out;
+  Wide room, count;
+  int operation;
+  Wide length;
+};
+
+__device__ __forceinline__ void add_run(Runs& runs, int operation, Wide length, int lane) {
+  if (length == 0) return;
+  if (operation == runs.operation) {
+    runs.length += length;
+    return;
+  }
+  if (runs.operation >= 0) {
+    if (lane == 0 && runs.count < runs.room) runs.out[runs.count] = (unsigned)(runs.length << 2 | runs.operation);
+    runs.count++;
+  }
+  runs.operation = operation;
+  runs.length = length;
+}
+
+// path: records from the first to the one of the end, which is at this row and column of it. Returns the number of runs, or -1 if the trace leads nowhere.
+__device__ Wide walk(const Pool& pool, const unsigned char* trace, const unsigned* path, Wide records, int r, int x, Runs runs) {
+  const int lane = threadIdx.x & 31;
+  for (Wide i = records - 1; i >= 0; i--) {
+    const Record& record = *record_at(pool, path[i]);
+    if (i < records - 1) {
+      r = record.rows;
+      x += record.shift;
+    }
+    const unsigned char* cells = trace + (unsigned long long)record.trace * (4 * UNIT);
+    const int stride = window_of(record.widest) / 2;
+    while (r > 0) {
+      const int down = runs.operation == ALONG ? 0 : lane, along = runs.operation == DOWN ? 0 : lane;
+      const int row = r - down, column = x - along;
+      const bool inside = row > 0 && column >= 0;
+      const int cell = inside ? cells[(Wide)(row - 1) * stride + column / 2] >> 4 * (column & 1) & 15 : 0;
+      const int stops = runs.operation == ALONG ? OPENED_ACROSS : runs.operation == DOWN ? OPENED_DOWN : GAP;
+      const unsigned stopping = __ballot_sync(0xFFFFFFFFu, !inside || (cell & stops));
+      const int steps = stopping ? __ffs(stopping) - 1 : 32, at = __shfl_sync(0xFFFFFFFFu, inside ? cell : -1, steps & 31);
+      const int operation = runs.operation < 0 ? PAIR : runs.operation;
+      add_run(runs, operation, steps, lane);
+      if (operation != ALONG) r -= steps;
+      if (operation != DOWN) x -= steps;
+      if (steps == 32 || (at < 0 && steps > 0)) continue;
+      if (at < 0) return -1;
+      // A gap ends at the cell where it was opened; a diagonal run at one that a gap leads to.
+      const int turned = at & GAP ? (at & ACROSS ? ALONG : DOWN) : PAIR;
+      add_run(runs, turned, 1, lane);
+      if (turned != ALONG) r--;
+      if (turned != DOWN) x--;
+    }
+  }
+  add_run(runs, ALONG, x, lane);  // row 0
+  add_run(runs, -2, 1, lane);
+  return runs.count;
+}

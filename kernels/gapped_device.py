@@ -1,0 +1,211 @@
+"""Gapped extension of anchors on the current CUDA device: the rows of gapped.Extender, free of fences (FastZ's executor, with LASTZ's own rule).
+
+Gundabolu, Vijaykumar, Thottethodi 2021, FastZ: accelerating gapped whole genome alignment on GPUs (SC '21): first scores and end cells without a trace, then
+traces, trimmed to the end cells, of what reaches the threshold. Beyond it: sweeps that come to the same live row are one from there on
+(extension_record.cuh), so that the anchors of one alignment share nearly all of their rows; traces are made from checkpoints a few rows apart, all at once;
+nothing is allotted by length beforehand. What does not fit the kernels or the memory is done by the host and counted.
+
+FastZ's eager traceback of alignments of 16 letters is left out: with HOXD70 two such sides score 3,200 at most, so all but none of them stay below the
+threshold of 3,000 and need no trace at all.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels import commit_host, extension_host
+from tidalign.kernels.commit import Speculated
+from tidalign.kernels.errors import DeviceLimit
+from tidalign.kernels.extension_launches import DONE, PLACE, STUCK, Launches, fits
+from tidalign.kernels.gapped import Costs, Extender, Extensions, Integers
+from tidalign.kernels.nucleotides import Codes
+
+Flags = npt.NDArray[np.bool_]
+
+ANCHORS = 1 << 16
+"""Of a batch."""
+
+BINS = (512, 2048, 8192, 32768)
+"""Lengths of alignments by which FastZ sorts its work."""
+
+
+class DeviceExtender:
+    """Extends anchors of one query strand on one target on the current device; arguments as `gapped.Extender`.
+
+    taken_by_host: anchors that the host extended. above_by_length: int64[5], alignments by FastZ's bins (BINS) and longer ones.
+    """
+
+    def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs) -> None:
+        self._host = Extender(target, query, bounds, costs)
+        self._costs = costs
+        self._launches: Launches | None = None
+        self._inspector: Any = None
+        self.taken_by_host = 0
+        self.above_by_length = np.zeros(len(BINS) + 1, np.int64)
+
+    def inspect(self, t: Any, q: Any) -> tuple[npt.NDArray[np.bool_], Integers]:
+        """As `gapped.Extender.inspect`; a box may be larger than what the exact rule looks at."""
+        from tidalign.kernels.inspection_device import Inspector
+
+        if self._inspector is None:
+            self._inspector = Inspector(self._host.target, self._host.query, self._host.bounds, self._costs)
+        below, boxes = self._inspector.inspect(t, q)
+        return below, boxes
+
+    def speculate(self, t: Any, q: Any, *, ranges: bool = True) -> Speculated:
+        """As `commit.speculate`: what cannot be rejected is extended exactly."""
+        t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
+        below, boxes = self.inspect(t, q)
+        undecided = np.flatnonzero(~below)
+        exact = self.extend(t[undecided], q[undecided], ranges=ranges)
+        known = np.full(len(t), commit_host.BELOW, np.uint8)
+        known[undecided], boxes[undecided] = exact.known, exact.boxes
+        found = Extensions(**{**exact.extensions.to_arrays(), "anchor": undecided[exact.extensions.anchor]})
+        return Speculated(known, boxes, found, exact.range_offsets, exact.ranges)
+
+    def extend(self, t: Any, q: Any, *, ranges: bool = False) -> Speculated:
+        """The exact free extension of every anchor, none of them inspected before; the columns looked at only with `ranges`."""
+        t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
+        found = _Found(len(t))
+        waiting = [np.arange(len(t))]
+        while waiting:
+            anchors = waiting.pop()
+            size = self._batch_size()
+            if size == 0:
+                self._by_host(t, q, anchors, ranges, found)
+            elif len(anchors) > size:
+                waiting += [anchors[size:], anchors[:size]]
+            elif len(anchors):
+                done, wide = self._batch(t, q, anchors, ranges, found)
+                self._by_host(t, q, anchors[wide], ranges, found)
+                left = anchors[~done & ~wide]
+                if len(left) < len(anchors):
+                    waiting.append(left)
+                elif len(left) == 1:
+                    self._by_host(t, q, left, ranges, found)
+                else:
+                    waiting += [left[len(left) // 2 :], left[: len(left) // 2]]
+        return found.speculated()
+
+    def _batch_size(self) -> int:
+        """Anchors extended together; 0 where the kernels cannot do with these costs or sequences."""
+        if not fits(self._costs) or min(len(self._host.query), len(self._host.target)) == 0:
+            return 0
+        if self._launches is None:
+            self._launches = Launches(self._host.target, self._host.query, self._costs)
+        return min(ANCHORS, self._launches.most_sides // 2)
+
+    def _by_host(self, t: Integers, q: Integers, anchors: Integers, ranges: bool, found: "_Found") -> None:
+        self.taken_by_host += len(anchors)
+        for i in anchors.tolist():
+            one, looked = self._host.extend(i, int(t[i]), int(q[i]), ranges=ranges)
+            found.boxes[i] = looked.box
+            if one is not None:
+                found.add(Extensions.of([one]), [looked.left, looked.right])
+
+    def _batch(self, t: Integers, q: Integers, anchors: Integers, ranges: bool, found: "_Found") -> tuple[Flags, Flags]:
+        """Extends anchors at once. Returns which are done and which are too wide for the kernels; for the others there was no memory."""
+        import cupy
+
+        launches = self._launches
+        assert launches is not None
+        nothing = np.zeros(len(anchors), np.bool_)
+        try:
+            sides = launches.sweep(self._places(t[anchors], q[anchors])).reshape(-1, 2)
+            wide, done = (sides["state"] == STUCK).any(axis=1), (sides["state"] == DONE).all(axis=1)
+            score = np.where(sides["at_border"] != 0, sides["border"], sides["total"]).sum(axis=1)
+            # Gaps at the ends are cut off, and then they cost nothing; there are some only beside a side without a path.
+            empty = (sides["end_row"] + sides["end_column"] == 0).any(axis=1)
+            spared = np.where(empty, self._costs.ydrop + 2 * (self._costs.gap_open + self._costs.gap_extend), 0)
+            rows = np.flatnonzero(done & (score + spared >= self._costs.threshold))
+            which = (2 * rows[:, None] + np.arange(2)).reshape(-1)
+            words, offsets = launches.runs(which)
+            aligned, rows = self._join(t[anchors[rows]], q[anchors[rows]], anchors[rows], sides[rows], score[rows], words, offsets), rows
+            columns = None
+            if ranges:
+                above = rows[np.searchsorted(anchors[rows], aligned.anchor)] if len(aligned) else rows[:0]
+                which = (2 * above[:, None] + np.arange(2)).reshape(-1)
+                columns = np.split(launches.ranges(which), np.cumsum(sides["rows"].reshape(-1)[which])[:-1]) if len(which) else []
+        except (DeviceLimit, cupy.cuda.memory.OutOfMemoryError):
+            cupy.get_default_memory_pool().free_all_blocks()
+            return nothing, nothing
+        found.boxes[anchors[done]] = np.stack([sides[name][done, side] for side in range(2) for name in ("rows", "widest")], axis=1)
+        found.add(aligned, columns)
+        lengths = np.maximum(aligned.target_end - aligned.target_start, aligned.query_end - aligned.query_start)
+        self.above_by_length += np.bincount(np.searchsorted(BINS, lengths), minlength=len(BINS) + 1)
+        return done, wide
+
+    def _places(self, t: Integers, q: Integers) -> npt.NDArray[np.void]:
+        """Left and right side of each anchor, whose own letters belong to the left one."""
+        bounds = self._host.bounds[np.searchsorted(self._host.bounds[:, 0], t, "right") - 1]
+        places = np.zeros((len(t), 2), PLACE)
+        places["target"] = np.stack([t, t + 1], axis=1)
+        places["query"] = np.stack([q + 1, q], axis=1)
+        places["stop"] = np.stack([bounds[:, 0] - 1, bounds[:, 1]], axis=1)
+        places["onward"] = -1, 1
+        return places.reshape(-1)
+
+    def _join(self, t: Integers, q: Integers, anchors: Integers, sides: npt.NDArray[np.void], score: Integers, words: Any, offsets: Integers) -> Extensions:
+        """Alignments of both sides' paths, those that reach the threshold."""
+        classes, scores, costs, _ = self._costs.compiled
+        results = np.zeros((len(anchors), extension_host.RESULT), np.int64)
+        results[:, extension_host.SCORE] = score
+        for column, sign, side, place, end in (
+            (extension_host.TARGET_START, -1, 0, t, "end_row"),
+            (extension_host.TARGET_END, 1, 1, t, "end_row"),
+            (extension_host.QUERY_START, -1, 0, q, "end_column"),
+            (extension_host.QUERY_END, 1, 1, q, "end_column"),
+        ):
+            results[:, column] = place + 1 + sign * sides[end][:, side]
+        words = words.astype(np.int64)
+        operations, lengths, counts = np.empty(len(words), np.uint8), np.empty(len(words), np.int64), np.zeros(len(anchors), np.int64)
+        extension_host.join_all(self._host.target, self._host.query, words, offsets, classes, scores, costs, results, operations, lengths, counts)
+        final = results[:, extension_host.SCORE]
+        above = np.flatnonzero((final != extension_host.NOTHING) & (final >= self._costs.threshold))
+        run_offsets = np.concatenate([[0], np.cumsum(counts[above])]).astype(np.int64)
+        places = np.arange(run_offsets[-1]) + np.repeat(offsets[:-1:2][above] - run_offsets[:-1], counts[above])
+        return Extensions(
+            anchor=anchors[above],
+            score=final[above],
+            target_start=results[above, extension_host.TARGET_START],
+            target_end=results[above, extension_host.TARGET_END],
+            query_start=results[above, extension_host.QUERY_START],
+            query_end=results[above, extension_host.QUERY_END],
+            capped=(sides["cut"][above] != 0).any(axis=1),
+            run_offsets=run_offsets,
+            run_ops=operations[places],
+            run_lengths=lengths[places],
+        )
+
+
+class _Found:
+    """Free extensions of anchors, in whatever order they come."""
+
+    def __init__(self, anchors: int) -> None:
+        self.boxes = np.zeros((anchors, 4), np.int64)
+        self._extensions: list[Extensions] = []
+        self._ranges: list[list[npt.NDArray[np.int32]]] = []
+
+    def add(self, extensions: Extensions, ranges: list[npt.NDArray[np.int32]] | None) -> None:
+        """ranges: of the left and the right side of each, or None."""
+        self._extensions.append(extensions)
+        none = np.empty((0, 2), np.int32)
+        columns = [none] * (2 * len(extensions)) if ranges is None else ranges
+        self._ranges += [columns[2 * i : 2 * i + 2] for i in range(len(extensions))]
+
+    def speculated(self) -> Speculated:
+        """All of it, by anchor."""
+        extensions = Extensions.concat(self._extensions)
+        order = np.argsort(extensions.anchor, kind="stable")
+        extensions = extensions.take(order)
+        known = np.full(len(self.boxes), commit_host.BELOW, np.uint8)
+        known[extensions.anchor] = commit_host.ABOVE
+        columns = [side for i in order.tolist() for side in self._ranges[i]]
+        offsets = np.concatenate([[0], np.cumsum([len(side) for side in columns])]).astype(np.int64)
+        return Speculated(known, self.boxes, extensions, offsets, np.concatenate([np.empty((0, 2), np.int32), *columns]))
+
+
+def extend(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Costs) -> Extensions:
+    """As `gapped.extend`, on the current device."""
+    return DeviceExtender(target, query, bounds, costs).speculate(t, q, ranges=False).extensions

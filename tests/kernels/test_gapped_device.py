@@ -1,0 +1,131 @@
+"""Gapped extension on the card against the host's, which is compared with the reference."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from genome_cases import mutated
+
+from tidalign.kernels import commit_host, extension_launches
+from tidalign.kernels.commit import Speculated
+from tidalign.kernels.gapped import Costs, Extender, Extensions
+from tidalign.kernels.gapped_device import DeviceExtender
+from tidalign.kernels.nucleotides import encode
+from tidalign.kernels.scoring import Scoring
+
+UNIT = tuple(tuple(1 if a == b else -1 for b in range(4)) for a in range(4))
+LARGE = tuple(tuple(900 - 7 * a if a == b else -1234 - 56 * a + 78 * b for b in range(4)) for a in range(4))
+
+COSTS = {
+    "default": Costs(Scoring().plain()),
+    "cut": Costs(Scoring().plain(), ydrop=910, threshold=-(10**9), traceback=20_000),
+    "untrimmed": Costs(Scoring(UNIT).plain(), 2, 1, 20, 5, trim=False),
+    "every letter": Costs(Scoring(LARGE, ambiguous=("iupac", 10, 100)).plain(), 900, 300, 9000, 1000),
+}
+
+
+def related(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Target of three sequences, query, the target's bounds, anchors: most near the diagonal, some anywhere."""
+    rng = random.Random(seed)
+    alphabet = rng.choice(["ACGT", "AC", "ACGTacgtN", "ACGTRYn"])
+    target = "".join(rng.choices(alphabet, k=rng.choice([60, 400, 3000])))
+    if rng.random() < 0.4:
+        target = target[: len(target) // 2] + target[len(target) // 3 :]  # a repeat
+    query = mutated(rng, target, rng.choice([0.02, 0.2]), rng.choice([0, 0.02]), alphabet) or "A"
+    third = len(target) // 3
+    bounds = np.array([[0, third], [third + 1, 2 * third], [2 * third + 1, len(target)]], np.int64)
+    target = f"{target[:third]}\0{target[third + 1 : 2 * third]}\0{target[2 * third + 1 :]}"
+    places = [t for t in rng.choices(range(len(target)), k=24) if target[t] != "\0"]
+    queries = [rng.randrange(len(query)) if rng.random() < 0.2 else min(len(query) - 1, max(0, t + rng.randint(-4, 4))) for t in places]
+    return encode(target.encode()), encode(query.encode()), bounds, np.array(places), np.array(queries)
+
+
+def by_host(extender: Extender, t: Any, q: Any) -> Iterator[tuple[Any, ...]]:
+    for i, (a, b) in enumerate(zip(t.tolist(), q.tolist(), strict=True)):
+        one, looked = extender.extend(i, a, b, ranges=True)
+        row = (
+            None
+            if one is None
+            else (i, one.score, one.ends.tolist(), one.capped, one.ops.tolist(), one.lengths.tolist(), looked.left.tolist(), looked.right.tolist())
+        )
+        yield looked.box.tolist(), row
+
+
+def rows(found: Speculated) -> Iterator[tuple[Any, ...]]:
+    above = {one.anchor: (row, one) for row, one in enumerate(found.extensions)}
+    for i, box in enumerate(found.boxes.tolist()):
+        assert (found.known[i] == commit_host.ABOVE) == (i in above)
+        if i not in above:
+            yield box, None
+            continue
+        row, one = above[i]
+        offsets = found.range_offsets[2 * row : 2 * row + 3]
+        left, right = (found.ranges[a:b].tolist() for a, b in zip(offsets, offsets[1:], strict=False))
+        yield box, (i, one.score, one.ends.tolist(), one.capped, one.ops.tolist(), one.lengths.tolist(), left, right)
+
+
+def test_costs_that_the_kernels_take() -> None:
+    assert all(extension_launches.fits(costs) for costs in COSTS.values())
+    default = COSTS["default"]
+    assert not extension_launches.fits(replace(default, gap_extend=0))
+    assert not extension_launches.fits(replace(default, ydrop=1 << 16))
+    assert extension_launches.fits(replace(default, ydrop=(1 << 16) - 1 - 101))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", COSTS)
+def test_rows_equal_the_hosts(kind: str, device: Any) -> None:
+    """Scores, ends, paths, cuts, boxes and every row's columns."""
+    above = 0
+    for seed in range(40):
+        target, query, bounds, t, q = related(seed)
+        extender = DeviceExtender(target, query, bounds, COSTS[kind])
+        found = extender.extend(t, q, ranges=True)
+        assert list(rows(found)) == list(by_host(Extender(target, query, bounds, COSTS[kind]), t, q)), seed
+        assert extender.taken_by_host == 0
+        above += len(found.extensions)
+    assert above > 100
+
+
+@pytest.mark.gpu
+def test_one_warp_and_one_block_a_sweep_find_the_same(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, query, bounds, t, q = related(3)
+    results = []
+    for few in (0, 1 << 20):
+        monkeypatch.setattr(extension_launches, "FEW", few)
+        monkeypatch.setattr(extension_launches, "RECORDS", 2)
+        results.append(list(rows(DeviceExtender(target, query, bounds, COSTS["default"]).extend(t, q, ranges=True))))
+    assert results[0] == results[1] == list(by_host(Extender(target, query, bounds, COSTS["default"]), t, q))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("name", "size", "least"), [("POOL_BYTES", 1 << 16, 0), ("POOL_BYTES", 1 << 13, 1), ("TRACE_BYTES", 1 << 17, 0), ("RANGE_BYTES", 1 << 10, 0)]
+)
+def test_little_memory_changes_nothing(name: str, size: int, least: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer anchors at once, then the host."""
+    monkeypatch.setattr(extension_launches, name, size)
+    target, query, bounds, t, q = related(7)
+    extender = DeviceExtender(target, query, bounds, COSTS["default"])
+    found = extender.extend(t, q, ranges=True)
+    assert list(rows(found)) == list(by_host(Extender(target, query, bounds, COSTS["default"]), t, q))
+    assert extender.taken_by_host >= least
+
+
+@pytest.mark.gpu
+def test_gaps_for_nothing_are_left_to_the_host(device: Any) -> None:
+    target, query, bounds, t, q = related(5)
+    costs = Costs(Scoring().plain(), 400, 0, 300)
+    extender = DeviceExtender(target, query, bounds, costs)
+    assert list(rows(extender.extend(t[:4], q[:4], ranges=True))) == list(by_host(Extender(target, query, bounds, costs), t[:4], q[:4]))
+    assert extender.taken_by_host == 4
+
+
+@pytest.mark.gpu
+def test_nothing_to_extend(device: Any) -> None:
+    target, query, bounds, t, q = related(0)
+    found = DeviceExtender(target, query, bounds, COSTS["default"]).extend(t[:0], q[:0])
+    assert len(found.known) == len(found.extensions) == 0 and isinstance(found.extensions, Extensions)
