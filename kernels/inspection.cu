@@ -1,14 +1,16 @@
 // Which anchors stay below the threshold: an upper bound of each side's score, and of what LASTZ looks at for it (inspection_device.py says why they hold).
 //
 // A thread takes a side and sweeps it in strips of STRIP columns, row after row: two columns of the strip, WORDS apart, share a word, and the half on the right
-// is a row behind the one on the left. What leaves a strip on its right, a word a row, stays in the thread's own rows of memory, where the next strip reads
+// is two rows behind the one on the left. What leaves a strip on its right, a word a row, stays in the thread's own rows of memory, where the next strip reads
 // it and leaves its own. So no thread waits for another, and a strip takes only the rows in which anything of it is alive.
 //
-// Rows and steps: at step t strip s has row t - s in its left halves and row t - s - 1 in its right ones, whose boundary word has index t for both strips.
+// Rows and steps: at step t strip s has row t - 2s in its left halves and row t - 2s - 2 in its right ones. So word t of the boundary between two strips is of
+// step t on either side, and two steps can be done at a time.
 // Row and column 0 are cells like others, with letters of no account. Values are START more than true; 0 is as good as -infinity.
 #include "inspection.cuh"
 
 constexpr int THREADS = 128;
+constexpr int SKEW = 8;                           // words of 4 rows between the rows of neighbouring threads, lest all be in the same set of a cache
 constexpr int CHUNK = 4;                          // groups of 4 rows between two looks at how a side is doing
 constexpr unsigned NO_LETTER = 0x80;              // a byte of the target; of the query it is 0
 constexpr int UNDECIDED = 0xffff;
@@ -87,20 +89,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, INSPECTION_BLOCKS)
   __shared__ unsigned table[64];  // scores of a target letter against A, C, G, T; no letter: 0
   if (threadIdx.x < 64) table[threadIdx.x] = threadIdx.x < 4 ? scores[threadIdx.x] : 0;
   __syncthreads();
-  const int lane = threadIdx.x & 31;
-  uint4* const mine = boundary + (long long)(blockIdx.x * blockDim.x + threadIdx.x) * (room / 4);
+  // Of the side that each thread has: where the letters of row and column 0 are, letters up to the ends, the line after LOOKED rows.
+  __shared__ long long first_row[THREADS], first_column[THREADS];
+  __shared__ int last_row[THREADS], last_column_there[THREADS], late_line[THREADS];
+  const int me = threadIdx.x, lane = threadIdx.x & 31;
+  uint4* const mine = boundary + (long long)(blockIdx.x * blockDim.x + threadIdx.x) * (room / 4 + SKEW);
   const unsigned* const target_words = (const unsigned*)target;
   const unsigned* const query_words = (const unsigned*)query;
 
   unsigned above[WORDS], down[WORDS], select[WORDS];  // values of the row before, gaps down into this row, letters of the query
 #pragma unroll
   for (int k = 0; k < WORDS; k++) above[k] = down[k] = select[k] = 0;
-  int side = -1, strip = 0, group = 0, last_in = -1, first_out = -1, last_out = -1, late = 0;
+  int side = -1, strip = 0, group = 0, last_in = -1, first_out = -1, last_out = -1;
   int rows = 0, steps = 0;
-  unsigned best = 0, corner = 0, across_before = 0, scores_before = 0;  // corner: values left of column 0 of each half in the row before
+  unsigned best = 0, corner = 0, before_last_a = 0, before_across_a = 0, before_across_b = 0, before_scores_a = 0, before_scores_b = 0;  // corner: values left of column 0 of each half in the row before
   uint4 coming = {0, 0, 0, 0};
   unsigned word = 0, low_letters = 0, high_letters = 0, shift = 0;
-  unsigned long long swept = 0;
+  unsigned swept = 0;
   bool more = true, begin = false;
 
   for (;;) {
@@ -115,7 +120,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, INSPECTION_BLOCKS)
           side = next;
           strip = group = rows = steps = 0;
           last_in = -1;
-          late = line + sides[side].least;
+          const Side of = sides[side];
+          first_row[me] = Letters{target, target_count, pad}.before(t[side >> 1], side & 1);
+          first_column[me] = Letters{query, query_count, pad}.before(q[side >> 1], side & 1);
+          last_row[me] = of.rows;
+          last_column_there[me] = of.columns;
+          late_line[me] = line + of.least;
           best = both(start);
           begin = true;
         }
@@ -126,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, INSPECTION_BLOCKS)
     if (begin) {  // a strip, from row group `group` on
       begin = false;
       first_out = -1;
-      const long long at = Letters{query, query_count, pad}.before(q[side >> 1], side & 1) + (long long)strip * STRIP;
+      const long long at = first_column[me] + strip * STRIP;
       const unsigned* from = query_words + (at >> 2);
       const unsigned turn = (at & 3) * 8;
       unsigned letters[STRIP / 4], bad = 0, raw = from[0];
@@ -147,8 +157,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, INSPECTION_BLOCKS)
           select[4 * k + j] = bytes(letters[k], letters[k + WORDS / 4] | 0x44444444u, (unsigned)(j | (4 + j) << 4));
           above[4 * k + j] = down[4 * k + j] = 0;
         }
-      across_before = scores_before = 0;
-      const long long row = Letters{target, target_count, pad}.before(t[side >> 1], side & 1) + 4 * group - strip;
+      before_last_a = before_across_a = before_across_b = before_scores_a = before_scores_b = 0;
+      const long long row = first_row[me] + 4 * group - 2 * strip;
       word = (unsigned)(row >> 2);
       shift = (unsigned)(row & 3) * 8;
       low_letters = target_words[word++];
@@ -156,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, INSPECTION_BLOCKS)
       coming = group <= last_in ? mine[group] : uint4{0, 0, 0, 0};
       // Row 0 begins with the value of the start, which comes along the diagonal.
       corner = strip ? 0 : (start - bytes(scores_of(table, __funnelshift_r(low_letters, high_letters, shift) & 0xff), 0, select[0])) & 0xffff;
-      if (bad || (strip + 1) * STRIP - 1 > sides[side].columns) {
+      if (bad || (strip + 1) * STRIP - 1 > last_column_there[me]) {
         found[side] = {0, 0, UNDECIDED, 0};
         side = -1;
       }
@@ -166,9 +176,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, INSPECTION_BLOCKS)
       last_in = first_out = -1;
     }
 
-    // Right halves are a row behind.
-    const int low = side < 0 ? 0x7fff : 4 * group - strip - 1 > looked ? late : line;
+    __syncwarp();  // lanes that began a strip and those that did not go on together
+    // Right halves are two rows behind.
+    const int low = side < 0 ? 0x7fff : 4 * group - 2 * strip - 2 > looked ? late_line[me] : line;
     unsigned unknown = 0, highest = 0;
+#pragma unroll 1
     for (int turn = 0; turn < CHUNK; turn++, group++) {
       uint4 boundary_words = coming;
       coming = group < last_in ? mine[group + 1] : uint4{0, 0, 0, 0};
@@ -176,32 +188,46 @@ extern "C" __global__ void __launch_bounds__(THREADS, INSPECTION_BLOCKS)
       low_letters = high_letters;
       high_letters = target_words[word++];
       unknown |= letters;
-      unsigned border = 0, last_column = 0;
+      unsigned border = 0;
+      unsigned now = letters;
+#pragma unroll 1
+      for (int pair = 0; pair < 2; pair++) {
+        // Two rows at once, the second a column behind the first: two chains of maxima instead of one.
+        const unsigned scores_a = scores_of(table, now & 0xff), scores_b = scores_of(table, bytes(now, 0, 0x4441));
+        unsigned across_a = bytes(boundary_words.x, before_across_a, 0x5432), across_b = bytes(boundary_words.y, before_across_b, 0x5432);
+        unsigned diagonal_a = corner * one + bytes(scores_a, before_scores_a, select[0]);
+        unsigned diagonal_b = bytes(boundary_words.x, before_last_a, 0x5410) * one + bytes(scores_b, before_scores_b, select[0]);
+        corner = bytes(boundary_words.y, above[WORDS - 1], 0x5410);
 #pragma unroll
-      for (int j = 0; j < 4; j++) {
-        unsigned& boundary_word = j == 0 ? boundary_words.x : j == 1 ? boundary_words.y : j == 2 ? boundary_words.z : boundary_words.w;
-        const unsigned scores_here = scores_of(table, bytes(letters, 0, 0x4440 + j));
-        unsigned across = bytes(boundary_word, across_before, 0x5432);
-        unsigned diagonal = corner * one + bytes(scores_here, scores_before, select[0]);
-        corner = bytes(boundary_word, above[WORDS - 1], 0x5410);
-        // corner of the next row: what is left of the strip here, and the last column of the left halves in the row that they have just done.
-#pragma unroll
-        for (int k = 0; k < WORDS; k++) {
-          const unsigned next = k + 1 < WORDS ? above[k] * one + bytes(scores_here, scores_before, select[k + 1]) : 0;
-          const unsigned value = most(diagonal, down[k], across);
-          const unsigned open = __vadd2(value, opened);
-          down[k] = most_of_sum_or_0(down[k], extended, open);
-          across = most_of_sum(across, extended, open);
-          above[k] = value;
-          diagonal = next;
+        for (int k = 0; k <= WORDS; k++) {
+          if (k < WORDS) {
+            const unsigned next = k + 1 < WORDS ? above[k] * one + bytes(scores_a, before_scores_a, select[k + 1]) : 0;
+            const unsigned value = most(diagonal_a, down[k], across_a);
+            const unsigned open = __vadd2(value, opened);
+            down[k] = most_of_sum_or_0(down[k], extended, open);
+            across_a = most_of_sum(across_a, extended, open);
+            above[k] = value;
+            diagonal_a = next;
+          }
+          if (k == WORDS) before_last_a = above[WORDS - 1];
+          if (k > 0) {
+            const int c = k - 1;
+            const unsigned next = c + 1 < WORDS ? above[c] * one + bytes(scores_b, before_scores_b, select[c + 1]) : 0;
+            const unsigned value = most(diagonal_b, down[c], across_b);
+            const unsigned open = __vadd2(value, opened);
+            down[c] = most_of_sum_or_0(down[c], extended, open);
+            across_b = most_of_sum(across_b, extended, open);
+            above[c] = value;
+            diagonal_b = next;
+          }
         }
-        across_before = across;
-        scores_before = scores_here;
-        boundary_word = bytes(above[WORDS - 1], across, 0x7632);
-        if (j & 1)
-          border = most(border, last_column, above[WORDS - 1]);
-        else
-          last_column = above[WORDS - 1];
+        before_across_a = across_a;
+        before_across_b = across_b;
+        before_scores_a = scores_a;
+        before_scores_b = scores_b;
+        border = most(border, before_last_a, above[WORDS - 1]);
+        boundary_words = {boundary_words.z, boundary_words.w, bytes(before_last_a, across_a, 0x7632), bytes(above[WORDS - 1], across_b, 0x7632)};
+        now >>= 16;
       }
       highest = 0;
 #pragma unroll
@@ -216,10 +242,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, INSPECTION_BLOCKS)
     }
 
     if (side >= 0) {
-      const int row = 4 * group - 1 - strip;
+      const int row = 4 * group - 1 - 2 * strip;
       steps += 4 * CHUNK;
-      const bool alive = group <= last_in || reaches(most(highest, corner), low);
-      bool undecided = reaches(best, threshold) || (unknown & 0x80808080u) || row > sides[side].rows;
+      const bool alive = group <= last_in || reaches(most(highest, corner, before_last_a), low);
+      bool undecided = reaches(best, threshold) || (unknown & 0x80808080u) || row > last_row[me];
       if (!alive) {
         rows = max(rows, row);
         group = first_out;
@@ -237,7 +263,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, INSPECTION_BLOCKS)
       }
     }
   }
-  if (swept) atomicAdd(work, swept);
+  if (swept) atomicAdd(work, (unsigned long long)swept);
 }
 
 // Whether each anchor stays below the threshold, and where it does, rows and columns looked at left and right. raised: what cutting gaps off an alignment's end

@@ -47,8 +47,8 @@ BLOCKS, THREADS = 4, 128
 LOOKED = 32
 """Letters of the anchor's diagonal that the line is known by."""
 
-ROOM = 2048
-"""Rows a side may have: 4 bytes each for every thread on the card."""
+ROOM, SKEW = 2048, 32
+"""Rows a side may have, and those between the memory of neighbouring threads: 4 bytes each for every thread on the card."""
 
 STEPS = 40_000
 """Rows of strips a side may take; chance takes about 10,000."""
@@ -180,7 +180,7 @@ class _Turn:
         self._boundary: Any = None
         while self._boundary is None and self._blocks:
             try:
-                self._boundary = cupy.empty(self._blocks * THREADS * ROOM, np.uint32)
+                self._boundary = cupy.empty(self._blocks * THREADS * (ROOM + SKEW), np.uint32)
             except cupy.cuda.memory.OutOfMemoryError:
                 self._blocks //= 2
         self._places = cupy.empty((2, most), np.int64)
