@@ -115,11 +115,12 @@ constexpr int OVER = 1 << 30;  // a deficit that nothing makes up for
 // What stops a scan for certain.
 __device__ inline int stopping_score(int xdrop) { return -max(xdrop, 0) - 1; }
 
-// Scores of the eight columns from `column`, and which of them (a bit each) are beyond an end, which stops.
-__device__ inline unsigned score_columns(const Sides& sides, const Scan& scan, unsigned column, int xdrop, int (&scores)[8]) {
-  const unsigned t = scan.left ? scan.target - 8 - column : scan.target + column, q = scan.left ? scan.query - 8 - column : scan.query + column;
-  unsigned x = Sides::window(sides.target4, t), y = Sides::window(sides.query4, q), ends = 0;
-  unsigned both = (x & 0x33333333) << 2 | (y & 0x33333333), odd = (x | y) & 0xcccccccc;
+// Where the eight columns from `column` begin.
+__device__ inline unsigned eight(const Scan& scan, unsigned right_end, unsigned column) { return scan.left ? right_end - 8 - column : right_end + column; }
+
+// Scores of the eight columns from `column`, whose letters are x and y, and which of them (a bit each) are beyond an end, which stops.
+__device__ inline unsigned score_columns(const Sides& sides, const Scan& scan, unsigned column, unsigned x, unsigned y, int xdrop, int (&scores)[8]) {
+  unsigned both = (x & 0x33333333) << 2 | (y & 0x33333333), odd = (x | y) & 0xcccccccc, ends = 0;
   if (scan.left) {
     both = __byte_perm(both, 0, 0x0123);
     both = both >> 4 & 0x0f0f0f0f | (both & 0x0f0f0f0f) << 4;
@@ -127,6 +128,7 @@ __device__ inline unsigned score_columns(const Sides& sides, const Scan& scan, u
 #pragma unroll
   for (int i = 0; i < 8; i++) scores[i] = sides.pairs[both >> 4 * i & 15];
   if (odd || scan.limit - column < 8) {
+    const unsigned t = eight(scan, scan.target, column), q = eight(scan, scan.query, column);
 #pragma unroll
     for (int i = 0; i < 8; i++) {
       const int at = scan.left ? 7 - i : i;
@@ -167,14 +169,35 @@ __device__ inline unsigned looked_at(unsigned column, unsigned stops, unsigned e
   return column + at + !(ends >> at & 1);
 }
 
+// Eight letters after eight letters: a word is loaded once.
+template <bool LEFT>
+struct Reader {
+  const unsigned* word;  // that is next
+  unsigned held, shift;
+
+  __device__ Reader(const unsigned* words, unsigned place) {
+    const unsigned at = place + PADDING;
+    word = words + (at >> 3) + !LEFT;
+    held = word[LEFT ? 1 : -1];
+    shift = 4 * (at & 7);
+  }
+  __device__ unsigned next() {
+    const unsigned loaded = *word, letters = LEFT ? __funnelshift_r(loaded, held, shift) : __funnelshift_r(held, loaded, shift);
+    word += LEFT ? -1 : 1;
+    held = loaded;
+    return letters;
+  }
+};
+
 // A lane takes its scan to its end or to LONG columns; returns whether it has ended. after_stop: whether seven columns can gain more than `xdrop`. Else what
 // follows the column of a stop changes no best, which is the sum of all eight and what it lacks in the end.
 template <bool LEFT>
 __device__ inline bool scan_alone(const Sides& sides, Scan& scan, int xdrop, bool after_stop) {
   scan.left = LEFT;
+  Reader<LEFT> target(sides.target4, eight(scan, scan.target, scan.column)), query(sides.query4, eight(scan, scan.query, scan.column));
   for (; scan.column < LONG; scan.column += 8) {
     int scores[8], sum = 0, deficit = scan.deficit, deepest = 0, deepest_at[8];
-    const unsigned ends = score_columns(sides, scan, scan.column, xdrop, scores);
+    const unsigned x = target.next(), y = query.next(), ends = score_columns(sides, scan, scan.column, x, y, xdrop, scores);
 #pragma unroll
     for (int i = 0; i < 8; i++) {
       sum += scores[i];
@@ -203,12 +226,20 @@ __device__ inline void scan_together(const Sides& sides, Scan& own, int owner, i
   const unsigned lane = threadIdx.x & 31;
   Scan scan = {__shfl_sync(ALL, own.target, owner), __shfl_sync(ALL, own.query, owner),   __shfl_sync(ALL, own.left, owner), __shfl_sync(ALL, own.limit, owner),
                __shfl_sync(ALL, own.column, owner), __shfl_sync(ALL, own.deficit, owner), __shfl_sync(ALL, own.best, owner)};
+  unsigned x = 0, y = 0, column = scan.column + 8 * lane;
+  if (column < scan.limit) {
+    x = Sides::window(sides.target4, eight(scan, scan.target, column));
+    y = Sides::window(sides.query4, eight(scan, scan.query, column));
+  }
   while (true) {
-    const unsigned column = scan.column + 8 * lane;
     int scores[8], sum = 0, highest = 0;
-    unsigned ends = 0xff;
+    unsigned ends = 0xff, next_x = 0, next_y = 0;
+    if (column + 256 < scan.limit) {  // on their way while these are looked at
+      next_x = Sides::window(sides.target4, eight(scan, scan.target, column + 256));
+      next_y = Sides::window(sides.query4, eight(scan, scan.query, column + 256));
+    }
     if (column < scan.limit) {
-      ends = score_columns(sides, scan, column, xdrop, scores);
+      ends = score_columns(sides, scan, column, x, y, xdrop, scores);
     } else {
 #pragma unroll
       for (int i = 0; i < 8; i++) scores[i] = stopping_score(xdrop);
@@ -247,7 +278,9 @@ __device__ inline void scan_together(const Sides& sides, Scan& own, int owner, i
       if (lane == owner) own = scan;
       return;
     }
-    scan.column += 256;
+    column += 256;
+    x = next_x;
+    y = next_y;
   }
 }
 
