@@ -235,6 +235,26 @@ def _terminate(number: int, frame: FrameType | None) -> None:
     raise Stopped(number)
 
 
+class _NoPandas:
+    """Finds no pandas."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
+def _leave_pandas_out() -> None:
+    """Where pandas is installed, pyarrow loads it to ask whether what it is given is of pandas: half a second of every command, none of which uses it."""
+    import pyarrow
+
+    hidden = _NoPandas()
+    sys.meta_path.insert(0, hidden)
+    try:
+        pyarrow.chunked_array([[1]]).to_numpy()  # asked once, it does not look again
+    finally:
+        sys.meta_path.remove(hidden)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -251,6 +271,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     warnings.setFormatter(logging.Formatter("tidalign: %(message)s"))
     logging.getLogger("tidalign").addHandler(warnings)
     try:
+        if argv is None and chosen in ("pairs", "genome", "genomes", "export"):
+            _leave_pandas_out()
         return int(import_module(f"tidalign.workflows.{args.module}").command(args))
     except KeyboardInterrupt:
         return _fail(args, Stopped(signal.SIGINT))

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from importlib import import_module
 from typing import Any
 
 from tidalign.kernels.errors import KernelError
@@ -46,8 +45,3 @@ CARD = Card()
 
 SEEDING = threading.Lock()
 """Held while a query strand is seeded, which leaves state on the card between calls; waves of other units go in between."""
-
-
-def kernels(name: str) -> Any:
-    """A module of the device's kernels (kernels/NAME_device.py); loads CUDA."""
-    return import_module(f"tidalign.kernels.{name}_device")

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from tidalign.kernels.errors import DeviceLimit
 from tidalign.kernels.gapped import Extended, Extender, Extensions
 from tidalign.pipeline.genome import gapped
-from tidalign.pipeline.genome.card import CARD, kernels
+from tidalign.pipeline.genome.card import CARD
 from tidalign.pipeline.genome.guards import Beat, Budget, Done
 from tidalign.pipeline.genome.unit import Unit
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS
@@ -86,28 +86,36 @@ def _here(unit: Unit, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tu
 
 
 def _on_card(unit: Unit, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tuple[int, Extensions]]:
-    """As `_here`; of those that have to be extended half the boxes' cells count, too."""
+    """As `_here`; of those that have to be extended half the boxes' cells count, too. From where the card has no room on it is done here."""
+    from tidalign.kernels.gapped_device import DeviceExtender
+
     at_once = CARD_ANCHORS if unit.parameters.cells is None else GUARDED
     cells, at = 0, 0
     try:
         with CARD:
-            extender = kernels("gapped").DeviceExtender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
-    except DeviceLimit:
+            extender = DeviceExtender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
+        while at < len(t) and not budget.spent(cells):
+            beat(at)
+            stop = min(at + at_once, len(t))
+            with CARD:
+                below, boxes = extender.inspect(t[at:stop], q[at:stop])
+                left = np.flatnonzero(~below)
+                known = extender.extend(t[at:stop][left], q[at:stop][left])
+            boxes[left] = known.boxes
+            cells += int((boxes[:, 0] * boxes[:, 1] + boxes[:, 2] * boxes[:, 3]).sum()) // 2
+            unit.counts["extended by the host for the card"] = extender.taken_by_host
+            yield stop, _moved(known.extensions, at + left[known.extensions.anchor])
+            at = stop
+    except (DeviceLimit, MemoryError):
         unit.counts["tiles extended by the host for lack of room"] += 1
-        yield from _here(unit, t, q, budget, beat)
-        return
-    while at < len(t) and not budget.spent(cells):
-        beat(at)
-        stop = min(at + at_once, len(t))
-        with CARD:
-            below, boxes = extender.inspect(t[at:stop], q[at:stop])
-            left = np.flatnonzero(~below)
-            known = extender.extend(t[at:stop][left], q[at:stop][left])
-        boxes[left] = known.boxes
-        cells += int((boxes[:, 0] * boxes[:, 1] + boxes[:, 2] * boxes[:, 3]).sum()) // 2
-        unit.counts["extended by the host for the card"] = extender.taken_by_host
-        yield stop, Extensions(**{**known.extensions.to_arrays(), "anchor": at + left[known.extensions.anchor]})
-        at = stop
+        first = at
+        for at, found in _here(unit, t[first:], q[first:], budget, lambda place: beat(first + place)):
+            yield first + at, _moved(found, first + found.anchor)
+
+
+def _moved(found: Extensions, anchors: Any) -> Extensions:
+    """The same of other anchors."""
+    return Extensions(**{**found.to_arrays(), "anchor": anchors})
 
 
 def unique(rows: Any) -> Any:

@@ -96,7 +96,9 @@ def _find(unit: Unit, beat: Callable[[], None]) -> Any:
         find = partial(seeding.find_anchors, unit.target, unit.query_codes, unit.strand)
         try:
             anchors = find(unit.index(), parameters, beat, partial(_passing, unit))
-        except DeviceLimit:
+        except (DeviceLimit, MemoryError):
+            if unit.device == "cpu":
+                raise
             unit.counts["strands seeded by the host for lack of room"] += 1
             anchors = find(unit.index_here(), parameters, beat, partial(_passing, unit))
     if parameters.mode == "exact" and parameters.gapped:

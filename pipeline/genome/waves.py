@@ -7,7 +7,7 @@ does not depend on what is extended here, and what is extended does not depend o
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from tidalign.kernels.commit import Speculated
 from tidalign.kernels.errors import DeviceLimit
 from tidalign.kernels.gapped import Extensions, Integers
 from tidalign.kernels.paths import Paths
-from tidalign.pipeline.genome.card import CARD, kernels
+from tidalign.pipeline.genome.card import CARD
 
 if TYPE_CHECKING:
+    from tidalign.kernels.gapped_device import DeviceExtender
     from tidalign.pipeline.genome.unit import Unit
 
 FIRST = 1 << 10
@@ -64,29 +65,30 @@ class Waves:
 
 def _waves(unit: "Unit", t: Integers, q: Integers, at: int, kept: Extensions) -> Iterator[tuple[int, Speculated | None]]:
     """(stop, what is known of the anchors up to it) of one wave after the other."""
-    try:
-        with CARD:
-            extender = kernels("gapped").DeviceExtender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
-    except DeviceLimit:
-        unit.counts["strands extended by the host for lack of room"] += 1
-        yield len(t), None
-        return
+    from tidalign.kernels.gapped_device import DeviceExtender
+
     paths = Paths(len(unit.target_codes))
     for one in kept:
         paths.keep(one.ends, one.ops, one.lengths)
     size = FIRST
-    while at < len(t):
-        stop = min(at + size, len(t))
-        wave = speculate(extender, paths, t[at:stop], q[at:stop])
-        unit.counts["extended by the host for the card"] = extender.taken_by_host
-        yield stop, wave
-        at, size = stop, min(2 * size, LARGEST)
+    try:
+        with CARD:
+            extender = DeviceExtender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
+        while at < len(t):
+            stop = min(at + size, len(t))
+            wave = speculate(extender, paths, t[at:stop], q[at:stop])
+            unit.counts["extended by the host for the card"] = extender.taken_by_host
+            yield stop, wave
+            at, size = stop, min(2 * size, LARGEST)
+    except (DeviceLimit, MemoryError):
+        unit.counts["strands extended by the host for lack of room"] += 1
+        yield len(t), None
 
 
-def speculate(extender: Any, paths: Paths, t: Integers, q: Integers) -> Speculated:
+def speculate(extender: "DeviceExtender", paths: Paths, t: Integers, q: Integers) -> Speculated:
     """What the card makes of a range of anchors; those that seem to lie on `paths`, or on better ones of their own, are not extended.
 
-    extender: a gapped_device.DeviceExtender. What it finds is added to `paths`.
+    What is found is added to `paths`.
     """
     known, boxes = np.zeros(len(t), np.uint8), np.zeros((len(t), 4), np.int64)
     left = np.flatnonzero(~paths.near(t, q))
