@@ -1,16 +1,15 @@
 // Which anchors stay below the threshold: an upper bound of each side's score, and of what LASTZ looks at for it (inspection_device.py says why they hold).
 //
 // A thread takes a side and sweeps it in strips of STRIP columns, row after row: two columns of the strip, WORDS apart, share a word, and the half on the right
-// is two rows behind the one on the left. What leaves a strip on its right, a word a row, stays in the thread's own rows of memory, where the next strip reads
+// is a row behind the one on the left. What leaves a strip on its right, a word a row, stays in the thread's own rows of memory, where the next strip reads
 // it and leaves its own. So no thread waits for another, and a strip takes only the rows in which anything of it is alive.
 //
-// Rows and steps: at step t strip s has row t - 2s in its left halves and row t - 2s - 2 in its right ones. So word t of the boundary between two strips is of
-// step t on either side, and two steps can be done at a time.
+// Rows and steps: at step t strip s has row t - s in its left halves and row t - s - 1 in its right ones, whose boundary word has index t for both strips.
 // Row and column 0 are cells like others, with letters of no account. Values are START more than true; 0 is as good as -infinity.
 #include "inspection.cuh"
 
 constexpr int THREADS = 128;
-constexpr int SKEW = 8;                           // words of 4 rows between the rows of neighbouring threads, lest all be in the same set of a cache
+constexpr int SKEW = 8;                           // groups of 4 rows between the rows of neighbouring threads, lest all be in the same set of a cache
 constexpr int CHUNK = 4;                          // groups of 4 rows between two looks at how a side is doing
 constexpr unsigned NO_LETTER = 0x80;              // a byte of the target; of the query it is 0
 constexpr int UNDECIDED = 0xffff;
@@ -76,7 +75,7 @@ extern "C" __global__ void inspection_sides(const unsigned char* target, long lo
 __device__ __forceinline__ unsigned scores_of(const unsigned* table, unsigned letter) { return *(const unsigned*)((const char*)table + letter); }
 
 // Bounds of all sides. found: of each a score, rows and columns looked at; columns UNDECIDED: the score may reach the threshold, or nothing is known.
-//   boundary   uint4[room / 4] for every thread there is: words of `room` rows
+//   boundary   uint4[room / 4 + SKEW] for every thread there is: words of `room` rows
 //   opened, extended   what the first letter of a gap adds to a value and any other, in both halves
 //   start      what is added to values; threshold: a value that decides nothing; line: start - ydrop; looked: rows after which Side::least holds
 //   slack      how far a value may lie above those that are looked at; room, steps: of rows, a side has no more
@@ -85,7 +84,8 @@ __device__ __forceinline__ unsigned scores_of(const unsigned* table, unsigned le
 extern "C" __global__ void __launch_bounds__(THREADS, INSPECTION_BLOCKS)
     inspection_sweep(const unsigned char* target, long long target_count, const unsigned char* query, long long query_count, int pad, const long long* t,
                      const long long* q, const Side* sides, int count, const unsigned* scores, uint4* boundary, unsigned opened, unsigned extended, int start,
-                     int threshold, int line, int looked, int slack, int room, int most_steps, unsigned one, unsigned* queue, ushort4* found, unsigned long long* work) {
+                     int threshold, int line, int looked, int slack, int room, int most_steps, unsigned one, unsigned* queue, ushort4* found,
+                     unsigned long long* work) {
   __shared__ unsigned table[64];  // scores of a target letter against A, C, G, T; no letter: 0
   if (threadIdx.x < 64) table[threadIdx.x] = threadIdx.x < 4 ? scores[threadIdx.x] : 0;
   __syncthreads();
@@ -102,7 +102,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, INSPECTION_BLOCKS)
   for (int k = 0; k < WORDS; k++) above[k] = down[k] = select[k] = 0;
   int side = -1, strip = 0, group = 0, last_in = -1, first_out = -1, last_out = -1;
   int rows = 0, steps = 0;
-  unsigned best = 0, corner = 0, before_last_a = 0, before_across_a = 0, before_across_b = 0, before_scores_a = 0, before_scores_b = 0;  // corner: values left of column 0 of each half in the row before
+  unsigned best = 0, corner = 0, across_before = 0, scores_before = 0;  // corner: values left of column 0 of each half in the row before
   uint4 coming = {0, 0, 0, 0};
   unsigned word = 0, low_letters = 0, high_letters = 0, shift = 0;
   unsigned swept = 0;
@@ -157,8 +157,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, INSPECTION_BLOCKS)
           select[4 * k + j] = bytes(letters[k], letters[k + WORDS / 4] | 0x44444444u, (unsigned)(j | (4 + j) << 4));
           above[4 * k + j] = down[4 * k + j] = 0;
         }
-      before_last_a = before_across_a = before_across_b = before_scores_a = before_scores_b = 0;
-      const long long row = first_row[me] + 4 * group - 2 * strip;
+      across_before = scores_before = 0;
+      const long long row = first_row[me] + 4 * group - strip;
       word = (unsigned)(row >> 2);
       shift = (unsigned)(row & 3) * 8;
       low_letters = target_words[word++];
@@ -177,57 +177,48 @@ extern "C" __global__ void __launch_bounds__(THREADS, INSPECTION_BLOCKS)
     }
 
     __syncwarp();  // lanes that began a strip and those that did not go on together
-    // Right halves are two rows behind.
-    const int low = side < 0 ? 0x7fff : 4 * group - 2 * strip - 2 > looked ? late_line[me] : line;
+    // Right halves are a row behind.
+    const int low = side < 0 ? 0x7fff : 4 * group - strip - 1 > looked ? late_line[me] : line;
     unsigned unknown = 0, highest = 0;
 #pragma unroll 1
     for (int turn = 0; turn < CHUNK; turn++, group++) {
       uint4 boundary_words = coming;
       coming = group < last_in ? mine[group + 1] : uint4{0, 0, 0, 0};
-      const unsigned letters = __funnelshift_r(low_letters, high_letters, shift);
+      unsigned letters = __funnelshift_r(low_letters, high_letters, shift);
       low_letters = high_letters;
       high_letters = target_words[word++];
       unknown |= letters;
-      unsigned border = 0;
-      unsigned now = letters;
+      unsigned border = 0, last_column = 0;
 #pragma unroll 1
-      for (int pair = 0; pair < 2; pair++) {
-        // Two rows at once, the second a column behind the first: two chains of maxima instead of one.
-        const unsigned scores_a = scores_of(table, now & 0xff), scores_b = scores_of(table, bytes(now, 0, 0x4441));
-        unsigned across_a = bytes(boundary_words.x, before_across_a, 0x5432), across_b = bytes(boundary_words.y, before_across_b, 0x5432);
-        unsigned diagonal_a = corner * one + bytes(scores_a, before_scores_a, select[0]);
-        unsigned diagonal_b = bytes(boundary_words.x, before_last_a, 0x5410) * one + bytes(scores_b, before_scores_b, select[0]);
-        corner = bytes(boundary_words.y, above[WORDS - 1], 0x5410);
+      for (int pair = 0; pair < 2; pair++, letters >>= 16) {
 #pragma unroll
-        for (int k = 0; k <= WORDS; k++) {
-          if (k < WORDS) {
-            const unsigned next = k + 1 < WORDS ? above[k] * one + bytes(scores_a, before_scores_a, select[k + 1]) : 0;
-            const unsigned value = most(diagonal_a, down[k], across_a);
+        for (int j = 0; j < 2; j++) {
+          const unsigned word_in = j ? boundary_words.y : boundary_words.x;
+          const unsigned scores_here = scores_of(table, bytes(letters, 0, 0x4440 + j));
+          unsigned across = bytes(word_in, across_before, 0x5432);
+          unsigned diagonal = corner * one + bytes(scores_here, scores_before, select[0]);
+          corner = bytes(word_in, above[WORDS - 1], 0x5410);
+#pragma unroll
+          for (int k = 0; k < WORDS; k++) {
+            const unsigned next = k + 1 < WORDS ? above[k] * one + bytes(scores_here, scores_before, select[k + 1]) : 0;
+            const unsigned value = most(diagonal, down[k], across);
             const unsigned open = __vadd2(value, opened);
             down[k] = most_of_sum_or_0(down[k], extended, open);
-            across_a = most_of_sum(across_a, extended, open);
+            across = most_of_sum(across, extended, open);
             above[k] = value;
-            diagonal_a = next;
+            diagonal = next;
           }
-          if (k == WORDS) before_last_a = above[WORDS - 1];
-          if (k > 0) {
-            const int c = k - 1;
-            const unsigned next = c + 1 < WORDS ? above[c] * one + bytes(scores_b, before_scores_b, select[c + 1]) : 0;
-            const unsigned value = most(diagonal_b, down[c], across_b);
-            const unsigned open = __vadd2(value, opened);
-            down[c] = most_of_sum_or_0(down[c], extended, open);
-            across_b = most_of_sum(across_b, extended, open);
-            above[c] = value;
-            diagonal_b = next;
-          }
+          across_before = across;
+          scores_before = scores_here;
+          const unsigned word_out = bytes(above[WORDS - 1], across, 0x7632);
+          if (j)
+            boundary_words.y = word_out;
+          else
+            boundary_words.x = word_out;
+          border = j ? most(border, last_column, above[WORDS - 1]) : border;
+          last_column = above[WORDS - 1];
         }
-        before_across_a = across_a;
-        before_across_b = across_b;
-        before_scores_a = scores_a;
-        before_scores_b = scores_b;
-        border = most(border, before_last_a, above[WORDS - 1]);
-        boundary_words = {boundary_words.z, boundary_words.w, bytes(before_last_a, across_a, 0x7632), bytes(above[WORDS - 1], across_b, 0x7632)};
-        now >>= 16;
+        boundary_words = {boundary_words.z, boundary_words.w, boundary_words.x, boundary_words.y};
       }
       highest = 0;
 #pragma unroll
@@ -242,15 +233,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, INSPECTION_BLOCKS)
     }
 
     if (side >= 0) {
-      const int row = 4 * group - 1 - 2 * strip;
+      const int row = 4 * group - 1 - strip;
       steps += 4 * CHUNK;
-      const bool alive = group <= last_in || reaches(most(highest, corner, before_last_a), low);
+      const bool alive = group <= last_in || reaches(most(highest, corner), low);
       bool undecided = reaches(best, threshold) || (unknown & 0x80808080u) || row > last_row[me];
       if (!alive) {
         rows = max(rows, row);
         group = first_out;
       }
-      undecided |= 4 * (group + CHUNK) > room || steps > most_steps;
+      undecided |= 4 * (group + CHUNK) > room || steps > most_steps || (strip + 2) * STRIP > UNDECIDED;  // columns have 16 bits
       if (undecided || (!alive && first_out < 0)) {
         const int value = max((short)best, (int)best >> 16) + slack - start;
         found[side] = undecided ? ushort4{0, 0, UNDECIDED, 0} : ushort4{(unsigned short)value, (unsigned short)rows, (unsigned short)((strip + 1) * STRIP), 0};

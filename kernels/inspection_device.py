@@ -137,13 +137,13 @@ class Inspector:
             return below, boxes
         starts = range(0, len(t), BATCH)
         try:
-            turns = [_Turn(self, min(BATCH, len(t))) for _ in starts[:2]]
-            for i, start in enumerate(starts):
+            turns = _turns(self, min(BATCH, len(t)), len(starts[:2]))
+            for i, start in enumerate(starts if turns else ()):
                 turn = turns[i % len(turns)]
                 turn.collect(below, boxes)
                 turn.launch(t, q, start, min(start + BATCH, len(t)))
-            for i in range(len(starts), len(starts) + len(turns)):
-                turns[i % len(turns)].collect(below, boxes)
+            for turn in turns:
+                turn.collect(below, boxes)
         except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
             raise KernelError(f"device {cupy.cuda.runtime.getDevice()} failed on {len(t)} anchors: {error}") from error
         return below, boxes
@@ -166,23 +166,34 @@ class _Letters:
         return self.array, np.int64(self.count)
 
 
-class _Turn:
-    """A batch of up to `most` anchors on a stream of its own, with the memory it takes."""
+def _turns(inspector: Inspector, most: int, count: int) -> "list[_Turn]":
+    """Up to `count` of them; fewer blocks, then none, where the card's memory is too small."""
+    import cupy
 
-    def __init__(self, inspector: Inspector, most: int) -> None:
+    turns: list[_Turn] = []
+    sweep = compiler.kernel("inspection.cu", "inspection_sweep", MACROS)
+    blocks = min(compiler.resident(sweep, THREADS, 0), -(-2 * most // THREADS)) if most else 0
+    while len(turns) < count and blocks:
+        try:
+            turns.append(_Turn(inspector, most, blocks))
+        except cupy.cuda.memory.OutOfMemoryError:
+            cupy.get_default_memory_pool().free_all_blocks()
+            if turns:
+                break
+            blocks //= 2
+    return turns
+
+
+class _Turn:
+    """A batch of up to `most` anchors on a stream of its own, with the memory it takes. Raises OutOfMemoryError of cupy."""
+
+    def __init__(self, inspector: Inspector, most: int, blocks: int) -> None:
         import cupy
         import cupyx
 
-        self._of = inspector
+        self._of, self._blocks = inspector, blocks
         self._stream = cupy.cuda.Stream(non_blocking=True)
-        self._sweep = compiler.kernel("inspection.cu", "inspection_sweep", MACROS)
-        self._blocks = min(compiler.resident(self._sweep, THREADS, 0), -(-2 * most // THREADS))
-        self._boundary: Any = None
-        while self._boundary is None and self._blocks:
-            try:
-                self._boundary = cupy.empty(self._blocks * THREADS * (ROOM + SKEW), np.uint32)
-            except cupy.cuda.memory.OutOfMemoryError:
-                self._blocks //= 2
+        self._boundary = cupy.empty(blocks * THREADS * (ROOM + SKEW), np.uint32)
         self._places = cupy.empty((2, most), np.int64)
         self._sides, self._found = cupy.empty((2 * most, 4), np.int32), cupy.empty((2 * most, 4), np.uint16)
         self._below, self._boxes = cupy.empty(most, np.uint8), cupy.empty((most, 4), np.uint16)
@@ -194,8 +205,6 @@ class _Turn:
 
     def launch(self, t: Integers, q: Integers, start: int, stop: int) -> None:
         """Begins with anchors [start, stop)."""
-        if not self._blocks:
-            return
         of, bound, count = self._of, self._of._bound, stop - start
         assert bound is not None
         self._range = (start, stop)
@@ -206,10 +215,11 @@ class _Turn:
             letters = (*of._target.arguments, *of._query.arguments, PAD)
             places = (self._places[0], self._places[1])
             sides = compiler.kernel("inspection.cu", "inspection_sides", MACROS)
+            sweep = compiler.kernel("inspection.cu", "inspection_sweep", MACROS)
             blocks = -(-2 * count // THREADS)
             compiler.launch(sides, blocks, THREADS, *letters, *places, count, of._bounds, len(of._bounds), of._scores, bound.looked, self._sides)
             compiler.launch(
-                *(self._sweep, min(self._blocks, blocks), THREADS, *letters, *places, self._sides, 2 * count, of._scores, self._boundary),
+                *(sweep, min(self._blocks, blocks), THREADS, *letters, *places, self._sides, 2 * count, of._scores, self._boundary),
                 *(_halves(-bound.opened), _halves(-bound.extended), bound.start, bound.threshold, bound.line, bound.looked, bound.slack, ROOM, STEPS),
                 *(np.uint32(1), self._counts, self._found, self._counts[1:]),
             )

@@ -155,3 +155,20 @@ def test_what_cannot_be_decided_is_not(device: Any) -> None:
     # The same letters on both sides: every anchor on the diagonal reaches the threshold.
     below, _ = Inspector(target, target, bounds, Costs(Scoring().plain())).inspect(t, t)
     assert not below.any()
+
+
+@pytest.mark.gpu
+def test_little_memory_is_enough_and_none_decides_nothing(device: Any) -> None:
+    target, query, bounds, t, q = chance(3000, 1 << 18)
+    costs = Costs(Scoring().plain())
+    inspector, pool = Inspector(target, query, bounds, costs), device.get_default_memory_pool()
+    expected = inspector.inspect(t, q)
+    assert expected[0].mean() > 0.9
+    pool.free_all_blocks()
+    try:
+        for megabytes, there in ((16, True), (1, False)):
+            pool.set_limit(size=pool.used_bytes() + (megabytes << 20))
+            below, boxes = inspector.inspect(t, q)
+            assert (below == (expected[0] & there)).all() and (boxes == expected[1] * there).all()
+    finally:
+        pool.set_limit(size=0)
