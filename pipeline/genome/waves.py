@@ -34,6 +34,10 @@ FEW = 1 << 8
 MOST = 1 << 11
 """Most anchors that are extended at once."""
 
+LEFT = 1 << 5
+"""So many that are not about an alignment of their wave after all are left to the walk: it has done them before the card has, which takes as long for few
+as for many."""
+
 PLACES = ((14, 9), (12, 8), (10, 7), (8, 6))
 """Bits of target places and of diagonals of a neighbourhood of which one anchor is extended at a time: smaller ones each time, in the end all that are
 left."""
@@ -98,7 +102,7 @@ def speculate(extender: "DeviceExtender", paths: Paths, t: Integers, q: Integers
     left = left[~below]
     parts, places = [Speculated.nothing(0)], [left[:0]]
     neighbourhoods = iter(PLACES)
-    while len(left):
+    while len(left) > (LEFT if len(parts) > 1 else 0):
         chosen, left = _spread_out(left, t, q, next(neighbourhoods, None))
         with CARD:
             found = extender.extend(t[chosen], q[chosen], ranges=True)

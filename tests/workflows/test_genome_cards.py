@@ -41,7 +41,7 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         monkeypatch.setitem(sys.modules, f"tidalign.kernels.{name}", stand_in)
         monkeypatch.setattr(tidalign.kernels, name, stand_in, raising=False)
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in"})
-    for name, size in (("FIRST", 4), ("FEW", 2), ("MOST", 3)):
+    for name, size in (("FIRST", 4), ("FEW", 2), ("MOST", 3), ("LEFT", 1)):
         monkeypatch.setattr(waves, name, size)
     for name, size in (("CARD_ANCHORS", 50), ("GUARDED", 3)):
         monkeypatch.setattr(independent, name, size)
