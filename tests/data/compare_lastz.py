@@ -111,6 +111,8 @@ def _told(outcome: Outcome, counts: Counter[str], options: Counter[str]) -> int:
         print(
             f"DIFFERENT {case.name} ({case.mode}): {case.target} {case.query} {' '.join(case.options)} --format={case.format}\n  {outcome.detail}", flush=True
         )
+    elif not outcome.case.name.startswith("random"):  # those that take their time
+        print(f"{outcome.kind}: {outcome.case.name}", flush=True)
     if outcome.kind == "equal":
         options.update(option.partition("=")[0] for option in outcome.case.options)
         options[f"--format={outcome.case.format.partition(':')[0]}"] += 1
