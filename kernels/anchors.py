@@ -21,5 +21,14 @@ def anchor_points(target: Codes, query: Codes, segments: Segments, plain: npt.ND
 
 
 def lastz_order(target: Positions, query: Positions, score: Positions) -> npt.NDArray[np.int64]:
-    """The order in which LASTZ extends anchors: by falling score, then by query place, then by target place; int64[n], places of the input."""
-    return np.asarray(np.lexsort((target, query, -score)))
+    """The order in which LASTZ extends anchors: by falling score, then by query place, then by target place; int64[n], places of the input.
+
+    Where the three fit a word of 64 bits that is what is sorted, several times as fast.
+    """
+    if not len(score):
+        return np.empty(0, np.int64)
+    below = score.max() - score
+    bits = [int(values.max()).bit_length() for values in (below, query, target)]
+    if sum(bits) > 63:
+        return np.asarray(np.lexsort((target, query, below)))
+    return np.asarray(np.argsort((below << (bits[1] + bits[2])) | (query << bits[2]) | target, kind="stable"))

@@ -28,6 +28,7 @@ from tidalign.workflows.crew import Crew
 from tidalign.workflows.devices import Cards, cards_of_workers
 from tidalign.workflows.devices import cards as find_cards
 from tidalign.workflows.genome_report import GenomeReport
+from tidalign.workflows.genome_tasks import heeding
 from tidalign.workflows.genome_tiles import Tiles, Told
 from tidalign.workflows.report import versions
 
@@ -102,7 +103,8 @@ def run_genomes(
             tiles.workers = crew.size if on == "cpu" else 0
             while tasks:
                 try:
-                    crew.run(tasks, tiles)
+                    with heeding(stop):
+                        crew.run(tasks, tiles)
                 except KernelError:
                     if crew.size:
                         raise

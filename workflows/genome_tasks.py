@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tidalign.cluster.errors import Stopped
+from tidalign.cluster.stop import Stop
 from tidalign.kernels.device_fault import fault
 from tidalign.kernels.errors import KernelError
 from tidalign.pipeline import claims
@@ -32,6 +34,20 @@ BEAT_SECONDS = 0.25
 
 _claims: set[str] = set()
 """Of the tiles that this process is at."""
+
+
+_stop: Stop | None = None
+
+
+@contextmanager
+def heeding(stop: Stop) -> Iterator[None]:
+    """Tiles of this process end soon after `stop` says so: Stopped. Walks have written down how far they are."""
+    global _stop
+    _stop = stop
+    try:
+        yield
+    finally:
+        _stop = None
 
 
 def perform(directory: str, run: str, tile: Tile, claim: str | None, device: "Device" = "cpu") -> Counts:
@@ -67,6 +83,8 @@ def _claimed(claim: str | None, tile: Tile, device: "Device") -> Iterator[Beat]:
 
     def beat(place: int) -> None:
         nonlocal said, at
+        if _stop and _stop.at_once():
+            raise Stopped(_stop.number or signal.SIGTERM)
         if place != at:
             _test_hooks(tile, place, device)
         at = place

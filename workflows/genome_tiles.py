@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from tidalign.cluster.errors import ClusterLost, NoWorkers
+from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline import claims, rundir
@@ -233,6 +233,8 @@ class Tiles:
     def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
         if isinstance(error, MemoryError):
             return self.died(task, True)
+        if isinstance(error, Stopped):
+            raise error
         self.note("failed", task=task.key, error=repr(error))
         if isinstance(error, TooManyRejected):
             raise NoWorkers(str(error)) from error

@@ -14,14 +14,17 @@ from unittest import mock
 import psutil
 import pytest
 
-from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.errors import NoWorkers, Stopped
+from tidalign.cluster.stop import Stop
+from tidalign.pipeline import claims
 from tidalign.pipeline.errors import InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.genome import plan, stages
+from tidalign.pipeline.genome.manifest import read_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.source import GenomeSource, Pair
 from tidalign.pipeline.genome.unit import Unit
-from tidalign.workflows import devices, genome_tiles
+from tidalign.workflows import devices, genome_tasks, genome_tiles
 from tidalign.workflows.demo import DATA
 from tidalign.workflows.genome_run import run_genomes
 from tidalign.workflows.status import Exit
@@ -157,6 +160,24 @@ def test_a_signal_ends_long_tasks_soon(tmp_path: Path, flies: Any, answers: Any,
     assert [*(tmp_path / "run" / "claims").iterdir()] == []
     drive(str(tmp_path / "run"), *flies)
     assert answer(tmp_path / "run") == answers["exact"]
+
+
+def test_a_signal_ends_a_tile_of_this_process(tmp_path: Path, flies: Any, answers: Any) -> None:
+    run = tmp_path / "run"
+    drive(str(run), *flies)
+    (lost := sorted((run / "parts").iterdir())[0]).unlink()
+    stop = Stop(patient=False)
+    stop.ask(signal.SIGINT)
+    claim = claims.claim_path(str(run), "j000000.u0.seed", 0, 1, "x")
+    arguments = (str(run), read_manifest(str(run)).run, plan.Tile("seed", 0, 0, 0, 1), claim)
+    with genome_tasks.heeding(stop):
+        genome_tasks.perform(*arguments)  # there is time left
+        (run / "stages" / "j000000.u0.anchors.parquet").unlink()
+        with mock.patch.object(Stop, "at_once", lambda _: True), pytest.raises(Stopped):
+            genome_tasks.perform(*arguments)
+    assert not Path(claim).exists()
+    drive(str(run), *flies)
+    assert lost.exists() and answer(run) == answers["exact"]
 
 
 def test_a_walk_goes_on_from_its_checkpoint(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
