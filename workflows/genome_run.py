@@ -18,6 +18,7 @@ from tidalign.cluster.task import cores
 from tidalign.kernels.errors import KernelError
 from tidalign.pipeline import rundir
 from tidalign.pipeline.genome import parts
+from tidalign.pipeline.genome.card import CARD
 from tidalign.pipeline.genome.compile import warm_up
 from tidalign.pipeline.genome.manifest import FOLDERS, Manifest, read_manifest, write_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -122,6 +123,7 @@ def _start(parameters: GenomeParameters) -> None:
     """Have the card and its libraries ready. What goes wrong is met again by the first tile."""
     with suppress(Exception):
         warm_up(parameters, "gpu")
+    CARD.busy = 0.0  # from now on with tiles
 
 
 def _silent(stage: str, done: int, total: int | None) -> None:
