@@ -55,7 +55,7 @@ extern "C" __global__ void extension_begin(const Memory* memory, const Place* pl
 }
 
 // Sweeps on from each of `jobs`, `most` records at most.
-extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 4) extension_sweep(const Memory* memory, const unsigned* jobs, int count, int most, int* next) {
+extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 3) extension_sweep(const Memory* memory, const unsigned* jobs, int count, int most, int* next) {
   __shared__ int scores[SCORES];
   __shared__ unsigned live[WARP_TEAMS][1024];
   __shared__ Board board;
@@ -193,8 +193,8 @@ __device__ void trace_record(const Memory& memory, unsigned id, const int* score
     if (window == 768) sweep_rows<WARPS, 24, true>(start, memory.genome, scores, board, live, nullptr, trace);
     if (window == 1024) sweep_rows<WARPS, 32, true>(start, memory.genome, scores, board, live, nullptr, trace);
   } else {
-    if (window == 2048) sweep_rows<WARPS, 8, true>(start, memory.genome, scores, board, live, nullptr, trace);
-    if (window == 4096) sweep_rows<WARPS, 16, true>(start, memory.genome, scores, board, live, nullptr, trace);
+    if (window == 2048) sweep_rows<WARPS, 16, true>(start, memory.genome, scores, board, live, nullptr, trace);
+    if (window == 4096) sweep_rows<WARPS, 32, true>(start, memory.genome, scores, board, live, nullptr, trace);
   }
   team_sync<WARPS>();
 }
@@ -225,7 +225,7 @@ extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_trace_b
 }
 
 // Runs of each path into runs[places[i]..places[i + 1]), their number to counts: more than there is room for where it was too little.
-extern "C" __global__ void extension_walk(const Memory* memory, const unsigned char* trace, const unsigned* paths, const Wide* offsets, const int2* ends, int count, const Wide* places,
+extern "C" __global__ void extension_walk(const Memory* memory, const unsigned* trace, const unsigned* paths, const Wide* offsets, const int2* ends, int count, const Wide* places,
                                           unsigned* runs, Wide* counts, int* next) {
   const int lane = threadIdx.x % 32;
   while (true) {

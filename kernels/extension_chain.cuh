@@ -30,9 +30,9 @@ __device__ Swept sweep(const Start& start, const Genome& genome, const int* scor
     if (swept.outcome == WIDER && width <= 768) swept = sweep_rows<WARPS, 24, false>(start, genome, scores, board, live, ranges, nullptr);
     if (swept.outcome == WIDER && start.width <= 1024) swept = sweep_rows<WARPS, 32, false>(start, genome, scores, board, live, ranges, nullptr);
   } else {
-    if (width <= 1024) swept = sweep_rows<WARPS, 4, false>(start, genome, scores, board, live, ranges, nullptr);
-    if (swept.outcome == WIDER && width <= 2048) swept = sweep_rows<WARPS, 8, false>(start, genome, scores, board, live, ranges, nullptr);
-    if (swept.outcome == WIDER && start.width <= 4096) swept = sweep_rows<WARPS, 16, false>(start, genome, scores, board, live, ranges, nullptr);
+    if (width <= 1024) swept = sweep_rows<WARPS, 8, false>(start, genome, scores, board, live, ranges, nullptr);
+    if (swept.outcome == WIDER && width <= 2048) swept = sweep_rows<WARPS, 16, false>(start, genome, scores, board, live, ranges, nullptr);
+    if (swept.outcome == WIDER && start.width <= 4096) swept = sweep_rows<WARPS, 32, false>(start, genome, scores, board, live, ranges, nullptr);
   }
   return swept;
 }
@@ -77,6 +77,7 @@ template <int WARPS>
 __device__ unsigned settle(const Pool& pool, const Record& after, const unsigned* live, unsigned long long* shared, bool& made) {
   const int rank = team_rank<WARPS>();
   unsigned hash = 0, id = NONE;
+#pragma unroll 4
   for (int x = rank; x < after.width; x += 32 * WARPS) hash += mixed(live[x], x);
   hash = __reduce_add_sync(TEAM, hash);
   if (WARPS > 1) {

@@ -37,7 +37,7 @@ FEW = 4
 RUNS = 16
 """Room for runs of each record of a path, at first."""
 
-WARP_TEAMS, BLOCK, THREADS = 128, 256, 256
+WARP_TEAMS, BLOCK, THREADS = 128, 128, 256
 """Threads of a block: four sweeps with a warp each, one sweep, and what has a thread for each side."""
 
 PLACE = np.dtype([(name, np.int64) for name in ("target", "query", "stop", "onward")])
@@ -47,8 +47,12 @@ _SIDE = (
     *("record", "row", "column", "total", "end_row", "end_column", "border", "at_border"),
     *("rows", "widest", "cells", "cut", "state", "records", "passed", "unused"),
 )
-SIDE = np.dtype([(name, np.int64) for name in _SIDE])
 """The struct Side of extension_side.cuh."""
+
+FETCHED = ("total", "end_row", "end_column", "border", "at_border", "rows", "widest", "cut", "state", "records")
+"""What the host wants to know of a side."""
+
+Sides = dict[str, Integers]
 
 PENDING, DONE, AT_ROOM, STUCK = range(4)
 
@@ -87,11 +91,10 @@ class Launches:
         self._counters = cupy.zeros(4, np.uint64)  # units taken, whether the pool is full
         memory = (
             *(pointer(self._pool), pointer(self._counters), self._units, pointer(self._table), len(self._table), pointer(self._counters[1:])),
-            *(pointer(self._target), pointer(self._query), len(query), pointer(self._scores)),
+            *(pointer(self._target), pointer(self._query), len(query), pointer(self._scores), 1 | 2 << 32, 1 << 29),
         )
         self._memory = cupy.asarray(np.array(memory, np.uint64))
         self._epoch = 0
-        self.sides: npt.NDArray[np.void] = np.empty(0, SIDE)
         self.clear()
 
     def clear(self) -> None:
@@ -105,8 +108,8 @@ class Launches:
         """Sides that may be swept together."""
         return int(max(self._units // (8 * FRESH_UNITS), 1))
 
-    def sweep(self, places: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
-        """Sides from their anchors on: SIDE[n] of PLACE[n]. State DONE, STUCK (too wide for the kernels), or PENDING where there was no room."""
+    def sweep(self, places: npt.NDArray[np.void]) -> Sides:
+        """Sides from their anchors on, FETCHED of each of PLACE[n]. State DONE, STUCK (too wide for the kernels), or PENDING where there was no room."""
         import cupy
 
         count = len(places)
@@ -141,8 +144,9 @@ class Launches:
                 by_blocks, jobs = np.concatenate([again, jobs]), jobs[:0]
             self._sweep("extension_sweep", jobs, WARP_TEAMS, RECORDS)
             self._sweep("extension_sweep_block", by_blocks, BLOCK, RECORDS if len(jobs) else 1 << 30)
-        self.sides = cupy.asnumpy(self._sides).view(SIDE)[:, 0]
-        return self.sides
+        wanted = cupy.asarray(np.array([_SIDE.index(name) for name in FETCHED]))
+        self._found: Sides = dict(zip(FETCHED, cupy.asnumpy(cupy.ascontiguousarray(self._sides.T[wanted])), strict=True))
+        return self._found
 
     def _sweep(self, entry: str, jobs: Integers, threads: int, records: int) -> None:
         import cupy
@@ -156,7 +160,7 @@ class Launches:
 
         if len(which) == 0:
             return np.empty(0, np.uint32), np.zeros(1, np.int64)
-        offsets = _offsets(self.sides["records"][which])
+        offsets = _offsets(self._found["records"][which])
         if offsets[-1] >> 31:
             raise DeviceLimit(f"paths of {len(which)} sides through {offsets[-1]} records: too many at once")
         paths, traced, by_blocks = (cupy.empty(max(int(offsets[-1]), 1), np.uint32) for _ in range(3))
@@ -198,7 +202,7 @@ class Launches:
         """Columns looked at in every row of these sides, one side after the other."""
         import cupy
 
-        offsets = _offsets(self.sides["rows"][which])
+        offsets = _offsets(self._found["rows"][which])
         parts = [np.empty((0, 2), np.int32)]
         begin = 0
         while begin < len(which):
@@ -209,7 +213,7 @@ class Launches:
             self._launch_queue("extension_ranges", stop - begin, WARP_TEAMS, self._sides, self._starts, sides, stop - begin, mine, found)
             parts.append(cupy.asnumpy(found))
             begin = stop
-        return np.concatenate(parts)
+        return parts[1] if len(parts) == 2 else np.concatenate(parts)
 
     def _kernel(self, entry: str) -> Any:
         return compiler.kernel(SOURCE, entry, self._macros)

@@ -4,11 +4,12 @@
 // later columns will have paid (a plain prefix maximum over the team). The second settles cells. The line below which cells are dead rises within a row only
 // where a cell reaches the best value: then the columns right of it are held to the higher line by a prefix maximum.
 #pragma once
+#include "extension_cells.cuh"
 #include "extension_record.cuh"
 
 constexpr int DEAD = -(1 << 29);
 constexpr unsigned TEAM = 0xFFFFFFFFu;
-constexpr int MOST_WARPS = 8;
+constexpr int MOST_WARPS = 4;
 #define EXTENSION_SPARE (EXTENSION_YDROP / EXTENSION_EXTENDED + 6)
 
 enum Outcome { ALIVE, ENDED, WIDER, CUT };
@@ -42,11 +43,13 @@ struct Genome {
   const unsigned char *target, *query;  // classes of letters that score alike
   Wide query_length;
   const int* scores;  // of a class of target letters against those of the query: 8 bytes a class, or EXTENSION_GENERAL: 64 int32
+  // Factors 1, 2 and -DEAD that the compiler does not know: sums by way of them go to the pipe of multiplications, and the crowded one is spared.
+  int one, two, raise, unused;
 };
 
-// What warps of a team tell each other.
+// What the warps of a team tell each other in a row; once more where a new best changes it.
 struct Board {
-  int total[MOST_WARPS], edge[MOST_WARPS], top[MOST_WARPS], low[MOST_WARPS], last[MOST_WARPS], column[MOST_WARPS];
+  int total[MOST_WARPS], top[MOST_WARPS], column[MOST_WARPS], low[2][MOST_WARPS], last[2][MOST_WARPS], edge[2][MOST_WARPS];
 };
 
 struct Start {
@@ -74,26 +77,52 @@ __device__ __forceinline__ int team_rank() {
   return WARPS == 1 ? threadIdx.x & 31 : threadIdx.x;
 }
 
-__device__ __forceinline__ int prefix_max(int value, int lane) {
+__device__ __forceinline__ int prefix_max(int value) {
 #pragma unroll
-  for (int step = 1; step < 32; step *= 2) {
-    const int other = __shfl_up_sync(TEAM, value, step);
-    if (lane >= step) value = max(value, other);
-  }
+  for (int step = 1; step < 32; step *= 2) value = max(value, __shfl_up_sync(TEAM, value, step));
   return value;
 }
+
+// Columns that are not dead, the thread's first one on top. dead: what mark_dead left.
+__device__ __forceinline__ unsigned alive_columns(int dead, unsigned inside) { return ~(unsigned)-dead & inside; }
+
+// The warp's first and last column alive; beyond the window and -1 if there is none.
+template <int COLUMNS>
+__device__ __forceinline__ void alive_bounds(int dead, unsigned inside, int x0, int& low, int& last) {
+  const unsigned columns = alive_columns(dead, inside), lanes = __ballot_sync(TEAM, columns != 0);
+  low = __shfl_sync(TEAM, x0 + COLUMNS - 32 + __clz(columns), __ffs(lanes) - 1 & 31);
+  last = __shfl_sync(TEAM, x0 + COLUMNS - __ffs(columns), 31 - __clz(lanes) & 31);
+  if (lanes == 0) low = 1 << 30, last = -1;
+}
+
+// Kills a value below the line, and notes it.
+__device__ __forceinline__ int mark_dead(int value, int line, const Genome& f, int& dead) {
+  const int below = (f.one * value - line) >> 31;
+  dead = f.two * dead + below;
+  return below * f.raise + value;
+}
+
+__device__ __forceinline__ unsigned add_sign(unsigned bits, int value) { return __funnelshift_l((unsigned)value, bits, 1); }
 
 // live: shared memory of the team, the live row's words at the start (unless it is row 0) and, where the outcome is ALIVE, those of the row after the last.
 // ranges: columns looked at in every row. trace: 4 bits a cell, rows of the window's width; null but for TRACE.
 template <int WARPS, int COLUMNS, bool TRACE>
 __device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& genome, const int* scores, Board& board, unsigned* live, int2* ranges, unsigned* trace) {
   constexpr int WINDOW = 32 * WARPS * COLUMNS;
+  static_assert(ROWS <= 64, "a lane holds two letters of the target");
   const int opened = EXTENSION_OPENED, extended = EXTENSION_EXTENDED, ydrop = EXTENSION_YDROP;
-  const int lane = threadIdx.x & 31, warp = WARPS == 1 ? 0 : threadIdx.x >> 5, x0 = (WARPS == 1 ? lane : (int)threadIdx.x) * COLUMNS;
+  // From a cell a gap leads on; so none of a thread's further columns can be below the line of a best value among them, if all those gaps cost less than that.
+  const bool near = opened + extended * COLUMNS <= ydrop;
+  const int lane = threadIdx.x & 31, warp = WARPS == 1 ? 0 : threadIdx.x >> 5, x0 = team_rank<WARPS>() * COLUMNS;
   const int ramp = x0 * extended;
   const bool edge = WINDOW > start.columns;
+  const int columns_inside = min(max(start.columns + 1 - x0, 0), COLUMNS);
+  const unsigned inside = columns_inside ? ~0u << (32 - columns_inside) >> (32 - COLUMNS) : 0;
+  const Genome f = genome;
   int C[COLUMNS], D[COLUMNS];
-  unsigned letters[COLUMNS / 4];  // of 4 columns; selectors of their scores' bytes where those fit
+  unsigned letters[COLUMNS / 4];  // of 4 columns: selectors of their scores' bytes where those fit
+  const int letter_1 = lane < start.rows ? f.target[start.target + (Wide)start.onward * lane] : 0;
+  const int letter_2 = lane + 32 < start.rows ? f.target[start.target + (Wide)start.onward * (lane + 32)] : 0;
 #pragma unroll
   for (int k = 0; k < COLUMNS; k++) {
     const int x = x0 + k;
@@ -109,31 +138,31 @@ __device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& ge
       }
     }
     unsigned letter = 0;
-    if (x > 0 && x <= start.columns) letter = genome.query[start.query + (Wide)start.onward * x];
+    if (x > 0 && x <= start.columns) letter = f.query[start.query + (Wide)start.onward * x];
     if (k % 4 == 0) letters[k / 4] = 0;
     letters[k / 4] |= letter << (EXTENSION_GENERAL ? 8 : 4) * (k % 4);
   }
   Swept swept = {ALIVE, 0, ydrop, 0, 0, start.width, 0, 0, start.width, 0, 0, 0};
-  int best = ydrop, first = 0, end = start.width, cells = 0, letter = 0, range_first = 0, range_end = 0, r = 1;
-  if (WARPS > 1 && lane == 31) board.edge[warp] = C[COLUMNS - 1];
+  int best = ydrop, first = 0, end = start.width, cells = 0, range_first = 0, range_end = 0, turn_of_edges = 0, r = 1;
+  int kind = __shfl_sync(TEAM, letter_1, 0);
+  if (WARPS > 1 && lane == 31) board.edge[0][warp] = C[COLUMNS - 1];
   team_sync<WARPS>();
+#if !EXTENSION_GENERAL
+  unsigned low_scores = scores[2 * kind], high_scores = scores[2 * kind + 1];
+#endif
   for (; r <= start.rows; r++) {
     if (cells + (end - first) + EXTENSION_SPARE >= start.room) {
       swept.outcome = CUT;
       break;
     }
-    const int turn = (r - 1) & 31;
-    if (turn == 0) letter = r - 1 + lane < start.rows ? genome.target[start.target + (Wide)start.onward * (r - 1 + lane)] : 0;
-    const int kind = __shfl_sync(TEAM, letter, turn);
+    const int turn = (r - 1) & 31, next_kind = __shfl_sync(TEAM, r < 32 ? letter_1 : letter_2, r & 31);
     int diagonal = __shfl_up_sync(TEAM, C[COLUMNS - 1], 1);
-    if (lane == 0) diagonal = WARPS > 1 && warp > 0 ? board.edge[warp - 1] : DEAD;
-#if !EXTENSION_GENERAL
-    const unsigned low_scores = scores[2 * kind], high_scores = scores[2 * kind + 1];
-#endif
-    int across = DEAD;
+    if (lane == 0) diagonal = WARPS > 1 && warp > 0 ? board.edge[turn_of_edges][warp - 1] : DEAD;
+    int across = DEAD, opened_before[COLUMNS];  // best gap opened in the thread's columns up to each
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++) {
       const int before = C[k];
+      opened_before[k] = across;
 #if EXTENSION_GENERAL
       C[k] = diagonal + scores[64 * kind + (letters[k / 4] >> 8 * (k % 4) & 255)];
 #else
@@ -142,7 +171,11 @@ __device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& ge
       diagonal = before;
       if (C[k] >= D[k]) across = add_max(C[k], extended * (k + 1) - opened, across);
     }
-    const int inclusive = prefix_max(across + ramp, lane);
+    kind = next_kind;
+#if !EXTENSION_GENERAL
+    low_scores = scores[2 * kind], high_scores = scores[2 * kind + 1];
+#endif
+    const int inclusive = prefix_max(across + ramp);
     across = __shfl_up_sync(TEAM, inclusive, 1);
     if (lane == 0) across = DEAD;
     if (WARPS > 1) {
@@ -154,30 +187,35 @@ __device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& ge
     }
     across -= ramp;
     const int line = best - ydrop;
-    int most = DEAD;
-    unsigned nibbles[(COLUMNS + 7) / 8], pairs = 0;
+    int most = DEAD, dead = 0;
+    unsigned gaps = 0, gaps_across = 0, opened_across = 0, opened_down = 0, pairs = 0;
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++) {
-      const int pair = C[k], along = across - extended * k, value = max_of(pair, D[k], along);
+      const int pair = C[k], along = f.one * (-extended * k) + max(across, opened_before[k]), value = max_of(pair, D[k], along);
       const bool is_pair = pair == value;
       if (TRACE) {
-        if (k % 8 == 0) nibbles[k / 8] = 0;
-        unsigned nibble = (is_pair ? 0 : 1) | (along > D[k] ? 2 : 0);
-        if (is_pair) nibble |= (pair - opened > along - extended ? 4 : 0) | (pair - opened > D[k] - extended ? 8 : 0);
-        nibbles[k / 8] |= (x0 + k >= end ? 15u : nibble) << 4 * (k % 8);
+        const int open = f.one * (extended - opened) + pair;
+        gaps = add_sign(gaps, f.one * pair - value);
+        gaps_across = add_sign(gaps_across, f.one * D[k] - along);
+        opened_across = add_sign(opened_across, f.one * along - open);
+        opened_down = add_sign(opened_down, f.one * D[k] - open);
       }
-      D[k] -= extended;
+      D[k] = f.one * -extended + D[k];
       if (is_pair) {
         D[k] = add_max(pair, -opened, D[k]);
-        across = add_max(pair, extended * (k + 1) - opened, across);
         if (!EXTENSION_TRIM) pairs |= 1u << k;
       }
-      most = max(most, value);
-      C[k] = value >= line ? value : DEAD;
+      most = k % 2 ? max_of(most, C[k - 1], value) : most;
+      if (k % 2) C[k - 1] = mark_dead(C[k - 1], line, f, dead);
+      C[k] = k % 2 ? mark_dead(value, line, f, dead) : value;
     }
-    if (TRACE)
-#pragma unroll
-      for (int k = 0; k < COLUMNS / 8; k++) trace[(long long)(r - 1) * (WINDOW / 8) + x0 / 8 + k] = nibbles[k];
+    if (TRACE) {
+      // Beyond the reach of the row before: only gaps along the row lead there, and new ones may leave.
+      const int reach = min(max(end - x0, 0), COLUMNS);
+      const unsigned beyond = reach < COLUMNS ? ~0u >> (32 - COLUMNS + reach) : 0;
+      const unsigned open = ~gaps;
+      write_cells<COLUMNS>(trace + (Wide)(r - 1) * (WINDOW / 8) + x0 / 8, gaps | beyond, gaps_across | beyond, (opened_across & open) | beyond, (opened_down & open) | beyond);
+    }
     if (edge) {
       most = DEAD;
 #pragma unroll
@@ -186,61 +224,59 @@ __device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& ge
         most = max(most, C[k]);
       }
     }
-    int top = __reduce_max_sync(TEAM, most), before = best, highest = top;
+    const int top = __reduce_max_sync(TEAM, most);
+    int highest = top, low, last;
+    alive_bounds<COLUMNS>(dead, inside, x0, low, last);
     if (WARPS > 1) {
-      if (lane == 0) board.top[warp] = top;
+      if (lane == 31) board.edge[0][warp] = C[COLUMNS - 1];
+      if (lane == 0) board.top[warp] = top, board.low[0][warp] = low, board.last[0][warp] = last;
       __syncthreads();
 #pragma unroll
-      for (int w = 0; w < WARPS; w++) {
-        const int other = board.top[w];
-        highest = max(highest, other);
-        if (w < warp) before = max(before, other);
-      }
+      for (int w = 0; w < WARPS; w++) highest = max(highest, board.top[w]), low = min(low, board.low[0][w]), last = max(last, board.last[0][w]);
+      turn_of_edges = 0;
     }
-    int column = -1;
     if (highest >= best) {
       // A new best: the columns beyond it are held to a higher line.
-      const int scanned = prefix_max(most, lane), left = __shfl_up_sync(TEAM, scanned, 1);
-      if (lane > 0) before = max(before, left);
-      const bool holds = most == highest;
-      most = DEAD;
+      int before = best;
+      if (WARPS > 1)
+#pragma unroll
+        for (int w = 0; w < WARPS - 1; w++)
+          if (w < warp) before = max(before, board.top[w]);
+      const unsigned sources = __ballot_sync(TEAM, most >= before);
+      if (sources & (sources - 1)) {
+        const int scanned = __shfl_up_sync(TEAM, prefix_max(most), 1);
+        if (lane > 0) before = max(before, scanned);
+      } else if (sources && lane >= __ffs(sources)) {
+        before = top;
+      }
+      dead = 0;
 #pragma unroll
       for (int k = 0; k < COLUMNS; k++) {
-        if (C[k] < before - ydrop) C[k] = DEAD;
-        before = max(before, C[k]);
-        most = max(most, C[k]);
+        const int value = C[k];
+        C[k] = mark_dead(value, before - ydrop, f, dead);
+        if (!near) before = max(before, value);
       }
-      if (holds)
+      int column = -1;
+      if (most == highest) {
+        int others = 0;
 #pragma unroll
-        for (int k = 0; k < COLUMNS; k++)
-          if (C[k] == highest) column = x0 + k;
-      const unsigned holders = __ballot_sync(TEAM, column >= 0);
-      column = holders ? __shfl_sync(TEAM, column, 31 - __clz(holders)) : -1;
+        for (int k = 0; k < COLUMNS; k++) mark_dead(C[k], highest, f, others);
+        column = x0 + COLUMNS - __ffs(alive_columns(others, inside));
+      }
+      column = __reduce_max_sync(TEAM, column);
+      alive_bounds<COLUMNS>(dead, inside, x0, low, last);
+      if (WARPS > 1) {
+        if (lane == 31) board.edge[1][warp] = C[COLUMNS - 1];
+        if (lane == 0) board.column[warp] = column, board.low[1][warp] = low, board.last[1][warp] = last;
+        __syncthreads();
+#pragma unroll
+        for (int w = 0; w < WARPS; w++) column = max(column, board.column[w]), low = min(low, board.low[1][w]), last = max(last, board.last[1][w]);
+        turn_of_edges = 1;
+      }
       best = highest;
+      swept.best_row = r;
+      swept.best_column = column;
     }
-    const unsigned alive = __ballot_sync(TEAM, most >= line);
-    int low = WINDOW, last = -1;
-    if (alive) {
-      const int head = __ffs(alive) - 1, tail = 31 - __clz(alive);
-      if (lane == head || lane == tail) {
-        unsigned mask = 0;
-#pragma unroll
-        for (int k = COLUMNS - 1; k >= 0; k--) mask = __funnelshift_l((unsigned)C[k], mask, 1);
-        mask = ~mask & (COLUMNS == 32 ? TEAM : (1u << COLUMNS % 32) - 1);
-        low = x0 + __ffs(mask) - 1;
-        last = x0 + 31 - __clz(mask);
-      }
-      low = __shfl_sync(TEAM, low, head);
-      last = __shfl_sync(TEAM, last, tail);
-    }
-    if (WARPS > 1) {
-      if (lane == 31) board.edge[warp] = C[COLUMNS - 1];
-      if (lane == 0) board.low[warp] = low, board.last[warp] = last, board.column[warp] = column;
-      __syncthreads();
-#pragma unroll
-      for (int w = 0; w < WARPS; w++) low = min(low, board.low[w]), last = max(last, board.last[w]), column = max(column, board.column[w]);
-    }
-    if (column >= 0) swept.best_row = r, swept.best_column = column;
     int new_end = last + 1;
     if (last < 0) {
       new_end = end;
@@ -311,7 +347,7 @@ __device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& ge
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++) {
       const int x = x0 + k;
-      const unsigned c = C[k] == DEAD ? 0 : C[k] - floor + EXTENSION_BIAS, d = D[k] < floor ? 0 : D[k] - floor + EXTENSION_BIAS;
+      const unsigned c = C[k] < 0 ? 0 : C[k] - floor + EXTENSION_BIAS, d = D[k] < floor ? 0 : D[k] - floor + EXTENSION_BIAS;
       if (x >= first && x < end) live[x - first] = c | d << 16;
     }
     team_sync<WARPS>();

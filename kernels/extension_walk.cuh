@@ -1,11 +1,14 @@
 // The way back from a side's end: a warp a side looks at 32 cells of the trace at a time, along the diagonal or a gap.
 #pragma once
-#include "extension_record.cuh"
+#include "extension_cells.cuh"
+#include "extension_rows.cuh"
 
-constexpr int GAP = 1, ACROSS = 2, OPENED_ACROSS = 4, OPENED_DOWN = 8;
 constexpr int PAIR = 0, ALONG = 1, DOWN = 2;
 
+// Columns of the window that a record's trace is made in, and of each of its threads: of a warp up to 1,024, else of a block.
 __device__ __forceinline__ int window_of(int widest) { return widest <= 512 ? 512 : widest <= 768 ? 768 : widest <= 1024 ? 1024 : widest <= 2048 ? 2048 : 4096; }
+
+__device__ __forceinline__ int columns_of(int window) { return window <= 1024 ? window / 32 : window / (32 * MOST_WARPS); }
 
 // Runs from the end to the anchor, op | length << 2, the last one under way.
 struct Runs {
@@ -30,7 +33,7 @@ __device__ __forceinline__ void add_run(Runs& runs, int operation, Wide length, 
 }
 
 // path: records from the first to the one of the end, which is at this row and column of it. Returns the number of runs, or -1 if the trace leads nowhere.
-__device__ Wide walk(const Pool& pool, const unsigned char* trace, const unsigned* path, Wide records, int r, int x, Runs runs) {
+__device__ Wide walk(const Pool& pool, const unsigned* trace, const unsigned* path, Wide records, int r, int x, Runs runs) {
   const int lane = threadIdx.x & 31;
   for (Wide i = records - 1; i >= 0; i--) {
     const Record& record = *record_at(pool, path[i]);
@@ -38,13 +41,13 @@ __device__ Wide walk(const Pool& pool, const unsigned char* trace, const unsigne
       r = record.rows;
       x += record.shift;
     }
-    const unsigned char* cells = trace + (unsigned long long)record.trace * (4 * UNIT);
-    const int stride = window_of(record.widest) / 2;
+    const unsigned* cells = trace + (unsigned long long)record.trace * UNIT;
+    const int window = window_of(record.widest), columns = columns_of(window);
     while (r > 0) {
       const int down = runs.operation == ALONG ? 0 : lane, along = runs.operation == DOWN ? 0 : lane;
       const int row = r - down, column = x - along;
       const bool inside = row > 0 && column >= 0;
-      const int cell = inside ? cells[(Wide)(row - 1) * stride + column / 2] >> 4 * (column & 1) & 15 : 0;
+      const int cell = inside ? read_cell(cells + (row - 1) * (window / 8), column, columns) : 0;
       const int stops = runs.operation == ALONG ? OPENED_ACROSS : runs.operation == DOWN ? OPENED_DOWN : GAP;
       const unsigned stopping = __ballot_sync(0xFFFFFFFFu, !inside || (cell & stops));
       const int steps = stopping ? __ffs(stopping) - 1 : 32, at = __shfl_sync(0xFFFFFFFFu, inside ? cell : -1, steps & 31);

@@ -17,11 +17,13 @@ import numpy.typing as npt
 from tidalign.kernels import commit_host, extension_host
 from tidalign.kernels.commit import Speculated
 from tidalign.kernels.errors import DeviceLimit
-from tidalign.kernels.extension_launches import DONE, PLACE, STUCK, Launches, fits
+from tidalign.kernels.extension_launches import DONE, PLACE, STUCK, Launches, Sides, fits
 from tidalign.kernels.gapped import Costs, Extender, Extensions, Integers
 from tidalign.kernels.nucleotides import Codes
 
 Flags = npt.NDArray[np.bool_]
+
+NO_COLUMNS = np.empty((0, 2), np.int32)
 
 ANCHORS = 1 << 16
 """Of a batch."""
@@ -102,7 +104,7 @@ class DeviceExtender:
             one, looked = self._host.extend(i, int(t[i]), int(q[i]), ranges=ranges)
             found.boxes[i] = looked.box
             if one is not None:
-                found.add(Extensions.of([one]), [looked.left, looked.right])
+                found.add(Extensions.of([one]), np.concatenate([looked.left, looked.right]), np.array([len(looked.left), len(looked.right)]))
 
     def _batch(self, t: Integers, q: Integers, anchors: Integers, ranges: bool, found: "_Found") -> tuple[Flags, Flags]:
         """Extends anchors at once. Returns which are done and which are too wide for the kernels; for the others there was no memory."""
@@ -112,7 +114,7 @@ class DeviceExtender:
         assert launches is not None
         nothing = np.zeros(len(anchors), np.bool_)
         try:
-            sides = launches.sweep(self._places(t[anchors], q[anchors])).reshape(-1, 2)
+            sides = {name: column.reshape(-1, 2) for name, column in launches.sweep(self._places(t[anchors], q[anchors])).items()}
             wide, done = (sides["state"] == STUCK).any(axis=1), (sides["state"] == DONE).all(axis=1)
             score = np.where(sides["at_border"] != 0, sides["border"], sides["total"]).sum(axis=1)
             # Gaps at the ends are cut off, and then they cost nothing; there are some only beside a side without a path.
@@ -121,17 +123,18 @@ class DeviceExtender:
             rows = np.flatnonzero(done & (score + spared >= self._costs.threshold))
             which = (2 * rows[:, None] + np.arange(2)).reshape(-1)
             words, offsets = launches.runs(which)
-            aligned, rows = self._join(t[anchors[rows]], q[anchors[rows]], anchors[rows], sides[rows], score[rows], words, offsets), rows
-            columns = None
-            if ranges:
-                above = rows[np.searchsorted(anchors[rows], aligned.anchor)] if len(aligned) else rows[:0]
-                which = (2 * above[:, None] + np.arange(2)).reshape(-1)
-                columns = np.split(launches.ranges(which), np.cumsum(sides["rows"].reshape(-1)[which])[:-1]) if len(which) else []
+            aligned = self._join(
+                t[anchors[rows]], q[anchors[rows]], anchors[rows], {name: column[rows] for name, column in sides.items()}, score[rows], words, offsets
+            )
+            above = np.searchsorted(anchors, aligned.anchor)
+            which = (2 * above[:, None] + np.arange(2)).reshape(-1)
+            columns = launches.ranges(which) if ranges else NO_COLUMNS
+            heights = sides["rows"][above].reshape(-1) if ranges else np.zeros(len(which), np.int64)
         except (DeviceLimit, cupy.cuda.memory.OutOfMemoryError):
             cupy.get_default_memory_pool().free_all_blocks()
             return nothing, nothing
         found.boxes[anchors[done]] = np.stack([sides[name][done, side] for side in range(2) for name in ("rows", "widest")], axis=1)
-        found.add(aligned, columns)
+        found.add(aligned, columns, heights)
         lengths = np.maximum(aligned.target_end - aligned.target_start, aligned.query_end - aligned.query_start)
         self.above_by_length += np.bincount(np.searchsorted(BINS, lengths), minlength=len(BINS) + 1)
         return done, wide
@@ -146,7 +149,7 @@ class DeviceExtender:
         places["onward"] = -1, 1
         return places.reshape(-1)
 
-    def _join(self, t: Integers, q: Integers, anchors: Integers, sides: npt.NDArray[np.void], score: Integers, words: Any, offsets: Integers) -> Extensions:
+    def _join(self, t: Integers, q: Integers, anchors: Integers, sides: Sides, score: Integers, words: Any, offsets: Integers) -> Extensions:
         """Alignments of both sides' paths, those that reach the threshold."""
         classes, scores, costs, _ = self._costs.compiled
         results = np.zeros((len(anchors), extension_host.RESULT), np.int64)
@@ -185,25 +188,31 @@ class _Found:
     def __init__(self, anchors: int) -> None:
         self.boxes = np.zeros((anchors, 4), np.int64)
         self._extensions: list[Extensions] = []
-        self._ranges: list[list[npt.NDArray[np.int32]]] = []
+        self._columns: list[npt.NDArray[np.int32]] = []
+        self._heights: list[Integers] = []
 
-    def add(self, extensions: Extensions, ranges: list[npt.NDArray[np.int32]] | None) -> None:
-        """ranges: of the left and the right side of each, or None."""
-        self._extensions.append(extensions)
-        none = np.empty((0, 2), np.int32)
-        columns = [none] * (2 * len(extensions)) if ranges is None else ranges
-        self._ranges += [columns[2 * i : 2 * i + 2] for i in range(len(extensions))]
+    def add(self, extensions: Extensions, columns: npt.NDArray[np.int32], heights: Integers) -> None:
+        """columns: int32[., 2], looked at in the rows of the left and the right side of each; heights: how many rows, int64[2 * n]."""
+        if len(extensions):
+            self._extensions.append(extensions)
+            self._columns.append(columns)
+            self._heights.append(heights)
 
     def speculated(self) -> Speculated:
         """All of it, by anchor."""
-        extensions = Extensions.concat(self._extensions)
-        order = np.argsort(extensions.anchor, kind="stable")
-        extensions = extensions.take(order)
         known = np.full(len(self.boxes), commit_host.BELOW, np.uint8)
+        extensions = Extensions.concat(self._extensions)
         known[extensions.anchor] = commit_host.ABOVE
-        columns = [side for i in order.tolist() for side in self._ranges[i]]
-        offsets = np.concatenate([[0], np.cumsum([len(side) for side in columns])]).astype(np.int64)
-        return Speculated(known, self.boxes, extensions, offsets, np.concatenate([np.empty((0, 2), np.int32), *columns]))
+        columns = self._columns[0] if len(self._columns) == 1 else np.concatenate([NO_COLUMNS, *self._columns])
+        heights = np.concatenate([np.empty(0, np.int64), *self._heights])
+        order = np.argsort(extensions.anchor, kind="stable")
+        if (np.diff(order) != 1).any():
+            extensions = extensions.take(order)
+            sides = (2 * order[:, None] + np.arange(2)).reshape(-1)
+            starts = (np.cumsum(heights) - heights)[sides]
+            heights = heights[sides]
+            columns = columns[np.arange(heights.sum()) + np.repeat(starts - (np.cumsum(heights) - heights), heights)]
+        return Speculated(known, self.boxes, extensions, np.concatenate([[0], np.cumsum(heights)]).astype(np.int64), columns)
 
 
 def extend(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Costs) -> Extensions:
