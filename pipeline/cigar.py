@@ -8,7 +8,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalign.kernels.alignments import Alignments, cigar_text
 from tidalign.pipeline.text import empty, joined, strings
+
+_CODES = np.zeros(256, np.int64)
+_CODES[np.frombuffer(b"MIDNSHP=X", np.uint8)] = np.arange(9)
+"""Of the letters, in the words of kernels/alignments.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,15 @@ class Operations:
 
     def text(self) -> Any:
         """A large_string column of CIGARs."""
+        if self.lengths.max(initial=0) >= 1 << 28:
+            return self._text_of_any_length()
+        words = (self.lengths << 4 | _CODES[self.letters]).astype(np.uint32)
+        none = np.zeros(len(self.offsets) - 1, np.int64)
+        offsets = np.ascontiguousarray(self.offsets, np.int64)
+        text, offsets = cigar_text(Alignments(none, none, none, none, none, cigar=words, cigar_offsets=offsets))
+        return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(text)])
+
+    def _text_of_any_length(self) -> Any:
         letters = pa.Array.from_buffers(
             pa.large_string(), len(self.letters), [None, pa.py_buffer(np.arange(len(self.letters) + 1)), pa.py_buffer(np.ascontiguousarray(self.letters))]
         )
