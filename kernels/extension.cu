@@ -55,7 +55,7 @@ extern "C" __global__ void extension_begin(const Memory* memory, const Place* pl
 }
 
 // Sweeps on from each of `jobs`, `most` records at most.
-extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 3) extension_sweep(const Memory* memory, const unsigned* jobs, int count, int most, int* next) {
+extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 4) extension_sweep(const Memory* memory, const unsigned* jobs, int count, int most, int* next) {
   __shared__ int scores[SCORES];
   __shared__ unsigned live[WARP_TEAMS][1024];
   __shared__ Board board;
@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 3) extension_sweep
   }
 }
 
-// The same with a block a sweep: wider windows, and less time for one that nothing runs beside.
+// The same with a block a sweep: wider windows.
 extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_sweep_block(const Memory* memory, const unsigned* jobs, int count, int most, int* next) {
   __shared__ int scores[SCORES];
   __shared__ unsigned live[4096];
@@ -86,24 +86,32 @@ extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_sweep_b
   }
 }
 
-// Sides along their chains as far as those go. room: cells a side may look at.
-extern "C" __global__ void extension_follow(const Memory* memory, Side* sides, int count, Wide room) {
+// Sides along their chains as far as those go. room: cells a side may look at. Listed, with how many in `counts`: records to sweep on from with a warp or a
+// block, each once in an epoch, and sides that may have to stop in their next record.
+extern "C" __global__ void extension_follow(const Memory* memory, Side* sides, int count, Wide room, int epoch, unsigned* jobs, unsigned* wide_jobs, int* cuts, unsigned long long* counts) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count || sides[i].state != PENDING) return;
   Side side = sides[i];
-  Wide records = side.passed;
   while (true) {
-    const Record& record = *record_at(memory->pool, (unsigned)side.record);
+    Record& record = *record_at(memory->pool, (unsigned)side.record);
     if (record.next == OPEN) {
-      side.state = record.fit == TOO_WIDE ? STUCK : PENDING;
+      if (record.fit == TOO_WIDE)
+        side.state = STUCK;
+      else if (atomicExch(&record.marked, epoch) == epoch)
+        ;
+      else if (record.fit == WIDE)
+        wide_jobs[atomicAdd(counts + 1, 1ull)] = (unsigned)side.record;
+      else
+        jobs[atomicAdd(counts, 1ull)] = (unsigned)side.record;
       break;
     }
     if (side.cells + record.cells + record.widest + EXTENSION_SPARE >= room) {
       side.state = AT_ROOM;
+      cuts[atomicAdd(counts + 2, 1ull)] = i;
       break;
     }
-    records++;
-    add_rows(side, record.rows, record.gain, record.best_row, record.best_column, record.border, record.border_row, record.border_column, record.widest, record.cells, records);
+    side.passed++;
+    add_rows(side, record.rows, record.gain, record.best_row, record.best_column, record.border, record.border_row, record.border_column, record.widest, record.cells);
     side.row += record.rows;
     if (record.next == NONE) {
       side.state = DONE;
@@ -112,7 +120,6 @@ extern "C" __global__ void extension_follow(const Memory* memory, Side* sides, i
     side.column += record.shift;
     side.record = record.next;
   }
-  side.passed = records;
   sides[i] = side;
 }
 
@@ -131,10 +138,9 @@ extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_cut(con
     Start start = start_of(record, memory->genome.query_length);
     start.room = (int)(room - side.cells < (1 << 30) ? room - side.cells : 1 << 30);
     const Swept swept = sweep<BLOCK_WARPS>(start, memory->genome, scores, board, live, nullptr);
-    const Wide records = side.passed + 1;
-    add_rows(side, swept.rows, swept.best - EXTENSION_YDROP, swept.best_row, swept.best_column, swept.border, swept.border_row, swept.border_column, swept.widest, swept.cells, records);
+    side.passed++;
+    add_rows(side, swept.rows, swept.best - EXTENSION_YDROP, swept.best_row, swept.best_column, swept.border, swept.border_row, swept.border_column, swept.widest, swept.cells);
     side.row += swept.rows;
-    side.passed = records;
     side.state = PENDING;
     if (swept.outcome == CUT) {
       side.cut = 1;

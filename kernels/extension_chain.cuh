@@ -118,7 +118,7 @@ __device__ unsigned advance(const Pool& pool, const Genome& genome, const int* s
   const Start start = start_of(before, genome.query_length);
   const Swept swept = sweep<WARPS>(start, genome, scores, board, live, ranges_of(pool, id));
   if (swept.outcome == WIDER) {
-    if (team_rank<WARPS>() == 0) record.fit = TOO_WIDE;
+    if (team_rank<WARPS>() == 0) record.fit = WARPS == 1 ? WIDE : TOO_WIDE;
     return NONE;
   }
   unsigned next = NONE;

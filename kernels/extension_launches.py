@@ -29,10 +29,7 @@ POOL_BYTES, TRACE_BYTES, RANGE_BYTES, SHARE = 16 << 30, 8 << 30, 1 << 30, 4
 """At most for records, traces and ranges; of the memory that is free when they are asked for, no more than 1 / SHARE each."""
 
 RECORDS = 32
-"""Of a sweep, before the host looks at which of them go on."""
-
-FEW = 4
-"""Sweeps for each multiprocessor to which a block each is given: that ends sooner than a warp each."""
+"""Of a sweep at a time: all have been begun before any of them goes on, and meets them."""
 
 RUNS = 16
 """Room for runs of each record of a path, at first."""
@@ -54,7 +51,8 @@ FETCHED = ("total", "end_row", "end_column", "border", "at_border", "rows", "wid
 
 Sides = dict[str, Integers]
 
-PENDING, DONE, AT_ROOM, STUCK = range(4)
+DONE, STUCK = 1, 3
+"""States of a side."""
 
 
 def fits(costs: Costs) -> bool:
@@ -88,7 +86,7 @@ class Launches:
         self._units = min(units, (1 << 32) - 1)
         self._pool = cupy.empty(self._units * UNIT_BYTES // 4, np.uint32)
         self._table = cupy.zeros(1 << max(10, (self._units // 32).bit_length()), np.uint64)
-        self._counters = cupy.zeros(4, np.uint64)  # units taken, whether the pool is full
+        self._counters = cupy.zeros(5, np.uint64)  # units taken, whether the pool is full; lengths of lists
         memory = (
             *(pointer(self._pool), pointer(self._counters), self._units, pointer(self._table), len(self._table), pointer(self._counters[1:])),
             *(pointer(self._target), pointer(self._query), len(query), pointer(self._scores), 1 | 2 << 32, 1 << 29),
@@ -113,7 +111,7 @@ class Launches:
         import cupy
 
         count = len(places)
-        first, full = (int(counter) for counter in cupy.asnumpy(self._counters)[:2])
+        first, full = (int(counter) for counter in cupy.asnumpy(self._counters[:2]))
         if full or first > self._units // 2:
             self.clear()
             first = FIRST_UNIT
@@ -124,35 +122,24 @@ class Launches:
         self._sides = cupy.zeros((count, len(_SIDE)), np.int64)
         on_device = cupy.asarray(places.view(np.int64))
         self._launch("extension_begin", -(-count // THREADS), THREADS, on_device, count, np.uint32(first), self._sides)
-        wide: set[int] = set()
+        jobs, wide_jobs, cuts = (cupy.empty(count, kind) for kind in (np.uint32, np.uint32, np.int32))
         while True:
-            self._launch("extension_follow", -(-count // THREADS), THREADS, self._sides, count, self._room)
-            state, record = (cupy.asnumpy(self._sides[:, _SIDE.index(name)]) for name in ("state", "record"))
-            if len(at_room := np.flatnonzero(state == AT_ROOM)):
-                self._launch("extension_cut", len(at_room), BLOCK, self._sides, cupy.asarray(at_room.astype(np.int32)), len(at_room), self._room)
-                continue
-            again = np.unique(record[state == STUCK])
-            again = again[[one not in wide for one in again.tolist()]]
-            if len(again):
-                wide.update(again.tolist())
-                self._sides[cupy.asarray(np.flatnonzero((state == STUCK) & np.isin(record, again))), _SIDE.index("state")] = PENDING
-            jobs = np.unique(record[state == PENDING])
-            if int(cupy.asnumpy(self._counters)[1]) or len(jobs) + len(again) == 0:
+            self._epoch += 1
+            self._counters[2:] = 0
+            blocks = -(-count // THREADS)
+            self._launch("extension_follow", blocks, THREADS, self._sides, count, self._room, self._epoch, jobs, wide_jobs, cuts, self._counters[2:])
+            _, full, pending, wide, at_room = (int(counter) for counter in cupy.asnumpy(self._counters))
+            if at_room:
+                self._launch("extension_cut", at_room, BLOCK, self._sides, cuts, at_room, self._room)
+            elif full or pending + wide == 0:
                 break
-            by_blocks = again
-            if len(jobs) <= FEW * cupy.cuda.Device().attributes["MultiProcessorCount"]:
-                by_blocks, jobs = np.concatenate([again, jobs]), jobs[:0]
-            self._sweep("extension_sweep", jobs, WARP_TEAMS, RECORDS)
-            self._sweep("extension_sweep_block", by_blocks, BLOCK, RECORDS if len(jobs) else 1 << 30)
+            if pending:
+                self._launch_queue("extension_sweep", pending, WARP_TEAMS, jobs, pending, RECORDS)
+            if wide:
+                self._launch_queue("extension_sweep_block", wide, BLOCK, wide_jobs, wide, RECORDS)
         wanted = cupy.asarray(np.array([_SIDE.index(name) for name in FETCHED]))
         self._found: Sides = dict(zip(FETCHED, cupy.asnumpy(cupy.ascontiguousarray(self._sides.T[wanted])), strict=True))
         return self._found
-
-    def _sweep(self, entry: str, jobs: Integers, threads: int, records: int) -> None:
-        import cupy
-
-        if len(jobs):
-            self._launch_queue(entry, len(jobs), threads, cupy.asarray(jobs.astype(np.uint32)), len(jobs), records)
 
     def runs(self, which: Integers) -> tuple[npt.NDArray[np.uint32], Integers]:
         """Paths of sides: runs (length << 2 | operation) from each end to its anchor, those of side which[i] at [offsets[i], offsets[i + 1])."""

@@ -18,7 +18,7 @@ typedef long long Wide;
 constexpr int ROWS = EXTENSION_ROWS;  // between checkpoints
 constexpr int UNIT = 32;
 constexpr unsigned NONE = 0, OPEN = 1, FIRST_UNIT = 2;  // for `next`: the sweep ends in these rows; it has not been this far
-constexpr int FITS = 0, TOO_WIDE = 1;
+constexpr int FITS = 0, WIDE = 1, TOO_WIDE = 2;  // too wide for a warp's window, for a block's
 
 struct Record {
   Wide target, query, stop;  // places of the next target letter, of the query letter of the first column, and the target place beyond the last one
@@ -29,7 +29,7 @@ struct Record {
   int best_row, best_column;         // where it is; row 0: not in these rows
   int border, border_row, border_column;  // best cell of the last row or column relative to the best value here (untrimmed ends); row 0: none
   int widest, cells, shift;          // one past the last column looked at; cells looked at; first column of the next record
-  int fit, marked;                   // FITS or TOO_WIDE; when it was last asked for a trace
+  int fit, marked;                   // FITS, WIDE or TOO_WIDE; the epoch in which it was last listed
   unsigned trace;                    // units into the trace
   int unused[9];
 };

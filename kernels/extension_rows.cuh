@@ -109,10 +109,11 @@ __device__ __forceinline__ unsigned add_sign(unsigned bits, int value) { return 
 template <int WARPS, int COLUMNS, bool TRACE>
 __device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& genome, const int* scores, Board& board, unsigned* live, int2* ranges, unsigned* trace) {
   constexpr int WINDOW = 32 * WARPS * COLUMNS;
+  constexpr bool KEPT = COLUMNS < 32;
   static_assert(ROWS <= 64, "a lane holds two letters of the target");
   const int opened = EXTENSION_OPENED, extended = EXTENSION_EXTENDED, ydrop = EXTENSION_YDROP;
-  // From a cell a gap leads on; so none of a thread's further columns can be below the line of a best value among them, if all those gaps cost less than that.
-  const bool near = opened + extended * COLUMNS <= ydrop;
+  // Columns beyond a best cell that a gap from there keeps above its line.
+  const int reach = ydrop < opened ? 0 : (ydrop - opened) / extended + 1;
   const int lane = threadIdx.x & 31, warp = WARPS == 1 ? 0 : threadIdx.x >> 5, x0 = team_rank<WARPS>() * COLUMNS;
   const int ramp = x0 * extended;
   const bool edge = WINDOW > start.columns;
@@ -158,11 +159,11 @@ __device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& ge
     const int turn = (r - 1) & 31, next_kind = __shfl_sync(TEAM, r < 32 ? letter_1 : letter_2, r & 31);
     int diagonal = __shfl_up_sync(TEAM, C[COLUMNS - 1], 1);
     if (lane == 0) diagonal = WARPS > 1 && warp > 0 ? board.edge[turn_of_edges][warp - 1] : DEAD;
-    int across = DEAD, opened_before[COLUMNS];  // best gap opened in the thread's columns up to each
+    int across = DEAD, opened_before[COLUMNS];  // best gap opened in the thread's columns before each; found again where registers are short
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++) {
       const int before = C[k];
-      opened_before[k] = across;
+      if (KEPT) opened_before[k] = across;
 #if EXTENSION_GENERAL
       C[k] = diagonal + scores[64 * kind + (letters[k / 4] >> 8 * (k % 4) & 255)];
 #else
@@ -191,7 +192,7 @@ __device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& ge
     unsigned gaps = 0, gaps_across = 0, opened_across = 0, opened_down = 0, pairs = 0;
 #pragma unroll
     for (int k = 0; k < COLUMNS; k++) {
-      const int pair = C[k], along = f.one * (-extended * k) + max(across, opened_before[k]), value = max_of(pair, D[k], along);
+      const int pair = C[k], along = f.one * (-extended * k) + (KEPT ? max(across, opened_before[k]) : across), value = max_of(pair, D[k], along);
       const bool is_pair = pair == value;
       if (TRACE) {
         const int open = f.one * (extended - opened) + pair;
@@ -203,6 +204,7 @@ __device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& ge
       D[k] = f.one * -extended + D[k];
       if (is_pair) {
         D[k] = add_max(pair, -opened, D[k]);
+        if (!KEPT) across = add_max(pair, extended * (k + 1) - opened, across);
         if (!EXTENSION_TRIM) pairs |= 1u << k;
       }
       most = k % 2 ? max_of(most, C[k - 1], value) : most;
@@ -243,28 +245,31 @@ __device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& ge
         for (int w = 0; w < WARPS - 1; w++)
           if (w < warp) before = max(before, board.top[w]);
       const unsigned sources = __ballot_sync(TEAM, most >= before);
-      if (sources & (sources - 1)) {
-        const int scanned = __shfl_up_sync(TEAM, prefix_max(most), 1);
-        if (lane > 0) before = max(before, scanned);
-      } else if (sources && lane >= __ffs(sources)) {
-        before = top;
-      }
-      dead = 0;
-#pragma unroll
-      for (int k = 0; k < COLUMNS; k++) {
-        const int value = C[k];
-        C[k] = mark_dead(value, before - ydrop, f, dead);
-        if (!near) before = max(before, value);
-      }
       int column = -1;
       if (most == highest) {
-        int others = 0;
+        unsigned lower = 0;
 #pragma unroll
-        for (int k = 0; k < COLUMNS; k++) mark_dead(C[k], highest, f, others);
-        column = x0 + COLUMNS - __ffs(alive_columns(others, inside));
+        for (int k = 0; k < COLUMNS; k++) lower = add_sign(lower, C[k] - highest);
+        column = x0 + COLUMNS - __ffs(~lower & inside);
       }
       column = __reduce_max_sync(TEAM, column);
-      alive_bounds<COLUMNS>(dead, inside, x0, low, last);
+      const bool alone = (sources & (sources - 1)) == 0;
+      if (WARPS > 1 || !alone || COLUMNS > reach || last - column > reach) {
+        if (!alone) {
+          const int scanned = __shfl_up_sync(TEAM, prefix_max(most), 1);
+          if (lane > 0) before = max(before, scanned);
+        } else if (sources && lane >= __ffs(sources)) {
+          before = top;
+        }
+        dead = 0;
+#pragma unroll
+        for (int k = 0; k < COLUMNS; k++) {
+          const int value = C[k];
+          C[k] = mark_dead(value, before - ydrop, f, dead);
+          if (COLUMNS > reach) before = max(before, value);
+        }
+        alive_bounds<COLUMNS>(dead, inside, x0, low, last);
+      }
       if (WARPS > 1) {
         if (lane == 31) board.edge[1][warp] = C[COLUMNS - 1];
         if (lane == 0) board.column[warp] = column, board.low[1][warp] = low, board.last[1][warp] = last;

@@ -13,16 +13,15 @@ struct Side {
 
 constexpr Wide NO_BORDER = -(1LL << 62);
 
-// Adds what rows of a record bring. The later of best cell and border cell in the order of rows is the end.
-__device__ __forceinline__ void add_rows(Side& side, int rows, int gain, int best_row, int best_column, int border, int border_row, int border_column, int widest, int cells,
-                                         Wide records) {
+// Adds what the rows of a record just passed bring. The later of best cell and border cell in the order of rows is the end.
+__device__ __forceinline__ void add_rows(Side& side, int rows, int gain, int best_row, int best_column, int border, int border_row, int border_column, int widest, int cells) {
   const Wide before = side.total;
   if (best_row > 0) {
     side.total += gain;
     side.end_row = side.row + best_row;
     side.end_column = side.column + best_column;
     side.at_border = 0;
-    side.records = records;
+    side.records = side.passed;
   }
   if (border_row > 0 && before + border >= side.border) {
     side.border = before + border;
@@ -30,7 +29,7 @@ __device__ __forceinline__ void add_rows(Side& side, int rows, int gain, int bes
       side.end_row = side.row + border_row;
       side.end_column = side.column + border_column;
       side.at_border = 1;
-      side.records = records;
+      side.records = side.passed;
     }
   }
   side.widest = side.widest > side.column + widest ? side.widest : side.column + widest;

@@ -66,8 +66,11 @@ class DeviceExtender:
         found = Extensions(**{**exact.extensions.to_arrays(), "anchor": undecided[exact.extensions.anchor]})
         return Speculated(known, boxes, found, exact.range_offsets, exact.ranges)
 
-    def extend(self, t: Any, q: Any, *, ranges: bool = False) -> Speculated:
-        """The exact free extension of every anchor, none of them inspected before; the columns looked at only with `ranges`."""
+    def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False) -> Speculated:
+        """The exact free extension of every anchor, none of them inspected before; the columns looked at only with `ranges`.
+
+        distinct: of alignments with the same ends the first anchor's is enough; the others may be left out (and their anchors pass for BELOW).
+        """
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
         found = _Found(len(t))
         waiting = [np.arange(len(t))]
@@ -79,7 +82,7 @@ class DeviceExtender:
             elif len(anchors) > size:
                 waiting += [anchors[size:], anchors[:size]]
             elif len(anchors):
-                done, wide = self._batch(t, q, anchors, ranges, found)
+                done, wide = self._batch(t, q, anchors, ranges, distinct, found)
                 self._by_host(t, q, anchors[wide], ranges, found)
                 left = anchors[~done & ~wide]
                 if len(left) < len(anchors):
@@ -106,7 +109,7 @@ class DeviceExtender:
             if one is not None:
                 found.add(Extensions.of([one]), np.concatenate([looked.left, looked.right]), np.array([len(looked.left), len(looked.right)]))
 
-    def _batch(self, t: Integers, q: Integers, anchors: Integers, ranges: bool, found: "_Found") -> tuple[Flags, Flags]:
+    def _batch(self, t: Integers, q: Integers, anchors: Integers, ranges: bool, distinct: bool, found: "_Found") -> tuple[Flags, Flags]:
         """Extends anchors at once. Returns which are done and which are too wide for the kernels; for the others there was no memory."""
         import cupy
 
@@ -121,6 +124,8 @@ class DeviceExtender:
             empty = (sides["end_row"] + sides["end_column"] == 0).any(axis=1)
             spared = np.where(empty, self._costs.ydrop + 2 * (self._costs.gap_open + self._costs.gap_extend), 0)
             rows = np.flatnonzero(done & (score + spared >= self._costs.threshold))
+            if distinct:
+                rows = rows[_first_of_ends(t[anchors[rows]], q[anchors[rows]], sides["end_row"][rows], sides["end_column"][rows])]
             which = (2 * rows[:, None] + np.arange(2)).reshape(-1)
             words, offsets = launches.runs(which)
             aligned = self._join(
@@ -180,6 +185,16 @@ class DeviceExtender:
             run_ops=operations[places],
             run_lengths=lengths[places],
         )
+
+
+def _first_of_ends(t: Integers, q: Integers, end_row: Integers, end_column: Integers) -> Integers:
+    """The first of those with the same ends, ascending. A path that begins at its anchor may yet lose a gap: those are all different."""
+    whole = (end_row > 0).all(axis=1)
+    ends = np.stack([t - end_row[:, 0], q - end_column[:, 0], t + end_row[:, 1], q + end_column[:, 1], np.where(whole, -1, np.arange(len(t)))])
+    order = np.lexsort(ends)
+    new = np.ones(len(t), np.bool_)
+    new[1:] = (np.diff(ends[:, order]) != 0).any(axis=0)
+    return np.sort(order[new])
 
 
 class _Found:

@@ -23,6 +23,7 @@ COSTS = {
     "default": Costs(Scoring().plain()),
     "cut": Costs(Scoring().plain(), ydrop=910, threshold=-(10**9), traceback=20_000),
     "untrimmed": Costs(Scoring(UNIT).plain(), 2, 1, 20, 5, trim=False),
+    "wide": Costs(Scoring().plain(), ydrop=40_000),
     "every letter": Costs(Scoring(LARGE, ambiguous=("iupac", 10, 100)).plain(), 900, 300, 9000, 1000),
 }
 
@@ -91,14 +92,14 @@ def test_rows_equal_the_hosts(kind: str, device: Any) -> None:
 
 
 @pytest.mark.gpu
-def test_one_warp_and_one_block_a_sweep_find_the_same(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    target, query, bounds, t, q = related(3)
-    results = []
-    for few in (0, 1 << 20):
-        monkeypatch.setattr(extension_launches, "FEW", few)
-        monkeypatch.setattr(extension_launches, "RECORDS", 2)
-        results.append(list(rows(DeviceExtender(target, query, bounds, COSTS["default"]).extend(t, q, ranges=True))))
-    assert results[0] == results[1] == list(by_host(Extender(target, query, bounds, COSTS["default"]), t, q))
+def test_distinct_leaves_out_what_has_the_ends_of_another(device: Any) -> None:
+    target, query, bounds, t, q = related(11)
+    extender = DeviceExtender(target, query, bounds, COSTS["default"])
+    every, some = (extender.extend(t, q, distinct=distinct).extensions for distinct in (False, True))
+    ends = [tuple(one.ends.tolist()) for one in every]
+    first = [i for i, one in enumerate(ends) if one not in ends[:i]]
+    assert len(first) < len(ends)
+    assert [one.anchor for one in some] == [one.anchor for one in every.take(first)]
 
 
 @pytest.mark.gpu
