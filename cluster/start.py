@@ -43,7 +43,6 @@ _SETTINGS = {
     "distributed.scheduler.worker-ttl": "5 minutes",
     # A backstop only: the caller notices sooner.
     "distributed.scheduler.no-workers-timeout": "1h",
-    "distributed.diagnostics.nvml": False,
     # Tasks return a few counts, so there is nothing to spill, and a paused worker would wait for ever.
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
@@ -87,7 +86,8 @@ def start(count: int | None = None, scheduler: str | None = None, gpus: Sequence
     scheduler: the address of a scheduler (tcp://host:8786, tls://...), or the path of a scheduler file; its workers are used, `count` is not.
     NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why.
     """
-    with dask.config.set(_SETTINGS), ExitStack() as stack:
+    # dask-cuda's workers ask NVML for their device, and take it that Dask has opened it.
+    with dask.config.set({**_SETTINGS, "distributed.diagnostics.nvml": bool(gpus)}), ExitStack() as stack:
         # Dask logs each death and each restart; the caller reports them in its own words.
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
         workers = stack.enter_context(_connect(scheduler)) if scheduler else stack.enter_context(_here(len(gpus) or count or cores(), gpus))

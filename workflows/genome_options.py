@@ -194,9 +194,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def check(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     """Call error(message) for options that do not go together."""
     if args.segments is not None:
-        for name in ("seed", "hspthresh", "xdrop", "chain", "queryhspbest", "queryhsplimit"):
+        for name in ("seed", "hspthresh", "xdrop", "chain", "queryhsplimit"):
             if getattr(args, name) is not None:
                 error(f"--segments takes the place of seeds and HSPs: leave --{name} out")
+        if args.queryhspbest is not None and args.mode == "exact":
+            error("--queryhspbest of --segments: LASTZ takes those on strand - for some on + there; leave one of them out, or use --mode independent")
     try:
         _derive(args, ScoreFile() if args.scores is not None else None)
     except ValueError as problem:

@@ -100,7 +100,7 @@ def _picture(picture: DotPlot, path: Path) -> None:
 
 def _page(picture: DotPlot, path: Path) -> None:
     from bokeh.embed import file_html
-    from bokeh.models import ColumnDataSource, HoverTool, Range1d, Span
+    from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, LinearAxis, Range1d, Span
     from bokeh.plotting import figure
     from bokeh.resources import INLINE
 
@@ -120,16 +120,33 @@ def _page(picture: DotPlot, path: Path) -> None:
     for ends, unit, dimension in ((picture.target.ends, across, "height"), (picture.query.ends, up, "width")):
         for end in ends[:-1] if len(ends) <= 200 else []:
             page.add_layout(Span(location=end / unit[0], dimension=dimension, line_color="#cccccc", line_width=0.5, level="underlay"))
+    for axis, unit, place in ((picture.target, across, "above"), (picture.query, up, "right")):
+        if labels := [(middle / unit[0], name) for middle, name in _labels(axis)]:
+            texts: Any = dict(labels)
+            straight = place == "right"
+            page.add_layout(
+                LinearAxis(
+                    ticker=FixedTicker(ticks=[*texts]),
+                    major_label_overrides=texts,
+                    major_label_orientation="horizontal" if straight else np.pi / 4,
+                    major_tick_line_color=None,
+                    axis_line_color=None,
+                ),
+                place,
+            )
     for forward, color, name in ((True, FORWARD, "+ strand"), (False, REVERSE, "\N{MINUS SIGN} strand")):
         chosen = np.flatnonzero(picture.forward == forward)
+        if not len(chosen):
+            continue  # a legend cannot show what has no line
         rows, lines = picture.rows.take(chosen).to_pydict(), picture.lines[chosen]
-        columns = len(chosen) and np.maximum(1, np.array(rows["matches"]) + np.array(rows["mismatches"]))
-        identity = 100 * np.array(rows["matches"]) / columns if len(chosen) else np.zeros(0)
+        identity = 100 * np.array(rows["matches"]) / np.maximum(1, np.array(rows["matches"]) + np.array(rows["mismatches"]))
         places = {"x0": lines[:, 0] / across[0], "y0": lines[:, 1] / up[0], "x1": lines[:, 2] / across[0], "y1": lines[:, 3] / up[0]}
         source = ColumnDataSource(rows | places | {"identity": identity})
         page.segment("x0", "y0", "x1", "y1", source=source, color=color, line_width=2, line_cap="round", legend_label=f"{name} ({len(chosen):,})")
     shown = [("target", "@target_name @target_start{0,0}-@target_end{0,0}"), ("query", "@query_name @query_start{0,0}-@query_end{0,0} @strand")]
     page.add_tools(HoverTool(tooltips=[*shown, ("score", "@score{0,0}"), ("identity", "@identity{0.0} %")]))
-    page.legend.click_policy = "hide"
-    page.legend.location = "top_left"
+    if page.legend:
+        page.legend.click_policy = "hide"
+        page.legend.orientation, page.legend.location, page.legend.spacing = "horizontal", "center", 20
+        page.add_layout(page.legend[0], "below")  # it would lie on alignments
     path.write_text(file_html(page, INLINE, title="tidalign dot plot"))

@@ -55,7 +55,17 @@ def extend(unit: Unit, anchors: Any, first: int, beat: Beat) -> Done:
 
 
 def _rows(found: Extensions, unit: Unit, first: int) -> Any:
+    found = _distinct(found)
     return gapped.rows(found, unit).append_column(EXTENDED.field("anchor"), pa.array(found.anchor + first))
+
+
+def _distinct(found: Extensions) -> Extensions:
+    """Of alignments with the same ends the first: the anchors of one alignment mostly find the same one, whose CIGAR need not be written for each of them."""
+    keys = found.target_start, found.target_end, found.query_start, found.query_end
+    order = np.lexsort((found.anchor, *keys))
+    new = np.ones(len(order), np.bool_)
+    new[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
+    return found.take(np.sort(order[new]))
 
 
 def _here(unit: Unit, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tuple[int, Extensions]]:

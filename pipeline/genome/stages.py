@@ -111,7 +111,8 @@ def _find(unit: Unit, beat: Callable[[], None]) -> Any:
 @lru_cache(maxsize=1)
 def _segments(directory: str, run: str, path: str, target: int, sequence: int | None, query: int) -> dict[tuple[int, str], Any]:
     sides = load_side(directory, run, target, sequence)[0], load_side(directory, run, query)[0]
-    return load_segments(path, *sides, strands(read_manifest(directory).parameters))
+    parameters = read_manifest(directory).parameters
+    return load_segments(path, *sides, strands(parameters), parameters.query_hsp_best)
 
 
 def _passing(unit: Unit, hsps: Any) -> Any:
@@ -254,7 +255,9 @@ def forget(unit: Unit) -> None:
     """Remove what lay between the stages of a unit whose part is written."""
     for folder in ("stages", "extended"):
         for path in Path(unit.directory, folder).glob(f"{unit.name}.*"):
-            path.unlink(missing_ok=True)
+            # Somebody who works ahead may still be writing; `_finish` removes what comes of that.
+            if path.suffix != ".tmp":
+                path.unlink(missing_ok=True)
 
 
 # ---- checkpoints of the walk

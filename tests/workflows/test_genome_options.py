@@ -163,3 +163,7 @@ def test_segments_take_the_place_of_seeds(other: str) -> None:
     assert parsed("--segments=some").segments == "some"
     with pytest.raises(Refused, match=other.partition("=")[0]):
         parsed("--segments=some", other)
+
+
+def test_the_best_segments_are_for_the_independent_mode() -> None:
+    assert parsed("--segments=some", "--queryhspbest=2", "--mode=independent").queryhspbest == 2
