@@ -110,7 +110,7 @@ def _on_card(unit: Unit, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator
             with CARD:
                 below, boxes = extender.inspect(t[at:stop], q[at:stop])
                 left = np.flatnonzero(~below)
-                known = extender.extend(t[at:stop][left], q[at:stop][left])
+                known = extender.extend(t[at:stop][left], q[at:stop][left], distinct=True)
             boxes[left] = known.boxes
             cells += int((boxes[:, 0] * boxes[:, 1] + boxes[:, 2] * boxes[:, 3]).sum()) // 2
             unit.counts["extended by the host for the card"] = extender.taken_by_host

@@ -57,7 +57,7 @@ class DeviceExtender:
         _held()
         return gapped.Extender(*self._arguments).inspect(t, q)
 
-    def extend(self, t: Any, q: Any, *, ranges: bool = False) -> commit.Speculated:
+    def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False) -> commit.Speculated:
         _held()
         *sides, costs = self._arguments
         return commit.speculate(*sides, t, q, costs)
