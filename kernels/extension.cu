@@ -40,6 +40,7 @@ extern "C" __global__ void extension_begin(const Memory* memory, const Place* pl
   const Wide reach = EXTENSION_YDROP < EXTENSION_OPENED ? 1 : (EXTENSION_YDROP - EXTENSION_OPENED) / EXTENSION_EXTENDED + 2;
   record.width = (int)(columns < reach ? columns : reach) + 1;
   record.widest = record.width;
+  record.fit = record.width > WARP_WINDOW ? WIDE : FITS;
   const unsigned id = first + i * record_units(0);
   Side side = {};
   side.border = NO_BORDER;
@@ -55,9 +56,9 @@ extern "C" __global__ void extension_begin(const Memory* memory, const Place* pl
 }
 
 // Sweeps on from each of `jobs`, `most` records at most.
-extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 4) extension_sweep(const Memory* memory, const unsigned* jobs, int count, int most, int* next) {
+extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 3) extension_sweep(const Memory* memory, const unsigned* jobs, int count, int most, int* next) {
   __shared__ int scores[SCORES];
-  __shared__ unsigned live[WARP_TEAMS][1024];
+  __shared__ unsigned live[WARP_TEAMS][WARP_WINDOW];
   __shared__ Board board;
   load_scores(memory->genome, scores);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -73,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 4) extension_sweep
 // The same with a block a sweep: wider windows.
 extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_sweep_block(const Memory* memory, const unsigned* jobs, int count, int most, int* next) {
   __shared__ int scores[SCORES];
-  __shared__ unsigned live[4096];
+  __shared__ unsigned live[BLOCK_WINDOW];
   __shared__ Board board;
   __shared__ unsigned long long shared;
   load_scores(memory->genome, scores);
@@ -126,7 +127,7 @@ extern "C" __global__ void extension_follow(const Memory* memory, Side* sides, i
 // The record in which a side may have to stop, with its own count of cells.
 extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_cut(const Memory* memory, Side* sides, const int* which, int count, Wide room) {
   __shared__ int scores[SCORES];
-  __shared__ unsigned live[4096];
+  __shared__ unsigned live[BLOCK_WINDOW];
   __shared__ Board board;
   load_scores(memory->genome, scores);
   for (int job = blockIdx.x; job < count; job += gridDim.x) {
@@ -207,7 +208,7 @@ __device__ void trace_record(const Memory& memory, unsigned id, const int* score
 
 extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 3) extension_trace(const Memory* memory, const unsigned* records, int count, unsigned* trace, int* next) {
   __shared__ int scores[SCORES];
-  __shared__ unsigned live[WARP_TEAMS][1024];
+  __shared__ unsigned live[WARP_TEAMS][WARP_WINDOW];
   __shared__ Board board;
   load_scores(memory->genome, scores);
   while (true) {
@@ -219,7 +220,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 3) extension_trace
 
 extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_trace_block(const Memory* memory, const unsigned* records, int count, unsigned* trace, int* next) {
   __shared__ int scores[SCORES];
-  __shared__ unsigned live[4096];
+  __shared__ unsigned live[BLOCK_WINDOW];
   __shared__ Board board;
   __shared__ unsigned long long shared;
   load_scores(memory->genome, scores);

@@ -3,6 +3,7 @@
 #include "extension_rows.cuh"
 
 constexpr int PROBES = 64;
+constexpr int WARP_WINDOW = 1024, BLOCK_WINDOW = 4096;  // columns at most
 
 __device__ __forceinline__ Start start_of(const Record& record, Wide query_length) {
   const Wide columns = columns_left(record, query_length);
@@ -28,11 +29,11 @@ __device__ Swept sweep(const Start& start, const Genome& genome, const int* scor
   if (WARPS == 1) {
     if (width <= 512) swept = sweep_rows<WARPS, 16, false>(start, genome, scores, board, live, ranges, nullptr);
     if (swept.outcome == WIDER && width <= 768) swept = sweep_rows<WARPS, 24, false>(start, genome, scores, board, live, ranges, nullptr);
-    if (swept.outcome == WIDER && start.width <= 1024) swept = sweep_rows<WARPS, 32, false>(start, genome, scores, board, live, ranges, nullptr);
+    if (swept.outcome == WIDER && start.width <= WARP_WINDOW) swept = sweep_rows<WARPS, 32, false>(start, genome, scores, board, live, ranges, nullptr);
   } else {
     if (width <= 1024) swept = sweep_rows<WARPS, 8, false>(start, genome, scores, board, live, ranges, nullptr);
     if (swept.outcome == WIDER && width <= 2048) swept = sweep_rows<WARPS, 16, false>(start, genome, scores, board, live, ranges, nullptr);
-    if (swept.outcome == WIDER && start.width <= 4096) swept = sweep_rows<WARPS, 32, false>(start, genome, scores, board, live, ranges, nullptr);
+    if (swept.outcome == WIDER && start.width <= BLOCK_WINDOW) swept = sweep_rows<WARPS, 32, false>(start, genome, scores, board, live, ranges, nullptr);
   }
   return swept;
 }
@@ -131,6 +132,7 @@ __device__ unsigned advance(const Pool& pool, const Genome& genome, const int* s
     after.onward = before.onward;
     after.width = swept.end - swept.first;
     after.next = OPEN;
+    after.fit = after.width > WARP_WINDOW ? WIDE : FITS;
     next = settle<WARPS>(pool, after, live, shared, made);
     if (next == NONE) return NONE;  // no room: this record waits
   }

@@ -28,7 +28,7 @@ LARGEST_GAP, LOWEST_SCORE = 1 << 15, -(1 << 27)
 POOL_BYTES, TRACE_BYTES, RANGE_BYTES, SHARE = 16 << 30, 8 << 30, 1 << 30, 4
 """At most for records, traces and ranges; of the memory that is free when they are asked for, no more than 1 / SHARE each."""
 
-RECORDS = 32
+RECORDS = 256
 """Of a sweep at a time: all have been begun before any of them goes on, and meets them."""
 
 RUNS = 16

@@ -5,52 +5,11 @@
 // where a cell reaches the best value: then the columns right of it are held to the higher line by a prefix maximum.
 #pragma once
 #include "extension_cells.cuh"
-#include "extension_record.cuh"
+#include "extension_team.cuh"
 
-constexpr int DEAD = -(1 << 29);
-constexpr unsigned TEAM = 0xFFFFFFFFu;
-constexpr int MOST_WARPS = 4;
 #define EXTENSION_SPARE (EXTENSION_YDROP / EXTENSION_EXTENDED + 6)
 
 enum Outcome { ALIVE, ENDED, WIDER, CUT };
-
-__device__ __forceinline__ int add_max(int a, int b, int c) {
-#if __CUDA_ARCH__ >= 900 && !defined(EXTENSION_PLAIN)
-  return __viaddmax_s32(a, b, c);
-#else
-  return max(a + b, c);
-#endif
-}
-
-__device__ __forceinline__ int max_of(int a, int b, int c) {
-#if __CUDA_ARCH__ >= 900 && !defined(EXTENSION_PLAIN)
-  return __vimax3_s32(a, b, c);
-#else
-  return max(max(a, b), c);
-#endif
-}
-
-// One of four signed bytes, added.
-__device__ __forceinline__ int add_byte(int bytes, int which, int sum) {
-#ifdef __CUDACC__
-  return __dp4a(bytes, 1 << 8 * which, sum);
-#else
-  return sum + (signed char)(bytes >> 8 * which);
-#endif
-}
-
-struct Genome {
-  const unsigned char *target, *query;  // classes of letters that score alike
-  Wide query_length;
-  const int* scores;  // of a class of target letters against those of the query: 8 bytes a class, or EXTENSION_GENERAL: 64 int32
-  // Factors 1, 2 and -DEAD that the compiler does not know: sums by way of them go to the pipe of multiplications, and the crowded one is spared.
-  int one, two, raise, unused;
-};
-
-// What the warps of a team tell each other in a row; once more where a new best changes it.
-struct Board {
-  int total[MOST_WARPS], top[MOST_WARPS], column[MOST_WARPS], low[2][MOST_WARPS], last[2][MOST_WARPS], edge[2][MOST_WARPS];
-};
 
 struct Start {
   Wide target, query;
@@ -63,46 +22,6 @@ struct Swept {
   Outcome outcome;
   int rows, best, best_row, best_column, widest, cells, first, end, border, border_row, border_column;
 };
-
-template <int WARPS>
-__device__ __forceinline__ void team_sync() {
-  if (WARPS == 1)
-    __syncwarp();
-  else
-    __syncthreads();
-}
-
-template <int WARPS>
-__device__ __forceinline__ int team_rank() {
-  return WARPS == 1 ? threadIdx.x & 31 : threadIdx.x;
-}
-
-__device__ __forceinline__ int prefix_max(int value) {
-#pragma unroll
-  for (int step = 1; step < 32; step *= 2) value = max(value, __shfl_up_sync(TEAM, value, step));
-  return value;
-}
-
-// Columns that are not dead, the thread's first one on top. dead: what mark_dead left.
-__device__ __forceinline__ unsigned alive_columns(int dead, unsigned inside) { return ~(unsigned)-dead & inside; }
-
-// The warp's first and last column alive; beyond the window and -1 if there is none.
-template <int COLUMNS>
-__device__ __forceinline__ void alive_bounds(int dead, unsigned inside, int x0, int& low, int& last) {
-  const unsigned columns = alive_columns(dead, inside), lanes = __ballot_sync(TEAM, columns != 0);
-  low = __shfl_sync(TEAM, x0 + COLUMNS - 32 + __clz(columns), __ffs(lanes) - 1 & 31);
-  last = __shfl_sync(TEAM, x0 + COLUMNS - __ffs(columns), 31 - __clz(lanes) & 31);
-  if (lanes == 0) low = 1 << 30, last = -1;
-}
-
-// Kills a value below the line, and notes it.
-__device__ __forceinline__ int mark_dead(int value, int line, const Genome& f, int& dead) {
-  const int below = (f.one * value - line) >> 31;
-  dead = f.two * dead + below;
-  return below * f.raise + value;
-}
-
-__device__ __forceinline__ unsigned add_sign(unsigned bits, int value) { return __funnelshift_l((unsigned)value, bits, 1); }
 
 // live: shared memory of the team, the live row's words at the start (unless it is row 0) and, where the outcome is ALIVE, those of the row after the last.
 // ranges: columns looked at in every row. trace: 4 bits a cell, rows of the window's width; null but for TRACE.

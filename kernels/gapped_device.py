@@ -20,6 +20,7 @@ from tidalign.kernels.errors import DeviceLimit
 from tidalign.kernels.extension_launches import DONE, PLACE, STUCK, Launches, Sides, fits
 from tidalign.kernels.gapped import Costs, Extender, Extensions, Integers
 from tidalign.kernels.nucleotides import Codes
+from tidalign.kernels.seed_device import guarded
 
 Flags = npt.NDArray[np.bool_]
 
@@ -98,7 +99,8 @@ class DeviceExtender:
         if not fits(self._costs) or min(len(self._host.query), len(self._host.target)) == 0:
             return 0
         if self._launches is None:
-            self._launches = Launches(self._host.target, self._host.query, self._costs)
+            with guarded("gapped extension"):
+                self._launches = Launches(self._host.target, self._host.query, self._costs)
         return min(ANCHORS, self._launches.most_sides // 2)
 
     def _by_host(self, t: Integers, q: Integers, anchors: Integers, ranges: bool, found: "_Found") -> None:
@@ -117,25 +119,26 @@ class DeviceExtender:
         assert launches is not None
         nothing = np.zeros(len(anchors), np.bool_)
         try:
-            sides = {name: column.reshape(-1, 2) for name, column in launches.sweep(self._places(t[anchors], q[anchors])).items()}
-            wide, done = (sides["state"] == STUCK).any(axis=1), (sides["state"] == DONE).all(axis=1)
-            score = np.where(sides["at_border"] != 0, sides["border"], sides["total"]).sum(axis=1)
-            # Gaps at the ends are cut off, and then they cost nothing; there are some only beside a side without a path.
-            empty = (sides["end_row"] + sides["end_column"] == 0).any(axis=1)
-            spared = np.where(empty, self._costs.ydrop + 2 * (self._costs.gap_open + self._costs.gap_extend), 0)
-            rows = np.flatnonzero(done & (score + spared >= self._costs.threshold))
-            if distinct:
-                rows = rows[_first_of_ends(t[anchors[rows]], q[anchors[rows]], sides["end_row"][rows], sides["end_column"][rows])]
-            which = (2 * rows[:, None] + np.arange(2)).reshape(-1)
-            words, offsets = launches.runs(which)
-            aligned = self._join(
-                t[anchors[rows]], q[anchors[rows]], anchors[rows], {name: column[rows] for name, column in sides.items()}, score[rows], words, offsets
-            )
-            above = np.searchsorted(anchors, aligned.anchor)
-            which = (2 * above[:, None] + np.arange(2)).reshape(-1)
-            columns = launches.ranges(which) if ranges else NO_COLUMNS
-            heights = sides["rows"][above].reshape(-1) if ranges else np.zeros(len(which), np.int64)
-        except (DeviceLimit, cupy.cuda.memory.OutOfMemoryError):
+            with guarded("gapped extension"):
+                sides = {name: column.reshape(-1, 2) for name, column in launches.sweep(self._places(t[anchors], q[anchors])).items()}
+                wide, done = (sides["state"] == STUCK).any(axis=1), (sides["state"] == DONE).all(axis=1)
+                score = np.where(sides["at_border"] != 0, sides["border"], sides["total"]).sum(axis=1)
+                # Gaps at the ends are cut off, and then they cost nothing; there are some only beside a side without a path.
+                empty = (sides["end_row"] + sides["end_column"] == 0).any(axis=1)
+                spared = np.where(empty, self._costs.ydrop + 2 * (self._costs.gap_open + self._costs.gap_extend), 0)
+                rows = np.flatnonzero(done & (score + spared >= self._costs.threshold))
+                if distinct:
+                    rows = rows[_first_of_ends(t[anchors[rows]], q[anchors[rows]], sides["end_row"][rows], sides["end_column"][rows])]
+                which = (2 * rows[:, None] + np.arange(2)).reshape(-1)
+                words, offsets = launches.runs(which)
+                aligned = self._join(
+                    t[anchors[rows]], q[anchors[rows]], anchors[rows], {name: column[rows] for name, column in sides.items()}, score[rows], words, offsets
+                )
+                above = np.searchsorted(anchors, aligned.anchor)
+                which = (2 * above[:, None] + np.arange(2)).reshape(-1)
+                columns = launches.ranges(which) if ranges else NO_COLUMNS
+                heights = sides["rows"][above].reshape(-1) if ranges else np.zeros(len(which), np.int64)
+        except DeviceLimit:
             cupy.get_default_memory_pool().free_all_blocks()
             return nothing, nothing
         found.boxes[anchors[done]] = np.stack([sides[name][done, side] for side in range(2) for name in ("rows", "widest")], axis=1)
