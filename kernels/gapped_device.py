@@ -5,8 +5,8 @@ traces, trimmed to the end cells, of what reaches the threshold. Beyond it: swee
 (extension_record.cuh), so that the anchors of one alignment share nearly all of their rows; traces are made from checkpoints a few rows apart, all at once;
 nothing is allotted by length beforehand. What does not fit the kernels or the memory is done by the host and counted.
 
-FastZ's eager traceback of alignments of 16 letters is left out: with HOXD70 two such sides score 3,200 at most, so all but none of them stay below the
-threshold of 3,000 and need no trace at all.
+FastZ's eager traceback of alignments of 16 letters is left out: with HOXD70 two such sides score 3,200 at most, so only those without a single difference
+could reach the threshold of 3,000, and what stays below needs no trace at all.
 """
 
 from typing import Any
