@@ -36,13 +36,7 @@ __device__ __forceinline__ int max_of(int a, int b, int c) {
 }
 
 // One of four signed bytes, added.
-__device__ __forceinline__ int add_byte(int bytes, int which, int sum) {
-#ifdef __CUDACC__
-  return __dp4a(bytes, 1 << 8 * which, sum);
-#else
-  return sum + (signed char)(bytes >> 8 * which);
-#endif
-}
+__device__ __forceinline__ int add_byte(int bytes, int which, int sum) { return __dp4a(bytes, 1 << 8 * which, sum); }
 
 template <int WARPS>
 __device__ __forceinline__ void team_sync() {

@@ -12,8 +12,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from genome_card_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, flies, journal
 from genome_chaos import drive
 
-from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.gpus import usable
 from tidalign.pipeline import rundir
 from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -22,15 +20,7 @@ from tidalign.pipeline.genome.source import GenomeSource, Pair
 from tidalign.workflows.genome_run import run_genomes
 from tidalign.workflows.status import Exit
 
-pytestmark = pytest.mark.gpu
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cards() -> dict[str, str]:
-    try:
-        return usable()
-    except NoWorkers as error:
-        pytest.skip(str(error))
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cards")]
 
 
 @pytest.fixture(scope="module")

@@ -15,23 +15,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cluster"))
 from chaos import Pairs, drive, expected, rows, simulate
 from external import External
 
-from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.gpus import usable
 from tidalign.pipeline import rundir
 from tidalign.workflows.status import Exit
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cards")]
 
 PAIRS = 300
 PATIENCE = 100  # seconds that a run may take, compiling included
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cards() -> dict[str, str]:
-    try:
-        return usable()
-    except NoWorkers as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")
