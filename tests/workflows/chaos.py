@@ -4,17 +4,14 @@ python tests/workflows/chaos.py FOLDER [--kills 20] [--chunks 120] [--slow 0.4] 
 """
 
 import argparse
-import os
-import random
 import sys
-import time
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
-import psutil
 import pyarrow.parquet as pq
+from kills import killed_again_and_again
 
 from tidalign.kernels.alignments import cigar_text
 from tidalign.kernels.penalties import Penalties
@@ -77,44 +74,16 @@ def chaos(folder: Path, kills: int, chunks: int, slow: float, seed: int) -> dict
     made = simulate(folder, chunks * BLOCK_PAIRS // len(LENGTHS), seed)
     directory = str(folder / "run")
     command = [sys.executable, __file__, "--drive", directory, str(folder / "q.fa"), str(folder / "t.fa")]
-    environment = {**os.environ, "TIDALIGN_TEST_SLOW": str(slow)}
-    rng = random.Random(seed)
-    done = resumes = 0
-    began = time.monotonic()
-    client = psutil.Popen(command, env=environment)
-    while done < kills:
-        try:
-            client.wait(rng.uniform(0.2, 6))
-        except psutil.TimeoutExpired:
-            pass
-        else:
-            break
-        workers = [child for child in client.children(recursive=True) if "spawn_main" in " ".join(child.cmdline())]
-        at_client = done % 2 == 1
-        if not at_client and not workers:
-            continue
-        victim = client if at_client else rng.choice(workers)
-        victim.kill()
-        done += 1
-        if at_client:
-            client.wait()
-            _, alive = psutil.wait_procs(workers, timeout=10)
-            assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == [], "workers outlived their client"
-            resumes += 1
-            client = psutil.Popen(command, env=environment)
-    status = client.wait(600)
+    happened = killed_again_and_again(command, kills, slow, seed)
     found = rows(directory)
     manifest = rundir.read_manifest(directory)
     assert manifest is not None
     return {
-        "kills": done,
-        "resumes": resumes,
-        "status": status,
+        **happened,
         "chunks": sum(len(record["chunks"]) for record in manifest["blocks"]),
         "pairs": len(made),
         "same rows": [(row["ordinal"], row["penalty"], row["cigar"]) for row in found] == expected(made),
         "all exact": all(row["status"] == "exact" for row in found),
-        "seconds": round(time.monotonic() - began, 1),
     }
 
 

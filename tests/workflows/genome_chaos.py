@@ -5,15 +5,12 @@ python tests/workflows/genome_chaos.py FOLDER TARGET QUERY [--kills 10] [--slow 
 
 import argparse
 import json
-import os
-import random
 import sys
-import time
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import psutil
+from kills import killed_again_and_again
 
 from tidalign.pipeline.genome import independent, plan, stages
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -37,45 +34,16 @@ def chaos(folder: Path, target: str, query: str, kills: int, slow: float, seed: 
     drive(peace, target, query, mode)
     directory = str(folder / "run")
     command = [sys.executable, __file__, "--drive", directory, target, query, mode]
-    # Checkpoints come more often here, so that a walk that is killed goes on from one.
-    environment = {**os.environ, "TIDALIGN_TEST_SLOW": str(slow)}
-    rng = random.Random(seed)
-    done = resumes = 0
-    began = time.monotonic()
-    client = psutil.Popen(command, env=environment)
-    while done < kills:
-        try:
-            client.wait(rng.uniform(0.2, 6))
-        except psutil.TimeoutExpired:
-            pass
-        else:
-            break
-        workers = [child for child in client.children(recursive=True) if "spawn_main" in " ".join(child.cmdline())]
-        at_client = done % 2 == 1
-        if not at_client and not workers:
-            continue
-        victim = client if at_client else rng.choice(workers)
-        victim.kill()
-        done += 1
-        if at_client:
-            client.wait()
-            _, alive = psutil.wait_procs(workers, timeout=10)
-            assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == [], "workers outlived their client"
-            resumes += 1
-            client = psutil.Popen(command, env=environment)
-    status = client.wait(600)
+    happened = killed_again_and_again(command, kills, slow, seed)
     found = {}
     for name in (peace, directory):
         GenomeResults(name).export(f"{name}.maf")
         found[name] = Path(f"{name}.maf").read_bytes()
     return {
-        "kills": done,
-        "resumes": resumes,
-        "status": status,
+        **happened,
         "rows": len(GenomeResults(directory)),
         "same bytes": found[peace] == found[directory] and GenomeResults(peace).to_table() == GenomeResults(directory).to_table(),
         "shortfalls": GenomeResults(directory).shortfalls(),
-        "seconds": round(time.monotonic() - began, 1),
     }
 
 
@@ -92,7 +60,7 @@ def main() -> int:
     parser.add_argument("--options", type=json.loads, default={"workers": 2}, help="of run_genomes, with --drive")
     arguments = parser.parse_args()
     if arguments.drive:
-        with mock.patch.object(stages, "CHECKPOINT_SECONDS", 0.5):
+        with mock.patch.object(stages, "CHECKPOINT_SECONDS", 0.5):  # so that a walk that is killed goes on from one
             return int(drive(*arguments.drive, **arguments.options).exit)
     arguments.folder.mkdir(parents=True)
     print(chaos(arguments.folder, arguments.target, arguments.query, arguments.kills, arguments.slow, arguments.seed, arguments.mode))

@@ -1,0 +1,40 @@
+"""SIGKILLs at random times for a run of a command that hires workers; taken up again until it ends."""
+
+import os
+import random
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import psutil
+
+
+def killed_again_and_again(command: Sequence[str], kills: int, slow: float, seed: int) -> dict[str, Any]:
+    """The command with TIDALIGN_TEST_SLOW, killed up to `kills` times, every second time its client and else one of its workers; what happened."""
+    environment = {**os.environ, "TIDALIGN_TEST_SLOW": str(slow)}
+    rng = random.Random(seed)
+    done = resumes = 0
+    began = time.monotonic()
+    client = psutil.Popen(command, env=environment)
+    while done < kills:
+        try:
+            client.wait(rng.uniform(0.2, 6))
+        except psutil.TimeoutExpired:
+            pass
+        else:
+            break
+        workers = [child for child in client.children(recursive=True) if "spawn_main" in " ".join(child.cmdline())]
+        at_client = done % 2 == 1
+        if not at_client and not workers:
+            continue
+        victim = client if at_client else rng.choice(workers)
+        victim.kill()
+        done += 1
+        if at_client:
+            client.wait()
+            _, alive = psutil.wait_procs(workers, timeout=10)
+            assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == [], "workers outlived their client"
+            resumes += 1
+            client = psutil.Popen(command, env=environment)
+    status = client.wait(600)
+    return {"kills": done, "resumes": resumes, "status": status, "seconds": round(time.monotonic() - began, 1)}
