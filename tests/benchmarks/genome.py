@@ -5,6 +5,7 @@ python genome.py RESULT.json TARGET QUERY [--workers 1 2] [--cards 1 2] [--lastz
 TARGET and QUERY are FASTA (gzip too; LASTZ gets them unpacked) and may end in `[A..B]`, a subrange. `--options` go to both programs. Runs take turns;
 of each the fastest counts. Kernels are compiled before. LASTZ is found as `lastz` (Debian's package 1.04.22) and run beside ours, or, with --lastz, what
 that file says of an earlier run of it stands in for it, on whatever machine that was; where there is no such file, LASTZ is run and it is written.
+For runs on cores the least time of their kernels is given, too (genome_bound.py; it takes as long as a run).
 """
 
 import argparse
@@ -21,6 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 import record
+from genome_bound import bound
 from whole_run import watch
 
 
@@ -132,6 +134,8 @@ def main() -> None:
     }
     if arguments.cards:
         result["cards"] = cards()
+    if arguments.workers:
+        result["bound of the kernels on one core"] = bound(arguments.target, arguments.query, options)
     record.write(arguments.result, result)
     print(result["target"], result["query"], options, ratios, {name: run["seconds"] for name, run in measured.items()})
 
