@@ -40,7 +40,7 @@ _MARKERS = ("SUCCESS", "PARTIAL")
 # ---- whole files
 
 
-def _durably(path: str, write: Callable[[str], None]) -> None:
+def durably(path: str, write: Callable[[str], None]) -> None:
     """Let `write` fill a temporary file beside `path`, force it to disk and give it its name. DiskFull or CannotWrite where that fails."""
     temporary = f"{path}.{secrets.token_hex(4)}.tmp"
     try:
@@ -57,8 +57,9 @@ def _durably(path: str, write: Callable[[str], None]) -> None:
         finally:
             os.close(folder)
     except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
         raise writing_error(path, error) from error
+    finally:
+        Path(temporary).unlink(missing_ok=True)
 
 
 def writing_error(path: str, error: OSError) -> Exception:
@@ -73,7 +74,7 @@ def write_table(path: str, table: Any, *, row_group_size: int | None = None, met
     table = table.replace_schema_metadata(dict(metadata) if metadata else None)
     # Packed bases do not compress; everything else does, cheaply.
     compression = {field.name: "none" if pa.types.is_large_binary(field.type) else "zstd" for field in table.schema}
-    _durably(
+    durably(
         path,
         lambda temporary: pq.write_table(
             table,
@@ -93,7 +94,7 @@ def write_json(path: str, value: Any) -> None:
     def write(temporary: str) -> None:
         Path(temporary).write_text(json.dumps(value, indent=1) + "\n")
 
-    _durably(path, write)
+    durably(path, write)
 
 
 def _read_json(path: str) -> Any:

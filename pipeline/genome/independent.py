@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from tidalign.kernels.errors import DeviceLimit
 from tidalign.kernels.gapped import Extended, Extender, Extensions
 from tidalign.pipeline.genome import gapped
+from tidalign.pipeline.genome.anchors_file import places
 from tidalign.pipeline.genome.card import CARD
 from tidalign.pipeline.genome.guards import Beat, Budget, Done
 from tidalign.pipeline.genome.unit import Unit
@@ -43,7 +44,7 @@ def extend(unit: Unit, anchors: Any, first: int, beat: Beat) -> Done:
     tables = [EXTENDED.empty_table()]
     if first == 0 and not unit.parameters.notrivial:
         tables.append(_rows(Extensions.of(gapped.trivial(unit)), unit, 0))
-    t, q = (anchors[name].to_numpy() for name in ("target", "query"))
+    t, q = places(anchors)
     at = 0
     groups = _on_card if unit.device == "gpu" else _here
     for stop, found in groups(unit, t, q, budget, lambda place: beat(first + place)):

@@ -1,6 +1,6 @@
 """Seeds to anchors: the stages before gapped extension, for one query sequence on one strand against a whole target."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tidalign.kernels.seed_device import DeviceIndex
 
 T = TypeVar("T")
+
+PIECE = 1 << 16
+"""Segments whose anchors are found together."""
 
 
 def find_hits(index: "Index | DeviceIndex", query: Codes, parameters: GenomeParameters, tile: int = 1 << 20) -> Iterator[Any]:
@@ -46,12 +49,34 @@ def find_anchors(
     parameters: GenomeParameters,
     beat: Callable[[], None] = lambda: None,
     passing: Callable[[Any], Any] = lambda hsps: hsps,
-) -> Any:
-    """The anchors (ANCHORS) of a query strand in order of arrival; the HSPs they come from (HSPS) where these are the result. `index`: of the target.
-    `beat` is called after every few thousand hits. `passing`: leaves out HSPs that are not to be chained.
+) -> Generator[Any, None, None]:
+    """The anchors (ANCHORS) of a query strand in order of arrival, in tables of at most PIECE; the HSPs they come from (HSPS) where these are the result.
+    `index`: of the target. `beat` is called after every few thousand hits. `passing`: leaves out HSPs that are not to be chained.
 
-    Limits over both strands of a query (`query_hsp_best`, `query_hsp_limit`) need the HSPs of the other strand as well, which are then found here, too.
+    A tile of hits is in memory at a time. Chains, and limits over both strands of a query (`query_hsp_best`, `query_hsp_limit`), need all HSPs; the latter
+    those of the other strand as well, which are then found here, too.
     """
+    limited = parameters.query_hsp_limit is not None or (parameters.query_hsp_best is not None and parameters.strand == "both")
+    if limited or parameters.chain is not None:
+        tiles = iter([_chosen(target, query, strand, index, parameters, beat, passing)])
+    else:
+        tiles = (pa.table(_columns(segments), schema=HSPS) for segments in _segments(index, query, parameters, beat))
+    for hsps in tiles:
+        for first in range(0, len(hsps), PIECE):
+            piece = hsps.slice(first, PIECE)
+            yield anchors(index.target, query, piece, parameters) if parameters.gapped else piece
+
+
+def _chosen(
+    target: Genome,
+    query: Codes,
+    strand: str,
+    index: "Index | DeviceIndex",
+    parameters: GenomeParameters,
+    beat: Callable[[], None],
+    passing: Callable[[Any], Any],
+) -> Any:
+    """The HSPs (HSPS) of a query strand that are left by what looks at all of them."""
     if parameters.query_hsp_limit is not None:
         segments = _within(parameters.query_hsp_limit, index, query, strand, parameters, beat)
     else:
@@ -59,9 +84,7 @@ def find_anchors(
     if parameters.query_hsp_best is not None and parameters.strand == "both":
         segments = _best(parameters.query_hsp_best, segments, _searched(index, reverse_complement(query), parameters, beat))
     hsps = passing(pa.table(_columns(segments), schema=HSPS))
-    if parameters.chain is not None:
-        hsps = pa.table(_columns(_chained(target, _of(hsps), parameters, parameters.chain)), schema=HSPS)
-    return anchors(index.target, query, hsps, parameters) if parameters.gapped else hsps
+    return hsps if parameters.chain is None else pa.table(_columns(_chained(target, _of(hsps), parameters, parameters.chain)), schema=HSPS)
 
 
 def anchors(target: Codes, query: Codes, hsps: Any, parameters: GenomeParameters) -> Any:

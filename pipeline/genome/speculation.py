@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from tidalign.kernels.commit import Speculated, speculate
 from tidalign.kernels.gapped import Extensions
 from tidalign.kernels.paths import Paths
+from tidalign.pipeline.genome.anchors_file import places
 from tidalign.pipeline.genome.unit import Unit
 from tidalign.pipeline.rundir import write_table
 
@@ -32,7 +33,7 @@ def extend_ahead(unit: Unit, anchors: Any, kept: Extensions, start: int) -> int:
 
     kept: what the walk was known to keep.
     """
-    t, q = (anchors[name].to_numpy() for name in ("target", "query"))
+    t, q = places(anchors)
     paths = Paths(len(unit.target_codes))
     for one in kept:
         paths.keep(one.ends, one.ops, one.lengths)

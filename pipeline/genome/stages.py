@@ -3,20 +3,20 @@
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidalign.kernels.anchors import lastz_order
 from tidalign.kernels.commit import Commit, Speculated
 from tidalign.kernels.errors import DeviceLimit
 from tidalign.kernels.gapped import Extensions
-from tidalign.pipeline.genome import gapped, seeding
+from tidalign.pipeline.genome import anchors_file, gapped, seeding
+from tidalign.pipeline.genome.anchors_file import places
 from tidalign.pipeline.genome.filters import asked, keep, passed, shown
 from tidalign.pipeline.genome.guards import Beat, Budget, Done
 from tidalign.pipeline.genome.independent import ENDS, EXTENDED, extend, unique
@@ -29,10 +29,9 @@ from tidalign.pipeline.genome.speculation import Ahead, ahead_path, extend_ahead
 from tidalign.pipeline.genome.unit import Unit
 from tidalign.pipeline.genome.waves import Waves
 from tidalign.pipeline.rundir import write_table, writing_error
-from tidalign.pipeline.schema import GENOME_ALIGNMENTS, HITS, HSPS
+from tidalign.pipeline.schema import ANCHORS, GENOME_ALIGNMENTS, HITS, HSPS
 
-_GROUP = 1 << 16
-"""Anchors that are read at once."""
+T = TypeVar("T")
 
 WALK_ANCHORS = 1024
 """Anchors after which a walk looks what others have extended ahead of it."""
@@ -53,59 +52,59 @@ def empty_rows() -> Any:
 
 
 def _anchors_path(directory: str, job: int, unit: int) -> str:
-    return f"{directory}/stages/{unit_name(job, unit)}.anchors.parquet"
+    return f"{directory}/stages/{unit_name(job, unit)}.anchors.arrow"
 
 
 def count_anchors(directory: str, job: int, unit: int, run: str) -> int | None:
     """How many anchors a large unit has; None while they are not known."""
-    try:
-        footer = pq.read_metadata(_anchors_path(directory, job, unit))
-    except (OSError, pa.ArrowException):
-        return None
-    return int(footer.num_rows) if (footer.metadata or {}).get(b"tidalign.run") == run.encode() else None
+    return anchors_file.count_anchors(_anchors_path(directory, job, unit), run)
 
 
 def write_anchors(unit: Unit, beat: Callable[[], None]) -> int:
-    """Find a large unit's anchors and write them; returns how many."""
-    known = count_anchors(unit.directory, unit.job_number, unit.number, unit.run)
-    if known is not None:
-        return known
-    anchors = _find(unit, beat)
-    write_table(_anchors_path(unit.directory, unit.job_number, unit.number), anchors, row_group_size=_GROUP, metadata={"tidalign.run": unit.run})
-    return len(anchors)
+    """Find a large unit's anchors and write them, of which a bounded number is in memory at a time; returns how many."""
+    path = _anchors_path(unit.directory, unit.job_number, unit.number)
+    if anchors_file.count_anchors(path, unit.run) is None:
+        _find(unit, beat, lambda tables: anchors_file.write_anchors(path, tables, _schema(unit), unit.run, beat))
+    return anchors_file.count_anchors(path, unit.run) or 0
 
 
 def read_anchors(unit: Unit, start: int = 0, stop: int | None = None) -> Any:
-    """Anchors [start, stop) of a large unit, in the order they are extended."""
-    with pq.ParquetFile(_anchors_path(unit.directory, unit.job_number, unit.number)) as file:
-        last = file.metadata.num_rows if stop is None else stop
-        first = start // _GROUP
-        table = file.read_row_groups(list(range(first, -(-last // _GROUP))))
-    return table.slice(start - first * _GROUP, last - start).replace_schema_metadata(None)
+    """Anchors [start, stop) of a large unit, in the order they are extended; mapped."""
+    return anchors_file.read_anchors(_anchors_path(unit.directory, unit.job_number, unit.number), start, stop)
 
 
-def _find(unit: Unit, beat: Callable[[], None]) -> Any:
-    """The unit's anchors in the order they are extended: exact mode by falling score, independent mode as they are found. HSPs where these are the result."""
+def _schema(unit: Unit) -> Any:
+    """Of a unit's anchors: HSPs where these are the result."""
+    return ANCHORS if unit.parameters.gapped else HSPS
+
+
+def _find(unit: Unit, beat: Callable[[], None], take: Callable[[Iterator[Any]], T]) -> T:
+    """What `take` makes of the unit's anchors, which come in tables; from the first one again where the card cannot go on."""
     _keep(unit, beat)
     parameters = unit.parameters
     if unit.segments is not None:
         hsps = _segments(unit.directory, unit.run, unit.segments, unit.job.target, unit.job.sequence, unit.job.query)
         found = hsps.get((unit.query_index, unit.strand), HSPS.empty_table())
         anchors = seeding.anchors(unit.target_codes, unit.query_codes, found, parameters) if parameters.gapped else found
-    else:
-        find = partial(seeding.find_anchors, unit.target, unit.query_codes, unit.strand)
-        try:
-            anchors = find(unit.index(), parameters, beat, partial(_passing, unit))
-        except (DeviceLimit, MemoryError):
-            if unit.device == "cpu":
-                raise
-            unit.counts["strands seeded by the host for lack of room"] += 1
-            anchors = find(unit.index_here(), parameters, beat, partial(_passing, unit))
-    if parameters.mode == "exact" and parameters.gapped:
-        anchors = anchors.take(pa.array(lastz_order(*(anchors[name].to_numpy() for name in ("target", "query", "score")))))
-    if "anchors" in unit.keep and parameters.gapped:
-        write_table(_kept_path(unit, "anchors"), _named(unit, anchors))
-    return anchors
+        return take(_in_order(unit, iter([anchors])))
+    find = partial(seeding.find_anchors, unit.target, unit.query_codes, unit.strand)
+    # Closed, as a card is held for a strand until all its tiles are there or nobody wants them.
+    try:
+        with closing(find(unit.index(), parameters, beat, partial(_passing, unit))) as tables:
+            return take(_in_order(unit, tables))
+    except (DeviceLimit, MemoryError):
+        if unit.device == "cpu":
+            raise
+    unit.counts["strands seeded by the host for lack of room"] += 1
+    return take(_in_order(unit, find(unit.index_here(), parameters, beat, partial(_passing, unit))))
+
+
+def _in_order(unit: Unit, found: Iterator[Any]) -> Iterator[Any]:
+    """Tables of anchors in the order they are extended: exact mode by falling score, independent mode as they are found. Kept on the way if asked for."""
+    if unit.parameters.mode == "exact" and unit.parameters.gapped:
+        found = anchors_file.in_lastz_order(found, f"{unit.directory}/stages")
+    found = anchors_file.in_tables(found, _schema(unit))
+    return _kept(unit, "anchors", found, ANCHORS) if "anchors" in unit.keep and unit.parameters.gapped else found
 
 
 @lru_cache(maxsize=1)
@@ -123,12 +122,6 @@ def _passing(unit: Unit, hsps: Any) -> Any:
     return hsps.filter(pa.array(passed(gapped.rows(_without_gaps(hsps), unit), asked(parameters))))
 
 
-def _kept_path(unit: Unit, stage: str) -> str:
-    folder = Path(unit.directory, "kept", stage)
-    folder.mkdir(exist_ok=True)
-    return str(folder / f"{unit.name}.parquet")
-
-
 def _named(unit: Unit, table: Any) -> Any:
     """With columns that say of which pair of genomes, query and strand it is."""
     first: dict[str, Any] = unit.where()
@@ -138,19 +131,29 @@ def _named(unit: Unit, table: Any) -> Any:
 
 def _keep(unit: Unit, beat: Callable[[], None]) -> None:
     """Write the tables of hits and HSPs that are asked for, a batch at a time."""
-    finders: dict[str, Callable[..., Any]] = {"hits": seeding.find_hits, "hsps": seeding.find_hsps}
-    for stage in (name for name in finders if name in unit.keep and unit.segments is None):
-        path = _kept_path(unit, stage)
-        schema = _named(unit, {"hits": HITS, "hsps": HSPS}[stage].empty_table()).schema
-        temporary = f"{path}.{secrets.token_hex(4)}.tmp"
-        try:
-            with pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
-                for batch in finders[stage](unit.index_here(), unit.query_codes, unit.parameters):
-                    beat()
-                    writer.write_table(_named(unit, pa.Table.from_batches([batch])))
-            Path(temporary).replace(path)
-        except OSError as error:
-            raise writing_error(path, error) from error
+    for stage, finder, schema in (("hits", seeding.find_hits, HITS), ("hsps", seeding.find_hsps, HSPS)):
+        if stage in unit.keep and unit.segments is None:
+            batches = finder(unit.index_here(), unit.query_codes, unit.parameters)
+            for _ in _kept(unit, stage, (pa.Table.from_batches([batch]) for batch in batches), schema):
+                beat()
+
+
+def _kept(unit: Unit, stage: str, tables: Iterator[Any], schema: Any) -> Iterator[Any]:
+    """The same tables, written on the way to where those of the stage are kept."""
+    folder = Path(unit.directory, "kept", stage)
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{unit.name}.parquet"
+    temporary = Path(f"{path}.{secrets.token_hex(4)}.tmp")
+    try:
+        with pq.ParquetWriter(temporary, _named(unit, schema.empty_table()).schema, compression="zstd") as writer:
+            for table in tables:
+                writer.write_table(_named(unit, table))
+                yield table
+        temporary.replace(path)
+    except OSError as error:
+        raise writing_error(str(path), error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 # ---- rows
@@ -158,11 +161,11 @@ def _keep(unit: Unit, beat: Callable[[], None]) -> None:
 
 def whole(unit: Unit, beat: Callable[[], None]) -> Done:
     """All of a small unit at once."""
-    anchors = _find(unit, beat)
+    anchors = _find(unit, beat, lambda tables: pa.concat_tables([_schema(unit).empty_table(), *tables]))
     if unit.parameters.mode == "exact" or not unit.parameters.gapped:
         return walk(unit, anchors, lambda _: beat(), checkpoint=False)
     rows, shortfalls = extend(unit, anchors, 0, lambda _: beat())
-    return _in_order(rows), shortfalls
+    return _by_start(rows), shortfalls
 
 
 def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool) -> Done:
@@ -172,33 +175,32 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool) -> Done:
     """
     if not unit.parameters.gapped:
         return gapped.rows(_without_gaps(anchors), unit), []
-    t, q = (anchors[name].to_numpy() for name in ("target", "query"))
     commit, at = (checkpoint and _restored(unit)) or (gapped.commit(unit), 0)
     budget = Budget(unit.parameters)
     saved = time.monotonic()
-    with _ahead(unit, t, q, at, commit, checkpoint) as ahead:
-        while at < len(t) and not budget.spent(commit.cells):
+    with _ahead(unit, anchors, at, commit, checkpoint) as ahead:
+        while at < len(anchors) and not budget.spent(commit.cells):
             beat(at)
             stop, known = ahead(at)
-            at += commit.walk(t[at:stop], q[at:stop], known, cells=budget.cells_left(commit.cells), seconds=SLICE_SECONDS)
+            at += commit.walk(*places(anchors, at, stop), known, cells=budget.cells_left(commit.cells), seconds=SLICE_SECONDS)
             if checkpoint and time.monotonic() - saved >= CHECKPOINT_SECONDS:
                 _save(unit, commit, at)
                 saved = time.monotonic()
     unit.counts.update(commit.counts())
-    return gapped.rows(commit.alignments(), unit), [budget.shortfall(unit, at, len(t))] if at < len(t) else []
+    return gapped.rows(commit.alignments(), unit), [budget.shortfall(unit, at, len(anchors))] if at < len(anchors) else []
 
 
 @contextmanager
-def _ahead(unit: Unit, t: Any, q: Any, at: int, commit: Commit, shared: bool) -> Iterator[Callable[[int], tuple[int, Speculated | None]]]:
+def _ahead(unit: Unit, anchors: Any, at: int, commit: Commit, shared: bool) -> Iterator[Callable[[int], tuple[int, Speculated | None]]]:
     """What says of a place how far a walk may go in one piece from there, and what is known of these anchors. shared: other workers may extend some."""
     if unit.device == "gpu":
-        with Waves(unit, t, q, at, commit.state()) as waves:
+        with Waves(unit, anchors, at, commit.state()) as waves:
             yield waves.at
     elif shared:
         others = Ahead(unit)
-        yield lambda place: others.at(place, min(len(t), place + WALK_ANCHORS))
+        yield lambda place: others.at(place, min(len(anchors), place + WALK_ANCHORS))
     else:
-        yield lambda place: (len(t), None)
+        yield lambda place: (len(anchors), None)
 
 
 def speculate(unit: Unit, start: int, stop: int) -> int:
@@ -231,10 +233,10 @@ def assemble(unit: Unit) -> Done:
     """The rows of a large unit whose anchors are all extended."""
     parts = scan_chunk(f"{unit.directory}/extended", unit.run, Tile("extend", unit.job_number, unit.number, 0, 0).chunk)
     tables = [EXTENDED.empty_table(), *(pq.read_table(part.path).cast(EXTENDED) for part in parts)]
-    return _in_order(unique(pa.concat_tables(tables))), [shortfall for part in parts for shortfall in part.shortfalls]
+    return _by_start(unique(pa.concat_tables(tables))), [shortfall for part in parts for shortfall in part.shortfalls]
 
 
-def _in_order(rows: Any) -> Any:
+def _by_start(rows: Any) -> Any:
     """By target start; `GENOME_ALIGNMENTS`."""
     return rows.sort_by([(name, "ascending") for name in ENDS]).drop_columns(["anchor"]).cast(GENOME_ALIGNMENTS)
 

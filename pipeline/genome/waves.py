@@ -7,7 +7,7 @@ does not depend on what is extended here, and what is extended does not depend o
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tidalign.kernels.commit import Speculated
 from tidalign.kernels.errors import DeviceLimit
 from tidalign.kernels.gapped import Extensions, Integers
 from tidalign.kernels.paths import Paths
+from tidalign.pipeline.genome.anchors_file import places
 from tidalign.pipeline.genome.card import CARD
 
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ left."""
 
 
 class Waves:
-    """What is known of a unit's anchors (t, q: int64[n], all of them) ahead of its walk, which begins at anchor `at` and keeps `kept` there."""
+    """What is known of a unit's anchors (ANCHORS, all of them) ahead of its walk, which begins at anchor `at` and keeps `kept` there."""
 
-    def __init__(self, unit: "Unit", t: Integers, q: Integers, at: int, kept: Extensions) -> None:
-        self._waves = _waves(unit, t, q, at, kept)
+    def __init__(self, unit: "Unit", anchors: Any, at: int, kept: Extensions) -> None:
+        self._waves = _waves(unit, anchors, at, kept)
         self._thread = ThreadPoolExecutor(1, "waves")
         self._coming: Future[tuple[int, Speculated | None] | None] = self._thread.submit(next, self._waves, None)
         self._start = self._stop = at
@@ -67,7 +68,7 @@ class Waves:
         return self._stop, self._known.after(place - self._start) if self._known else None
 
 
-def _waves(unit: "Unit", t: Integers, q: Integers, at: int, kept: Extensions) -> Iterator[tuple[int, Speculated | None]]:
+def _waves(unit: "Unit", anchors: Any, at: int, kept: Extensions) -> Iterator[tuple[int, Speculated | None]]:
     """(stop, what is known of the anchors up to it) of one wave after the other."""
     from tidalign.kernels.gapped_device import DeviceExtender
 
@@ -78,15 +79,17 @@ def _waves(unit: "Unit", t: Integers, q: Integers, at: int, kept: Extensions) ->
     try:
         with CARD:
             extender = DeviceExtender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
-        while at < len(t):
-            stop = min(at + size, len(t))
-            wave = speculate(extender, paths, t[at:stop], q[at:stop])
+        while at < len(anchors):
+            stop = min(at + size, len(anchors))
+            wave = speculate(extender, paths, *places(anchors, at, stop))
             unit.counts["extended by the host for the card"] = extender.taken_by_host
             yield stop, wave
             at, size = stop, min(2 * size, LARGEST)
     except (DeviceLimit, MemoryError):
         unit.counts["strands extended by the host for lack of room"] += 1
-        yield len(t), None
+        while at < len(anchors):
+            at = min(at + LARGEST, len(anchors))
+            yield at, None
 
 
 def speculate(extender: "DeviceExtender", paths: Paths, t: Integers, q: Integers) -> Speculated:

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 import numba
 import numpy as np
+import pyarrow as pa
 
 from tidalign.kernels.anchors import lastz_order
 from tidalign.kernels.commit import Commit
@@ -30,6 +31,7 @@ from tidalign.pipeline.genome import seeding
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import strands
 from tidalign.pipeline.genome.read import read_genome
+from tidalign.pipeline.schema import ANCHORS
 from tidalign.workflows import genome_options
 
 PER_CYCLE = 4
@@ -91,7 +93,7 @@ def counted(target: str, query: str, parameters: GenomeParameters) -> Work:
                 work.hsp_letters += sum(int(batch["length"].to_numpy().sum()) for batch in seeding.find_hsps(index, letters, every))
             if not parameters.gapped:
                 continue
-            anchors = seeding.find_anchors(sides[0], letters, strand, index, parameters)
+            anchors = pa.concat_tables([ANCHORS.empty_table(), *seeding.find_anchors(sides[0], letters, strand, index, parameters)])
             t, q, score = (anchors[name].to_numpy() for name in ("target", "query", "score"))
             order = lastz_order(t, q, score)
             walk = Commit(codes, letters, sides[0].bounds(), costs)

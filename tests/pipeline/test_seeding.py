@@ -1,6 +1,7 @@
 """Seeds to anchors as stages: tables, the reference model's rows, limits over both strands, segments from a file."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from genome_pairs import related
 
 from tidalign.kernels.nucleotides import encode, reverse_complement
-from tidalign.kernels.seed import Index, SeedPattern, build_index
+from tidalign.kernels.seed import Index, SeedPattern, build_index, hits
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.genome import filters, seeding
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -43,6 +44,12 @@ def rows(table: Any) -> list[tuple[int, ...]]:
     return list(zip(*table.to_pydict().values(), strict=True))
 
 
+def find_anchors(target: Genome, query: Any, strand: str, index: Index, parameters: GenomeParameters) -> Any:
+    """All of them."""
+    pieces = seeding.find_anchors(target, query, strand, index, parameters)
+    return pa.concat_tables([(ANCHORS if parameters.gapped else HSPS).empty_table(), *pieces])
+
+
 @pytest.mark.parametrize("mode", ["exact", "independent"])
 @pytest.mark.parametrize("gfextend", [True, False])
 @pytest.mark.parametrize("chain", [None, (0, 0)])
@@ -54,11 +61,11 @@ def test_anchors_are_those_of_the_model(mode: str, gfextend: bool, chain: tuple[
         letters = side.letters, genome_oracle.letters(query)
         if chain and len(side) > 1:
             continue  # the model has one sequence there
-        found = seeding.find_anchors(side, codes, "+", index, parameters)
+        found = find_anchors(side, codes, "+", index, parameters)
         assert found.schema == ANCHORS
         assert rows(found) == genome_oracle.anchors(*letters, parameters)
         ungapped = replace(parameters, gapped=False)
-        segments = rows(seeding.find_anchors(side, codes, "+", index, ungapped))
+        segments = rows(find_anchors(side, codes, "+", index, ungapped))
         assert segments == genome_oracle.segments_of(*letters, ungapped, genome_oracle.tables(parameters.scoring)[1])
         count += len(found)
     assert count
@@ -73,7 +80,19 @@ def test_stages_alone_give_the_same_in_batches() -> None:
     raw = genome_oracle.raw_hits(side.letters, genome_oracle.letters(query))
     assert [(t + 19, q + 19) for batch in batches for t, q in rows(batch)] == raw
     hsps = [row for batch in seeding.find_hsps(index, codes, parameters) for row in rows(batch)]
-    assert hsps == rows(seeding.find_anchors(side, codes, "+", index, replace(parameters, gapped=False))) != []
+    assert hsps == rows(find_anchors(side, codes, "+", index, replace(parameters, gapped=False))) != []
+
+
+@pytest.mark.parametrize("gapped", [True, False])
+def test_anchors_come_a_tile_at_a_time(gapped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = GenomeParameters(gfextend=False, mode="independent", gapped=gapped)
+    side, _, codes, index = sides(3, parameters, 2000)
+    whole = find_anchors(side, codes, "+", index, parameters)
+    monkeypatch.setattr(seeding, "PIECE", 3)
+    monkeypatch.setattr(seeding, "hits", partial(hits, tile=5))
+    pieces = list(seeding.find_anchors(side, codes, "+", index, parameters))
+    assert max(len(piece) for piece in pieces) == 3 < len(pieces)
+    assert pa.concat_tables(pieces) == whole
 
 
 def test_chains_stay_within_a_sequence_of_the_target() -> None:
@@ -81,13 +100,13 @@ def test_chains_stay_within_a_sequence_of_the_target() -> None:
     letters = np.random.default_rng(1).choice(list(b"ACGT"), 300).astype(np.uint8).tobytes()
     side = genome(b"\0" + letters[150:] + b"\0" + letters[:150])
     parameters = GenomeParameters(gapped=False, chain=(0, 0))
-    found = seeding.find_anchors(side, encode(letters), "+", build_index(side.codes(), SeedPattern.parse("12of19")), parameters)
+    found = find_anchors(side, encode(letters), "+", build_index(side.codes(), SeedPattern.parse("12of19")), parameters)
     assert [row[:3] for row in rows(found)] == [(1, 150, 150), (152, 0, 150)]
 
 
 def both_strands(parameters: GenomeParameters, seed: int) -> list[list[tuple[int, ...]]]:
     side, _, codes, index = sides(seed, parameters, 2000)
-    return [rows(seeding.find_anchors(side, codes if strand == "+" else reverse_complement(codes), strand, index, parameters)) for strand in ("+", "-")]
+    return [rows(find_anchors(side, codes if strand == "+" else reverse_complement(codes), strand, index, parameters)) for strand in ("+", "-")]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -139,7 +158,7 @@ def test_or_the_first_of_them(counts: tuple[int, int]) -> None:
     found = {}
     for keep in (False, True):
         wanted = replace(parameters, query_hsp_limit=5, query_hsp_keep=True) if keep else parameters
-        found[keep] = [rows(seeding.find_anchors(target, strand, name, index, wanted)) for name, strand in (("+", codes), ("-", reverse_complement(codes)))]
+        found[keep] = [rows(find_anchors(target, strand, name, index, wanted)) for name, strand in (("+", codes), ("-", reverse_complement(codes)))]
     assert tuple(len(strand) for strand in found[False]) == counts
     # Each strand is searched until it has more than what is left; of that - is shown first.
     assert [strand[: len(kept)] for strand, kept in zip(found[False], found[True], strict=True)] == found[True]

@@ -7,23 +7,27 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import psutil
+import pyarrow as pa
 import pytest
 
 from tidalign.cluster.errors import NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.pipeline import claims
 from tidalign.pipeline.errors import InputError, ManifestMismatch, MissingInput
-from tidalign.pipeline.genome import plan, stages
+from tidalign.pipeline.genome import anchors_file, plan, stages
 from tidalign.pipeline.genome.manifest import read_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.source import GenomeSource, Pair
 from tidalign.pipeline.genome.unit import Unit
+from tidalign.pipeline.schema import ANCHORS
 from tidalign.workflows import devices, genome_tasks, genome_tiles
 from tidalign.workflows.demo import DATA
 from tidalign.workflows.genome_run import run_genomes
@@ -172,7 +176,7 @@ def test_a_signal_ends_a_tile_of_this_process(tmp_path: Path, flies: Any, answer
     arguments = (str(run), read_manifest(str(run)).run, plan.Tile("seed", 0, 0, 0, 1), claim)
     with genome_tasks.heeding(stop):
         genome_tasks.perform(*arguments)  # there is time left
-        (run / "stages" / "j000000.u0.anchors.parquet").unlink()
+        (run / "stages" / "j000000.u0.anchors.arrow").unlink()
         with mock.patch.object(Stop, "at_once", lambda _: True), pytest.raises(Stopped):
             genome_tasks.perform(*arguments)
     assert not Path(claim).exists()
@@ -202,6 +206,42 @@ def test_a_walk_goes_on_from_its_checkpoint(tmp_path: Path, flies: Any, answers:
     begun: list[int] = []
     assert stages.walk(unit, anchors, begun.append, checkpoint=True) == whole
     assert begun[0] >= 9
+
+
+@pytest.mark.parametrize("mode", ["exact", "independent"])
+def test_anchors_do_not_depend_on_how_many_are_in_memory(tmp_path: Path, flies: Any, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    run = str(tmp_path / "run")
+    drive(run, *flies, mode)
+    unit = Unit(run, 0, 1)
+    count = stages.write_anchors(unit, lambda: None)
+    anchors = stages.read_anchors(unit)
+    stages.forget(unit)
+    monkeypatch.setattr(anchors_file, "ROWS", 5)
+    monkeypatch.setattr(anchors_file, "in_lastz_order", partial(anchors_file.in_lastz_order, rows=10, stride=3))
+    assert stages.write_anchors(unit, lambda: None) == count == len(anchors) > 20
+    assert stages.read_anchors(unit) == anchors
+    assert stages.read_anchors(unit, 3, 17) == anchors.slice(3, 14)
+
+
+def test_seeding_ends_with_what_takes_its_anchors(tmp_path: Path, flies: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A card would be held for it, and another unit wait."""
+    run = str(tmp_path / "run")
+    drive(run, *flies, "independent")
+    ended = []
+
+    def endless(*_: Any) -> Iterator[Any]:
+        try:
+            while True:
+                yield pa.table([[1], [2], [3]], schema=ANCHORS)
+        finally:
+            ended.append(True)
+
+    monkeypatch.setattr(anchors_file, "ROWS", 5)
+    monkeypatch.setattr(stages.seeding, "find_anchors", endless)
+    with pytest.raises(Stopped) as held:
+        stages.write_anchors(Unit(run, 0, 1), mock.Mock(side_effect=Stopped(signal.SIGTERM)))
+    assert ended and held
+    assert not list(Path(run, "stages").iterdir())
 
 
 def test_what_is_extended_ahead_changes_nothing(tmp_path: Path, flies: Any, monkeypatch: pytest.MonkeyPatch) -> None:
