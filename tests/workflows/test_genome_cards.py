@@ -26,7 +26,7 @@ from tidalign.workflows.status import Exit
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
-from genome_card_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, flies, journal  # noqa: E402
+from genome_card_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, journal  # noqa: E402
 from genome_chaos import drive  # noqa: E402
 
 
@@ -61,21 +61,6 @@ def test_what_lastz_prints(tmp_path: Path, kernels: ModuleType, name: str, secon
 
 
 # ---- the same answer as the host
-
-
-@pytest.fixture(scope="module")
-def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    return flies(tmp_path_factory.mktemp("flies"))
-
-
-@pytest.fixture(scope="module")
-def answers(sides: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bytes, Any]]:
-    found = {}
-    for mode in ("exact", "independent"):
-        run = tmp_path_factory.mktemp(mode) / "run"
-        assert drive(str(run), *sides, mode, staged=False, device="cpu").exit == Exit.COMPLETE
-        found[mode] = answer(run)
-    return found
 
 
 @pytest.mark.parametrize("change", OPTIONS, ids=str)

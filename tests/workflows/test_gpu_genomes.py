@@ -9,7 +9,7 @@ import pytest
 from genome_golden import RUNS
 
 sys.path.insert(0, str(Path(__file__).parent))
-from genome_card_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, flies, journal
+from genome_card_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, journal
 from genome_chaos import drive
 
 from tidalign.pipeline import rundir
@@ -21,22 +21,6 @@ from tidalign.workflows.genome_run import run_genomes
 from tidalign.workflows.status import Exit
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cards")]
-
-
-@pytest.fixture(scope="module")
-def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    return flies(tmp_path_factory.mktemp("flies"))
-
-
-@pytest.fixture(scope="module")
-def answers(sides: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bytes, Any]]:
-    """The host's, by mode."""
-    found = {}
-    for mode in ("exact", "independent"):
-        run = tmp_path_factory.mktemp(mode) / "run"
-        assert drive(str(run), *sides, mode, staged=False, device="cpu").exit == Exit.COMPLETE
-        found[mode] = answer(run)
-    return found
 
 
 @pytest.mark.parametrize("name", sorted(RUNS))
