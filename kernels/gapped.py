@@ -279,6 +279,14 @@ def memory() -> ThreadMemory:
     return cast("ThreadMemory", _thread.memory)
 
 
+def first_of_equals(*keys: Integers) -> Integers:
+    """Of places 0.. whose keys (int64[n] each) are all equal the first, ascending."""
+    order = np.lexsort(keys)
+    new = np.ones(len(order), np.bool_)
+    new[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
+    return np.sort(order[new])
+
+
 def extend(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Costs) -> Extensions:
     """Extends every anchor on its own: no fences; cut only where `costs` has a traceback.
 

@@ -18,7 +18,7 @@ from tidalign.kernels import commit_host, extension_host
 from tidalign.kernels.commit import Speculated
 from tidalign.kernels.errors import DeviceLimit
 from tidalign.kernels.extension_launches import DONE, PLACE, STUCK, Launches, Sides, fits
-from tidalign.kernels.gapped import Costs, Extender, Extensions, Integers
+from tidalign.kernels.gapped import Costs, Extender, Extensions, Integers, first_of_equals
 from tidalign.kernels.nucleotides import Codes
 from tidalign.kernels.seed_device import guarded
 
@@ -192,12 +192,8 @@ class DeviceExtender:
 
 def _first_of_ends(t: Integers, q: Integers, end_row: Integers, end_column: Integers) -> Integers:
     """The first of those with the same ends, ascending. A path that begins at its anchor may yet lose a gap: those are all different."""
-    whole = (end_row > 0).all(axis=1)
-    ends = np.stack([t - end_row[:, 0], q - end_column[:, 0], t + end_row[:, 1], q + end_column[:, 1], np.where(whole, -1, np.arange(len(t)))])
-    order = np.lexsort(ends)
-    new = np.ones(len(t), np.bool_)
-    new[1:] = (np.diff(ends[:, order]) != 0).any(axis=0)
-    return np.sort(order[new])
+    apart = np.where((end_row > 0).all(axis=1), -1, np.arange(len(t)))
+    return first_of_equals(t - end_row[:, 0], q - end_column[:, 0], t + end_row[:, 1], q + end_column[:, 1], apart)
 
 
 class _Found:

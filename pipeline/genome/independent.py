@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.kernels.errors import DeviceLimit
-from tidalign.kernels.gapped import Extended, Extender, Extensions
+from tidalign.kernels.gapped import Extended, Extender, Extensions, first_of_equals
 from tidalign.pipeline.genome import gapped
 from tidalign.pipeline.genome.anchors_file import places
 from tidalign.pipeline.genome.card import CARD
@@ -62,11 +62,7 @@ def _rows(found: Extensions, unit: Unit, first: int) -> Any:
 
 def _distinct(found: Extensions) -> Extensions:
     """Of alignments with the same ends the first: the anchors of one alignment mostly find the same one, whose CIGAR need not be written for each of them."""
-    keys = found.target_start, found.target_end, found.query_start, found.query_end
-    order = np.lexsort((found.anchor, *keys))
-    new = np.ones(len(order), np.bool_)
-    new[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
-    return found.take(np.sort(order[new]))
+    return found.take(first_of_equals(found.target_start, found.target_end, found.query_start, found.query_end))
 
 
 def _here(unit: Unit, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tuple[int, Extensions]]:

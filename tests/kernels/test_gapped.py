@@ -13,7 +13,7 @@ import pytest
 from genome_cases import WHOLE, Case, single
 
 from tidalign.kernels import gapped
-from tidalign.kernels.gapped import Costs, Extender, Extensions, extend
+from tidalign.kernels.gapped import Costs, Extender, Extensions, extend, first_of_equals
 from tidalign.kernels.nucleotides import encode
 from tidalign.kernels.scoring import Scoring
 from tidalign.kernels.vectors_host import LANES
@@ -177,3 +177,12 @@ def test_costs_that_do_not_fit_are_refused() -> None:
         Costs(Scoring().plain(), ydrop=1 << 31)
     with pytest.raises(ValueError, match="gap_open is -1"):
         Costs(Scoring().plain(), gap_open=-1)
+
+
+def test_the_first_of_equals() -> None:
+    pairs = np.random.default_rng(3).integers(0, 5, (2, 200))
+    seen: dict[tuple[int, int], int] = {}
+    for place, pair in enumerate(zip(*pairs.tolist(), strict=True)):
+        seen.setdefault(pair, place)
+    assert first_of_equals(*pairs).tolist() == list(seen.values())
+    assert first_of_equals(np.empty(0, np.int64)).tolist() == []
