@@ -34,7 +34,7 @@ class Crew:
         self._contract = ExitStack()
         self._workers: Workers | None = None
         self.size = 0
-        """Workers that were there when they were hired; 0: this process does the work."""
+        """Workers that were there when they were last asked for something; 0: this process does the work."""
 
     def hire(self) -> None:
         """Start workers, or connect to them, and see that they reach the run directory. Does nothing where that was done."""
@@ -65,7 +65,11 @@ class Crew:
 
     def everywhere(self, function: Callable[..., Any]) -> dict[str, Any]:
         """What `function` returns, or raises, on each hired worker."""
-        return self._workers.everywhere(function) if self._workers else {}
+        if not self._workers:
+            return {}
+        answers = self._workers.everywhere(function)
+        self.size = len(answers)
+        return answers
 
     def dismiss(self) -> bool:
         """Stop the workers that were started. Whether nobody works any more: workers of a scheduler that is not ours finish what they are at."""
