@@ -172,7 +172,7 @@ def _differences(old: Any, new: Any, name: str = "") -> list[str]:
 
 def tidy(directory: str) -> None:
     """Remove what writers that died left behind; only the holder of the lock may."""
-    for left in [*Path(directory).glob("*.tmp"), *Path(directory).glob("*/*.tmp")]:
+    for left in [path for deep in ("*.tmp", "*/*.tmp", "*/*/*.tmp") for path in Path(directory).glob(deep)]:
         if left.is_dir():
             shutil.rmtree(left)
         else:

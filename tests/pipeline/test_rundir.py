@@ -151,7 +151,8 @@ def test_one_run_at_a_time_and_the_kernel_frees_it(run: str) -> None:
 
 
 def test_leftovers_of_dead_writers_go(run: str) -> None:
-    for place in ("plan.json.0a1b.tmp", "parts/c.0-3.parquet.0a1b.tmp", "chunks/c.tmp"):
+    for place in ("plan.json.0a1b.tmp", "parts/c.0-3.parquet.0a1b.tmp", "chunks/c.tmp", "kept/hsps/0.parquet.0a1b.tmp"):
+        Path(run, place).parent.mkdir(parents=True, exist_ok=True)
         Path(run, place).write_bytes(b"half")
     rundir.tidy(run)
     assert [path.name for path in Path(run).rglob("*.tmp")] == []
