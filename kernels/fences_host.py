@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels.numba_cache import inline, jit
+from tidalign.kernels.numba_cache import inline
+from tidalign.kernels.uncounted import uncounted
 from tidalign.kernels.vectors_host import apart
 
 DIAGONAL, HORIZONTAL, VERTICAL = (np.int64(kind) for kind in range(3))
@@ -78,7 +79,7 @@ def column_at(pieces, piece, target):
     return column
 
 
-@jit
+@uncounted
 def piece_at(kept, alignment, target):
     """The first piece of an alignment that does not end before a target row (at least one does not)."""
     pieces = kept.pieces
@@ -92,7 +93,7 @@ def piece_at(kept, alignment, target):
     return low
 
 
-@jit
+@uncounted
 def beside(kept, target, query):
     """(whether the place is on a kept alignment, the nearest piece left of it on its row, and right of it; -1: none)."""
     apart()
@@ -125,7 +126,7 @@ def _first_of(kept, piece, other):
     return start < other_start or (start == other_start and one > two)
 
 
-@jit
+@uncounted
 def begin(kept, fence, left, right, target, query, leftward):
     """Sets a fence up for one side of an anchor; `left`, `right` as `beside` gives them."""
     pieces = kept.pieces
@@ -225,7 +226,7 @@ def _start(kept, fence, holes, at, piece, row, low, high):
     fence[at + AT_PIECE], fence[at + SINCE], fence[at + COLUMN], fence[at + UNTIL] = piece, row, column, end
 
 
-@jit
+@uncounted
 def step(kept, fence, holes, row, low, high):
     """Moves a fence on to the next row of the extension.
 
@@ -252,7 +253,8 @@ def step(kept, fence, holes, row, low, high):
                 column += row - fence[at + SINCE]
             _hole(fence, holes, column, column, low, high)
             if still != at:
-                fence[still : still + 4] = fence[at : at + 4]
+                for slot in range(4):
+                    fence[still + slot] = fence[at + slot]
         else:
             owner = kept.pieces[piece, OWNER]
             if piece == kept.alignments[owner, FIRST if leftward else LAST]:

@@ -15,7 +15,8 @@ kB); on the way back earlier segments are swept again, each once. So memory is b
 import numpy as np
 
 from tidalign.kernels.fences_host import HIGH, HOLES, LOW, ONE, OTHER, step
-from tidalign.kernels.numba_cache import inline, jit
+from tidalign.kernels.numba_cache import inline
+from tidalign.kernels.uncounted import uncounted
 from tidalign.kernels.vectors_host import LANES, apart, lane_bytes, load_i64, load_lane, load_u8, store_i64, store_lane, store_u8, zeros_below
 from tidalign.kernels.workspace_host import reserve
 from tidalign.kernels.ydrop_vectors_host import GAP, PROLONGED, row
@@ -55,7 +56,7 @@ def dead(null):
     return -(np.int64(1) << (8 * lane_bytes(null) - 1))
 
 
-@jit
+@uncounted
 def _reach(work, state, lines, column, null):
     """Lets the window hold the columns from the row's first to `column`."""
     size = lane_bytes(null)
@@ -79,7 +80,7 @@ def _reach(work, state, lines, column, null):
     state[WINDOW_START] = start
 
 
-@jit
+@uncounted
 def _score_columns(work, state, query, origin, onward, stop, scores, null):
     """Scores of the columns up to `stop` against every class of target letters."""
     size = lane_bytes(null)
@@ -93,7 +94,7 @@ def _score_columns(work, state, query, origin, onward, stop, scores, null):
     state[SCORED] = stop
 
 
-@jit
+@uncounted
 def start(work, state, columns, costs, classes, null):
     """Row 0 of a side, gaps along the query; `classes`: how many of target letters."""
     size = lane_bytes(null)
@@ -123,7 +124,7 @@ def start(work, state, columns, costs, classes, null):
     state[FIRST_ROW] = 1
 
 
-@jit
+@uncounted
 def _border(work, state, last_row, columns, low, limit, best, to_c, trail, null):
     """Without trimming an alignment may end in the last row or column: at the best cell reached by a pair of letters there, the last of equals.
 
@@ -142,7 +143,7 @@ def _border(work, state, last_row, columns, low, limit, best, to_c, trail, null)
             state[BEST_ROW], state[BEST_COLUMN], state[AT_BORDER] = state[ROW], column, 1
 
 
-@jit
+@uncounted
 def _rebase(work, state, null):
     """Moves the base to the best value: the live row becomes relative to it."""
     size = lane_bytes(null)
@@ -157,7 +158,7 @@ def _rebase(work, state, null):
     state[BEST] = 0
 
 
-@jit
+@uncounted
 def sweep(work, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, ranges, null):
     """Rows of a side from where `state` is, until none is alive (FINISHED), or until the trail is full (PAUSED).
 
