@@ -45,8 +45,12 @@ from tidalign.kernels.numba_cache import inline, jit
 MARGIN = np.int64(2)
 """Fences and masks lie up to two rows and columns off their alignment."""
 
-# What is known of an anchor before it is committed: nothing; its free extension stays below the threshold; reaches it; or has to be made to know.
-UNKNOWN, BELOW, ABOVE, UNDECIDED = (np.uint8(known) for known in range(4))
+# What is known of an anchor before it is committed: nothing; its free extension stays below the threshold; reaches it; or has to be made to know. REJECTED:
+# an extension between fences stays below the threshold, too, if none of them comes within LOOKED letters of the anchor (inspection_device.py).
+UNKNOWN, BELOW, ABOVE, UNDECIDED, REJECTED = (np.uint8(known) for known in range(5))
+
+LOOKED = np.int64(32)
+"""Letters of the anchor's diagonal on each side that a rejection counts on."""
 
 # How `advance` ends: no anchor left, or enough done; one to be extended; arrays of what is kept have no room for the next.
 AT_END, EXTEND, FULL = range(3)
@@ -146,13 +150,15 @@ def _columns(kept, alignment, low, high):
 
 
 @jit
-def clear(kept, low, high, first, last):
-    """Whether no kept alignment comes near the box of target rows low..high and query columns first..last."""
+def clear(kept, since, low, high, first, last):
+    """Whether none of the alignments kept after the first `since` comes near the box of target rows low..high and query columns first..last."""
     low, high, first, last = max(low - MARGIN, 0), high + MARGIN, first - MARGIN, last + MARGIN
     for block in range(low >> BIN_BITS, min(high >> BIN_BITS, len(kept.heads) - 1) + 1):
         entry = kept.heads[block]
         while entry >= 0:
             alignment = kept.entries[entry, 0]
+            if alignment < since:
+                break  # as are all that follow
             entry = kept.entries[entry, 1]
             ends = kept.alignments[alignment]
             top, bottom = max(low, ends[LOW_TARGET]), min(high, ends[HIGH_TARGET])
@@ -180,6 +186,24 @@ def untouched(kept, fence, holes, leftward, anchor, ranges):
 
 
 @inline
+def _stands(kept, fence, holes, t, q, known, boxes, free, i, left, right):
+    """Whether the free extension of an anchor (BELOW, ABOVE or REJECTED) stands; left, right: the pieces beside it."""
+    around = known[i] == REJECTED
+    box = boxes[i]
+    above, below = (LOOKED, LOOKED) if around else (box[0], box[2])
+    before, after = (LOOKED, LOOKED) if around else (box[1], box[3])
+    if clear(kept, np.int64(0), t[i] - above, t[i] + below, q[i] - before, q[i] + after):
+        return True
+    if known[i] != ABOVE:
+        return False
+    row = free.row[i]
+    first, middle, last = free.range_offsets[2 * row], free.range_offsets[2 * row + 1], free.range_offsets[2 * row + 2]
+    anchor = (t[i], q[i], left, right)
+    stands = untouched(kept, fence, holes, True, anchor, free.ranges[first:middle])
+    return stands and untouched(kept, fence, holes, False, anchor, free.ranges[middle:last])
+
+
+@inline
 def _width(ranges):
     """Cells of the rows of one side."""
     cells = np.int64(0)
@@ -198,10 +222,10 @@ def has_room(kept, ends, runs):
 
 @jit
 def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen, counts):
-    """Walks anchors [i, stop): past those on a kept alignment, and past those whose free extension is below the threshold and met nothing kept; keeps
+    """Walks anchors [i, stop): past those on a kept alignment, and past those whose extension is sure to stay below the threshold; keeps
     free extensions that reach it and met nothing.
 
-    known: uint8[n], UNKNOWN .. UNDECIDED. boxes: int64[n, 4], rows and columns that a free extension looked at left and right. free: of those ABOVE.
+    known: uint8[n], UNKNOWN .. REJECTED. boxes: int64[n, 4], rows and columns that a free extension looked at left and right. free: of those ABOVE.
     most: cells after which it ends. chosen: int64[n], to which anchors whose free extension is kept are added. counts: int64[4], PASSED .. SKIPPED, added to;
     of a box half the cells count.
     Returns (anchor, AT_END | EXTEND | FULL, nearest pieces left and right of it).
@@ -212,25 +236,16 @@ def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen,
             counts[SKIPPED] += 1
             i += 1
             continue
-        if known[i] == UNKNOWN or known[i] == UNDECIDED:
+        if known[i] == UNKNOWN or known[i] == UNDECIDED or not _stands(kept, fence, holes, t, q, known, boxes, free, i, left, right):
             return i, EXTEND, left, right
-        box = boxes[i]
-        near = not clear(kept, t[i] - box[0], t[i] + box[2], q[i] - box[1], q[i] + box[3])
-        if known[i] == BELOW:
-            if near:
-                return i, EXTEND, left, right
+        if known[i] != ABOVE:
+            box = boxes[i]
             counts[PASSED] += 1
             counts[CELLS] += (box[0] * box[1] + box[2] * box[3]) >> 1
             i += 1
             continue
         row = free.row[i]
-        first, middle, last = free.range_offsets[2 * row], free.range_offsets[2 * row + 1], free.range_offsets[2 * row + 2]
-        if near:
-            anchor = (t[i], q[i], left, right)
-            if not untouched(kept, fence, holes, True, anchor, free.ranges[first:middle]):
-                return i, EXTEND, left, right
-            if not untouched(kept, fence, holes, False, anchor, free.ranges[middle:last]):
-                return i, EXTEND, left, right
+        first, last = free.range_offsets[2 * row], free.range_offsets[2 * row + 2]
         a, b = free.run_offsets[row], free.run_offsets[row + 1]
         if not has_room(kept, free.ends[row], b - a):
             return i, FULL, left, right
@@ -257,36 +272,17 @@ def ahead(kept, t, q, known, i, room):
 
 
 @jit
-def near(kept, t, q, diagonals):
-    """Of each anchor, whether a kept alignment is on its row within so many diagonals: bool[n]."""
-    found = np.zeros(len(t), np.bool_)
-    for i in range(len(t)):
-        found[i] = _within(kept, t[i], q[i], diagonals)
-    return found
+def waiting(kept, fence, holes, t, q, known, boxes, free, i, stop, found):
+    """Anchors [i, stop) that have to be extended between what is kept now; those of which nothing is known are left out.
 
-
-@jit
-def _within(kept, target, query, diagonals):
-    entry = kept.heads[target >> BIN_BITS]
-    while entry >= 0:
-        alignment = kept.entries[entry, 0]
-        entry = kept.entries[entry, 1]
-        ends = kept.alignments[alignment]
-        if target < ends[LOW_TARGET] or target > ends[HIGH_TARGET] or query < ends[LOW_QUERY] - diagonals or query > ends[HIGH_QUERY] + diagonals:
-            continue
-        if abs(column_at(kept.pieces, piece_at(kept, alignment, target), target) - query) <= diagonals:
-            return True
-    return False
-
-
-@jit
-def keep_apart(kept, t, q, ends, run_offsets, run_ops, run_lengths, i, diagonals):
-    """Keeps those of alignments i.. of which no earlier one is near the anchor (t, q). Returns the first for which there is no room, or how many there are."""
-    while i < len(t):
-        a, b = run_offsets[i], run_offsets[i + 1]
-        if not _within(kept, t[i], q[i], diagonals):
-            if not has_room(kept, ends[i], b - a):
-                return i
-            keep(kept, ends[i], run_ops[a:b], run_lengths[a:b])
+    found: int64[room, 3], filled: anchor, nearest pieces left and right of it. Returns how many.
+    """
+    n = 0
+    while i < stop and n < len(found):
+        if known[i] != UNKNOWN:
+            on, left, right = beside(kept, t[i], q[i])
+            if not on and (known[i] == UNDECIDED or not _stands(kept, fence, holes, t, q, known, boxes, free, i, left, right)):
+                found[n, 0], found[n, 1], found[n, 2] = i, left, right
+                n += 1
         i += 1
-    return i
+    return n

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels import commit_host
+from tidalign.kernels import commit_host, paths_host
 from tidalign.kernels.fences_host import BIN_BITS, empty, room
 from tidalign.kernels.gapped import Extensions, Integers
 
@@ -39,7 +39,7 @@ class Paths:
 
     def near(self, t: Any, q: Any) -> npt.NDArray[np.bool_]:
         """Whether anchors, int64[n] places on target and query, are about where one of them runs."""
-        found: npt.NDArray[np.bool_] = commit_host.near(self.kept, np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64), np.int64(NEAR))
+        found: npt.NDArray[np.bool_] = paths_host.near(self.kept, np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64), np.int64(NEAR))
         return found
 
     def keep_apart(self, t: Any, q: Any, found: Extensions) -> None:
@@ -47,7 +47,7 @@ class Paths:
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
         ends, offsets, ops, lengths = (np.require(values, None, ["C", "W"]) for values in (found.ends(), *found.runs()))
         i = 0
-        while (i := commit_host.keep_apart(self.kept, t, q, ends, offsets, ops, lengths, np.int64(i), np.int64(NEAR))) < len(found):
+        while (i := paths_host.keep_apart(self.kept, t, q, ends, offsets, ops, lengths, np.int64(i), np.int64(NEAR))) < len(found):
             self.grow(ends[i], int(offsets[i + 1] - offsets[i]))
 
 

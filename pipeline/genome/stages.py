@@ -182,7 +182,8 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool) -> Done:
         while at < len(anchors) and not budget.spent(commit.cells):
             beat(at)
             stop, known = ahead(at)
-            at += commit.walk(*places(anchors, at, stop), known, cells=budget.cells_left(commit.cells), seconds=SLICE_SECONDS)
+            left = budget.cells_left(commit.cells)
+            at += commit.walk(*places(anchors, at, stop), known, cells=left, seconds=SLICE_SECONDS, threaded=unit.device == "gpu")
             if checkpoint and time.monotonic() - saved >= CHECKPOINT_SECONDS:
                 _save(unit, commit, at)
                 saved = time.monotonic()

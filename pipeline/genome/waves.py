@@ -101,7 +101,7 @@ def speculate(extender: "DeviceExtender", paths: Paths, t: Integers, q: Integers
     left = np.flatnonzero(~paths.near(t, q))
     with CARD:
         below, boxes[left] = extender.inspect(t[left], q[left])
-    known[left] = np.where(below, commit_host.BELOW, commit_host.UNDECIDED)
+    known[left] = np.where(below, commit_host.REJECTED, commit_host.UNDECIDED)
     left = left[~below]
     parts, places = [Speculated.nothing(0)], [left[:0]]
     neighbourhoods = iter(PLACES)

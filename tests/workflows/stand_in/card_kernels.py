@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import genome_rejection
+import numpy as np
+
 from tidalign.kernels import commit, gapped, seed
 from tidalign.kernels.ungapped import HitFilter
 from tidalign.pipeline.genome.card import CARD
@@ -55,7 +58,10 @@ class DeviceExtender:
 
     def inspect(self, t: Any, q: Any) -> tuple[Any, Any]:
         _held()
-        return gapped.Extender(*self._arguments).inspect(t, q)
+        below, boxes = gapped.Extender(*self._arguments).inspect(t, q)
+        sure = np.flatnonzero(below)
+        below[sure], boxes[sure] = genome_rejection.reject(*self._arguments[:3], t[sure], q[sure], self._arguments[3])
+        return below, boxes
 
     def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False) -> commit.Speculated:
         _held()

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[2]))
+
 NAMES = {f"tidalign.kernels.{name}_device" for name in ("seed", "ungapped", "gapped")}
 
 

@@ -1,0 +1,80 @@
+"""Extensions between fences, by threads: those of a walk's next anchors are made with what is kept when the first of them is due.
+
+One stands when its turn comes if the pieces beside its anchor are the same as then, and nothing that was kept meanwhile comes near what it looked at:
+else it is made again. The walk waits while threads extend, so nothing is kept while they look; its result does not depend on them.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tidalign.kernels import commit_host
+from tidalign.kernels.fences_host import Kept, room
+from tidalign.kernels.gapped import Extended, Extender, Looked
+
+Outcome = tuple[Extended | None, Looked]
+
+MOST = 8
+"""Threads, and anchors extended together."""
+
+WINDOW = 1 << 15
+"""Next anchors among which they are looked for."""
+
+
+@cache
+def threads() -> ThreadPoolExecutor | None:
+    """Of this process, for all its walks; None where there is one core only."""
+    count = min(MOST, len(os.sched_getaffinity(0)))
+    return ThreadPoolExecutor(count, "fenced") if count > 1 else None
+
+
+class Fenced:
+    """Extensions made ahead of their turn in one call of a walk.
+
+    new: an extender. free: t, q, known, boxes and free extensions of the call's anchors, as `commit_host.advance` takes them.
+    made, used: how many were made ahead of their turn, and how many of these stood.
+    """
+
+    def __init__(self, pool: ThreadPoolExecutor, new: Callable[[], Extender], *free: Any) -> None:
+        self._pool, self._new, self._free = pool, new, free
+        self._made: dict[int, tuple[int, int, int, Outcome]] = {}
+        self.made = self.used = 0
+
+    def extend(self, kept: Kept, i: int, left: int, right: int) -> Outcome:
+        """The extension of anchor i between pieces left and right of it."""
+        t, q, *_ = self._free
+        if (before := self._made.pop(i, None)) is not None:
+            since, *pieces, outcome = before
+            rows_left, columns_left, rows_right, columns_right = outcome[1].box
+            if pieces == [left, right] and commit_host.clear(
+                kept, np.int64(since), t[i] - rows_left, t[i] + rows_right, q[i] - columns_left, q[i] + columns_right
+            ):
+                self.used += 1
+                return outcome
+        anchors = [(i, left, right), *self._next(kept, i + 1)]
+        count = int(kept.counts[1])
+        for anchor, outcome in zip(anchors, self._pool.map(lambda anchor: self._one(kept, *anchor), anchors), strict=True):
+            self._made[anchor[0]] = (count, *anchor[1:], outcome)
+        self.made += len(anchors) - 1
+        return self._made.pop(i)[3]
+
+    def _next(self, kept: Kept, first: int) -> list[tuple[int, int, int]]:
+        """Up to MOST - 1 of the anchors that follow, which are not made."""
+        stop = min(first + WINDOW, len(self._free[0]))
+        step = max(1, -(-(stop - first) // MOST))
+        ranges = range(first, stop, step)
+        found = [one for part in self._pool.map(lambda at: self._find(kept, at, min(at + step, stop)), ranges) for one in part]
+        return found[: MOST - 1]
+
+    def _find(self, kept: Kept, first: int, stop: int) -> list[tuple[int, int, int]]:
+        found = np.empty((2 * MOST, 3), np.int64)
+        count = commit_host.waiting(kept, *room(kept), *self._free, np.int64(first), np.int64(stop), found)
+        return [(i, left, right) for i, left, right in found[:count].tolist() if i not in self._made]
+
+    def _one(self, kept: Kept, i: int, left: int, right: int) -> Outcome:
+        t, q, *_ = self._free
+        return self._new().extend(i, int(t[i]), int(q[i]), fences=(kept, left, right, *room(kept)))
