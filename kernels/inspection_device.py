@@ -12,8 +12,8 @@ cost, from a cell that counted for the best, so the best is above it all the sam
 the y-drop, which the sums do not gain in so few letters. So the line is -y-drop for the first LOOKED rows, and M(LOOKED) - y-drop below them. It is known
 before the sweep, which therefore may go through the cells in any order.
 
-Fences and masks (fences_host.py) take cells away from LASTZ, and lower its line; neither lifts a value above U, which knows nothing of LASTZ's best but M. So what
-is said holds between fences, too, as long as none comes as near to the anchor as the letters that M counts (commit_host.REJECTED).
+Fences and masks (fences_host.py) take cells away from LASTZ, and lower its line; neither lifts a value above U, which knows nothing of LASTZ's best but M.
+So what is said holds between fences, too, as long as none comes as near to the anchor as the letters that M counts (commit_host.REJECTED).
 
 Strips of columns are swept one after the other, from the first row to the last in which anything can enter or is alive; cells are dropped only at their
 borders. Letters of no account, ends of sequences, a value that reaches the threshold, and more rows than there is memory for leave a side undecided.
