@@ -231,15 +231,42 @@ extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_trace_b
   }
 }
 
-// Runs of each path into runs[places[i]..places[i + 1]), their number to counts: more than there is room for where it was too little.
-extern "C" __global__ void extension_walk(const Memory* memory, const unsigned* trace, const unsigned* paths, const Wide* offsets, const int2* ends, int count, const Wide* places,
-                                          unsigned* runs, Wide* counts, int* next) {
+// Where sides leave the way of their leads, which have the same end (their own lead: not at all). Paths that meet stay together, so the records they share are the
+// last ones. own: how many come before those; meets: the lead's note to go on from, of those from note_places[lead] on, or -1.
+extern "C" __global__ void extension_meet(const unsigned* paths, const Wide* offsets, const int* leads, const Wide* note_places, int count, Wide* own, Wide* meets) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const int lead = leads[i];
+  const Wide records = offsets[i + 1] - offsets[i], others = offsets[lead + 1] - offsets[lead];
+  Wide shared = 0, beyond = (records < others ? records : others) + 1;
+  if (lead != i) {
+    while (beyond - shared > 1) {
+      const Wide middle = (shared + beyond) / 2;
+      if (paths[offsets[i + 1] - middle] == paths[offsets[lead + 1] - middle])
+        shared = middle;
+      else
+        beyond = middle;
+    }
+  }
+  own[i] = records - shared;
+  meets[i] = lead == i ? -1 : note_places[lead] + others - shared;
+}
+
+// Runs of `count` sides' own part of the path into runs[places[i]..places[i + 1]), their number to counts: more than there is room for where it was too little.
+// before: how many of the lead's runs come before them.
+extern "C" __global__ void extension_walk(const Memory* memory, const unsigned* trace, const unsigned* paths, const Wide* offsets, const int2* ends, const int* sides, int count, const Wide* own,
+                                          const Wide* meets, const Wide* note_places, Note* notes, const Wide* places, unsigned* runs, Wide* counts, Wide* before, int* next) {
   const int lane = threadIdx.x % 32;
   while (true) {
-    const int i = next_job(next, lane, nullptr, true);
-    if (i >= count) return;
-    const Wide found = walk(memory->pool, trace, paths + offsets[i], offsets[i + 1] - offsets[i], ends[i].x, ends[i].y, {runs + places[i], places[i + 1] - places[i], 0, -1, 0});
-    if (lane == 0) counts[i] = found;
+    const int job = next_job(next, lane, nullptr, true);
+    if (job >= count) return;
+    const int i = sides[job];
+    const bool leads = meets[i] < 0;
+    const Note from = leads ? Note{0, -1, 0, ends[i].y} : notes[meets[i]];
+    const Runs begun = {runs + places[i], places[i + 1] - places[i], 0, from.operation, from.length};
+    Note* mine = leads && note_places[i] >= 0 ? notes + note_places[i] : nullptr;
+    const Wide found = walk(memory->pool, trace, paths + offsets[i], own[i], leads ? ends[i].x : 0, from.column, begun, mine);
+    if (lane == 0) counts[i] = found, before[i] = from.count;
   }
 }
 

@@ -1,4 +1,4 @@
-"""Launches of gapped extension on the current CUDA device (extension.cu) and the memory behind them: sequences, records of sweeps, traces."""
+"""Launches of gapped extension on the current CUDA device (extension.cu) and the memory behind them: sequences and records of sweeps."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels import compiler
-from tidalign.kernels.errors import DeviceLimit, KernelError
+from tidalign.kernels.errors import DeviceLimit
 from tidalign.kernels.gapped import Costs, Integers
 from tidalign.kernels.gapped_host import ROOM
 from tidalign.kernels.nucleotides import ALPHABET, Codes
@@ -25,14 +25,11 @@ CELL = (1 << 16) - 1
 LARGEST_GAP, LOWEST_SCORE = 1 << 15, -(1 << 27)
 """Of a gap's further letter: a whole window of them must be far from overflow. Scores below are as good as this one."""
 
-POOL_BYTES, TRACE_BYTES, RANGE_BYTES, SHARE = 16 << 30, 8 << 30, 1 << 30, 4
-"""At most for records, traces and ranges; of the memory that is free when they are asked for, no more than 1 / SHARE each."""
+POOL_BYTES, RANGE_BYTES, SHARE = 16 << 30, 1 << 30, 4
+"""At most for records and ranges; of the memory that is free when they are asked for, no more than 1 / SHARE each."""
 
 RECORDS = 256
 """Of a sweep at a time: all have been begun before any of them goes on, and meets them."""
-
-RUNS = 16
-"""Room for runs of each record of a path, at first."""
 
 WARP_TEAMS, BLOCK, THREADS = 128, 128, 256
 """Threads of a block: four sweeps with a warp each, one sweep, and what has a thread for each side."""
@@ -92,7 +89,8 @@ class Launches:
             *(pointer(self._target), pointer(self._query), len(query), pointer(self._scores), 1 | 2 << 32, 1 << 29),
         )
         self._memory = cupy.asarray(np.array(memory, np.uint64))
-        self._epoch = 0
+        self._beside = cupy.cuda.Stream(non_blocking=True)
+        self.epoch = 0
         self.clear()
 
     def clear(self) -> None:
@@ -118,78 +116,36 @@ class Launches:
         if first + count * FRESH_UNITS > self._units:
             raise DeviceLimit(f"{count} sides of extensions: {self._units} units of {UNIT_BYTES} bytes for their records are too few")
         self._counters[0] = first + count * FRESH_UNITS
-        self._starts = cupy.asarray((first + FRESH_UNITS * np.arange(count)).astype(np.uint32))
-        self._sides = cupy.zeros((count, len(_SIDE)), np.int64)
+        self.starts = cupy.asarray((first + FRESH_UNITS * np.arange(count)).astype(np.uint32))
+        self.sides = cupy.zeros((count, len(_SIDE)), np.int64)
         on_device = cupy.asarray(places.view(np.int64))
-        self._launch("extension_begin", -(-count // THREADS), THREADS, on_device, count, np.uint32(first), self._sides)
+        self.launch("extension_begin", -(-count // THREADS), THREADS, on_device, count, np.uint32(first), self.sides)
         jobs, wide_jobs, cuts = (cupy.empty(count, kind) for kind in (np.uint32, np.uint32, np.int32))
         while True:
-            self._epoch += 1
+            self.epoch += 1
             self._counters[2:] = 0
             blocks = -(-count // THREADS)
-            self._launch("extension_follow", blocks, THREADS, self._sides, count, self._room, self._epoch, jobs, wide_jobs, cuts, self._counters[2:])
+            self.launch("extension_follow", blocks, THREADS, self.sides, count, self._room, self.epoch, jobs, wide_jobs, cuts, self._counters[2:])
             _, full, pending, wide, at_room = (int(counter) for counter in cupy.asnumpy(self._counters))
             if at_room:
-                self._launch("extension_cut", at_room, BLOCK, self._sides, cuts, at_room, self._room)
+                self.launch("extension_cut", at_room, BLOCK, self.sides, cuts, at_room, self._room)
             elif full or pending + wide == 0:
                 break
-            if pending:
-                self._launch_queue("extension_sweep", pending, WARP_TEAMS, jobs, pending, RECORDS)
             if wide:
-                self._launch_queue("extension_sweep_block", wide, BLOCK, wide_jobs, wide, RECORDS)
+                with self._beside:
+                    self.launch_queue("extension_sweep_block", wide, BLOCK, wide_jobs, wide, RECORDS)
+            if pending:
+                self.launch_queue("extension_sweep", pending, WARP_TEAMS, jobs, pending, RECORDS)
+            self._beside.synchronize()
         wanted = cupy.asarray(np.array([_SIDE.index(name) for name in FETCHED]))
-        self._found: Sides = dict(zip(FETCHED, cupy.asnumpy(cupy.ascontiguousarray(self._sides.T[wanted])), strict=True))
-        return self._found
-
-    def runs(self, which: Integers) -> tuple[npt.NDArray[np.uint32], Integers]:
-        """Paths of sides: runs (length << 2 | operation) from each end to its anchor, those of side which[i] at [offsets[i], offsets[i + 1])."""
-        import cupy
-
-        if len(which) == 0:
-            return np.empty(0, np.uint32), np.zeros(1, np.int64)
-        offsets = _offsets(self._found["records"][which])
-        if offsets[-1] >> 31:
-            raise DeviceLimit(f"paths of {len(which)} sides through {offsets[-1]} records: too many at once")
-        paths, traced, by_blocks = (cupy.empty(max(int(offsets[-1]), 1), np.uint32) for _ in range(3))
-        ends, counts = cupy.zeros((len(which), 2), np.int32), cupy.zeros(3, np.uint64)
-        sides, on_device = cupy.asarray(which.astype(np.int32)), cupy.asarray(offsets)
-        self._epoch += 1
-        self._launch(
-            *("extension_paths", -(-len(which) // THREADS), THREADS, self._sides, self._starts, sides, len(which), on_device, self._epoch),
-            *(paths, ends, traced, by_blocks, counts),
-        )
-        warp_records, block_records, units = (int(count) for count in cupy.asnumpy(counts))
-        if units * UNIT_BYTES > min(TRACE_BYTES, cupy.cuda.runtime.memGetInfo()[0] // SHARE):
-            raise DeviceLimit(f"paths of {len(which)} sides: {units * UNIT_BYTES} bytes of trace at once")
-        trace = cupy.empty(max(units, 1) * UNIT_BYTES // 4, np.uint32)
-        for entry, records, count, threads in (
-            ("extension_trace", traced, warp_records, WARP_TEAMS),
-            ("extension_trace_block", by_blocks, block_records, BLOCK),
-        ):
-            if count:
-                self._launch_queue(entry, count, threads, records, count, trace)
-        room = RUNS * np.diff(offsets) + 16
-        while True:
-            places = _offsets(room)
-            on_card = cupy.asarray(places)
-            found, numbers = cupy.empty(int(places[-1]), np.uint32), cupy.empty(len(which), np.int64)
-            self._launch_queue("extension_walk", len(which), WARP_TEAMS, trace, paths, on_device, ends, len(which), on_card, found, numbers)
-            lengths = cupy.asnumpy(numbers)
-            if (lengths < 0).any():
-                raise KernelError("gapped extension: a trace leads nowhere")
-            if (lengths <= room).all():
-                break
-            room = lengths
-        packed_places = _offsets(lengths)
-        packed = cupy.empty(max(int(packed_places[-1]), 1), np.uint32)
-        self._launch("extension_pack", min(len(which), 4096), THREADS, found, on_card, cupy.asarray(packed_places), len(which), packed, memory=False)
-        return cupy.asnumpy(packed)[: packed_places[-1]], packed_places
+        self.found: Sides = dict(zip(FETCHED, cupy.asnumpy(cupy.ascontiguousarray(self.sides.T[wanted])), strict=True))
+        return self.found
 
     def ranges(self, which: Integers) -> npt.NDArray[np.int32]:
         """Columns looked at in every row of these sides, one side after the other."""
         import cupy
 
-        offsets = _offsets(self._found["rows"][which])
+        offsets = offsets_of(self.found["rows"][which])
         parts = [np.empty((0, 2), np.int32)]
         begin = 0
         while begin < len(which):
@@ -197,7 +153,7 @@ class Launches:
             mine = cupy.asarray(offsets[begin : stop + 1] - offsets[begin])
             found = cupy.empty((int(offsets[stop] - offsets[begin]), 2), np.int32)
             sides = cupy.asarray(which[begin:stop].astype(np.int32))
-            self._launch_queue("extension_ranges", stop - begin, WARP_TEAMS, self._sides, self._starts, sides, stop - begin, mine, found)
+            self.launch_queue("extension_ranges", stop - begin, WARP_TEAMS, self.sides, self.starts, sides, stop - begin, mine, found)
             parts.append(cupy.asnumpy(found))
             begin = stop
         return parts[1] if len(parts) == 2 else np.concatenate(parts)
@@ -205,10 +161,11 @@ class Launches:
     def _kernel(self, entry: str) -> Any:
         return compiler.kernel(SOURCE, entry, self._macros)
 
-    def _launch(self, entry: str, blocks: int, threads: int, *arguments: Any, memory: bool = True) -> None:
+    def launch(self, entry: str, blocks: int, threads: int, *arguments: Any, memory: bool = True) -> None:
+        """A kernel of extension.cu; memory: it takes all that lies behind these launches first."""
         compiler.launch(self._kernel(entry), blocks, threads, *((self._memory,) if memory else ()), *arguments)
 
-    def _launch_queue(self, entry: str, jobs: int, threads: int, *arguments: Any) -> None:
+    def launch_queue(self, entry: str, jobs: int, threads: int, *arguments: Any) -> None:
         """Blocks that stay until no job is left; the last argument of the kernel is the queue's."""
         import cupy
 
@@ -222,7 +179,8 @@ def pointer(array: Any) -> int:
     return int(array.data.ptr)
 
 
-def _offsets(counts: Any) -> Integers:
+def offsets_of(counts: Any) -> Integers:
+    """Where each of so many begins, and the end of the last."""
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
 
 

@@ -39,7 +39,11 @@ __device__ __forceinline__ Swept sweep_rows(const Start& start, const Genome& ge
   const int columns_inside = min(max(start.columns + 1 - x0, 0), COLUMNS);
   const unsigned inside = columns_inside ? ~0u << (32 - columns_inside) >> (32 - COLUMNS) : 0;
   const Genome f = genome;
+#ifdef EXTENSION_SPILLED  // what registers are worth (tests/benchmarks)
+  volatile int C[COLUMNS], D[COLUMNS];
+#else
   int C[COLUMNS], D[COLUMNS];
+#endif
   unsigned letters[COLUMNS / 4];  // of 4 columns: selectors of their scores' bytes where those fit
   const int letter_1 = lane < start.rows ? f.target[start.target + (Wide)start.onward * lane] : 0;
   const int letter_2 = lane + 32 < start.rows ? f.target[start.target + (Wide)start.onward * (lane + 32)] : 0;

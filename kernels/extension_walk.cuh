@@ -1,4 +1,5 @@
-// The way back from a side's end: a warp a side looks at 32 cells of the trace at a time, along the diagonal or a gap.
+// The way back from a side's end: a warp a side looks at 32 cells of the trace at a time, along the diagonal or a gap. Sides with the same end go the same way
+// through the records they share: one of them, the lead, goes all of it and notes where it stood; the others go on from there.
 #pragma once
 #include "extension_cells.cuh"
 #include "extension_rows.cuh"
@@ -32,12 +33,18 @@ __device__ __forceinline__ void add_run(Runs& runs, int operation, Wide length, 
   runs.length = length;
 }
 
-// path: records from the first to the one of the end, which is at this row and column of it. Returns the number of runs, or -1 if the trace leads nowhere.
-__device__ Wide walk(const Pool& pool, const unsigned* trace, const unsigned* path, Wide records, int r, int x, Runs runs) {
+// Where a lead leaves a record by its row 0: runs that are over, the one under way, the column.
+struct Note {
+  int count, operation, length, column;
+};
+
+// path: records from the first to the one where the walk begins, at this row and column of it; a row of 0 is the last row of it, its column that of the record
+// beyond. notes: one for each record, or null. Returns the number of runs, or -1 if the trace leads nowhere.
+__device__ Wide walk(const Pool& pool, const unsigned* trace, const unsigned* path, Wide records, int r, int x, Runs runs, Note* notes) {
   const int lane = threadIdx.x & 31;
   for (Wide i = records - 1; i >= 0; i--) {
     const Record& record = *record_at(pool, path[i]);
-    if (i < records - 1) {
+    if (r == 0) {
       r = record.rows;
       x += record.shift;
     }
@@ -63,6 +70,7 @@ __device__ Wide walk(const Pool& pool, const unsigned* trace, const unsigned* pa
       if (turned != ALONG) r--;
       if (turned != DOWN) x--;
     }
+    if (notes && lane == 0) notes[i] = {(int)runs.count, runs.operation, (int)runs.length, x};
   }
   add_run(runs, ALONG, x, lane);  // row 0
   add_run(runs, -2, 1, lane);

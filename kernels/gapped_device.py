@@ -3,12 +3,14 @@
 Gundabolu, Vijaykumar, Thottethodi 2021, FastZ: accelerating gapped whole genome alignment on GPUs (SC '21): first scores and end cells without a trace, then
 traces, trimmed to the end cells, of what reaches the threshold. Beyond it: sweeps that come to the same live row are one from there on
 (extension_record.cuh), so that the anchors of one alignment share nearly all of their rows; traces are made from checkpoints a few rows apart, all at once;
-nothing is allotted by length beforehand. What does not fit the kernels or the memory is done by the host and counted.
+paths are gone once where they are one (extension_walk.cuh); nothing is allotted by length beforehand. What does not fit the kernels or the memory is done by
+the host and counted.
 
 FastZ's eager traceback of alignments of 16 letters is left out: with HOXD70 two such sides score 3,200 at most, so only those without a single difference
 could reach the threshold of 3,000, and what stays below needs no trace at all.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from tidalign.kernels import commit_host, extension_host
 from tidalign.kernels.commit import Speculated
 from tidalign.kernels.errors import DeviceLimit
 from tidalign.kernels.extension_launches import DONE, PLACE, STUCK, Launches, Sides, fits
+from tidalign.kernels.extension_runs import runs
+from tidalign.kernels.folded import Folded
 from tidalign.kernels.gapped import Costs, Extender, Extensions, Integers, first_of_equals
 from tidalign.kernels.nucleotides import Codes
 from tidalign.kernels.seed_device import guarded
@@ -67,12 +71,22 @@ class DeviceExtender:
         found = Extensions(**{**exact.extensions.to_arrays(), "anchor": undecided[exact.extensions.anchor]})
         return Speculated(known, boxes, found, exact.range_offsets, exact.ranges)
 
+    def folded(self, t: Any, q: Any) -> Folded:
+        """The alignments of `speculate`, runs held once: those of many anchors on one alignment take no more memory or time than those of a few."""
+        t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
+        below, _ = self.inspect(t, q)
+        undecided = np.flatnonzero(~below)
+        found = self._exact(t[undecided], q[undecided], ranges=False, distinct=False).folded()
+        return replace(found, anchor=undecided[found.anchor])
+
     def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False) -> Speculated:
         """The exact free extension of every anchor, none of them inspected before; the columns looked at only with `ranges`.
 
         distinct: of alignments with the same ends the first anchor's is enough; the others may be left out (and their anchors pass for BELOW).
         """
-        t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
+        return self._exact(np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64), ranges, distinct).speculated()
+
+    def _exact(self, t: Integers, q: Integers, ranges: bool, distinct: bool) -> "_Found":
         found = _Found(len(t))
         waiting = [np.arange(len(t))]
         while waiting:
@@ -92,7 +106,7 @@ class DeviceExtender:
                     self._by_host(t, q, left, ranges, found)
                 else:
                     waiting += [left[len(left) // 2 :], left[: len(left) // 2]]
-        return found.speculated()
+        return found
 
     def _batch_size(self) -> int:
         """Anchors extended together; 0 where the kernels cannot do with these costs or sequences."""
@@ -109,7 +123,7 @@ class DeviceExtender:
             one, looked = self._host.extend(i, int(t[i]), int(q[i]), ranges=ranges)
             found.boxes[i] = looked.box
             if one is not None:
-                found.add(Extensions.of([one]), np.concatenate([looked.left, looked.right]), np.array([len(looked.left), len(looked.right)]))
+                found.add(Folded.of(Extensions.of([one])), np.concatenate([looked.left, looked.right]), np.array([len(looked.left), len(looked.right)]))
 
     def _batch(self, t: Integers, q: Integers, anchors: Integers, ranges: bool, distinct: bool, found: "_Found") -> tuple[Flags, Flags]:
         """Extends anchors at once. Returns which are done and which are too wide for the kernels; for the others there was no memory."""
@@ -130,10 +144,9 @@ class DeviceExtender:
                 if distinct:
                     rows = rows[_first_of_ends(t[anchors[rows]], q[anchors[rows]], sides["end_row"][rows], sides["end_column"][rows])]
                 which = (2 * rows[:, None] + np.arange(2)).reshape(-1)
-                words, offsets = launches.runs(which)
-                aligned = self._join(
-                    t[anchors[rows]], q[anchors[rows]], anchors[rows], {name: column[rows] for name, column in sides.items()}, score[rows], words, offsets
-                )
+                words, pieces = runs(launches, which)
+                found_sides = {name: column[rows] for name, column in sides.items()}
+                aligned = self._join(t[anchors[rows]], q[anchors[rows]], anchors[rows], found_sides, score[rows], words, pieces)
                 above = np.searchsorted(anchors, aligned.anchor)
                 which = (2 * above[:, None] + np.arange(2)).reshape(-1)
                 columns = launches.ranges(which) if ranges else NO_COLUMNS
@@ -157,33 +170,48 @@ class DeviceExtender:
         places["onward"] = -1, 1
         return places.reshape(-1)
 
-    def _join(self, t: Integers, q: Integers, anchors: Integers, sides: Sides, score: Integers, words: Any, offsets: Integers) -> Extensions:
+    def _join(self, t: Integers, q: Integers, anchors: Integers, sides: Sides, score: Integers, words: npt.NDArray[np.uint32], pieces: Integers) -> Folded:
         """Alignments of both sides' paths, those that reach the threshold."""
+        found = Folded(
+            anchor=anchors,
+            score=score,
+            target_start=t + 1 - sides["end_row"][:, 0],
+            target_end=t + 1 + sides["end_row"][:, 1],
+            query_start=q + 1 - sides["end_column"][:, 0],
+            query_end=q + 1 + sides["end_column"][:, 1],
+            capped=(sides["cut"] != 0).any(axis=1),
+            words=words,
+            pieces=pieces.reshape(-1, 2, 2, 2),
+        )
+        # The end of a side is a pair of letters: gaps to be cut off are only where a path begins at its anchor.
+        begun = (sides["end_row"] + sides["end_column"] == 0).any(axis=1)
+        if not begun.any():
+            return found
+        kept = found.select(np.flatnonzero(~begun & (score >= self._costs.threshold)))
+        return Folded.concat([kept, Folded.of(self._cut_back(found.take(np.flatnonzero(begun))))])
+
+    def _cut_back(self, found: Extensions) -> Extensions:
+        """Without gaps at the ends, those that then reach the threshold."""
         classes, scores, costs, _ = self._costs.compiled
-        results = np.zeros((len(anchors), extension_host.RESULT), np.int64)
-        results[:, extension_host.SCORE] = score
-        for column, sign, side, place, end in (
-            (extension_host.TARGET_START, -1, 0, t, "end_row"),
-            (extension_host.TARGET_END, 1, 1, t, "end_row"),
-            (extension_host.QUERY_START, -1, 0, q, "end_column"),
-            (extension_host.QUERY_END, 1, 1, q, "end_column"),
-        ):
-            results[:, column] = place + 1 + sign * sides[end][:, side]
-        words = words.astype(np.int64)
-        operations, lengths, counts = np.empty(len(words), np.uint8), np.empty(len(words), np.int64), np.zeros(len(anchors), np.int64)
+        results = np.zeros((len(found), extension_host.RESULT), np.int64)
+        results[:, extension_host.SCORE] = found.score
+        results[:, extension_host.TARGET_START : extension_host.QUERY_END + 1] = found.ends()
+        words = found.run_lengths << 2 | found.run_ops
+        offsets = np.repeat(found.run_offsets, 2)[1:]  # all runs are a left side's
+        operations, lengths, counts = np.empty(len(words), np.uint8), np.empty(len(words), np.int64), np.zeros(len(found), np.int64)
         extension_host.join_all(self._host.target, self._host.query, words, offsets, classes, scores, costs, results, operations, lengths, counts)
         final = results[:, extension_host.SCORE]
         above = np.flatnonzero((final != extension_host.NOTHING) & (final >= self._costs.threshold))
         run_offsets = np.concatenate([[0], np.cumsum(counts[above])]).astype(np.int64)
-        places = np.arange(run_offsets[-1]) + np.repeat(offsets[:-1:2][above] - run_offsets[:-1], counts[above])
+        places = np.arange(run_offsets[-1]) + np.repeat(found.run_offsets[:-1][above] - run_offsets[:-1], counts[above])
         return Extensions(
-            anchor=anchors[above],
+            anchor=found.anchor[above],
             score=final[above],
             target_start=results[above, extension_host.TARGET_START],
             target_end=results[above, extension_host.TARGET_END],
             query_start=results[above, extension_host.QUERY_START],
             query_end=results[above, extension_host.QUERY_END],
-            capped=(sides["cut"][above] != 0).any(axis=1),
+            capped=found.capped[above],
             run_offsets=run_offsets,
             run_ops=operations[places],
             run_lengths=lengths[places],
@@ -201,11 +229,11 @@ class _Found:
 
     def __init__(self, anchors: int) -> None:
         self.boxes = np.zeros((anchors, 4), np.int64)
-        self._extensions: list[Extensions] = []
+        self._extensions: list[Folded] = []
         self._columns: list[npt.NDArray[np.int32]] = []
         self._heights: list[Integers] = []
 
-    def add(self, extensions: Extensions, columns: npt.NDArray[np.int32], heights: Integers) -> None:
+    def add(self, extensions: Folded, columns: npt.NDArray[np.int32], heights: Integers) -> None:
         """columns: int32[., 2], looked at in the rows of the left and the right side of each; heights: how many rows, int64[2 * n]."""
         if len(extensions):
             self._extensions.append(extensions)
@@ -214,19 +242,24 @@ class _Found:
 
     def speculated(self) -> Speculated:
         """All of it, by anchor."""
+        folded = Folded.concat(self._extensions)
+        order = np.argsort(folded.anchor, kind="stable")
+        extensions = folded.take(order)
         known = np.full(len(self.boxes), commit_host.BELOW, np.uint8)
-        extensions = Extensions.concat(self._extensions)
         known[extensions.anchor] = commit_host.ABOVE
         columns = self._columns[0] if len(self._columns) == 1 else np.concatenate([NO_COLUMNS, *self._columns])
         heights = np.concatenate([np.empty(0, np.int64), *self._heights])
-        order = np.argsort(extensions.anchor, kind="stable")
         if (np.diff(order) != 1).any():
-            extensions = extensions.take(order)
             sides = (2 * order[:, None] + np.arange(2)).reshape(-1)
             starts = (np.cumsum(heights) - heights)[sides]
             heights = heights[sides]
             columns = columns[np.arange(heights.sum()) + np.repeat(starts - (np.cumsum(heights) - heights), heights)]
         return Speculated(known, self.boxes, extensions, np.concatenate([[0], np.cumsum(heights)]).astype(np.int64), columns)
+
+    def folded(self) -> Folded:
+        """Alignments by anchor."""
+        found = Folded.concat(self._extensions)
+        return found.select(np.argsort(found.anchor, kind="stable"))
 
 
 def extend(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Costs) -> Extensions:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from genome_cases import mutated
 
-from tidalign.kernels import commit_host, extension_launches
+from tidalign.kernels import commit_host, extension_launches, extension_runs
 from tidalign.kernels.commit import Speculated
 from tidalign.kernels.gapped import Costs, Extender, Extensions
 from tidalign.kernels.gapped_device import DeviceExtender
@@ -94,6 +94,24 @@ def test_rows_equal_the_hosts(kind: str, device: Any, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.gpu
+def test_folded_rows_hold_less_and_are_the_same(device: Any) -> None:
+    """Anchors near the beginning of one long alignment have its other end, and nearly all runs, in common."""
+    rng = random.Random(1)
+    letters = "".join(rng.choices("ACGT", k=4000))
+    target, query = encode(letters.encode()), encode((letters[:300] + mutated(rng, letters[300:], 0.05, 0.02, "ACGT")).encode())
+    t, bounds = np.array(rng.choices(range(100, 300), k=12)), np.array([[0, len(target)]])
+    extender = DeviceExtender(target, query, bounds, COSTS["default"])
+    folded = extender.folded(t, t)
+    found = [(row[0], row[1]) for row in rows(extender.extend(t, t, ranges=True))]
+    assert found == list(by_host(Extender(target, query, bounds, COSTS["default"]), t, t))
+    unfolded = list(folded.take(np.arange(len(folded))))
+    assert [(one.anchor, one.score, one.ends.tolist(), one.ops.tolist(), one.lengths.tolist()) for one in unfolded] == [
+        (row[0], row[1], row[2], row[4], row[5]) for _, row in found if row
+    ]
+    assert len(unfolded) == 12 and 3 * len(folded.words) < sum(len(one.ops) for one in unfolded)
+
+
+@pytest.mark.gpu
 def test_distinct_leaves_out_what_has_the_ends_of_another(device: Any) -> None:
     target, query, bounds, t, q = related(11)
     extender = DeviceExtender(target, query, bounds, COSTS["default"])
@@ -106,11 +124,18 @@ def test_distinct_leaves_out_what_has_the_ends_of_another(device: Any) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(
-    ("name", "size", "least"), [("POOL_BYTES", 1 << 16, 0), ("POOL_BYTES", 1 << 13, 1), ("TRACE_BYTES", 1 << 17, 0), ("RANGE_BYTES", 1 << 10, 0)]
+    ("module", "name", "size", "least"),
+    [
+        (extension_launches, "POOL_BYTES", 1 << 16, 0),
+        (extension_launches, "POOL_BYTES", 1 << 13, 1),
+        (extension_runs, "TRACE_BYTES", 1 << 17, 0),
+        (extension_launches, "RANGE_BYTES", 1 << 10, 0),
+        (extension_runs, "RUNS", 0, 0),
+    ],
 )
-def test_little_memory_changes_nothing(name: str, size: int, least: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fewer anchors at once, then the host."""
-    monkeypatch.setattr(extension_launches, name, size)
+def test_little_memory_changes_nothing(module: Any, name: str, size: int, least: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer anchors at once, then the host; too little room for runs at first."""
+    monkeypatch.setattr(module, name, size)
     target, query, bounds, t, q = related(7)
     extender = DeviceExtender(target, query, bounds, COSTS["default"])
     found = extender.extend(t, q, ranges=True)
