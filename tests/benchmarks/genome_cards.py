@@ -37,12 +37,13 @@ def pieces(path: str, letters: int, out: Path) -> int:
 
 
 def shares(run: Path) -> dict[str, Any]:
-    """What a run's journal says of its cards."""
+    """What a run's journal says of its tasks, and of its cards where it has some."""
     done = [line for line in map(json.loads, (run / "journal.jsonl").read_text().splitlines()) if line["event"] == "done"]
     span = max(line["time"] for line in done) - min(line["time"] - line["seconds"] for line in done)
     busy: dict[str, float] = {}
     for line in done:
-        busy[line["card"]] = max(line["busy"], busy.get(line["card"], 0.0))
+        if "card" in line:
+            busy[line["card"]] = max(line["busy"], busy.get(line["card"], 0.0))
     return {"aligning": round(span, 3), "tasks": len(done), "busy share of each card": sorted(round(seconds / span, 3) for seconds in busy.values())}
 
 
