@@ -22,6 +22,9 @@ from tidalign.kernels.ungapped import SLOTS, Segments
 LARGEST = 1 << 22
 """X-drop, and scores that a scan gains by, at most: 256 of them have room in 32 bits."""
 
+BARE_TILE = TILE >> 2
+"""Hits of a tile without gap-free extension: all that are used come to the host, 32 bytes each, and while they are looked at the next tile's."""
+
 _WORD = 8
 """Columns scored at a time."""
 
@@ -37,18 +40,18 @@ def segments(
     scoring: Scoring,
     exact: bool,
     gapfree: tuple[int, int, bool] | None,
-    tile: int = TILE,
+    tile: int | None = None,
 ) -> Iterator[tuple[Segments, Positions]]:
     """Tile by tile, the segments of a query strand's used hits in the order of hits, and where in the query each one's hit starts.
 
     gapfree: (xdrop, threshold, entropy) as in HitFilter.hsps, which gives the same; None: the used hits themselves, as HitFilter.seeds. The index must be of
-    the current device. Raises DeviceLimit where lengths, scores or `xdrop` are more than the kernels take, or where there is no memory for a small tile (what
-    was given before is then to be thrown away), KernelError where the device fails.
+    the current device. tile: hits of a tile, at most. Raises DeviceLimit where lengths, scores or `xdrop` are more than the kernels take, or where there is no
+    memory for a small tile (what was given before is then to be thrown away), KernelError where the device fails.
     """
     with guarded(f"hits of {len(query)} letters"):
         search = _Search(Strand(index, query, transitions, seed_filter), scoring, exact, gapfree)
         waiting = None
-        for begun in search.tiles(tile):
+        for begun in search.tiles(tile or (TILE if gapfree else BARE_TILE)):
             if waiting is not None:
                 yield waiting.fetch()
             waiting = begun
