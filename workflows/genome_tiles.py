@@ -35,6 +35,10 @@ AHEAD_FIRST = 16
 AHEAD_ANCHORS = 256
 """Anchors of a task that works ahead of a walk."""
 
+AHEAD_REACH = 1 << 13
+"""Anchors of a stretch that a walk goes through from its begin, and those who work ahead of it from its end, until they meet: nearer ones it would come to
+first, and much further ones lie on alignments that are not known yet."""
+
 SHARES = {"seed": 0.4, "walk": 0.6, "extend": 0.5, "assemble": 0.1}
 """Of a large unit's estimated work, by stage."""
 
@@ -52,7 +56,7 @@ class Tiles:
         self._unbegun: Counter[str] = Counter()
         self._left: dict[tuple[int, int], int] = {}
         self._ahead: dict[Task, tuple[int, int]] = {}
-        self._assigned: dict[tuple[int, int], int] = {}
+        self._stretches: dict[tuple[int, int], tuple[int, int]] = {}
         self.workers = 0
         """How many may extend anchors ahead of a walk when they have nothing else to do; 0: a walk is left alone, by this process or a card."""
         self._blame: dict[str, list[Range]] = {}
@@ -189,22 +193,33 @@ class Tiles:
     def _work_ahead(self) -> list[Task]:
         """Tasks for workers that have nothing else to do: anchors ahead of the walks that run."""
         tasks: list[Task] = []
-        walks = [(tile, self._at.get(task, 0.0) / max(self._weight(tile), 1e-9)) for task, (tile, _) in self._running.items() if tile.stage == "walk"]
+        walks = [
+            (tile, int(tile.stop * self._at.get(task, 0.0) / max(self._weight(tile), 1e-9)))
+            for task, (tile, _) in self._running.items()
+            if tile.stage == "walk" and tile.stop > AHEAD_ANCHORS
+        ]
         free = self.workers - len(self._running) - len(self._ahead)
         while free > 0 and walks:
-            tile, far = min(walks, key=lambda walk: self._assigned.get((walk[0].job, walk[0].unit), 0))
+            tile, far = max(walks, key=lambda walk: self._untold(*walk))
             unit = (tile.job, tile.unit)
-            start = max(self._assigned.get(unit, 0), int(far * tile.stop)) if unit in self._assigned else int(far * tile.stop) + AHEAD_FIRST
-            stop = min(start + AHEAD_ANCHORS, tile.stop)
-            if start >= stop or tile.stop <= AHEAD_ANCHORS:
-                walks = [walk for walk in walks if walk[0] is not tile]
+            end, given = self._stretches.get(unit, (far, far))
+            if given <= far + AHEAD_FIRST:
+                end = given = min(max(end, far) + AHEAD_REACH, tile.stop)
+            start = max(given - AHEAD_ANCHORS, far + AHEAD_FIRST)
+            if start >= given:
+                walks.remove((tile, far))
                 continue
-            self._assigned[unit] = stop
-            task = Task(f"ahead-{tile.chunk}.{start}-{stop}", speculate, (self._directory, self._run, *unit, start, stop))
+            self._stretches[unit] = (end, start)
+            task = Task(f"ahead-{tile.chunk}.{start}-{given}", speculate, (self._directory, self._run, *unit, start, given))
             self._ahead[task] = unit
             tasks.append(task)
             free -= 1
         return tasks
+
+    def _untold(self, tile: Tile, far: int) -> int:
+        """Anchors of a walk, which is so far, that nobody else was told to extend in its present stretch, and all beyond."""
+        end, given = self._stretches.get((tile.job, tile.unit), (far, far))
+        return max(0, given - far) + tile.stop - max(end, far)
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
         if task in self._ahead:

@@ -36,11 +36,20 @@ T = TypeVar("T")
 WALK_ANCHORS = 1024
 """Anchors after which a walk looks what others have extended ahead of it."""
 
-SLICE_SECONDS = 2.0
-"""Between two signs of life of exact mode's walk."""
+SLICE_SECONDS = 0.25
+"""Between two signs of life of exact mode's walk: who works ahead of it should know where it is."""
+
+WAVE_SECONDS = 2.0
+"""The same with a card, of whose waves, large ones, each slice makes copies."""
 
 CHECKPOINT_SECONDS = 20.0
 """Between two checkpoints of exact mode's walk: what a kill costs at most."""
+
+ASKED_SHARE = 0.05
+"""Of a walk's time, at most, that goes into checkpoints for others who ask what it keeps."""
+
+ANSWER_SECONDS = 1.0
+"""How long the first who asks waits for it."""
 
 
 def empty_rows() -> Any:
@@ -177,16 +186,18 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool) -> Done:
         return gapped.rows(_without_gaps(anchors), unit), []
     commit, at = (checkpoint and _restored(unit)) or (gapped.commit(unit), 0)
     budget = Budget(unit.parameters)
-    saved = time.monotonic()
+    slice_seconds = SLICE_SECONDS if unit.device == "cpu" else WAVE_SECONDS
+    saved, took = time.monotonic(), 0.0
     with _ahead(unit, anchors, at, commit, checkpoint) as ahead:
         while at < len(anchors) and not budget.spent(commit.cells):
             beat(at)
             stop, known = ahead(at)
             left = budget.cells_left(commit.cells)
-            at += commit.walk(*places(anchors, at, stop), known, cells=left, seconds=SLICE_SECONDS, threaded=unit.device == "gpu")
-            if checkpoint and time.monotonic() - saved >= CHECKPOINT_SECONDS:
+            at += commit.walk(*places(anchors, at, stop), known, cells=left, seconds=slice_seconds, threaded=unit.device == "gpu")
+            since = time.monotonic() - saved
+            if checkpoint and (since >= CHECKPOINT_SECONDS or (took <= ASKED_SHARE * since and _asked(unit))):
                 _save(unit, commit, at)
-                saved = time.monotonic()
+                saved, took = time.monotonic(), time.monotonic() - saved - since
     unit.counts.update(commit.counts())
     return gapped.rows(commit.alignments(), unit), [budget.shortfall(unit, at, len(anchors))] if at < len(anchors) else []
 
@@ -208,8 +219,16 @@ def speculate(unit: Unit, start: int, stop: int) -> int:
     """Extend some anchors ahead of the unit's walk; returns how many. Nothing where the walk is over, or this was done."""
     if count_anchors(unit.directory, unit.job_number, unit.number, unit.run) is None or Path(ahead_path(unit, start, stop)).exists():
         return 0
-    restored = _restored(unit)
-    return extend_ahead(unit, read_anchors(unit, start, stop), restored[0].state() if restored else Extensions.empty(), start)
+    return extend_ahead(unit, read_anchors(unit, start, stop), _kept_by_now(unit), start)
+
+
+def _kept_by_now(unit: Unit) -> Extensions:
+    """What the unit's walk keeps, as it was when somebody last asked; now it is asked again. Who asks first waits a while for an answer."""
+    Path(_asked_path(unit)).touch()
+    last = time.monotonic() + ANSWER_SECONDS
+    while (saved := _saved(unit)) is None and time.monotonic() < last:
+        time.sleep(0.02)
+    return saved[0] if saved else Extensions.empty()
 
 
 def _without_gaps(hsps: Any) -> Extensions:
@@ -277,8 +296,21 @@ def _save(unit: Unit, commit: Commit, at: int) -> None:
     write_table(_walk_path(unit), table, metadata={"tidalign.run": unit.run, "tidalign.at": str(at), "tidalign.cells": str(commit.cells)})
 
 
-def _restored(unit: Unit) -> tuple[Commit, int] | None:
-    """A walk as it was written down, and how many anchors it is far; None where there is none."""
+def _asked_path(unit: Unit) -> str:
+    return f"{unit.directory}/stages/{unit.name}.asked"
+
+
+def _asked(unit: Unit) -> bool:
+    """Whether anybody asked since this was called."""
+    try:
+        Path(_asked_path(unit)).unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _saved(unit: Unit) -> tuple[Extensions, int, int] | None:
+    """What a walk kept when it was written down, how many anchors it was far and cells; None where there is none."""
     try:
         table = pq.read_table(_walk_path(unit))
     except (OSError, pa.ArrowException):
@@ -286,8 +318,15 @@ def _restored(unit: Unit) -> tuple[Commit, int] | None:
     labels = table.schema.metadata or {}
     if labels.get(b"tidalign.run") != unit.run.encode():
         return None
-    commit, at = Commit(unit.target_codes, unit.query_codes, unit.bounds, unit.costs), int(labels[b"tidalign.at"])
     arrays = {name: table[name].combine_chunks().values.to_numpy(zero_copy_only=False) for name in table.schema.names}
-    commit.restore(Extensions.from_arrays(arrays), at)
-    commit.cells = int(labels[b"tidalign.cells"])
-    return commit, at
+    return Extensions.from_arrays(arrays), int(labels[b"tidalign.at"]), int(labels[b"tidalign.cells"])
+
+
+def _restored(unit: Unit) -> tuple[Commit, int] | None:
+    """A walk as it was written down, and how many anchors it is far; None where there is none."""
+    if (saved := _saved(unit)) is None:
+        return None
+    commit = Commit(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
+    commit.restore(*saved[:2])
+    commit.cells = saved[2]
+    return commit, saved[1]

@@ -250,6 +250,7 @@ def test_what_is_extended_ahead_changes_nothing(tmp_path: Path, flies: Any, monk
     unit = Unit(run, 0, 1)
     count = stages.write_anchors(unit, lambda: None)
     whole = stages.walk(unit, stages.read_anchors(unit), lambda _: None, checkpoint=False)
+    monkeypatch.setattr(stages, "ANSWER_SECONDS", 0.0)
     ahead = [stages.speculate(unit, start, min(start + 7, count)) for start in range(3, count, 14)]
     assert 0 < sum(ahead) < count  # some were left to the walk
     assert stages.speculate(unit, 3, 10) == 0  # done already
