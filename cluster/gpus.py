@@ -1,6 +1,8 @@
 """The CUDA devices of this machine, found without touching CUDA: a process that has done so cannot give its workers devices of their own."""
 
+import ctypes
 import os
+import threading
 from importlib.util import find_spec
 
 from tidalign.cluster.errors import NoWorkers
@@ -26,6 +28,8 @@ def usable(count: int | None = None) -> dict[str, str]:
     missing = [name for name in ("cupy", "pynvml") if not _installed(name)]
     if missing:
         raise NoWorkers(f"no usable GPU: Python package {' and '.join(missing)} not found; {WAY_OUT}")
+    if (begun := _begun()) and (count or 1) == 1:
+        return begun
     import pynvml
 
     try:
@@ -45,3 +49,45 @@ def usable(count: int | None = None) -> dict[str, str]:
     if len(names) < (count or 1):
         raise NoWorkers(f"{count or 1} GPUs wanted, {len(names)} found; {'use fewer with --gpus' if names else WAY_OUT}")
     return names
+
+
+def begin(count: int | None) -> None:
+    """Have CUDA begin on the one card that this process is to use, if it is to use one, while others import: it takes as long, and they need it later.
+
+    count: of cards that are wanted, None for all. Nothing is said of what goes wrong: whoever uses the card meets it again.
+    """
+    global _beginning
+    if _installed("cupy"):
+        _beginning = threading.Thread(target=_begin, args=(count,), name="begin")
+        _beginning.start()
+
+
+_beginning: threading.Thread | None = None
+_one: dict[str, str] = {}
+
+
+def _begun() -> dict[str, str]:
+    """The card, as `usable` has it, that CUDA has begun on; none, or several, are for NVML to find."""
+    if _beginning:
+        _beginning.join()
+    return dict(_one)
+
+
+def _begin(count: int | None) -> None:
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return
+    found, device, context = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
+    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(found)) or found.value == 0 or (count or found.value) != 1:
+        return
+    name = ctypes.create_string_buffer(256)
+    # The primary context is the one that CuPy uses.
+    if (
+        driver.cuDeviceGet(ctypes.byref(device), 0)
+        or driver.cuDeviceGetName(name, 256, device)
+        or driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+    ):
+        return
+    visible = [each for each in os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",") if each.strip()]
+    _one[visible[0]] = name.value.decode()

@@ -1,17 +1,22 @@
-"""CUDA sources to kernels: headers inlined, compiled by NVRTC for the card present, kept per device, launches checked.
+"""CUDA sources to kernels: headers inlined, compiled by NVRTC for the card present, kept on disk and per device, launches checked.
 
-CuPy's disk cache is keyed by the text it is given, not by headers found with -I; so our headers are inlined and an edit to one is never missed.
+What is kept is found by the text that was compiled, our headers inlined in it, so an edit to one is never missed. (CuPy's own cache has NVRTC preprocess
+something for each set of options, whether the kernel is there or not.)
 """
 
+import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from tidalign.kernels import cubins
 from tidalign.kernels.errors import DeviceLimit, KernelError
 
 FOLDER = Path(__file__).parent
@@ -44,14 +49,52 @@ def defines(macros: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(f"-D{name}={value}" for name, value in sorted(macros.items()))
 
 
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """An entry point on one device. function: CuPy's, which is called as (grid, block, arguments)."""
+
+    name: str
+    function: Any
+
+    def grant(self, shared_bytes: int) -> None:
+        """Let a block have as many bytes of dynamic shared memory."""
+        from cupy_backends.cuda.api import driver
+
+        which = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        if shared_bytes > driver.funcGetAttribute(which, self.function.ptr):
+            driver.funcSetAttribute(self.function.ptr, which, shared_bytes)
+
+
 @cache
 def _module(device: int, name: str, options: tuple[str, ...]) -> Any:
     import cupy
+    from cupy_backends.cuda.libs import nvrtc
 
-    return cupy.RawModule(code=source(name), options=(*OPTIONS, *options))
+    text, options = source(name), (*OPTIONS, *options)
+
+    def compiled() -> bytes:
+        made: bytes = cupy.cuda.compiler.compile_using_nvrtc(text, options, filename=name)[0]
+        return made
+
+    made_by = *nvrtc.getVersion(), cupy.__version__
+    module = cupy.cuda.Module()
+    module.load(cubins.kept(repr((text, options, cupy.cuda.Device(device).compute_capability, made_by)), compiled))
+    return module
 
 
-def kernel(name: str, entry: str, macros: Mapping[str, object], *, shared_bytes: int = 0) -> Any:
+@cache
+def _entry(device: int, name: str, options: tuple[str, ...], entry: str) -> Kernel:
+    return Kernel(entry, _module(device, name, options).get_function(entry))
+
+
+def begin() -> None:
+    """Load CuPy and begin on the current device, before anybody waits for them."""
+    import cupy
+
+    cupy.cuda.runtime.free(0)
+
+
+def kernel(name: str, entry: str, macros: Mapping[str, object], *, shared_bytes: int = 0) -> Kernel:
     """Entry point `entry` of `name` compiled with `macros` for the current device.
 
     Raises DeviceLimit if `shared_bytes` of dynamic shared memory are more than the device grants a block, KernelError if it does not compile.
@@ -63,12 +106,20 @@ def kernel(name: str, entry: str, macros: Mapping[str, object], *, shared_bytes:
         raise DeviceLimit(f"{entry}: {shared_bytes} bytes of shared memory a block; device {device} grants {most_shared_bytes()}")
     with _COMPILING:
         try:
-            function = _module(device, name, defines(macros)).get_function(entry)
+            found = _entry(device, name, defines(macros), entry)
         except cupy.cuda.compiler.CompileException as error:
             raise KernelError(f"{name} does not compile: {error}") from error
-        if shared_bytes > function.max_dynamic_shared_size_bytes:
-            function.max_dynamic_shared_size_bytes = shared_bytes
-    return function
+        if shared_bytes:
+            found.grant(shared_bytes)
+    return found
+
+
+def pinned(shape: int | tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
+    """An array of the host that the card copies to and from on its own. (CuPy's is in `cupyx`, with which SciPy is loaded.)"""
+    import cupy
+
+    size = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(kind).itemsize
+    return np.ndarray(shape, kind, buffer=cupy.cuda.alloc_pinned_memory(max(size, 1)))
 
 
 _COMPILING = Lock()  # threads that want the same kernel wait for it instead of compiling it too
@@ -88,16 +139,16 @@ def most_shared_bytes() -> int:
     return _attribute(cupy.cuda.runtime.getDevice(), "MaxSharedMemoryPerBlockOptin")
 
 
-def resident(function: Any, threads: int, shared_bytes: int) -> int:
+def resident(function: Kernel, threads: int, shared_bytes: int) -> int:
     """Blocks the current device runs at a time."""
     import cupy
     from cupy_backends.cuda.api import driver
 
-    blocks: int = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.kernel.ptr, threads, shared_bytes)
+    blocks: int = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.function.ptr, threads, shared_bytes)
     return blocks * _attribute(cupy.cuda.runtime.getDevice(), "MultiProcessorCount")
 
 
-def launch(function: Any, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0) -> None:
+def launch(function: Kernel, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0) -> None:
     """Launch on the current stream. Arrays must be contiguous and on the current device; Python integers pass as 32-bit int. Raises KernelError."""
     import cupy
 
@@ -113,6 +164,6 @@ def launch(function: Any, blocks: int, threads: int, *arguments: Any, shared_byt
             argument = np.uint64(0)
         values.append(argument)
     try:
-        function((blocks,), (threads,), tuple(values), shared_mem=shared_bytes)
+        function.function((blocks,), (threads,), tuple(values), shared_mem=shared_bytes)
     except cupy.cuda.driver.CUDADriverError as error:
         raise KernelError(f"{function.name}: {blocks} blocks of {threads} threads, {shared_bytes} bytes of shared memory: {error}") from error

@@ -4,12 +4,16 @@ imported modules."""
 import atexit
 import hashlib
 import os
+import pickle
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
+from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +31,7 @@ def folder(module: str) -> Path | None:
     for name, source in sorted(_sources(module.rpartition(".")[2]).items()):
         digest.update(name.encode() + b"\0" + source)
     name = f"{module.rpartition('.')[2]}-{digest.hexdigest()[:16]}"
-    for base in _bases():
+    for base in bases():
         place = base / name
         try:
             place.mkdir(parents=True, exist_ok=True)
@@ -57,33 +61,85 @@ def _sources(module: str) -> dict[str, bytes]:
     return found
 
 
-def _bases() -> list[Path]:
+def bases() -> list[Path]:
+    """Folders for what is kept between runs, the first that can be written to before others."""
     if given := os.environ.get("NUMBA_CACHE_DIR"):
         return [Path(given) / "tidalign"]
-    bases = []
+    found = []
     if given := os.environ.get("XDG_CACHE_HOME"):
-        bases.append(Path(given) / "tidalign")
+        found.append(Path(given) / "tidalign")
     with suppress(RuntimeError):  # no HOME and no entry for this user
-        bases.append(Path.home() / ".cache" / "tidalign")
-    return bases
+        found.append(Path.home() / ".cache" / "tidalign")
+    return found
 
 
 def jit(function: Callable[..., Any]) -> Any:
-    """Compile with numba on first call, without the interpreter lock, from the cache where it can be.
-
-    numba reads its cache folder from a global setting when a function is decorated, so the setting is ours only while that happens.
-    """
+    """Compile with numba on first call, without the interpreter lock, from the cache where it can be."""
     import numba
 
     settings: Any = numba.config
+    compiled: Any = numba.njit(nogil=True, boundscheck=False, error_model="numpy")(function)
     place = folder(function.__module__)
-    before = settings.CACHE_DIR
-    if place is not None:
-        settings.CACHE_DIR = str(place)
-    try:
-        return numba.njit(nogil=True, cache=place is not None, boundscheck=False, error_model="numpy")(function)
-    finally:
-        settings.CACHE_DIR = before
+    if place is not None and not settings.DISABLE_JIT:
+        compiled._cache = _Kept(function, place)
+    return compiled
+
+
+class _Kept:
+    """numba's cache of a kernel, made when it is first asked, as most kernels that are imported are not called.
+
+    Of a kernel that is found no more is loaded than it takes to call it. numba would load all that it takes to compile one, SciPy too, and the modules of its
+    own that the kernel was made of: more than everything else that a command has to load.
+    """
+
+    def __init__(self, function: Callable[..., Any], place: Path) -> None:
+        self._function, self._place = function, place
+
+    @cached_property
+    def _cache(self) -> Any:
+        # numba reads its cache folder from a global setting, so the setting is ours only while a cache is made.
+        settings: Any = import_module("numba.core.config")
+        before = settings.CACHE_DIR
+        settings.CACHE_DIR = str(self._place)
+        try:
+            made: Any = import_module("numba.core.caching").FunctionCache(self._function)
+        finally:
+            settings.CACHE_DIR = before
+        files = made._cache_file
+        files._load_data = lambda name: _Unpickler(BytesIO(Path(files._data_path(name)).read_bytes())).load()
+        return made
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The kernel for these types of arguments; None: it is to be compiled."""
+        import_module("numba.core.runtime").rtsys.initialize(target_context)  # what every kernel may call
+        with self._cache._guard_against_spurious_io_errors():
+            if (found := self._cache._load_overload(sig, target_context)) is not None:
+                return found
+        target_context.refresh()
+        return None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        return _environment if (module, name) == ("numba.core.environment", "_rebuild_env") else super().find_class(module, name)
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Any:
+    """As numba makes the environment of a function that a kernel calls, but for globals of numba's modules that are not loaded: in a kernel nobody reads
+    them."""
+    environment: Any = import_module("numba.core.environment")
+    if module in sys.modules or module.partition(".")[0] != "numba":
+        return environment._rebuild_env(module, constants, name)
+    made = environment.lookup_environment(name)
+    if made is None:
+        made = environment.Environment({"__name__": module})
+        made.consts[:] = constants
+        made.env_name = name
+        environment.Environment._memo[name] = made
+    return made
 
 
 def inline(function: Callable[..., Any]) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tidalign.cluster import gpus
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
 
@@ -82,3 +83,66 @@ def test_packages_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(NoWorkers, match=r"package cupy not found; install tidalign\[cuda12\]"):
         usable()
+
+
+class Cuda:
+    """A CUDA driver of a machine with these cards."""
+
+    def __init__(self, cards: list[str], failing: str = "") -> None:
+        self.cards, self.failing, self.retained = cards, failing, 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self.failing:
+            return lambda *_: 999
+        return getattr(self, f"_{name}")
+
+    def _cuInit(self, flags: int) -> int:
+        return 0
+
+    def _cuDeviceGetCount(self, count: Any) -> int:
+        count._obj.value = len(self.cards)
+        return 0
+
+    def _cuDeviceGet(self, device: Any, place: int) -> int:
+        device._obj.value = place
+        return 0
+
+    def _cuDeviceGetName(self, name: Any, length: int, device: Any) -> int:
+        name.value = self.cards[device.value].encode()
+        return 0
+
+    def _cuDevicePrimaryCtxRetain(self, context: Any, device: Any) -> int:
+        self.retained += 1
+        return 0
+
+
+def begun(monkeypatch: pytest.MonkeyPatch, cuda: Cuda, count: int | None, wanted: int | None) -> dict[str, str]:
+    monkeypatch.setattr(gpus, "_beginning", None)
+    monkeypatch.setattr(gpus, "_one", {})
+    monkeypatch.setattr(gpus.ctypes, "CDLL", lambda name: cuda)
+    gpus.begin(count)
+    return usable(wanted)
+
+
+@pytest.mark.parametrize(("visible", "called"), [(None, "0"), ("3", "3"), ("GPU-0,1", "GPU-0")])
+def test_cuda_begins_on_one_card(monkeypatch: pytest.MonkeyPatch, visible: str | None, called: str) -> None:
+    installed(monkeypatch, [], visible)  # NVML is not asked
+    cuda = Cuda(["H200"])
+    assert begun(monkeypatch, cuda, None, None) == {called: "H200"}
+    assert cuda.retained == 1
+
+
+@pytest.mark.parametrize(("count", "retained"), [(None, 0), (2, 0), (1, 1)])
+def test_cuda_begins_on_one_of_two_only_where_one_is_wanted(monkeypatch: pytest.MonkeyPatch, count: int | None, retained: int) -> None:
+    """A process that has begun cannot give its workers devices of their own."""
+    installed(monkeypatch, ["H200", "A100"])
+    cuda = Cuda(["H200", "A100"])
+    assert begun(monkeypatch, cuda, count, count) == dict([("0", "H200"), ("1", "A100")][:count])
+    assert cuda.retained == retained
+
+
+@pytest.mark.parametrize("failing", ["cuInit", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDevicePrimaryCtxRetain"])
+def test_where_cuda_does_not_begin_the_driver_says_why(monkeypatch: pytest.MonkeyPatch, failing: str) -> None:
+    installed(monkeypatch, None)
+    with pytest.raises(NoWorkers, match="no NVIDIA driver answers"):
+        begun(monkeypatch, Cuda(["H200"], failing), None, None)

@@ -73,3 +73,21 @@ def test_nothing_writable(tmp_path: Path, temporary: bool) -> None:
     file.touch()
     program = PACK if temporary else "import tempfile; tempfile.mkdtemp = lambda **_: open('/dev/null/x'); " + PACK
     assert run(program, HOME=str(file), TMPDIR=str(tmp_path)) == "[27]"
+
+
+def test_a_kept_kernel_loads_nothing_that_compiles(tmp_path: Path) -> None:
+    """What numba compiles with, SciPy too, is not loaded for kernels that are kept, though they allocate, raise and return arrays; compiling one after that
+    loads it."""
+    program = (
+        "import sys; import numpy as np; from tidalign.kernels.seed import SeedPattern, build_index, hits;"
+        "codes = np.random.default_rng(1).integers(0, 4, 5000).astype(np.uint8); index = build_index(codes, SeedPattern.parse('12of19'));"
+        "found = [(t.sum(), q.sum()) for t, q in hits(index, codes)]; loaded = 'numba.np.linalg' in sys.modules;"
+        "from tidalign.kernels.sequences import Sequences, pack; print(pack(Sequences.from_strings(['ACTG'])).codes, found, loaded)"
+    )
+    first = run(program, HOME=str(tmp_path))
+    assert first.endswith(" True")
+    assert run(program, HOME=str(tmp_path)) == first.removesuffix("True") + "False"
+    for folder in (tmp_path / ".cache" / "tidalign").glob("packing_host-*"):
+        for file in folder.rglob("*.nbi"):
+            file.unlink()
+    assert run(program, HOME=str(tmp_path)) == first.removesuffix("True") + "False"  # compiled after the others were found

@@ -1,0 +1,68 @@
+"""Machine code that is kept between runs: made once for each description, and again where its file is not whole."""
+
+from pathlib import Path
+
+import pytest
+
+from tidalign.kernels.cubins import kept
+
+CODE = b"\x7fELF" + bytes(range(256)) * 40
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    return tmp_path / "tidalign" / "cubins"
+
+
+class Compiler:
+    def __init__(self, code: bytes = CODE) -> None:
+        self.code, self.calls = code, 0
+
+    def __call__(self) -> bytes:
+        self.calls += 1
+        return self.code
+
+
+def test_made_once(folder: Path) -> None:
+    compiler = Compiler()
+    assert [kept("a source for sm_90", compiler) for _ in range(3)] == [CODE] * 3
+    assert compiler.calls == 1
+    assert len(list(folder.iterdir())) == 1  # nothing half written beside it
+
+
+@pytest.mark.parametrize("other", ["a source for sm_80", "another source for sm_90", "a source for sm_90, compiler 13.1"])
+def test_another_source_card_or_compiler_is_another_code(folder: Path, other: str) -> None:
+    assert kept("a source for sm_90", Compiler()) == CODE
+    assert kept(other, Compiler(b"other")) == b"other"
+    assert kept("a source for sm_90", Compiler(b"never")) == CODE
+
+
+@pytest.mark.parametrize("broken", ["cut", "empty", "changed", "foreign"])
+def test_what_is_not_whole_is_made_again(folder: Path, broken: str) -> None:
+    kept("a", Compiler())
+    (path,) = folder.iterdir()
+    whole = path.read_bytes()
+    path.write_bytes({"cut": whole[:-1], "empty": b"", "changed": whole[:100] + b"!" + whole[101:], "foreign": CODE}[broken])
+    again = Compiler()
+    assert kept("a", again) == CODE
+    assert again.calls == 1
+    assert path.read_bytes() == whole
+
+
+def test_what_cannot_be_written_is_made_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    for name in ("NUMBA_CACHE_DIR", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "file"))
+    compiler = Compiler()
+    assert [kept("a", compiler), kept("a", compiler)] == [CODE] * 2
+    assert compiler.calls == 2
+
+
+def test_an_error_of_the_compiler_keeps_nothing(folder: Path) -> None:
+    def failing() -> bytes:
+        raise ValueError("line 1")
+
+    with pytest.raises(ValueError, match="line 1"):
+        kept("a", failing)
+    assert not folder.exists()
