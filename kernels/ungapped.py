@@ -1,6 +1,7 @@
 """Which seed hits are used (LASTZ's record of diagonals) and their gap-free x-drop extension to HSPs."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,10 @@ SLOTS = 1 << 16
 """Diagonals that are this far apart share a record in LASTZ."""
 
 WIDEST_XDROP = 16_000
-"""Sums of scans by vectors have 16 bits."""
+"""Sums of the sieve have 16 bits."""
+
+HIGHEST_SCORE = 126
+"""Two columns of half as much each are a byte of its tables."""
 
 PAGE_BITS = 12
 PAGE = 1 << PAGE_BITS
@@ -48,19 +52,21 @@ class HitFilter:
     """What is known of the diagonals between a target (uint8[n]) and a query strand (uint8[m]) while hits come in, tile after tile, in their order.
 
     A diagonal's record is a query place: hits that start before it are passed over. `exact`: LASTZ's 65,536 records, which diagonals share; else every
-    diagonal has its own, in pages that are made when they are touched: at most 8 bytes a letter of both, twice that for a query of 2^32 letters and more.
+    diagonal has its own, in pages that are made when they are touched: at most 8 bytes a letter of both, twice that for a query of 2^31 letters and more;
+    and a quarter of a byte a letter for the sieve.
     """
 
     def __init__(self, target: Codes, query: Codes, span: int, scoring: Scoring, *, exact: bool) -> None:
         self._sides = read_only(target), read_only(query)
         self._span = span
         self._table = scoring.masked().ravel()
-        dtype = np.uint32 if len(query) < (1 << 32) - 1 else np.int64
+        dtype = np.uint32 if len(query) < (1 << 31) - (1 << 10) else np.int64
         self._exact, self._base = exact, 0 if exact else len(query)
         pages = (SLOTS if exact else len(target) + len(query) + PAGE) >> PAGE_BITS
         self._page_of = np.full(pages, -1, np.int64)
         self._pages = np.zeros((pages if exact else 16, PAGE), dtype)
         self._used = 0
+        self._origins = np.zeros(SLOTS if exact else 0, np.int64)
         if exact:
             self._page_of[:] = np.arange(pages)
 
@@ -83,18 +89,38 @@ class HitFilter:
 
     def hsps_of_hits(self, targets: Positions, queries: Positions, xdrop: int, threshold: int, entropy: bool) -> tuple[Segments, Positions]:
         """The same, and where in the query each HSP's hit starts."""
-        from tidalign.kernels.ungapped_host import REACH, extend_hits, make_profile
+        from tidalign.kernels.ungapped_host import extend_hits
+        from tidalign.kernels.xdrop_vectors_host import LANES, LEFTS, RIGHTS
 
         out = np.empty((5, len(targets)), np.int64)
-        first, profile = 0, np.empty((5, 0), np.int8)
-        if len(targets) and xdrop <= WIDEST_XDROP and np.abs(self._table.reshape(STRIDE, STRIDE)[:4, :4]).max() < 128:
-            first = int(queries[0]) + self._span - REACH
-            profile = np.empty((5, int(queries[-1]) + self._span + REACH - first), np.int8)
-            make_profile(self._sides[1], first, self._table, profile)
-        limits = (xdrop, threshold, entropy)
-        count = extend_hits(*self._sides, targets, queries, self._span, self._table, *limits, profile, first, *self._records(targets, queries), out)
+        room = np.empty((5, LANES), np.int64), np.empty((LEFTS + RIGHTS, LANES), np.uint64)
+        limits, tables = (np.int64(xdrop), np.int64(threshold), bool(entropy)), self._tables if xdrop <= WIDEST_XDROP else self._tables[:0]
+        records = (self._origins, *self._records(targets, queries))
+        count = extend_hits(*self._sides, targets, queries, self._span, self._table, limits, *self._packed, tables, *records, *room, out)
         *columns, ends = out[:, :count].copy()
         return Segments(*columns), ends - self._span
+
+    @cached_property
+    def _packed(self) -> list[npt.NDArray[np.uint8]]:
+        """Both sides as the sieve takes them."""
+        from tidalign.kernels.ungapped_host import LEAD, pack
+
+        packed = [np.zeros((len(side) + 2 * int(LEAD)) // 4 + 1, np.uint8) for side in self._sides]
+        for side, letters in zip(self._sides, packed, strict=True):
+            pack(side, letters)
+        return packed
+
+    @cached_property
+    def _tables(self) -> npt.NDArray[np.int8]:
+        """The sieve's, int8[3, 16]; none where a score is too high for them."""
+        codes = np.arange(STRIDE)
+        kinds = (codes[:, None] ^ codes) & 3
+        highest = np.array([self._table.reshape(STRIDE, STRIDE)[kinds == kind].max() for kind in range(4)])
+        if highest.max() > HIGHEST_SCORE:
+            return np.empty((0, 16), np.int8)
+        halves = np.maximum(-(-highest // 2), -HIGHEST_SCORE // 2)
+        left, right = np.tile(halves, 4), np.repeat(halves, 4)
+        return np.array([left + right, np.maximum(right, left + right), np.maximum(left, left + right)], np.int8)
 
     def _records(self, targets: Positions, queries: Positions) -> tuple[npt.NDArray[Any], Positions, int, int]:
         """What the kernels need to find the records of a tile's diagonals: pages, which page holds what, and how a diagonal is counted."""

@@ -8,17 +8,21 @@ import numpy as np
 from tidalign.kernels.nucleotides import SEPARATOR
 from tidalign.kernels.numba_cache import inline, jit
 from tidalign.kernels.prefetch_host import prefetch
+from tidalign.kernels.uncounted import uncounted
 from tidalign.kernels.ungapped import PAGE, PAGE_BITS
-from tidalign.kernels.vectors_host import load_u8
-from tidalign.kernels.xdrop_vectors_host import ALIVE, BEST, FIELDS, LANES, LOOKED, PLACE, SCORED, scan_left, scan_right, score_columns
+from tidalign.kernels.vectors_host import load_u8, load_u64
+from tidalign.kernels.xdrop_vectors_host import LANES, LEFTS, RIGHTS, WORD, sieve
 
 SEPARATOR_CODE = np.int64(SEPARATOR)
 
 AHEAD = 24
 """Hits between the one that is looked at and the one whose letters are asked for."""
 
-REACH = 2 * SCORED
-"""Columns to each side of a hit's right end that are scored by vectors; scans that go further, few of them, are done again one column at a time."""
+LEAD = np.int64(128)
+"""Letters before the first one, and after the last one, that words may reach to; a multiple of four."""
+
+HIGHEST_LIMIT = 30_000
+"""More than half of what the best scores in a hit's words sum up to."""
 
 
 @jit
@@ -44,92 +48,109 @@ def use_seeds(target, query, targets, queries, span, table, pages, page_of, mask
     return count
 
 
-@jit
-def make_profile(query, first, table, profile):
-    """The rows that `score_columns` wants, for query places from `first`; places beyond the query have no score."""
-    for i in range(profile.shape[1]):
-        place = first + i
-        code = np.int64(query[place]) if 0 <= place < len(query) else SEPARATOR_CODE
-        for row in range(4):
-            profile[row, i] = table[row << 6 | code & 3]
-        profile[4, i] = code > 3
+@uncounted
+def pack(codes, packed):
+    """The low two bits of letters, four a byte, the first in the lowest bits, from letter -LEAD on."""
+    for i in range(len(packed)):
+        first = 4 * i - LEAD
+        byte = 0
+        for place in range(first, first + 4):
+            if 0 <= place < len(codes):
+                byte |= (codes[place] & 3) << 2 * (place - first)
+        packed[i] = byte
 
 
-@jit
-def extend_hits(target, query, targets, queries, span, table, xdrop, threshold, entropy, profile, first, pages, page_of, mask, base, out):
+@inline
+def _letters(packed, place):
+    """WORD letters from a place on, two bits each; above them others."""
+    return load_u64(packed + ((place + LEAD) >> 2)) >> np.uint64(2 * (place & 3))
+
+
+@uncounted
+def extend_hits(target, query, targets, queries, span, table, limits, packed, query_packed, tables, origins, pages, page_of, mask, base, batch, words, out):
     """HSPs of hits that start at or beyond where their diagonal's last scan to the right stopped looking; returns how many.
 
-    Hits are gathered and scanned LANES at a time. Meanwhile their records say `pending`; a hit that meets such a record has the scans done first.
-    profile: as make_profile has it for query places from `first`, or empty where scores or `xdrop` are too large for it. out: int64[5, n], target,
-    query, length, score, and where the hit ends in the query.
+    Hits are gathered and sieved LANES at a time; meanwhile their records say `pending`. A record is twice the query place. Of a hit that does not pass the
+    sieve it is not known exactly: the record is odd, and beyond where the scan can have stopped; it is found out if a later hit starts before.
+    limits: xdrop, threshold, entropy. packed, query_packed: as `pack` has them. tables: of the sieve, or empty where scores or `xdrop` are too large for it.
+    origins: int64[SLOTS], for records that diagonals share the target place of the last hit. batch: int64[5, LANES], words: uint64[LEFTS + RIGHTS, LANES], to
+    work in. out: int64[5, n], target, query, length, score, and where the hit ends in the query.
     """
+    xdrop, threshold, entropy = limits
     pending = np.iinfo(pages.dtype).max
-    batch = np.empty((5, LANES), np.int64)  # right end in target and query, record, page, entry
-    scores = np.empty((LANES, 2 * REACH), np.int8)
-    state = np.empty((2, FIELDS, LANES), np.int16)
-    alone = np.empty(LANES, np.bool_)  # to be scanned one column at a time
-    fixed = (target, query, table, np.int64(xdrop), np.int64(threshold), entropy)
-    address, scores_address, profile_address = target.ctypes.data, scores.ctypes.data, profile.ctypes.data
-    stride = profile.shape[1]
+    fixed = (target, query, table, np.int64(span), np.int64(xdrop), np.int64(threshold), entropy, tables, origins, pages, np.int64(mask), np.int64(base))
+    letters, query_letters = packed.ctypes.data, query_packed.ctypes.data
     waiting, count = 0, 0
     for i in range(len(targets)):
         # Hits are all over the target: what a later one needs is on its way before it is its turn.
-        ahead = address + targets[min(i + AHEAD, len(targets) - 1)]
-        for place in (span - REACH, span, span + REACH - 1):
-            prefetch(ahead + place)
+        ahead = letters + ((targets[min(i + AHEAD, len(targets) - 1)] + span + LEAD) >> 2)
+        prefetch(ahead - WORD * LEFTS // 4)
+        prefetch(ahead + WORD * RIGHTS // 4)
         t, q = targets[i], queries[i]
         slot = (t - q + base) & mask
         page, entry = page_of[slot >> PAGE_BITS], slot & (PAGE - 1)
-        if pages[page, entry] == pending:
-            count = _extend_batch(*fixed, batch, scores, alone, waiting, state, pages, out, count)
-            waiting = 0
-        done = np.int64(pages[page, entry])
-        if done > q:
-            continue
+        record = np.int64(pages[page, entry])
+        if record >> 1 > q:
+            if record == pending:
+                count = _extend_batch(*fixed, batch, words, waiting, out, count)
+                waiting = 0
+                record = np.int64(pages[page, entry])
+            if record & 1:
+                record = _found_out(target, query, table, span, xdrop, origins, mask, base, slot, record)
+                pages[page, entry] = record
+            if record >> 1 > q:
+                continue
         pages[page, entry] = pending
+        # Places in target and query, page, entry, record.
+        batch[0, waiting], batch[1, waiting], batch[2, waiting], batch[3, waiting], batch[4, waiting] = t, q, page, entry, record
         end, query_end = t + span, q + span
-        batch[0, waiting], batch[1, waiting], batch[2, waiting], batch[3, waiting], batch[4, waiting] = end, query_end, done, page, entry
-        outside = stride == 0 or end < REACH or query_end - REACH < done or end + REACH > len(target) or query_end + REACH > len(query)
-        if not outside:
-            for column in range(0, 2 * REACH, SCORED):
-                place = column - REACH
-                there = profile_address + query_end + place - first
-                outside |= score_columns(address + end + place, there, stride, scores_address + waiting * (2 * REACH) + column)
-        alone[waiting] = outside
+        for word in range(LEFTS):
+            back = WORD * (word + 1)
+            words[word, waiting] = _letters(letters, end - back) ^ _letters(query_letters, query_end - back)
+        for word in range(RIGHTS):
+            on = WORD * word
+            words[LEFTS + word, waiting] = _letters(letters, end + on) ^ _letters(query_letters, query_end + on)
         waiting += 1
         if waiting == LANES:
-            count = _extend_batch(*fixed, batch, scores, alone, waiting, state, pages, out, count)
+            count = _extend_batch(*fixed, batch, words, waiting, out, count)
             waiting = 0
-    return _extend_batch(*fixed, batch, scores, alone, waiting, state, pages, out, count)
+    return _extend_batch(*fixed, batch, words, waiting, out, count)
 
 
-@jit
-def _extend_batch(target, query, table, xdrop, threshold, entropy, batch, scores, alone, waiting, state, pages, out, count):
-    """Scan the hits that wait, to the left from their right end through the hit and to the right; renew their records; write HSPs from row `count`."""
-    state[:] = 0
-    state[:, ALIVE, :waiting] = -1
-    left, right = state[0].ctypes.data, state[1].ctypes.data
-    places = scores.ctypes.data
-    for column in range(0, REACH, LANES):
-        if not scan_left(places + REACH - LANES - column, 2 * REACH, left, column, xdrop):
-            break
-    for column in range(0, REACH, LANES):
-        if not scan_right(places + REACH + column, 2 * REACH, right, column, xdrop):
-            break
+@uncounted
+def _found_out(target, query, table, span, xdrop, origins, mask, base, slot, record):
+    """The record of a hit that did not pass the sieve: where its scan to the right stopped looking."""
+    q = (record >> 1) - WORD * RIGHTS - span
+    t = origins[slot] if mask >= 0 else q + slot - base
+    end, query_end = t + span, q + span
+    _, _, looked = _scan_right(target, query, table, xdrop, end, query_end, min(len(target) - end, len(query) - query_end))
+    return (query_end + looked) << 1
+
+
+@uncounted
+def _extend_batch(target, query, table, span, xdrop, threshold, entropy, tables, origins, pages, mask, base, batch, words, waiting, out, count):
+    """Sieve the hits that wait; scan those that pass to the left from their right end through the hit and to the right; renew the records of all; write HSPs
+    from row `count`."""
+    passing = np.int64(-1)
+    if len(tables):
+        limit = np.int64(max(0, min((threshold + 1) >> 1, HIGHEST_LIMIT)))
+        passing = sieve(words.ctypes.data, tables.ctypes.data, xdrop >> 1, limit)
     for lane in range(waiting):
-        end, query_end, done = batch[0, lane], batch[1, lane], batch[2, lane]
-        if alone[lane] or state[0, ALIVE, lane]:
-            stop = max(np.int64(0), end - query_end, done + end - query_end)
-            left_score, to_left = _scan_left(target, query, table, xdrop, end, query_end, end - stop)
-        else:
-            left_score, to_left = np.int64(state[0, BEST, lane]), np.int64(state[0, PLACE, lane])
-        if alone[lane] or state[1, ALIVE, lane]:
-            columns = min(len(target) - end, len(query) - query_end)
-            right_score, to_right, looked = _scan_right(target, query, table, xdrop, end, query_end, columns)
-        else:
-            right_score, to_right = np.int64(state[1, BEST, lane]), np.int64(state[1, PLACE, lane])
-            looked = np.int64(state[1, LOOKED, lane])
-        pages[batch[3, lane], batch[4, lane]] = max(done, query_end + looked)
+        t, q, page, entry, record = batch[0, lane], batch[1, lane], batch[2, lane], batch[3, lane], batch[4, lane]
+        end, query_end = t + span, q + span
+        slot = (t - q + base) & mask
+        if not passing >> lane & 1:
+            pages[page, entry] = (query_end + WORD * RIGHTS) << 1 | 1
+            if mask >= 0:
+                origins[slot] = t
+            continue
+        if record & 1:
+            record = _found_out(target, query, table, span, xdrop, origins, mask, base, slot, record)
+        done = record >> 1
+        stop = max(np.int64(0), end - query_end, done + end - query_end)
+        left_score, to_left = _scan_left(target, query, table, xdrop, end, query_end, end - stop)
+        right_score, to_right, looked = _scan_right(target, query, table, xdrop, end, query_end, min(len(target) - end, len(query) - query_end))
+        pages[page, entry] = max(done, query_end + looked) << 1
         score = left_score + right_score
         if score < threshold:
             continue
@@ -177,12 +198,15 @@ def _scan_right(target, query, table, xdrop, end, query_end, columns):
 @inline
 def _scaled(target, query, left, query_left, length, score, threshold):
     if 0 <= score <= 3 * threshold:
-        counts = np.zeros(4, np.int64)
+        a, c, g, t = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
         for place in range(left, left + length):
             code = target[place]
-            if code < 4 and code == query[place - left + query_left]:
-                counts[code] += 1
-        score = np.int64(score * _entropy(counts, length))
+            if code == query[place - left + query_left]:
+                a += code == 0
+                c += code == 1
+                g += code == 2
+                t += code == 3
+        score = np.int64(score * _entropy((a, c, g, t), length))
     return score
 
 
@@ -191,17 +215,18 @@ def scale_by_entropy(counts, lengths, scores, threshold):
     """What extend_hits does with the scores of HSPs, all at least `threshold`. counts: int64[n, 4], the identical columns of A, C, G and T."""
     for i in range(len(scores)):
         if 0 <= scores[i] <= 3 * threshold:
-            scores[i] = np.int64(scores[i] * _entropy(counts[i], lengths[i]))
+            each = (counts[i, 0], counts[i, 1], counts[i, 2], counts[i, 3])
+            scores[i] = np.int64(scores[i] * _entropy(each, lengths[i]))
 
 
 @inline
 def _entropy(counts, length):
     """Of the identical upper-case columns, in units of two bits; 1 where there are fewer than 20 of them."""
-    if counts.sum() < 20:
+    if counts[0] + counts[1] + counts[2] + counts[3] < 20:
         return 1.0
     total = 0.0
-    for i in range(4):
-        if counts[i]:
-            share = counts[i] / length
+    for count in counts:
+        if count:
+            share = count / length
             total += share * math.log(share)
     return -total / math.log(4.0)

@@ -1,101 +1,110 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Gap-free scans of LANES hits at once: numba intrinsics that emit LLVM vector code, which any processor has in some width.
+"""A sieve of seed hits, LANES at once: numba intrinsics that emit LLVM vector code, which any processor has in some width.
 
-A hit's columns are scored along the sequences, SCORED at a time, a byte each; LANES of them for all hits are then turned, so that a vector holds one
-column of every hit, and go through the x-drop rule in 16-bit lanes.
+Letters have two bits here, and a column is what the bits of its two letters differ in: 0 a match, 2 a transition, 1 and 3 the transversions. The best score
+of each kind bounds that of its columns. Scans by the x-drop rule over these bounds go at least as far as over the scores themselves: where the sum of some
+columns in a row is below what ends the one, so it is for the other. And their best sums are no smaller. Most hits are seen to be below the threshold by them.
 """
 
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import extending, types
+from numba.core import cgutils
 
 intrinsic: Any = extending.intrinsic
 
 LANES = 16
-"""Hits that are scanned together, and columns between two looks at whether any of them goes on."""
+"""Hits that are looked at together."""
 
-SCORED = 32
-"""Columns scored at once."""
+WORD = 28
+"""Columns of a word: of the 64 bits 56 are used."""
 
-FIELDS = 7
-BEST, PLACE, LOOKED, ALIVE = 3, 4, 5, 6
-"""A batch's state, int16[FIELDS, LANES]: sum, highest sum, columns there, both again up to where the scan ended, columns looked at, and -1 where it goes on."""
+LEFTS, RIGHTS = 3, 2
+"""Words of a hit to the left of its right end, its seed among them, and to the right of it."""
+
+SUM, BACKWARD, FORWARD = range(3)
+"""A sieve's tables, int8[3, 16], of pairs of columns (the left one in the low two bits), in halves of the score: the sum of both; and the higher one of it and
+of the first alone, which is the right one or the left one."""
+
+ENDED, ENDED_BELOW = -16_000, -9_000
+"""A sum that has ended, which is set anew after each pair of columns; others are not below half of the widest x-drop."""
 
 I8, I16, I32, I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 POINTER = ir.PointerType()
+BYTES, SHORTS = ir.VectorType(I8, LANES), ir.VectorType(I16, LANES)
 
 
-def _load(b: Any, address: Any, offset: int, vector: Any) -> Any:
-    return b.load(b.inttoptr(b.add(address, ir.Constant(I64, offset)), POINTER), align=1, typ=vector)
+def _load(b: Any, address: Any, offset: int) -> Any:
+    return b.load(b.inttoptr(b.add(address, ir.Constant(I64, offset)), POINTER), align=1, typ=BYTES)
 
 
-def _splat(b: Any, value: Any, vector: Any) -> Any:
-    empty = ir.Constant(vector, ir.Undefined)
-    first = b.insert_element(empty, b.trunc(value, vector.element), ir.Constant(I32, 0))
-    return b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, vector.count), [0] * vector.count))
+def _splat(b: Any, value: Any) -> Any:
+    empty = ir.Constant(SHORTS, ir.Undefined)
+    first = b.insert_element(empty, b.trunc(value, I16), ir.Constant(I32, 0))
+    return b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, LANES), [0] * LANES))
 
 
-@intrinsic
-def score_columns(typing: Any, target: Any, profile: Any, stride: Any, out: Any) -> Any:
-    """Scores of SCORED columns, a byte each, written at `out`. target: address of the codes; profile: address, at the query's first letter, of five rows
-    that are `stride` bytes apart: its score with A, C, G and T, and whether it has none. Returns whether a letter of either has no score here."""
-
-    def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
-        vector = ir.VectorType(I8, SCORED)
-        zero, codes = ir.Constant(vector, [0] * SCORED), _load(b, args[0], 0, vector)
-        rows = [_load(b, b.add(args[1], b.mul(args[2], ir.Constant(I64, row))), 0, vector) for row in range(5)]
-        odd, high = (b.icmp_unsigned("!=", b.and_(codes, ir.Constant(vector, [bit] * SCORED)), zero) for bit in (1, 2))
-        scores = b.select(high, b.select(odd, rows[3], rows[2]), b.select(odd, rows[1], rows[0]))
-        b.store(scores, b.inttoptr(args[3], POINTER), align=1)
-        other = b.or_(b.and_(codes, ir.Constant(vector, [0xFC] * SCORED)), rows[4])
-        return b.icmp_unsigned("!=", b.bitcast(other, ir.IntType(8 * SCORED)), ir.Constant(ir.IntType(8 * SCORED), 0))
-
-    return types.boolean(types.int64, types.int64, types.int64, types.int64), codegen
+def _same(value: int, vector: Any) -> Any:
+    return ir.Constant(vector, [value] * LANES)
 
 
 def _turned(b: Any, rows: list[Any]) -> list[Any]:
-    """Columns of 16 rows of 16 bytes: four perfect shuffles."""
-    half = LANES // 2
+    """Bytes 0.. of 16 words of 8 bytes, which lie one after the other in 8 rows: four perfect shuffles."""
+    half = len(rows) // 2
     for _ in range(4):
-        pairs = [(rows[i], rows[i + half], first) for i in range(half) for first in (0, half)]
+        pairs = [(rows[i], rows[i + half], first) for i in range(half) for first in (0, LANES // 2)]
         rows = [
             b.shuffle_vector(x, y, ir.Constant(ir.VectorType(I32, LANES), [first + i // 2 + LANES * (i & 1) for i in range(LANES)])) for x, y, first in pairs
         ]
     return rows
 
 
-def _scan(backwards: bool) -> Any:
-    """The intrinsic that takes LANES columns of all hits through the x-drop rule, from the first of them or from the last.
+def _looked_up(b: Any, table: Any, places: Any) -> Any:
+    """table[places], lane by lane; places: 0..15."""
+    features = binding.get_host_cpu_features()
+    name = "llvm.x86.ssse3.pshuf.b.128" if features.get("ssse3") else "llvm.aarch64.neon.tbl1.v16i8" if features.get("neon") else None
+    if name:
+        return b.call(cgutils.get_or_insert_function(b.module, ir.FunctionType(BYTES, [BYTES, BYTES]), name), [table, places])
+    found = ir.Constant(BYTES, ir.Undefined)
+    for lane in range(LANES):
+        place = b.zext(b.extract_element(places, ir.Constant(I32, lane)), I32)
+        found = b.insert_element(found, b.extract_element(table, place), ir.Constant(I32, lane))
+    return found
 
-    scores: address of the first hit's first column of these; `stride` bytes on is the next hit's. state: address. done: columns looked at before. Returns
-    whether a scan goes on.
+
+def _larger(b: Any, x: Any, y: Any) -> Any:
+    name = f"llvm.smax.v{LANES}i16"
+    return b.call(cgutils.get_or_insert_function(b.module, ir.FunctionType(SHORTS, [SHORTS, SHORTS]), name), [x, y])
+
+
+@intrinsic
+def sieve(typing: Any, words: Any, tables: Any, xdrop: Any, limit: Any) -> Any:
+    """Which of LANES hits may reach a threshold, or are not known to end in sight: bits of an int64.
+
+    words: address of uint64[LEFTS + RIGHTS, LANES], what the columns of each hit differ in, from its right end to the left (the nearest columns in the highest
+    bits of the first word) and to the right (in the lowest bits). tables: address. xdrop: half of it. limit: half of the threshold, rounded up.
     """
 
-    def define(typing: Any, scores: Any, stride: Any, state: Any, done: Any, xdrop: Any) -> Any:
-        def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
-            narrow, wide = ir.VectorType(I8, LANES), ir.VectorType(I16, LANES)
-            rows = [_load(b, b.add(args[0], b.mul(args[1], ir.Constant(I64, lane))), 0, narrow) for lane in range(LANES)]
-            columns = _turned(b, rows)
-            total, highest, peak, best, place, looked, alive = (_load(b, args[2], 2 * LANES * field, wide) for field in range(FIELDS))
-            limit = _splat(b, args[4], wide)
-            for number, column in enumerate(reversed(columns) if backwards else columns, 1):
-                total = b.add(total, b.sext(column, wide))
-                peak = b.select(b.icmp_signed(">", total, highest), _splat(b, b.add(args[3], ir.Constant(I64, number)), wide), peak)
-                highest = b.select(b.icmp_signed(">", total, highest), total, highest)
-                # Sums go on where a scan has ended, so that no column waits for the one before; what a scan has found stays as it was.
-                going = b.icmp_signed("!=", alive, ir.Constant(wide, [0] * LANES))
-                best, place = b.select(going, highest, best), b.select(going, peak, place)
-                looked = b.sub(looked, alive)
-                alive = b.and_(alive, b.sext(b.icmp_signed(">=", total, b.sub(highest, limit)), wide))
-            for field, value in enumerate((total, highest, peak, best, place, looked, alive)):
-                b.store(value, b.inttoptr(b.add(args[2], ir.Constant(I64, 2 * LANES * field)), POINTER), align=1)
-            whole = ir.IntType(16 * LANES)
-            return b.icmp_unsigned("!=", b.bitcast(alive, whole), ir.Constant(whole, 0))
+    def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        words, tables = args[:2]
+        drop, limit = _splat(b, args[2]), _splat(b, args[3])
+        sums, *peaks = (_load(b, tables, LANES * table) for table in (SUM, BACKWARD, FORWARD))
+        bests, ends = [], []
+        for backward, kinds in ((True, range(LEFTS)), (False, range(LEFTS, LEFTS + RIGHTS))):
+            total = best = _same(0, SHORTS)
+            for kind in kinds:
+                rows = _turned(b, [_load(b, words, 8 * LANES * kind + LANES * row) for row in range(8)])[: WORD // 4]
+                for row in reversed(rows) if backward else rows:
+                    pairs = [b.and_(row, _same(15, BYTES)), b.lshr(row, _same(4, BYTES))]
+                    for pair in reversed(pairs) if backward else pairs:
+                        peak = b.sext(_looked_up(b, peaks[0 if backward else 1], pair), SHORTS)
+                        best = _larger(b, best, b.add(total, peak))
+                        total = b.add(total, b.sext(_looked_up(b, sums, pair), SHORTS))
+                        total = b.select(b.icmp_signed(">", b.sub(best, total), drop), _same(ENDED, SHORTS), total)
+            bests.append(best)
+            ends.append(b.icmp_signed("<", total, _same(ENDED_BELOW, SHORTS)))
+        below = b.and_(b.and_(*ends), b.icmp_signed("<", b.add(*bests), limit))
+        return b.zext(b.not_(b.bitcast(below, ir.IntType(LANES))), I64)
 
-        return types.boolean(types.int64, types.int64, types.int64, types.int64, types.int64), codegen
-
-    return intrinsic(define)
-
-
-scan_right, scan_left = _scan(False), _scan(True)
+    return types.int64(types.int64, types.int64, types.int64, types.int64), codegen
