@@ -298,11 +298,11 @@ def test_a_pair_that_kills_the_command_itself_does_so_once(tmp_path: Path, input
 
 
 def test_a_pair_that_hangs_is_rejected(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alignment, "PATIENCE", 3.0)
-    monkeypatch.setattr(alignment, "CHILD_PATIENCE", 2.0)
+    monkeypatch.setattr(alignment, "PATIENCE", 6.0)
+    monkeypatch.setattr(alignment, "CHILD_PATIENCE", 4.0)
     monkeypatch.setenv("TIDALIGN_TEST_HANG", "9")
     report = drive(str(tmp_path), *inputs, workers=2)
-    check_rejected(tmp_path, answer, {9: "gave no result in 2 s"})
+    check_rejected(tmp_path, answer, {9: "gave no result in 4 s"})
     assert len(events(tmp_path, "hang")) == report.deaths == 2
 
 
