@@ -5,9 +5,13 @@ import numpy as np
 
 from tidalign.kernels.numba_cache import jit
 from tidalign.kernels.prefetch_host import prefetch
+from tidalign.kernels.vectors_host import store_i64
 
 NO_WORD = np.uint32(0xFFFFFFFF)
 """In place of the word of a window that holds a letter other than upper-case ACGT."""
+
+FLIP_BITS = np.int64(7)
+"""Of the number of what a word is XORed with: two transitions of 14 letters are 106."""
 
 BLOCK = 32
 """Query places whose words are looked up together, so that their cache misses overlap."""
@@ -109,7 +113,8 @@ def find_hits(words, first, flips, shift, marks, begins, places, tags, state, ta
     low = np.empty(BLOCK * flip_count, np.int64)
     high = np.empty(BLOCK * flip_count, np.int64)
     begins_address, places_address = begins.ctypes.data, places.ctypes.data
-    count = 0
+    targets_address, queries_address, size = targets.ctypes.data, queries.ctypes.data, len(targets)
+    count = np.int64(0)
     begin, flip, entry = state[0], state[1], state[2]
     while begin < len(words):
         stop = min(begin + BLOCK, len(words))
@@ -119,7 +124,7 @@ def find_hits(words, first, flips, shift, marks, begins, places, tags, state, ta
             if words[i] != NO_WORD:
                 for f in range(flip, flip_count):
                     bucket = np.uint64((words[i] ^ flips[f]) >> shift)
-                    lookup[found] = i * flip_count + f
+                    lookup[found] = i << FLIP_BITS | f
                     low[found] = bucket
                     found += np.int64(marks[bucket >> np.uint64(6)] >> (bucket & np.uint64(63)) & np.uint64(1))
             flip = 0
@@ -130,15 +135,15 @@ def find_hits(words, first, flips, shift, marks, begins, places, tags, state, ta
             low[j], high[j] = begins[bucket], begins[bucket + np.uint64(1)]
             prefetch(places_address + low[j] * places.itemsize)
         for j in range(found):
-            i, f = lookup[j] // flip_count, lookup[j] % flip_count
+            i, f = lookup[j] >> FLIP_BITS, lookup[j] & ((1 << FLIP_BITS) - 1)
             wanted = words[i] ^ flips[f]
             for k in range(entry if entry >= 0 else low[j], high[j]):
-                if count == len(targets):
+                if count == size:
                     state[0], state[1], state[2] = i, f, k
                     return count
-                targets[count] = places[k]
-                queries[count] = first + i
-                count += not shift or tags[k] == wanted
+                store_i64(targets_address + 8 * count, np.int64(places[np.uint64(k)]))
+                store_i64(queries_address + 8 * count, first + i)
+                count += np.int64(not shift or tags[np.uint64(k)] == wanted)
             entry = -1
         begin = stop
     state[0], state[1], state[2] = begin, 0, -1

@@ -21,6 +21,7 @@ import numba
 import numpy as np
 import pyarrow as pa
 
+from tidalign.kernels import ydrop_vectors_host
 from tidalign.kernels.anchors import lastz_order
 from tidalign.kernels.commit import Commit
 from tidalign.kernels.gapped import Costs
@@ -43,10 +44,10 @@ LOOKUP = 5
 HIT = 10
 """A hit passed on: position loaded, its two places stored, its diagonal (2), the diagonal's record (page, entry, load), compared, branch."""
 
-HSP_LETTER = (13 + 16 / 2 + 64 / 16) / 16
-"""A letter of a gap-free scan: a column of 16 hits through the x-drop rule; 32 columns of a hit scored; 16 vectors turned in 64 shuffles."""
+HSP_LETTER = (12 / 2 + 32 / 28) / 16
+"""A letter of a gap-free scan: two columns of 16 hits through the sieve (kernels/xdrop_vectors_host.py); 28 columns of these turned in 32 shuffles."""
 
-TRAIL_CELL = 53 / LANES
+TRAIL_CELL = 53 / ydrop_vectors_host.LANES
 """A cell of a sweep that keeps a trail (kernels/ydrop_vectors_host.py): LANES columns of a row."""
 
 INSPECTED_CELL = 27 / LANES
