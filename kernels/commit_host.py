@@ -186,14 +186,18 @@ def untouched(kept, fence, holes, leftward, anchor, ranges):
 
 
 @inline
-def _stands(kept, fence, holes, t, q, known, boxes, free, i, left, right):
-    """Whether the free extension of an anchor (BELOW, ABOVE or REJECTED) stands; left, right: the pieces beside it."""
+def _apart(kept, t, q, known, boxes, i):
+    """Whether nothing kept comes near what an anchor (BELOW, ABOVE or REJECTED) is known by: then it is on no alignment, and its free extension stands."""
     around = known[i] == REJECTED
     box = boxes[i]
     above, below = (LOOKED, LOOKED) if around else (box[0], box[2])
     before, after = (LOOKED, LOOKED) if around else (box[1], box[3])
-    if clear(kept, np.int64(0), t[i] - above, t[i] + below, q[i] - before, q[i] + after):
-        return True
+    return clear(kept, np.int64(0), t[i] - above, t[i] + below, q[i] - before, q[i] + after)
+
+
+@inline
+def _stands(kept, fence, holes, t, q, known, free, i, left, right):
+    """Whether an anchor's free extension reaches the threshold and stands, though something kept comes near; left, right: the pieces beside it."""
     if known[i] != ABOVE:
         return False
     row = free.row[i]
@@ -231,13 +235,14 @@ def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen,
     Returns (anchor, AT_END | EXTEND | FULL, nearest pieces left and right of it).
     """
     while i < stop and counts[CELLS] < most:
-        on, left, right = beside(kept, t[i], q[i])
-        if on:
-            counts[SKIPPED] += 1
-            i += 1
-            continue
-        if known[i] == UNKNOWN or known[i] == UNDECIDED or not _stands(kept, fence, holes, t, q, known, boxes, free, i, left, right):
-            return i, EXTEND, left, right
+        if known[i] == UNKNOWN or known[i] == UNDECIDED or not _apart(kept, t, q, known, boxes, i):
+            on, left, right = beside(kept, t[i], q[i])
+            if on:
+                counts[SKIPPED] += 1
+                i += 1
+                continue
+            if not _stands(kept, fence, holes, t, q, known, free, i, left, right):
+                return i, EXTEND, left, right
         if known[i] != ABOVE:
             box = boxes[i]
             counts[PASSED] += 1
@@ -248,7 +253,7 @@ def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen,
         first, last = free.range_offsets[2 * row], free.range_offsets[2 * row + 2]
         a, b = free.run_offsets[row], free.run_offsets[row + 1]
         if not has_room(kept, free.ends[row], b - a):
-            return i, FULL, left, right
+            return i, FULL, np.int64(-1), np.int64(-1)
         keep(kept, free.ends[row], free.run_ops[a:b], free.run_lengths[a:b])
         chosen[counts[STOOD]] = i
         counts[STOOD] += 1
@@ -272,16 +277,16 @@ def ahead(kept, t, q, known, i, room):
 
 
 @jit
-def waiting(kept, fence, holes, t, q, known, boxes, free, i, stop, found):
-    """Anchors [i, stop) that have to be extended between what is kept now; those of which nothing is known are left out.
+def waiting(kept, fence, holes, t, q, known, boxes, free, made, i, stop, found):
+    """Anchors [i, stop) that have to be extended between what is kept now; those of which nothing is known are left out, and those that are made (bool[n]).
 
     found: int64[room, 3], filled: anchor, nearest pieces left and right of it. Returns how many.
     """
     n = 0
     while i < stop and n < len(found):
-        if known[i] != UNKNOWN:
+        if known[i] != UNKNOWN and not made[i] and (known[i] == UNDECIDED or not _apart(kept, t, q, known, boxes, i)):
             on, left, right = beside(kept, t[i], q[i])
-            if not on and (known[i] == UNDECIDED or not _stands(kept, fence, holes, t, q, known, boxes, free, i, left, right)):
+            if not on and not _stands(kept, fence, holes, t, q, known, free, i, left, right):
                 found[n, 0], found[n, 1], found[n, 2] = i, left, right
                 n += 1
         i += 1

@@ -18,17 +18,20 @@ from tidalign.kernels.gapped import Extended, Extender, Looked
 
 Outcome = tuple[Extended | None, Looked]
 
-MOST = 8
-"""Threads, and anchors extended together."""
+THREADS = 8
+"""At most."""
 
-WINDOW = 1 << 15
-"""Next anchors among which they are looked for."""
+MOST = 8 * THREADS
+"""Anchors extended together: some take many times as long as others."""
+
+PIECES, PIECE = 4 * THREADS, 1 << 12
+"""Next anchors among which they are looked for, a piece at a time."""
 
 
 @cache
 def threads() -> ThreadPoolExecutor | None:
     """Of this process, for all its walks; None where there is one core only."""
-    count = min(MOST, len(os.sched_getaffinity(0)))
+    count = min(THREADS, len(os.sched_getaffinity(0)))
     return ThreadPoolExecutor(count, "fenced") if count > 1 else None
 
 
@@ -41,13 +44,14 @@ class Fenced:
 
     def __init__(self, pool: ThreadPoolExecutor, new: Callable[[], Extender], *free: Any) -> None:
         self._pool, self._new, self._free = pool, new, free
-        self._made: dict[int, tuple[int, int, int, Outcome]] = {}
+        self._outcomes: dict[int, tuple[int, int, int, Outcome]] = {}
+        self._made = np.zeros(len(free[0]), np.bool_)
         self.made = self.used = 0
 
     def extend(self, kept: Kept, i: int, left: int, right: int) -> Outcome:
         """The extension of anchor i between pieces left and right of it."""
         t, q, *_ = self._free
-        if (before := self._made.pop(i, None)) is not None:
+        if (before := self._outcomes.pop(i, None)) is not None:
             since, *pieces, outcome = before
             rows_left, columns_left, rows_right, columns_right = outcome[1].box
             if pieces == [left, right] and commit_host.clear(
@@ -58,22 +62,22 @@ class Fenced:
         anchors = [(i, left, right), *self._next(kept, i + 1)]
         count = int(kept.counts[1])
         for anchor, outcome in zip(anchors, self._pool.map(lambda anchor: self._one(kept, *anchor), anchors), strict=True):
-            self._made[anchor[0]] = (count, *anchor[1:], outcome)
+            self._outcomes[anchor[0]] = (count, *anchor[1:], outcome)
+            self._made[anchor[0]] = True
         self.made += len(anchors) - 1
-        return self._made.pop(i)[3]
+        return self._outcomes.pop(i)[3]
 
     def _next(self, kept: Kept, first: int) -> list[tuple[int, int, int]]:
-        """Up to MOST - 1 of the anchors that follow, which are not made."""
-        stop = min(first + WINDOW, len(self._free[0]))
-        step = max(1, -(-(stop - first) // MOST))
-        ranges = range(first, stop, step)
-        found = [one for part in self._pool.map(lambda at: self._find(kept, at, min(at + step, stop)), ranges) for one in part]
+        """Up to MOST - 1 of the anchors that follow and are not made."""
+        stop = min(first + PIECES * PIECE, len(self._made))
+        step = min(PIECE, max(1, -(-(stop - first) // PIECES)))
+        found = [one for part in self._pool.map(lambda at: self._find(kept, at, min(at + step, stop)), range(first, stop, step)) for one in part]
         return found[: MOST - 1]
 
     def _find(self, kept: Kept, first: int, stop: int) -> list[tuple[int, int, int]]:
-        found = np.empty((2 * MOST, 3), np.int64)
-        count = commit_host.waiting(kept, *room(kept), *self._free, np.int64(first), np.int64(stop), found)
-        return [(i, left, right) for i, left, right in found[:count].tolist() if i not in self._made]
+        found = np.empty((MOST, 3), np.int64)
+        count = commit_host.waiting(kept, *room(kept), *self._free, self._made, np.int64(first), np.int64(stop), found)
+        return [(i, left, right) for i, left, right in found[:count].tolist()]
 
     def _one(self, kept: Kept, i: int, left: int, right: int) -> Outcome:
         t, q, *_ = self._free
