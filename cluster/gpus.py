@@ -4,6 +4,7 @@ import ctypes
 import os
 import threading
 from importlib.util import find_spec
+from typing import Any
 
 from tidalign.cluster.errors import NoWorkers
 
@@ -56,38 +57,41 @@ def begin(count: int | None) -> None:
 
     count: of cards that are wanted, None for all. Nothing is said of what goes wrong: whoever uses the card meets it again.
     """
-    global _beginning
+    global _known
     if _installed("cupy"):
-        _beginning = threading.Thread(target=_begin, args=(count,), name="begin")
-        _beginning.start()
+        _known = threading.Event()
+        threading.Thread(target=_begin, args=(count, _known), name="begin").start()
 
 
-_beginning: threading.Thread | None = None
+_known: threading.Event | None = None
 _one: dict[str, str] = {}
 
 
 def _begun() -> dict[str, str]:
-    """The card, as `usable` has it, that CUDA has begun on; none, or several, are for NVML to find."""
-    if _beginning:
-        _beginning.join()
+    """The card, as `usable` has it, that CUDA begins on; none, or several, are for NVML to find."""
+    if _known:
+        _known.wait()
     return dict(_one)
 
 
-def _begin(count: int | None) -> None:
+def _begin(count: int | None, known: threading.Event) -> None:
     try:
-        driver = ctypes.CDLL("libcuda.so.1")
+        device = _found(ctypes.CDLL("libcuda.so.1"), count)
     except OSError:
-        return
-    found, device, context = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
-    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(found)) or found.value == 0 or (count or found.value) != 1:
-        return
-    name = ctypes.create_string_buffer(256)
-    # The primary context is the one that CuPy uses.
-    if (
-        driver.cuDeviceGet(ctypes.byref(device), 0)
-        or driver.cuDeviceGetName(name, 256, device)
-        or driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
-    ):
-        return
+        device = None
+    finally:
+        known.set()
+    if device is not None:
+        ctypes.CDLL("libcuda.so.1").cuDevicePrimaryCtxRetain(ctypes.byref(ctypes.c_void_p()), device)  # the one that CuPy uses
+
+
+def _found(driver: Any, count: int | None) -> ctypes.c_int | None:
+    """The device, if it is one, of which `_one` has the name then."""
+    number, device, name = ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(256)
+    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(number)) or number.value == 0 or (count or number.value) != 1:
+        return None
+    if driver.cuDeviceGet(ctypes.byref(device), 0) or driver.cuDeviceGetName(name, 256, device):
+        return None
     visible = [each for each in os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",") if each.strip()]
     _one[visible[0]] = name.value.decode()
+    return device

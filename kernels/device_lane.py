@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from tidalign.kernels import compiler
+
 T = TypeVar("T")
 Steps = Generator[Callable[[], bool], None, T]
 """Work that stops where it must wait, handing out what says that it need not any more."""
@@ -92,10 +94,7 @@ def _places(sizes: Iterable[int]) -> list[int]:
 
 def _pinned(size: int) -> npt.NDArray[np.uint8]:
     """A quarter more than asked for, so that batches that grow a little do not pin again."""
-    import cupyx
-
-    pinned: npt.NDArray[np.uint8] = cupyx.empty_pinned(size + size // 4, np.uint8)
-    return pinned
+    return compiler.pinned(size + size // 4, np.uint8)
 
 
 _idle: defaultdict[int, list[Lane]] = defaultdict(list)  # by device; pinning costs more than aligning a batch, so lanes stay

@@ -192,7 +192,6 @@ class _Turn:
 
     def __init__(self, inspector: Inspector, most: int, blocks: int) -> None:
         import cupy
-        import cupyx
 
         self._of, self._blocks = inspector, blocks
         self._stream = cupy.cuda.Stream(non_blocking=True)
@@ -201,8 +200,8 @@ class _Turn:
         self._sides, self._found = cupy.empty((2 * most, 4), np.int32), cupy.empty((2 * most, 4), np.uint16)
         self._below, self._boxes = cupy.empty(most, np.uint8), cupy.empty((most, 4), np.uint16)
         self._counts = cupy.empty(2, np.uint64)  # next side, rows of strips
-        self._below_here, self._boxes_here = cupyx.empty_pinned(most, np.uint8), cupyx.empty_pinned((most, 4), np.uint16)
-        self._counts_here = cupyx.empty_pinned(2, np.uint64)
+        self._below_here, self._boxes_here = compiler.pinned(most, np.uint8), compiler.pinned((most, 4), np.uint16)
+        self._counts_here = compiler.pinned(2, np.uint64)
         self._range = (0, 0)
         cupy.cuda.get_current_stream().synchronize()  # letters are there
 

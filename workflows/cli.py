@@ -4,18 +4,24 @@ Nothing heavy is imported here or by `--help`: a command's own module is loaded 
 """
 
 import argparse
+import atexit
+import gc
 import logging
+import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from tidalign import __version__
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
+from tidalign.cluster.gpus import begin
 from tidalign.kernels.penalties import Penalties
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
 from tidalign.workflows.genome_formats import ELSEWHERE, SUFFIXES
@@ -235,28 +241,34 @@ def _terminate(number: int, frame: FrameType | None) -> None:
     raise Stopped(number)
 
 
-class _NoPandas:
-    """Finds no pandas."""
+class _LeftOut:
+    """Finds none of what is installed beside pyarrow and numba, which load it to look at its version or to ask whether what they are given is of its kind:
+    most of a second of every command, none of which uses it."""
+
+    names = ("pandas", "scipy", "coverage")
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if name == "pandas":
+        if name in self.names:
             raise ModuleNotFoundError(name)
 
 
-def _leave_pandas_out() -> None:
-    """Where pandas is installed, pyarrow loads it to ask whether what it is given is of pandas: half a second of every command, none of which uses it."""
-    import pyarrow
-
-    hidden = _NoPandas()
+def _load(module: str) -> Any:
+    """A command's module."""
+    hidden = _LeftOut()
     sys.meta_path.insert(0, hidden)
     try:
-        pyarrow.chunked_array([[1]]).to_numpy()  # asked once, it does not look again
+        import pyarrow
+
+        pyarrow.chunked_array([[1]]).to_numpy()  # asked once for pandas, it does not look again
+        return import_module(module)
     finally:
         sys.meta_path.remove(hidden)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit status."""
+    if argv is None:
+        gc.disable()  # what is imported stays
     arguments = list(sys.argv[1:] if argv is None else argv)
     chosen = arguments[0] if arguments else None
     if chosen in ("genome", "genomes"):
@@ -271,13 +283,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     warnings.setFormatter(logging.Formatter("tidalign: %(message)s"))
     logging.getLogger("tidalign").addHandler(warnings)
     try:
-        if argv is None and chosen in ("pairs", "genome", "genomes", "export"):
-            _leave_pandas_out()
-        return int(import_module(f"tidalign.workflows.{args.module}").command(args))
+        if argv is None and chosen in ("genome", "genomes") and args.device != "cpu" and not args.scheduler:
+            begin(args.gpus)
+        name = f"tidalign.workflows.{args.module}"
+        module = _load(name) if argv is None and chosen in ("pairs", "genome", "genomes", "export") else import_module(name)
+        if argv is None:
+            gc.freeze()
+            gc.enable()
+        status = int(module.command(args))
     except KeyboardInterrupt:
-        return _fail(args, Stopped(signal.SIGINT))
+        status = _fail(args, Stopped(signal.SIGINT))
     except Exception as error:
-        return _fail(args, error)
+        status = _fail(args, error)
+    if argv is None:
+        _leave(status)
+    return status
+
+
+def _leave(status: int) -> None:
+    """End the process without taking it apart, which is longer with CUDA, numba and a thousand modules than some runs are. Does nothing where a thread or what
+    is left to write might yet need the interpreter."""
+    if threading.active_count() > 1:
+        return
+    with suppress(OSError, ValueError):
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 def _fail(args: argparse.Namespace, error: Exception) -> int:

@@ -3,6 +3,7 @@
 import os
 import secrets
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,13 +34,26 @@ class Crew:
         self.threads = threads
         self._contract = ExitStack()
         self._workers: Workers | None = None
+        self._coming: Future[None] | None = None
         self.size = 0
         """Workers that were there when they were last asked for something; 0: this process does the work."""
 
+    def begin_to_hire(self) -> None:
+        """What `hire` does, meanwhile: who needs the workers calls it all the same."""
+        if not self._workers and not self._coming:
+            thread = ThreadPoolExecutor(1, "hire")
+            self._coming = thread.submit(self._hire)
+            thread.shutdown(wait=False)
+
     def hire(self) -> None:
         """Start workers, or connect to them, and see that they reach the run directory. Does nothing where that was done."""
-        if self._workers:
-            return
+        if self._coming:
+            self._coming.result()
+            self._coming = None
+        if not self._workers:
+            self._hire()
+
+    def _hire(self) -> None:
         from tidalign.cluster.start import start
 
         self._workers = self._contract.enter_context(start(self._count, self._scheduler, self._gpus))
@@ -73,6 +87,9 @@ class Crew:
 
     def dismiss(self) -> bool:
         """Stop the workers that were started. Whether nobody works any more: workers of a scheduler that is not ours finish what they are at."""
+        if self._coming:
+            wait([self._coming])
+            self._coming = None
         self._contract.close()
         return self._scheduler is None
 
@@ -85,11 +102,12 @@ class Crew:
         else:
             run_here(tasks, outcomes, self._stop, self.threads)
 
-    def map(self, function: Callable[..., Any], *items: Iterable[Any]) -> list[Any]:
-        """As the built-in `map`, a task for each call, results in order."""
+    def map(self, function: Callable[..., Any], *items: Iterable[Any], here: bool = False) -> list[Any]:
+        """As the built-in `map`, a task for each call, results in order. here: in this process in any case."""
         collected = _Collected(self.directory)
         name = getattr(function, "__name__", "map")
-        self.run([Task(f"{name}-{place}", _placed, (place, function, *arguments)) for place, arguments in enumerate(zip(*items, strict=True))], collected)
+        tasks = [Task(f"{name}-{place}", _placed, (place, function, *arguments)) for place, arguments in enumerate(zip(*items, strict=True))]
+        self.run(tasks, collected, here=here)
         return [collected.results[place] for place in sorted(collected.results)]
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import cores
+from tidalign.kernels import compiler
 from tidalign.kernels.errors import KernelError
 from tidalign.pipeline import rundir
 from tidalign.pipeline.genome import parts
@@ -78,12 +79,15 @@ def run_genomes(
     on: Device = "gpu" if cards.names or (device == "gpu" and scheduler) else "cpu"
     began = time.monotonic()
     told = progress or _silent
-    with _opened(directory, source, parameters, workers, scheduler, bool(cards.names) and not workers) as (crew, stop):
+    starting = threading.Thread(target=_start, name="start")
+    if len(cards.names) == 1 and not rundir.finished(str(directory)):
+        starting.start()  # meanwhile
+    here = not scheduler and source.size() <= SMALL_INPUT
+    with _opened(directory, source, parameters, workers, scheduler, here or (bool(cards.names) and not workers)) as (crew, stop):
         rundir.journal(crew.directory, "device", device=str(cards), why=cards.why)
-        starting = threading.Thread(target=_start, args=(parameters,), name="start")
-        if len(cards.names) == 1 and not rundir.finished(crew.directory):
-            starting.start()  # meanwhile
-        manifest = _read(crew, source, parameters, told)
+        if workers and here and on == "cpu" and not rundir.finished(crew.directory):
+            crew.begin_to_hire()
+        manifest = _read(crew, source, parameters, told, here)
         if starting.ident:
             starting.join()
         tiles = Tiles(crew.directory, manifest, stop, told, on)
@@ -92,12 +96,15 @@ def run_genomes(
                 rundir.reopen(crew.directory)
                 if on == "gpu":
                     crew.replace(list(cards.names))
+                # A claim left behind may be a tile that kills its process: not this one again.
+                wanted = scheduler or tiles.claims or (len(cards.names) > 1 if on == "gpu" else workers or tiles.work() > SMALL_WORK)
+                if wanted:
+                    crew.begin_to_hire()
                 if len(cards.names) != 1:
                     told("compile", 0, None)
                     warm_up(parameters)  # workers find it compiled
                     tiles.tell()
-                # A claim left behind may be a tile that kills its process: not this one again.
-                if scheduler or tiles.claims or (len(cards.names) > 1 if on == "gpu" else workers or tiles.work() > SMALL_WORK):
+                if wanted:
                     crew.hire()
                 if on == "gpu" and scheduler:
                     cards = Cards(cards_of_workers(crew), cards.why)
@@ -119,11 +126,11 @@ def run_genomes(
         return _finish(crew, manifest, tiles, cards, time.monotonic() - began)
 
 
-def _start(parameters: GenomeParameters) -> None:
+def _start() -> None:
     """Have the card and its libraries ready. What goes wrong is met again by the first tile."""
+    CARD.busy = 0.0
     with suppress(Exception):
-        warm_up(parameters, "gpu")
-    CARD.busy = 0.0  # from now on with tiles
+        compiler.begin()
 
 
 def _silent(stage: str, done: int, total: int | None) -> None:
@@ -136,7 +143,7 @@ def _opened(
 ) -> Iterator[tuple[Crew, Stop]]:
     """Hold the run directory, see that it is of this run and can be written, and have somebody to work in it.
 
-    threaded: this process reads in threads: where cards align, worker processes would have to be started for that alone.
+    threaded: this process reads, in threads: there is little to read, or cards align, for which worker processes would have to be started for that alone.
     """
     directory = str(Path(directory).absolute())
     description = source.to_json()
@@ -159,8 +166,8 @@ def _opened(
             crew.dismiss()
 
 
-def _read(crew: Crew, source: GenomeSource, parameters: GenomeParameters, told: Told) -> Manifest:
-    """The manifest of a run whose sides are all read: what is missing of them is read."""
+def _read(crew: Crew, source: GenomeSource, parameters: GenomeParameters, told: Told, here: bool) -> Manifest:
+    """The manifest of a run whose sides are all read: what is missing of them is read. here: by this process, whoever is hired."""
     sides = source.sides()
     if rundir.read_manifest(crew.directory) and all(side_record(crew.directory, side) for side in range(len(sides))):
         return read_manifest(crew.directory)
@@ -171,7 +178,7 @@ def _read(crew: Crew, source: GenomeSource, parameters: GenomeParameters, told: 
     if any(file["size"] < 0 for file in source.files()):  # only this process can read a pipe
         records = [read_side(*each) for each in arguments]
     else:
-        records = crew.map(read_side, *zip(*arguments, strict=True))
+        records = crew.map(read_side, *zip(*arguments, strict=True), here=here)
     told("read", len(sides), len(sides))
     manifest = write_manifest(crew.directory, records)
     rundir.journal(crew.directory, "read", sides=records, jobs=len(manifest.jobs), tiles=sum(len(job.tiles) for job in manifest.jobs))

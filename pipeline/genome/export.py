@@ -1,6 +1,8 @@
 """Genome alignments into one file, in LASTZ's formats or Parquet, a batch at a time."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -18,6 +20,9 @@ from tidalign.pipeline.text import content
 Batches = Iterable[tuple[Any, Genome, Genome]]
 Header = Callable[[Sequence[Genome], GenomeParameters], str]
 Lines = Callable[[Block, GenomeParameters], Any]
+
+THREADS = 2
+"""Blocks of rows that are made into text at a time."""
 
 END = b"# lastz end-of-file\n"
 """What --markend writes last. Who reads LASTZ's output looks for these very words."""
@@ -104,7 +109,7 @@ def write(format: str, batches: Batches, targets: Sequence[Genome], parameters: 
     """Write alignments in the order in which they come; returns how many.
 
     format: one of FORMATS. batches: rows in `schema.GENOME_ALIGNMENTS` (record batches), each with the target and the query side it is of.
-    targets: all target sides, for SAM's header. Memory: some bytes for each of `block.COLUMNS` columns of alignment, or of one alignment
+    targets: all target sides, for SAM's header. Memory: some bytes for each of THREADS times `block.COLUMNS` columns of alignment, or of one alignment
     where it is longer. Raises ValueError for no such format, InputError for names and lengths that it cannot hold.
     """
     if format == "parquet":
@@ -112,13 +117,19 @@ def write(format: str, batches: Batches, targets: Sequence[Genome], parameters: 
     chosen = _format(format)
     sink.write(chosen.header(targets, parameters).encode())
     count = 0
-    for rows, target, query in batches:
-        if rows.num_rows and not count:
-            sink.write(chosen.above(targets, parameters).encode())
-        _check_names(rows, chosen.banned, format)
-        for block in blocks(rows, target, query, count):
-            sink.write(content(chosen.lines(block, parameters)))
-        count += rows.num_rows
+    made: deque[Future[Any]] = deque()
+    with ThreadPoolExecutor(THREADS) as threads:
+        for rows, target, query in batches:
+            if rows.num_rows and not count:
+                sink.write(chosen.above(targets, parameters).encode())
+            _check_names(rows, chosen.banned, format)
+            for block in blocks(rows, target, query, count):
+                made.append(threads.submit(chosen.lines, block, parameters))
+                if len(made) == THREADS:
+                    sink.write(content(made.popleft().result()))
+            count += rows.num_rows
+        while made:
+            sink.write(content(made.popleft().result()))
     if markend:
         sink.write(END)
     return count

@@ -16,6 +16,7 @@ from tidalign.pipeline import export
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.results import Results
 from tidalign.workflows import cli
+from tidalign.workflows.status import Exit
 
 PROGRAM = str(Path(sys.executable).with_name("tidalign"))
 
@@ -230,3 +231,43 @@ def test_statuses_of_what_can_be_wrong(pairs, tmp_path) -> None:
     assert not list(tmp_path.glob("out*"))
     answer = program("pairs", tmp_path / "empty.fa", tmp_path / "empty.fa", "-o", tmp_path / "out.sam", "--allow-empty")
     assert answer.returncode == 0 and (tmp_path / "out.sam").read_text().startswith("@HD")
+
+
+# ---- the end of the process
+
+
+LEAVING = """
+import atexit, sys, threading, time
+from tidalign.workflows import cli
+sys.argv[1:] = ["export", "nowhere", "-o", "out.sam"]
+atexit.register(lambda: print("handler"))
+def late():
+    time.sleep(0.5)
+    print("thread", flush=True)
+{more}
+print("output kept back", end="")
+sys.exit(cli.main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "printed"),
+    [
+        ("", "output kept backhandler\n"),
+        ("threading.Thread(target=late).start()", "output kept backthread\nhandler\n"),  # waited for, as always
+    ],
+)
+def test_the_process_ends_with_its_status_output_and_handlers(tmp_path: Path, more: str, printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    answer = subprocess.run([sys.executable, "-P", "-c", LEAVING.format(more=more)], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    assert (answer.returncode, answer.stdout) == (Exit.NO_INPUT, printed)
+    assert answer.stderr.startswith("tidalign: nowhere")
+
+
+def test_an_output_that_cannot_be_written_is_said_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what is kept back until the process ends, too."""
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    code = "import sys; from tidalign.workflows import cli; sys.argv[1:] = ['export', 'nowhere', '-o', 'out.sam']; print('kept back'); sys.exit(cli.main())"
+    with Path("/dev/full").open("w") as full:
+        answer = subprocess.run([sys.executable, "-P", "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert answer.returncode == 120 and "No space left" in answer.stderr  # as Python says it

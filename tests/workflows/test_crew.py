@@ -1,0 +1,89 @@
+"""Workers that are hired meanwhile: once, with what goes wrong told to who needs them, and none left behind."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidalign.cluster import start
+from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.stop import Stop
+from tidalign.workflows.crew import Crew
+
+
+class Two:
+    """Two workers that reach everything."""
+
+    def live(self) -> dict[str, int]:
+        return {"a": 1, "b": 1}
+
+    def everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        return {worker: function(*arguments) for worker in self.live()}
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    events: list[str] = []
+
+    @contextmanager
+    def started(*_: Any) -> Iterator[Two]:
+        time.sleep(0.2)
+        events.append(f"started in {threading.current_thread().name.partition('_')[0]}")
+        yield Two()
+        events.append("closed")
+
+    monkeypatch.setattr(start, "start", started)
+    return events
+
+
+def crew(directory: Path) -> Crew:
+    return Crew(Stop(), str(directory), 2, None)
+
+
+def test_hired_once(tmp_path: Path, log: list[str]) -> None:
+    mine = crew(tmp_path)
+    mine.begin_to_hire()
+    mine.begin_to_hire()
+    assert mine.size == 0 and log == []
+    mine.hire()
+    mine.hire()
+    mine.begin_to_hire()
+    assert (mine.size, log) == (2, ["started in hire"])
+    mine.dismiss()
+    assert log == ["started in hire", "closed"]
+
+
+def test_work_goes_on_here_meanwhile(tmp_path: Path, log: list[str]) -> None:
+    mine = crew(tmp_path)
+    mine.begin_to_hire()
+    assert mine.map(abs, [-1, 2], here=True) == [1, 2]
+    assert log == []
+    mine.dismiss()
+
+
+def test_nobody_is_left_who_was_hired_in_vain(tmp_path: Path, log: list[str]) -> None:
+    mine = crew(tmp_path)
+    mine.begin_to_hire()
+    mine.dismiss()
+    assert log == ["started in hire", "closed"]
+
+
+def test_what_goes_wrong_is_told_to_who_needs_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def none(*_: Any) -> Iterator[Two]:
+        raise NoWorkers("none could be started")
+        yield
+
+    monkeypatch.setattr(start, "start", none)
+    mine = crew(tmp_path)
+    mine.begin_to_hire()
+    with pytest.raises(NoWorkers, match="none could be started"):
+        mine.hire()
+    mine.dismiss()
+    again = crew(tmp_path)
+    again.begin_to_hire()
+    again.dismiss()
