@@ -12,8 +12,8 @@ import numpy.typing as npt
 from tidalign.kernels import extension_host, gapped_host, inspection_host
 from tidalign.kernels.fences_host import Kept, empty, room
 from tidalign.kernels.nucleotides import ALPHABET, Codes
-from tidalign.kernels.vectors_host import LANES
 from tidalign.kernels.workspace_host import Memory
+from tidalign.kernels.ydrop_vectors_host import LANES
 
 Integers = npt.NDArray[np.int64]
 

@@ -17,9 +17,9 @@ import numpy as np
 from tidalign.kernels.fences_host import HIGH, HOLES, LOW, ONE, OTHER, step
 from tidalign.kernels.numba_cache import inline
 from tidalign.kernels.uncounted import uncounted
-from tidalign.kernels.vectors_host import LANES, apart, lane_bytes, load_i64, load_lane, load_u8, store_i64, store_lane, store_u8, zeros_below
+from tidalign.kernels.vectors_host import apart, lane_bytes, load_i64, load_lane, load_u8, store_i64, store_lane, store_u8, zeros_below
 from tidalign.kernels.workspace_host import reserve
-from tidalign.kernels.ydrop_vectors_host import GAP, PROLONGED, row
+from tidalign.kernels.ydrop_vectors_host import GAP, LANES, PROLONGED, row
 
 # What `costs` holds. OPENED: of a gap's first letter, o + e. TRIM: ends are cut back to the best cell. ROOM: cells LASTZ's traceback buffer takes;
 # SEGMENT: cells of the trail. HEADROOM: the base moves when the best value is above.

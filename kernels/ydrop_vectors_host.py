@@ -7,11 +7,17 @@ a gap is opened only from a cell that was reached by a pair of letters, so C, I 
 Along the row I(c + 1) = max(I(c) - e, C(c) - o - e) is a prefix maximum over opened gaps, each lane raised by the e it has yet to pay.
 """
 
-from llvmlite import ir
+import os
+
+from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
 
-from tidalign.kernels.vectors_host import I8, I64, LANES, POINTER, intrinsic
+from tidalign.kernels import vectors_host
+from tidalign.kernels.vectors_host import I8, I64, POINTER, intrinsic
+
+LANES = 2 * vectors_host.LANES if binding.get_host_cpu_features().get("avx512bw") and "TIDALIGN_LANES" not in os.environ else vectors_host.LANES
+"""Columns of a block; a row is long, so the widest vectors there are pay."""
 
 # What a byte of the trail says, each a bit of its negative: reached by a gap; I is above D; the gap that leaves to the right was opened here; the one that
 # leaves down.
