@@ -59,7 +59,11 @@ class Fenced:
             ):
                 self.used += 1
                 return outcome
-        anchors = [(i, left, right), *self._next(kept, i + 1)]
+        # More as more of them stand: few do among anchors that lie on one another's alignments.
+        more = min(MOST, THREADS + 2 * self.used - self.made)
+        anchors = [(i, left, right)]
+        if more > 0:
+            anchors = self._apart(anchors + self._next(kept, i + 1))[: 1 + more]
         count = int(kept.counts[1])
         for anchor, outcome in zip(anchors, self._pool.map(lambda anchor: self._one(kept, *anchor), anchors), strict=True):
             self._outcomes[anchor[0]] = (count, *anchor[1:], outcome)
@@ -68,11 +72,24 @@ class Fenced:
         return self._outcomes.pop(i)[3]
 
     def _next(self, kept: Kept, first: int) -> list[tuple[int, int, int]]:
-        """Up to MOST - 1 of the anchors that follow and are not made."""
+        """Those of the next anchors that are not made and have to be extended, with the pieces beside them."""
         stop = min(first + PIECES * PIECE, len(self._made))
         step = min(PIECE, max(1, -(-(stop - first) // PIECES)))
-        found = [one for part in self._pool.map(lambda at: self._find(kept, at, min(at + step, stop)), range(first, stop, step)) for one in part]
-        return found[: MOST - 1]
+        return [one for part in self._pool.map(lambda at: self._find(kept, at, min(at + step, stop)), range(first, stop, step)) for one in part]
+
+    def _apart(self, anchors: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+        """Up to MOST of them: the first, and those that do not lie where the free extension of one before them goes."""
+        t, q, known, _, free = self._free
+        apart, ends = [], np.empty((MOST, 4), np.int64)
+        for anchor in anchors:
+            i = anchor[0]
+            taken = ends[: len(apart)]
+            if not ((taken[:, 0] <= t[i]) & (t[i] < taken[:, 1]) & (taken[:, 2] <= q[i]) & (q[i] < taken[:, 3])).any():
+                ends[len(apart)] = free.ends[free.row[i]] if known[i] == commit_host.ABOVE else (t[i], t[i] + 1, q[i], q[i] + 1)
+                apart.append(anchor)
+            if len(apart) == MOST:
+                break
+        return apart
 
     def _find(self, kept: Kept, first: int, stop: int) -> list[tuple[int, int, int]]:
         found = np.empty((MOST, 3), np.int64)
