@@ -32,7 +32,7 @@ REJECTED_ALLOWED = 100
 AHEAD_FIRST = 16
 """Anchors that are left to the walk itself when others begin to work ahead of it: it is at them before these could be done."""
 
-AHEAD_ANCHORS = 256
+AHEAD_ANCHORS = 128
 """Anchors of a task that works ahead of a walk."""
 
 AHEAD_REACH = 1 << 13

@@ -4,6 +4,7 @@ What is extended ahead is a matter of speed only: the walk's result does not dep
 """
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tidalign.pipeline.genome.anchors_file import places
 from tidalign.pipeline.genome.unit import Unit
 from tidalign.pipeline.rundir import write_table
 
-_BATCH = 16
+_BATCH = 8
 _NAME = re.compile(r"\.(\d+)-(\d+)\.ahead\.parquet$")
 
 
@@ -28,10 +29,10 @@ def ahead_path(unit: Unit, start: int, stop: int) -> str:
     return f"{unit.directory}/stages/{unit.name}.{start}-{stop}.ahead.parquet"
 
 
-def extend_ahead(unit: Unit, anchors: Any, kept: Extensions, start: int) -> int:
+def extend_ahead(unit: Unit, anchors: Any, kept: Extensions, start: int, over: Callable[[], bool]) -> int:
     """Extend those anchors of [start, start + len(anchors)) that do not seem to lie on something better, and write what comes of it; returns how many.
 
-    kept: what the walk was known to keep.
+    kept: what the walk was known to keep. over: whether it has ended, and nobody wants more.
     """
     t, q = places(anchors)
     paths = Paths(len(unit.target_codes))
@@ -41,6 +42,8 @@ def extend_ahead(unit: Unit, anchors: Any, kept: Extensions, start: int) -> int:
     parts: list[Speculated] = []
     at = 0
     while at < len(t):
+        if over():
+            return 0
         left = at + np.flatnonzero(~paths.near(t[at:], q[at:]))[:_BATCH]
         part = speculate(unit.target_codes, unit.query_codes, unit.bounds, t[left], q[left], unit.costs)
         extended = left[part.extensions.anchor]

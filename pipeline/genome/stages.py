@@ -219,16 +219,22 @@ def speculate(unit: Unit, start: int, stop: int) -> int:
     """Extend some anchors ahead of the unit's walk; returns how many. Nothing where the walk is over, or this was done."""
     if count_anchors(unit.directory, unit.job_number, unit.number, unit.run) is None or Path(ahead_path(unit, start, stop)).exists():
         return 0
-    return extend_ahead(unit, read_anchors(unit, start, stop), _kept_by_now(unit), start)
+    anchors = read_anchors(unit, start, stop)
+    return extend_ahead(unit, anchors, _kept_by_now(unit), start, partial(_over, unit))
 
 
 def _kept_by_now(unit: Unit) -> Extensions:
     """What the unit's walk keeps, as it was when somebody last asked; now it is asked again. Who asks first waits a while for an answer."""
     Path(_asked_path(unit)).touch()
     last = time.monotonic() + ANSWER_SECONDS
-    while (saved := _saved(unit)) is None and time.monotonic() < last:
+    while (saved := _saved(unit)) is None and time.monotonic() < last and not _over(unit):
         time.sleep(0.02)
     return saved[0] if saved else Extensions.empty()
+
+
+def _over(unit: Unit) -> bool:
+    """Whether the unit's walk has ended: its anchors are forgotten."""
+    return not Path(_anchors_path(unit.directory, unit.job_number, unit.number)).exists()
 
 
 def _without_gaps(hsps: Any) -> Extensions:
