@@ -80,7 +80,8 @@ class Fenced:
     def _apart(self, anchors: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
         """Up to MOST of them: the first, and those that do not lie where the free extension of one before them goes."""
         t, q, known, _, free = self._free
-        apart, ends = [], np.empty((MOST, 4), np.int64)
+        apart: list[tuple[int, int, int]] = []
+        ends = np.empty((MOST, 4), np.int64)
         for anchor in anchors:
             i = anchor[0]
             taken = ends[: len(apart)]
