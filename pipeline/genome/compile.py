@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tidalign.kernels.gapped import Extensions
 from tidalign.pipeline import rundir
 from tidalign.pipeline.genome import stages
 from tidalign.pipeline.genome.manifest import FOLDERS, write_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.sides import read_side
 from tidalign.pipeline.genome.source import GenomeSource, Pair
+from tidalign.pipeline.genome.speculation import extend_ahead
 from tidalign.pipeline.genome.unit import Unit
 
 if TYPE_CHECKING:
@@ -33,4 +35,9 @@ def warm_up(parameters: GenomeParameters, device: "Device" = "cpu") -> Any:
         source = GenomeSource((Pair("pair", f"{folder}/target.fa", f"{folder}/query.fa"),))
         rundir.create(folder, any_score.to_json(), source.to_json(), None, FOLDERS)
         write_manifest(folder, [read_side(folder, side, role, spec, None) for side, (role, spec) in enumerate(source.sides())])
-        return stages.whole(Unit(folder, 0, 0, device), lambda: None)[0]
+        unit = Unit(folder, 0, 0, device)
+        if device == "cpu" and parameters.mode == "exact" and parameters.gapped:
+            # By those who have nothing else to do, near the end of a run.
+            stages.write_anchors(unit, lambda: None)
+            extend_ahead(unit, stages.read_anchors(unit), Extensions.empty(), 0, lambda: False)
+        return stages.whole(unit, lambda: None)[0]
