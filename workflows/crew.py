@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +26,11 @@ class Crew:
     """Runs tasks for a run in `directory`. `dismiss` it at the end.
 
     count, scheduler: which workers `hire` takes, as `cluster.start.start` has it.
-    threads: of this process, for tasks that nobody was hired for.
+    threads: of this process, for tasks that nobody was hired for. module: of the tasks; loaded by who is hired before they get one.
     """
 
-    def __init__(self, stop: Stop, directory: str, count: int | None, scheduler: str | None, threads: int = 1) -> None:
-        self._stop, self.directory, self._count, self._scheduler = stop, directory, count, scheduler
+    def __init__(self, stop: Stop, directory: str, count: int | None, scheduler: str | None, threads: int = 1, module: str | None = None) -> None:
+        self._stop, self.directory, self._count, self._scheduler, self._module = stop, directory, count, scheduler, module
         self._gpus: Sequence[str] = ()
         self.threads = threads
         self._contract = ExitStack()
@@ -63,7 +64,7 @@ class Crew:
         path = Path(self.directory, f"probe.{token[:8]}.tmp")
         path.write_text(token)
         try:
-            seen = self._workers.everywhere(_reach, str(path), token)
+            seen = self._workers.everywhere(_reach, str(path), token, self._module)
         finally:
             path.unlink()
         for worker, trouble in seen.items():
@@ -115,9 +116,11 @@ def _placed(place: int, function: Callable[..., Any], *arguments: Any) -> tuple[
     return place, function(*arguments)
 
 
-def _reach(path: str, token: str) -> str | None:
-    """On a worker: what keeps it from the run directory, or None."""
+def _reach(path: str, token: str, module: str | None) -> str | None:
+    """On a worker: what keeps it from the run directory, or None. Loads a module, too."""
     host = os.uname().nodename
+    if module:
+        import_module(module)
     try:
         if Path(path).read_text() != token:
             return f"on {host} sees another directory there"

@@ -267,7 +267,7 @@ def test_what_is_extended_ahead_changes_nothing(tmp_path: Path, flies: Any, monk
 def test_workers_that_have_nothing_else_work_ahead(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(genome_tiles, "AHEAD_ANCHORS", 5)
     monkeypatch.setattr(genome_tiles, "AHEAD_FIRST", 1)
-    monkeypatch.setenv("TIDALIGN_TEST_SLOW", "0.2")
+    monkeypatch.setenv("TIDALIGN_TEST_SLOW", "1.5")  # as long as others take to load their kernels
     source = GenomeSource((Pair("pair", flies[0], flies[1] + "[subset=" + str(tmp_path / "one") + "]"),))
     (tmp_path / "one").write_text("0_3210101\n")
     with mock.patch.object(plan, "TILE_SECONDS", 0.0):
