@@ -278,7 +278,9 @@ def ahead(kept, t, q, known, i, room):
 
 @jit
 def waiting(kept, fence, holes, t, q, known, boxes, free, made, i, stop, found):
-    """Anchors [i, stop) that have to be extended between what is kept now; those of which nothing is known are left out, and those that are made (bool[n]).
+    """Anchors [i, stop) that have to be extended between what is kept now; those of which nothing is known are left out, and those that are made.
+
+    made: bool[n]. Those whose long free extension stands now are marked, too: to find that out takes long, and is not done twice ahead of their turn.
 
     found: int64[room, 3], filled: anchor, nearest pieces left and right of it. Returns how many.
     """
@@ -286,7 +288,9 @@ def waiting(kept, fence, holes, t, q, known, boxes, free, made, i, stop, found):
     while i < stop and n < len(found):
         if known[i] != UNKNOWN and not made[i] and (known[i] == UNDECIDED or not _apart(kept, t, q, known, boxes, i)):
             on, left, right = beside(kept, t[i], q[i])
-            if not on and not _stands(kept, fence, holes, t, q, known, free, i, left, right):
+            if not on and _stands(kept, fence, holes, t, q, known, free, i, left, right):
+                made[i] = True
+            elif not on:
                 found[n, 0], found[n, 1], found[n, 2] = i, left, right
                 n += 1
         i += 1
