@@ -56,7 +56,7 @@ class Tiles:
         self._unbegun: Counter[str] = Counter()
         self._left: dict[tuple[int, int], int] = {}
         self._ahead: dict[Task, tuple[int, int]] = {}
-        self._stretches: dict[tuple[int, int], tuple[int, int]] = {}
+        self._stretches: dict[tuple[int, int], tuple[int, int, int]] = {}
         self.workers = 0
         """How many may extend anchors ahead of a walk when they have nothing else to do; 0: a walk is left alone, by this process or a card."""
         self._blame: dict[str, list[Range]] = {}
@@ -202,14 +202,15 @@ class Tiles:
         while free > 0 and walks:
             tile, far = max(walks, key=lambda walk: self._untold(*walk))
             unit = (tile.job, tile.unit)
-            end, given = self._stretches.get(unit, (far, far))
-            if given <= far + AHEAD_FIRST:
-                end = given = min(max(end, far) + AHEAD_REACH, tile.stop)
-            start = max(given - AHEAD_ANCHORS, far + AHEAD_FIRST)
+            begin, given, end = self._stretches.get(unit, (far, far, far))
+            if given <= max(begin, far + AHEAD_FIRST):
+                begin = max(end, far)
+                end = given = min(begin + AHEAD_REACH, tile.stop)
+            start = max(begin, far + AHEAD_FIRST, given - AHEAD_ANCHORS)
             if start >= given:
                 walks.remove((tile, far))
                 continue
-            self._stretches[unit] = (end, start)
+            self._stretches[unit] = (begin, start, end)
             task = Task(f"ahead-{tile.chunk}.{start}-{given}", speculate, (self._directory, self._run, *unit, start, given))
             self._ahead[task] = unit
             tasks.append(task)
@@ -218,8 +219,8 @@ class Tiles:
 
     def _untold(self, tile: Tile, far: int) -> int:
         """Anchors of a walk, which is so far, that nobody else was told to extend in its present stretch, and all beyond."""
-        end, given = self._stretches.get((tile.job, tile.unit), (far, far))
-        return max(0, given - far) + tile.stop - max(end, far)
+        begin, given, end = self._stretches.get((tile.job, tile.unit), (far, far, far))
+        return max(0, given - max(begin, far)) + tile.stop - max(end, far)
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
         if task in self._ahead:

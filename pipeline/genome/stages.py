@@ -324,7 +324,8 @@ def _saved(unit: Unit) -> tuple[Extensions, int, int] | None:
     labels = table.schema.metadata or {}
     if labels.get(b"tidalign.run") != unit.run.encode():
         return None
-    arrays = {name: table[name].combine_chunks().values.to_numpy(zero_copy_only=False) for name in table.schema.names}
+    # Copies that can be written to, as what a walk keeps is: kernels are compiled for these.
+    arrays = {name: np.array(table[name].combine_chunks().values.to_numpy(zero_copy_only=False)) for name in table.schema.names}
     return Extensions.from_arrays(arrays), int(labels[b"tidalign.at"]), int(labels[b"tidalign.cells"])
 
 
