@@ -6,7 +6,6 @@ at; the others are done again between fences (LASTZ.md of the design calls it sp
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -14,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels import commit_host
-from tidalign.kernels.fenced import Fenced, threads
 from tidalign.kernels.gapped import Costs, Extended, Extender, Extensions, Integers
 from tidalign.kernels.nucleotides import Codes
 from tidalign.kernels.paths import Paths
@@ -121,26 +119,20 @@ class Commit:
     `walk` takes anchors in LASTZ's order (anchors.lastz_order), in as many calls as one likes; `alignments` gives what is kept. Counts of anchors:
     skipped (on a kept alignment), stood (their free extension, kept), below (the threshold by a free extension that stands), extended (here, between
     fences). Of the extended ones `again` were speculated: their free extension did not stand. fenced_seconds: what all of these took.
-    made_ahead, used: extensions between fences that threads made ahead of their turn, and those that were of use.
     """
 
     def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs) -> None:
-        self._new = partial(Extender, target, query, bounds, costs)
-        self._extender = self._new()
+        self._extender = Extender(target, query, bounds, costs)
         self._kept = Paths(len(self._extender.target))
         self._found: list[Extensions] = []
         self.consumed = 0
         self.skipped = self.stood = self.below = self.extended = self.again = 0
         self.fenced_seconds = 0.0
-        self.made_ahead = self.used = 0
         self.cells = 0
 
-    def walk(
-        self, t: Any, q: Any, speculated: Speculated | None = None, *, cells: int | None = None, seconds: float | None = None, threaded: bool = False
-    ) -> int:
+    def walk(self, t: Any, q: Any, speculated: Speculated | None = None, *, cells: int | None = None, seconds: float | None = None) -> int:
         """Goes through anchors, int64[n] places on target and query, until none is left or the walk has looked at so many cells or seconds.
 
-        threaded: what has to be extended between fences is made ahead of its turn, by threads.
         Returns how many were consumed; the next call goes on with the others.
         """
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
@@ -149,8 +141,6 @@ class Commit:
         known, boxes, free = speculated.known.copy(), np.array(speculated.boxes, np.int64, order="C"), speculated.free()
         last_cell = ENDLESS if cells is None else self.cells + cells
         deadline = None if seconds is None else monotonic() + seconds
-        pool = threads() if threaded else None
-        fenced = Fenced(pool, self._new, t, q, known, boxes, free) if pool else None
         chosen, counts = np.empty(len(t), np.int64), np.zeros(4, np.int64)
         counts[commit_host.CELLS] = self.cells
         extended: list[Extended] = []
@@ -171,10 +161,7 @@ class Commit:
             if known[done] == commit_host.UNKNOWN and self._inspect(t, q, known, boxes, done):
                 continue
             began = monotonic()
-            if fenced:
-                one, looked = fenced.extend(kept, done, left, right)
-            else:
-                one, looked = self._extender.extend(done, t[done], q[done], fences=(kept, left, right, fence, holes))
+            one, looked = self._extender.extend(done, t[done], q[done], fences=(kept, left, right, fence, holes))
             self.fenced_seconds += monotonic() - began
             if speculated.known[done] in (commit_host.BELOW, commit_host.ABOVE, commit_host.REJECTED):
                 self.again += 1
@@ -184,9 +171,6 @@ class Commit:
                 self._kept.keep(one.ends, one.ops, one.lengths)
                 extended.append(one)
             done += 1
-        if fenced:
-            self.made_ahead += fenced.made
-            self.used += fenced.used
         self._note(extended, speculated.extensions.take(free.row[chosen[: counts[commit_host.STOOD]]]))
         self.stood += int(counts[commit_host.STOOD])
         self.below += int(counts[commit_host.PASSED])
@@ -202,8 +186,6 @@ class Commit:
             "stood": self.stood + self.below,
             "extended in the walk": self.extended - self.again,
             "extended again between fences": self.again,
-            "made ahead between fences": self.made_ahead,
-            "of these used": self.used,
             "seconds between fences": round(self.fenced_seconds, 3),
         }
 

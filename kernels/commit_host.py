@@ -150,15 +150,13 @@ def _columns(kept, alignment, low, high):
 
 
 @jit
-def clear(kept, since, low, high, first, last):
-    """Whether none of the alignments kept after the first `since` comes near the box of target rows low..high and query columns first..last."""
+def clear(kept, low, high, first, last):
+    """Whether no kept alignment comes near the box of target rows low..high and query columns first..last."""
     low, high, first, last = max(low - MARGIN, 0), high + MARGIN, first - MARGIN, last + MARGIN
     for block in range(low >> BIN_BITS, min(high >> BIN_BITS, len(kept.heads) - 1) + 1):
         entry = kept.heads[block]
         while entry >= 0:
             alignment = kept.entries[entry, 0]
-            if alignment < since:
-                break  # as are all that follow
             entry = kept.entries[entry, 1]
             ends = kept.alignments[alignment]
             top, bottom = max(low, ends[LOW_TARGET]), min(high, ends[HIGH_TARGET])
@@ -192,7 +190,7 @@ def _apart(kept, t, q, known, boxes, i):
     box = boxes[i]
     above, below = (LOOKED, LOOKED) if around else (box[0], box[2])
     before, after = (LOOKED, LOOKED) if around else (box[1], box[3])
-    return clear(kept, np.int64(0), t[i] - above, t[i] + below, q[i] - before, q[i] + after)
+    return clear(kept, t[i] - above, t[i] + below, q[i] - before, q[i] + after)
 
 
 @inline
@@ -274,24 +272,3 @@ def ahead(kept, t, q, known, i, room):
             n += 1
         i += 1
     return found[:n].copy()
-
-
-@jit
-def waiting(kept, fence, holes, t, q, known, boxes, free, made, i, stop, found):
-    """Anchors [i, stop) that have to be extended between what is kept now; those of which nothing is known are left out, and those that are made.
-
-    made: bool[n]. Those whose long free extension stands now are marked, too: to find that out takes long, and is not done twice ahead of their turn.
-
-    found: int64[room, 3], filled: anchor, nearest pieces left and right of it. Returns how many.
-    """
-    n = 0
-    while i < stop and n < len(found):
-        if known[i] != UNKNOWN and not made[i] and (known[i] == UNDECIDED or not _apart(kept, t, q, known, boxes, i)):
-            on, left, right = beside(kept, t[i], q[i])
-            if not on and _stands(kept, fence, holes, t, q, known, free, i, left, right):
-                made[i] = True
-            elif not on:
-                found[n, 0], found[n, 1], found[n, 2] = i, left, right
-                n += 1
-        i += 1
-    return n

@@ -192,8 +192,7 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool) -> Done:
         while at < len(anchors) and not budget.spent(commit.cells):
             beat(at)
             stop, known = ahead(at)
-            left = budget.cells_left(commit.cells)
-            at += commit.walk(*places(anchors, at, stop), known, cells=left, seconds=slice_seconds, threaded=unit.device == "gpu")
+            at += commit.walk(*places(anchors, at, stop), known, cells=budget.cells_left(commit.cells), seconds=slice_seconds)
             since = time.monotonic() - saved
             if checkpoint and (since >= CHECKPOINT_SECONDS or (took <= ASKED_SHARE * since and _asked(unit))):
                 _save(unit, commit, at)

@@ -1,7 +1,6 @@
-"""Walks that pass over rejected anchors, and whose extensions between fences are made by threads, against those that do neither."""
+"""Walks that pass over anchors which are known to stay below the threshold between fences, too, against those that know nothing."""
 
 import random
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from genome_cases import WHOLE, Case, mutated
 from genome_rejection import reject
 
-from tidalign.kernels import commit, commit_host, inspection_device
+from tidalign.kernels import commit_host, inspection_device
 from tidalign.kernels.commit import Commit, Speculated, speculate
 from tidalign.kernels.scoring import Scoring
 
@@ -91,40 +90,3 @@ def inspected(target: Any, query: Any, bounds: Any, t: Any, q: Any, costs: Any) 
 @pytest.mark.gpu
 def test_anchors_that_the_card_rejects_stay_below_between_fences(device: Any) -> None:
     check_rejections(range(120, 220), inspected)
-
-
-@pytest.mark.parametrize("first", range(0, 80, 40))
-def test_threads_do_not_change_a_walk(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is known of the anchors; made in one call and in two."""
-    used = lost = 0
-    with ThreadPoolExecutor(3) as pool:
-        monkeypatch.setattr(commit, "threads", lambda: pool)
-        for seed in range(first, first + 40):
-            case = among_kept(seed)
-            t, q = case.places()
-            alone = Commit(*case.codes(), case.costs())
-            alone.walk(t, q)
-            free, rejected = speculated(case)
-            undecided = Speculated(np.where(free.known == commit_host.BELOW, commit_host.UNDECIDED, free.known), *(vars(free)[name] for name in REST))
-            for known in (free, rejected, undecided):
-                walk = Commit(*case.codes(), case.costs())
-                half = seed % len(t)
-                for start, stop in ((0, half), (half, len(t))):
-                    part = known.after(start)
-                    extensions = part.extensions.take(np.flatnonzero(part.extensions.anchor < stop - start))
-                    part = Speculated(part.known[: stop - start], part.boxes[: stop - start], extensions, *_ranges(part, stop - start))
-                    assert walk.walk(t[start:stop], q[start:stop], part, threaded=True) == stop - start
-                assert listed(walk) == listed(alone), seed
-                used += walk.used
-                lost += walk.made_ahead - walk.used
-    assert used > 500
-    assert lost > 100
-
-
-REST = ("boxes", "extensions", "range_offsets", "ranges")
-
-
-def _ranges(part: Speculated, stop: int) -> tuple[Any, Any]:
-    """Of the extensions of the first anchors alone, which are the first."""
-    count = int((part.extensions.anchor < stop).sum())
-    return part.range_offsets[: 2 * count + 1], part.ranges[: part.range_offsets[2 * count]]
