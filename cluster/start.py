@@ -6,20 +6,23 @@ and never-started tasks are blamed for a death unless `allowed-failures` is 0 an
 
 import hashlib
 import logging
+import multiprocessing
 import os
 import platform
 import signal
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
-from multiprocessing import resource_tracker
+from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 from typing import Any, cast
 
 import dask
+import distributed.utils
 from distributed import Client, LocalCluster
 from distributed.utils import silence_logging_cmgr
 
@@ -78,27 +81,29 @@ def _allow_no_failures(dask_scheduler: Any) -> None:
 
 
 @contextmanager
-def start(count: int | None = None, scheduler: str | None = None, gpus: Sequence[str] = ()) -> Iterator[Workers]:
+def start(count: int | None = None, scheduler: str | None = None, gpus: Sequence[str] = (), modules: Sequence[str] = ()) -> Iterator[Workers]:
     """Workers for as long as the context lasts.
 
     count: worker processes on this machine, one thread each; None: one for each core.
     gpus: devices of this machine (`gpus.usable`), a worker process for each, which sees it as its first; `count` is not used.
     scheduler: the address of a scheduler (tcp://host:8786, tls://...), or the path of a scheduler file; its workers are used, `count` is not.
+    modules: that tasks need. On Linux, processes without GPUs are forked from one that has loaded them.
     NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why.
     """
     # dask-cuda's workers ask NVML for their device, and take it that Dask has opened it.
-    with dask.config.set({**_SETTINGS, "distributed.diagnostics.nvml": bool(gpus)}), ExitStack() as stack:
+    settings = _SETTINGS | {"distributed.diagnostics.nvml": bool(gpus), "distributed.worker.multiprocessing-method": _method(gpus)}
+    with dask.config.set(settings), ExitStack() as stack:
         # Dask logs each death and each restart; the caller reports them in its own words.
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
-        workers = stack.enter_context(_connect(scheduler)) if scheduler else stack.enter_context(_here(len(gpus) or count or cores(), gpus))
+        workers = stack.enter_context(_connect(scheduler)) if scheduler else stack.enter_context(_here(len(gpus) or count or cores(), gpus, modules))
         workers.prepare()
         yield workers
 
 
 @contextmanager
-def _here(count: int, gpus: Sequence[str]) -> Iterator[Workers]:
+def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[Workers]:
     with tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True) as scratch:
-        local = _local(count, gpus, scratch)
+        local = _local(count, gpus, modules, scratch)
         client = None
         try:
             client = cast("Any", Client)(local, timeout=CONNECT_TIMEOUT, set_as_default=False)
@@ -107,7 +112,7 @@ def _here(count: int, gpus: Sequence[str]) -> Iterator[Workers]:
             _close(client, local)
 
 
-def _local(count: int, gpus: Sequence[str], scratch: str) -> Any:
+def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str) -> Any:
     """A LocalCluster of `count` processes with one thread each, or a LocalCUDACluster. Dask gives up if one dies while it starts, so this tries again."""
     kind, more = _kind(gpus)
     # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; threads and processes inherit the mask
@@ -115,6 +120,8 @@ def _local(count: int, gpus: Sequence[str], scratch: str) -> Any:
     resource_tracker.ensure_running()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
+        if _method(gpus) == "forkserver":
+            _serve_forks(modules)
         for left in range(START_ATTEMPTS)[::-1]:
             try:
                 return kind(
@@ -135,9 +142,22 @@ def _local(count: int, gpus: Sequence[str], scratch: str) -> Any:
         signal.pthread_sigmask(signal.SIG_SETMASK, unmasked)
 
 
+def _method(gpus: Sequence[str]) -> str:
+    """How Python makes worker processes. dask-cuda's load CUDA, each for its own device; macOS's libraries do not allow forks."""
+    return "forkserver" if sys.platform == "linux" and not gpus else "spawn"
+
+
+def _serve_forks(modules: Sequence[str]) -> None:
+    """Have the process from which workers are forked; loading what they need takes it as long as it would take each of them."""
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["distributed", *modules])
+    distributed.utils._forkserver_preload_set = True  # else it loads here, and there, all that it may ever work with
+    forkserver.ensure_running()
+
+
 def _kind(gpus: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     if not gpus:
-        return LocalCluster, {"processes": True}
+        # What the process that workers are forked from has seen of the environment may be of an earlier call.
+        return LocalCluster, {"processes": True, "env": dict(os.environ)}
     try:
         from dask_cuda import LocalCUDACluster
     except ImportError as error:

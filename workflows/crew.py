@@ -25,12 +25,12 @@ DEATHS_ALLOWED = 5
 class Crew:
     """Runs tasks for a run in `directory`. `dismiss` it at the end.
 
-    count, scheduler: which workers `hire` takes, as `cluster.start.start` has it.
-    threads: of this process, for tasks that nobody was hired for. module: of the tasks; loaded by who is hired before they get one.
+    module: of the tasks; loaded by who is hired before they get one. count, scheduler: which workers `hire` takes, as `cluster.start.start` has it.
+    threads: of this process, for tasks that nobody was hired for.
     """
 
-    def __init__(self, stop: Stop, directory: str, count: int | None, scheduler: str | None, threads: int = 1, module: str | None = None) -> None:
-        self._stop, self.directory, self._count, self._scheduler, self._module = stop, directory, count, scheduler, module
+    def __init__(self, stop: Stop, directory: str, module: str, count: int | None, scheduler: str | None, threads: int = 1) -> None:
+        self._stop, self.directory, self._module, self._count, self._scheduler = stop, directory, module, count, scheduler
         self._gpus: Sequence[str] = ()
         self.threads = threads
         self._contract = ExitStack()
@@ -57,7 +57,7 @@ class Crew:
     def _hire(self) -> None:
         from tidalign.cluster.start import start
 
-        self._workers = self._contract.enter_context(start(self._count, self._scheduler, self._gpus))
+        self._workers = self._contract.enter_context(start(self._count, self._scheduler, self._gpus, [self._module]))
         self.size = len(self._workers.live())
         rundir.journal(self.directory, "hired", workers=self.size)
         token = secrets.token_hex(16)
@@ -116,11 +116,10 @@ def _placed(place: int, function: Callable[..., Any], *arguments: Any) -> tuple[
     return place, function(*arguments)
 
 
-def _reach(path: str, token: str, module: str | None) -> str | None:
+def _reach(path: str, token: str, module: str) -> str | None:
     """On a worker: what keeps it from the run directory, or None. Loads a module, too."""
     host = os.uname().nodename
-    if module:
-        import_module(module)
+    import_module(module)
     try:
         if Path(path).read_text() != token:
             return f"on {host} sees another directory there"

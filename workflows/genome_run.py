@@ -155,7 +155,7 @@ def _opened(
         else:
             rundir.create(directory, parameters.to_json(), description, None, FOLDERS)
         rundir.journal(directory, "start", command=sys.argv)
-        crew = Crew(stop, directory, workers, scheduler, min(READING_THREADS, cores()) if threaded else 1, heeding.__module__)
+        crew = Crew(stop, directory, heeding.__module__, workers, scheduler, min(READING_THREADS, cores()) if threaded else 1)
         try:
             if not threaded and not rundir.read_manifest(directory) and (workers or scheduler or source.size() > SMALL_INPUT):
                 crew.hire()

@@ -29,6 +29,7 @@ from tidalign.workflows.devices import cards as find_cards
 from tidalign.workflows.devices import cards_of_workers
 from tidalign.workflows.partitioning import partition
 from tidalign.workflows.report import Report, versions
+from tidalign.workflows.tasks import align_ranges
 
 if TYPE_CHECKING:
     from tidalign.pipeline.align import Device
@@ -143,7 +144,7 @@ def _opened(
         if rundir.exists(directory):
             rundir.compare(directory, parameters.to_json(), source.to_json())
         rundir.journal(directory, "start", command=sys.argv)
-        crew = Crew(stop, directory, workers, scheduler, min(PARTITION_THREADS, cores()) if threaded else 1)
+        crew = Crew(stop, directory, align_ranges.__module__, workers, scheduler, min(PARTITION_THREADS, cores()) if threaded else 1)
         try:
             if not threaded and not rundir.read_manifest(directory) and (workers or scheduler or sum(file["size"] for file in source.files()) > SMALL_INPUT):
                 crew.hire()

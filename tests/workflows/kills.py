@@ -10,7 +10,8 @@ import psutil
 
 
 def killed_again_and_again(command: Sequence[str], kills: int, slow: float, seed: int) -> dict[str, Any]:
-    """The command with TIDALIGN_TEST_SLOW, killed up to `kills` times, every second time its client and else one of its workers; what happened."""
+    """The command with TIDALIGN_TEST_SLOW, killed up to `kills` times, every second time its client and else one of its workers or the process they
+    are forked from; what happened."""
     environment = {**os.environ, "TIDALIGN_TEST_SLOW": str(slow)}
     rng = random.Random(seed)
     done = resumes = 0
@@ -23,7 +24,7 @@ def killed_again_and_again(command: Sequence[str], kills: int, slow: float, seed
             pass
         else:
             break
-        workers = [child for child in client.children(recursive=True) if "spawn_main" in " ".join(child.cmdline())]
+        workers = [child for child in client.children(recursive=True) if forked(child)]
         at_client = done % 2 == 1
         if not at_client and not workers:
             continue
@@ -38,3 +39,11 @@ def killed_again_and_again(command: Sequence[str], kills: int, slow: float, seed
             client = psutil.Popen(command, env=environment)
     status = client.wait(600)
     return {"kills": done, "resumes": resumes, "status": status, "seconds": round(time.monotonic() - began, 1)}
+
+
+def forked(process: psutil.Process) -> bool:
+    """Whether it is a worker, or what workers are forked from."""
+    try:
+        return "forkserver" in " ".join(process.cmdline())
+    except psutil.Error:  # it has just died
+        return False

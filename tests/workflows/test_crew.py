@@ -41,7 +41,7 @@ def log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def crew(directory: Path) -> Crew:
-    return Crew(Stop(), str(directory), 2, None)
+    return Crew(Stop(), str(directory), __name__, 2, None)
 
 
 def test_hired_once(tmp_path: Path, log: list[str]) -> None:
