@@ -1,6 +1,7 @@
 """Seeds to anchors: the stages before gapped extension, for one query sequence on one strand against a whole target."""
 
 from collections.abc import Callable, Generator, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 from tidalign.kernels.anchors import anchor_points, lastz_order
 from tidalign.kernels.chain import best_chain
 from tidalign.kernels.nucleotides import Codes, reverse_complement
+from tidalign.kernels.scoring import Scoring
 from tidalign.kernels.seed import Index, Positions, hits
 from tidalign.kernels.ungapped import HitFilter, Segments
 from tidalign.pipeline.genome.card import CARD, SEEDING
@@ -90,8 +92,14 @@ def _chosen(
 def anchors(target: Codes, query: Codes, hsps: Any, parameters: GenomeParameters) -> Any:
     """The anchor (ANCHORS) of each segment (HSPS): one place of it, with its score."""
     segments = _of(hsps)
-    t, q = anchor_points(target, query, segments, parameters.scoring.plain())
+    t, q = anchor_points(target, query, segments, _plain(parameters.scoring))
     return pa.table([t, q, segments.score], schema=ANCHORS)
+
+
+@lru_cache(maxsize=1)
+def _plain(scoring: Scoring) -> Any:
+    """Asked for by every tile."""
+    return scoring.plain()
 
 
 def _hits(index: "Index | DeviceIndex", query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
