@@ -1,35 +1,27 @@
 """Alignments of many anchors whose runs are held once where they are the same: anchors on one alignment differ in a few runs near them, if at all."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.folded_host import unfold
-from tidalign.kernels.gapped import Extensions, Integers
+from tidalign.kernels.gapped import Alignments, Extensions, Integers
+
+LONGEST = (1 << 30) - 1
+"""Length that a word holds; longer runs are several words, which `take` joins again."""
 
 
 @dataclass(frozen=True, eq=False)
-class Folded:
-    """As `gapped.Extensions`, an element of each array for an alignment, but for its runs.
-
-    words: uint32[.], runs (length << 2 | operation). pieces: int64[n, 2, 2, 2]: runs of row i are those of its left side, words [begin, stop) = pieces[i, 0, 0]
-    then pieces[i, 0, 1], and after them those of its right side in the other direction, from its end to the anchor pieces[i, 1, 0] then pieces[i, 1, 1].
+class Folded(Alignments):
+    """words: uint32[.], runs (length << 2 | operation). pieces: int64[n, 2, 2, 2]: runs of row i are those of its left side, words [begin, stop) =
+    pieces[i, 0, 0] then pieces[i, 0, 1], and after them those of its right side in the other direction, from its end to the anchor pieces[i, 1, 0] then
+    pieces[i, 1, 1].
     """
 
-    anchor: Integers
-    score: Integers
-    target_start: Integers
-    target_end: Integers
-    query_start: Integers
-    query_end: Integers
-    capped: npt.NDArray[np.bool_]
     words: npt.NDArray[np.uint32]
     pieces: Integers
-
-    def __len__(self) -> int:
-        return len(self.anchor)
 
     def take(self, rows: Any) -> Extensions:
         """The rows at these indices, in their order, each with its own runs."""
@@ -37,20 +29,23 @@ class Folded:
         room = int((self.pieces[rows, :, :, 1] - self.pieces[rows, :, :, 0]).sum())
         offsets, operations, lengths = np.empty(len(rows) + 1, np.int64), np.empty(room, np.uint8), np.empty(room, np.int64)
         count = unfold(self.words, self.pieces, rows, offsets, operations, lengths)
-        columns = {name: getattr(self, name)[rows] for name in _COLUMNS}
-        return Extensions(**columns, run_offsets=offsets, run_ops=operations[:count], run_lengths=lengths[:count])
+        return Extensions(**self.columns(rows), run_offsets=offsets, run_ops=operations[:count], run_lengths=lengths[:count])
 
     def select(self, rows: Any) -> "Folded":
         """The rows at these indices, in their order, as they are."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in (*_COLUMNS, "pieces")})
+        return Folded(**self.columns(rows), words=self.words, pieces=self.pieces[rows])
 
     @classmethod
     def of(cls, found: Extensions) -> "Folded":
         """With all runs as they are."""
+        parts = np.maximum(-(-found.run_lengths // LONGEST), 1)
+        before = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
+        lengths = np.full(before[-1], LONGEST, np.int64)
+        lengths[before[1:] - 1] = found.run_lengths - (parts - 1) * LONGEST
+        words = (lengths << 2 | np.repeat(found.run_ops, parts)).astype(np.uint32)
         pieces = np.zeros((len(found), 2, 2, 2), np.int64)
-        pieces[:, 0, 1, 0], pieces[:, 0, 1, 1] = found.run_offsets[:-1], found.run_offsets[1:]
-        words = (found.run_lengths << 2 | found.run_ops).astype(np.uint32)
-        return cls(**{name: getattr(found, name) for name in _COLUMNS}, words=words, pieces=pieces)
+        pieces[:, 0, 1, 0], pieces[:, 0, 1, 1] = before[found.run_offsets[:-1]], before[found.run_offsets[1:]]
+        return cls(**found.columns(), words=words, pieces=pieces)
 
     @classmethod
     def concat(cls, parts: "list[Folded]") -> "Folded":
@@ -59,8 +54,7 @@ class Folded:
             return parts[0]
         parts = parts or [cls.of(Extensions.empty())]
         before = np.cumsum([0, *(len(part.words) for part in parts)])
-        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in (*_COLUMNS, "words")}
-        return cls(**joined, pieces=np.concatenate([part.pieces + places for part, places in zip(parts, before[:-1], strict=True)]))
-
-
-_COLUMNS = [field.name for field in fields(Folded) if field.name not in ("words", "pieces")]
+        pieces = np.concatenate([part.pieces + places for part, places in zip(parts, before[:-1], strict=True)])
+        each = [part.columns() for part in parts]
+        columns = {name: np.concatenate([one[name] for one in each]) for name in each[0]}
+        return cls(**columns, words=np.concatenate([part.words for part in parts]), pieces=pieces)

@@ -88,11 +88,10 @@ class Costs:
 
 
 @dataclass(frozen=True, eq=False)
-class Extensions:
-    """Alignments, an element of each array for one of them, places as the kernels have them (target's array, query strand).
+class Alignments:
+    """An element of each array for an alignment, places as the kernels have them (target's array, query strand); how the runs lie is the subclasses' matter.
 
-    anchor: index of its anchor. Ends are half open. Runs of alignment i are [run_offsets[i], run_offsets[i + 1]): run_ops 0 pairs of letters, 1 query
-    letters against a gap (I), 2 target letters against a gap (D). capped: a side was cut where LASTZ's traceback buffer ends.
+    anchor: index of its anchor. Ends are half open. capped: a side was cut where LASTZ's traceback buffer ends.
     """
 
     anchor: Integers
@@ -102,9 +101,6 @@ class Extensions:
     query_start: Integers
     query_end: Integers
     capped: npt.NDArray[np.bool_]
-    run_offsets: Integers
-    run_ops: npt.NDArray[np.uint8]
-    run_lengths: Integers
 
     def __len__(self) -> int:
         return len(self.anchor)
@@ -112,6 +108,21 @@ class Extensions:
     def ends(self) -> Integers:
         """int64[n, 4]: target start, target end, query start, query end."""
         return np.stack([self.target_start, self.target_end, self.query_start, self.query_end], axis=1)
+
+    def columns(self, rows: Any = slice(None)) -> dict[str, npt.NDArray[Any]]:
+        """All but the runs, of the rows at these indices."""
+        return {field.name: getattr(self, field.name)[rows] for field in fields(Alignments)}
+
+
+@dataclass(frozen=True, eq=False)
+class Extensions(Alignments):
+    """Runs of alignment i are [run_offsets[i], run_offsets[i + 1]): run_ops 0 pairs of letters, 1 query letters against a gap (I), 2 target letters against a
+    gap (D).
+    """
+
+    run_offsets: Integers
+    run_ops: npt.NDArray[np.uint8]
+    run_lengths: Integers
 
     def runs(self) -> tuple[Integers, npt.NDArray[np.uint8], Integers]:
         """run_offsets, run_ops, run_lengths."""
@@ -123,8 +134,7 @@ class Extensions:
         counts = np.diff(self.run_offsets)[rows]
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         places = np.arange(offsets[-1]) + np.repeat(self.run_offsets[:-1][rows] - offsets[:-1], counts)
-        columns = {field.name: getattr(self, field.name)[rows] for field in fields(self) if not field.name.startswith("run_")}
-        return Extensions(**columns, run_offsets=offsets, run_ops=self.run_ops[places], run_lengths=self.run_lengths[places])
+        return Extensions(**self.columns(rows), run_offsets=offsets, run_ops=self.run_ops[places], run_lengths=self.run_lengths[places])
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {field.name: getattr(self, field.name) for field in fields(self)}

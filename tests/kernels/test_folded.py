@@ -6,7 +6,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from tidalign.kernels.folded import Folded
+from tidalign.kernels.folded import LONGEST, Folded
 from tidalign.kernels.gapped import Extended, Extensions
 
 
@@ -49,6 +49,15 @@ def test_several_in_one() -> None:
     joined = Folded.concat([one[0], Folded.of(plain), other[0]])
     assert runs(joined.take(range(len(joined)))) == [*one[1], [(0, 3), (2, 1 << 29), (0, 4)], *other[1]]
     assert joined.anchor.tolist() == [0, 1, 2, 9, 0, 1, 2, 3]
+
+
+def test_runs_longer_than_a_word_holds() -> None:
+    lengths = [1, LONGEST, LONGEST + 1, 3 * LONGEST, 3 * LONGEST + 7, (1 << 40) + 1, 5]
+    found = [Extended(i, 5, np.arange(4), False, np.array([0, 1, 0], np.uint8), np.array([2, length, 3])) for i, length in enumerate(lengths)]
+    folded = Folded.of(Extensions.of(found))
+    assert len(folded.words) == 2 * len(lengths) + 1 + 1 + 2 + 3 + 4 + 1025 + 1
+    assert runs(folded.take([5, 0, 1, 2, 3, 4, 6])) == [[(0, 2), (1, lengths[i]), (0, 3)] for i in (5, 0, 1, 2, 3, 4, 6)]
+    assert runs(Folded.concat([folded.select([4]), folded]).take([0])) == [[(0, 2), (1, lengths[4]), (0, 3)]]
 
 
 def test_none() -> None:
