@@ -14,7 +14,8 @@ TASKS_OF_A_CARD = 2
 """Tasks that a process with a GPU has at a time: one aligns, while another reads what it will need or writes what it had."""
 
 
-def _installed(name: str) -> bool:
+def installed(name: str) -> bool:
+    """Whether a Python package is."""
     try:
         return find_spec(name) is not None
     except ValueError:  # hidden by None in sys.modules
@@ -26,7 +27,7 @@ def usable(count: int | None = None) -> dict[str, str]:
 
     Raises NoWorkers, saying what is missing and the way out.
     """
-    missing = [name for name in ("cupy", "pynvml") if not _installed(name)]
+    missing = [name for name in ("cupy", "pynvml") if not installed(name)]
     if missing:
         raise NoWorkers(f"no usable GPU: Python package {' and '.join(missing)} not found; {WAY_OUT}")
     if (begun := _begun()) and (count or 1) == 1:
@@ -58,9 +59,8 @@ def begin(count: int | None) -> None:
     count: of cards that are wanted, None for all. Nothing is said of what goes wrong: whoever uses the card meets it again.
     """
     global _known
-    if _installed("cupy"):
-        _known = threading.Event()
-        threading.Thread(target=_begin, args=(count, _known), name="begin").start()
+    _known = threading.Event()
+    threading.Thread(target=_begin, args=(count, _known), name="begin").start()
 
 
 _known: threading.Event | None = None

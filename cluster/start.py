@@ -6,18 +6,16 @@ and never-started tasks are blamed for a death unless `allowed-failures` is 0 an
 
 import hashlib
 import logging
-import multiprocessing
 import os
 import platform
 import signal
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
-from multiprocessing import forkserver, resource_tracker
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +25,7 @@ from distributed import Client, LocalCluster
 from distributed.utils import silence_logging_cmgr
 
 import tidalign
+from tidalign.cluster import forks
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.task import cores
@@ -87,11 +86,11 @@ def start(count: int | None = None, scheduler: str | None = None, gpus: Sequence
     count: worker processes on this machine, one thread each; None: one for each core.
     gpus: devices of this machine (`gpus.usable`), a worker process for each, which sees it as its first; `count` is not used.
     scheduler: the address of a scheduler (tcp://host:8786, tls://...), or the path of a scheduler file; its workers are used, `count` is not.
-    modules: that tasks need. On Linux, processes without GPUs are forked from one that has loaded them.
+    modules: that tasks need; processes without GPUs are forked from one that has loaded them (forks.py).
     NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why.
     """
-    # dask-cuda's workers ask NVML for their device, and take it that Dask has opened it.
-    settings = _SETTINGS | {"distributed.diagnostics.nvml": bool(gpus), "distributed.worker.multiprocessing-method": _method(gpus)}
+    # dask-cuda's workers ask NVML for their device, and take it that Dask has opened it; and they load CUDA, each for its own device.
+    settings = _SETTINGS | {"distributed.diagnostics.nvml": bool(gpus), "distributed.worker.multiprocessing-method": "spawn" if gpus else forks.METHOD}
     with dask.config.set(settings), ExitStack() as stack:
         # Dask logs each death and each restart; the caller reports them in its own words.
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
@@ -115,13 +114,13 @@ def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[W
 def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str) -> Any:
     """A LocalCluster of `count` processes with one thread each, or a LocalCUDACluster. Dask gives up if one dies while it starts, so this tries again."""
     kind, more = _kind(gpus)
-    # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; threads and processes inherit the mask
-    # (but starting multiprocessing's tracker takes it off, so that is started before).
+    # As in forks.py: what is started here must not die of Ctrl-C.
     resource_tracker.ensure_running()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        if _method(gpus) == "forkserver":
-            _serve_forks(modules)
+        if not gpus:
+            forks.serve(modules)
+            distributed.utils._forkserver_preload_set = True  # else it loads here, and there, all that it may ever work with
         for left in range(START_ATTEMPTS)[::-1]:
             try:
                 return kind(
@@ -140,18 +139,6 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
                     raise NoWorkers(f"{count} worker processes could not be started on this machine: {error}") from error
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, unmasked)
-
-
-def _method(gpus: Sequence[str]) -> str:
-    """How Python makes worker processes. dask-cuda's load CUDA, each for its own device; macOS's libraries do not allow forks."""
-    return "forkserver" if sys.platform == "linux" and not gpus else "spawn"
-
-
-def _serve_forks(modules: Sequence[str]) -> None:
-    """Have the process from which workers are forked; loading what they need takes it as long as it would take each of them."""
-    multiprocessing.get_context("forkserver").set_forkserver_preload(["distributed", *modules])
-    distributed.utils._forkserver_preload_set = True  # else it loads here, and there, all that it may ever work with
-    forkserver.ensure_running()
 
 
 def _kind(gpus: Sequence[str]) -> tuple[Any, dict[str, Any]]:

@@ -21,7 +21,8 @@ from typing import Any, NoReturn
 
 from tidalign import __version__
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
-from tidalign.cluster.gpus import begin
+from tidalign.cluster.forks import serve
+from tidalign.cluster.gpus import begin, installed
 from tidalign.kernels.penalties import Penalties
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
 from tidalign.workflows.genome_formats import ELSEWHERE, SUFFIXES
@@ -283,8 +284,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     warnings.setFormatter(logging.Formatter("tidalign: %(message)s"))
     logging.getLogger("tidalign").addHandler(warnings)
     try:
-        if argv is None and chosen in ("genome", "genomes") and args.device != "cpu" and not args.scheduler:
-            begin(args.gpus)
+        if argv is None:
+            _begin(args)
         name = f"tidalign.workflows.{args.module}"
         module = _load(name) if argv is None and chosen in ("pairs", "genome", "genomes", "export") else import_module(name)
         if argv is None:
@@ -298,6 +299,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         _leave(status)
     return status
+
+
+def _begin(args: argparse.Namespace) -> None:
+    """Have begin what takes as long as loading a command's module, and is needed after it: a card, or what workers are forked from."""
+    wanted = vars(args)
+    cards = wanted.get("device", "cpu") != "cpu" and installed("cupy")
+    if wanted.get("scheduler"):
+        return
+    if cards and args.module in ("genome", "genomes"):
+        begin(args.gpus)
+    elif wanted.get("workers") and not cards:
+        serve([f"tidalign.workflows.{'genome_tasks' if args.module in ('genome', 'genomes') else 'tasks'}"])
 
 
 def _leave(status: int) -> None:

@@ -35,6 +35,31 @@ def program(*arguments: object, **options: object) -> "subprocess.CompletedProce
 # ---- what needs no run
 
 
+@pytest.mark.parametrize(
+    ("words", "cupy", "begun"),
+    [
+        ("genome a.fa b.fa -o c.maf --workers 2 --device cpu", True, [["tidalign.workflows.genome_tasks"]]),
+        ("genomes jobs.tsv -o out --workers 2", False, [["tidalign.workflows.genome_tasks"]]),
+        ("pairs a.fa b.fa -o run --workers 2", False, [["tidalign.workflows.tasks"]]),
+        ("partition a.fa b.fa -o run --workers 2", True, [["tidalign.workflows.tasks"]]),
+        ("pairs a.fa b.fa -o run", False, []),
+        ("pairs a.fa b.fa -o run --scheduler tcp://host:8786", False, []),
+        ("genome a.fa b.fa -o c.maf --gpus 1", True, [1]),
+        ("genome a.fa b.fa -o c.maf --scheduler tcp://host:8786", True, []),
+        ("check", True, []),
+    ],
+)
+def test_what_takes_long_begins_first(words: str, cupy: bool, begun: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A card, or what workers are forked from."""
+    found: list[object] = []
+    monkeypatch.setattr(cli, "installed", lambda name: cupy)
+    monkeypatch.setattr(cli, "begin", found.append)
+    monkeypatch.setattr(cli, "serve", found.append)
+    arguments = words.split()
+    cli._begin(cli.parser(arguments[0]).parse_args(arguments))
+    assert found == begun
+
+
 def test_version() -> None:
     answer = program("--version")
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, f"tidalign {tidalign.__version__}\n", "")
