@@ -97,12 +97,12 @@ def speculate(extender: "DeviceExtender", paths: Paths, t: Integers, q: Integers
 
     What is found is added to `paths`.
     """
-    known, boxes = np.zeros(len(t), np.uint8), np.zeros((len(t), 4), np.int64)
-    left = np.flatnonzero(~paths.near(t, q))
+    # All of them, as the card rejects one sooner than it is known here where it lies; what it cannot reject, the walk need not try to.
     with CARD:
-        below, boxes[left] = extender.inspect(t[left], q[left])
-    known[left] = np.where(below, commit_host.REJECTED, commit_host.UNDECIDED)
-    left = left[~below]
+        below, boxes = extender.inspect(t, q)
+    known = np.where(below, commit_host.REJECTED, commit_host.UNDECIDED)
+    left = np.flatnonzero(~below)
+    left = left[~paths.near(t[left], q[left])]
     parts, places = [Speculated.nothing(0)], [left[:0]]
     neighbourhoods = iter(PLACES)
     while len(left) > (LEFT if len(parts) > 1 else 0):
