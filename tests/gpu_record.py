@@ -1,4 +1,4 @@
-"""What the GPU tests last ran on: `pytest -m gpu` where there is a card writes gpu_record.json; elsewhere one line says if kernels/ has changed since."""
+"""What the GPU tests last ran on: all of `pytest -m gpu`, where there is a card, writes gpu_record.json; elsewhere a line says if kernels/ has changed since."""
 
 import hashlib
 import json
@@ -55,7 +55,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
         )
         for outcome in ("passed", "failed", "error")
     }
-    if config.option.markexpr == "gpu" and not config.option.keyword and outcomes["passed"]:
+    whole = config.option.markexpr == "gpu" and not config.option.keyword and config.args_source is not config.ArgsSource.ARGS
+    if whole and outcomes["passed"]:
         record = {"kernels": digest(), "passed": outcomes["passed"], "failed": outcomes["failed"] + outcomes["error"], **card()}
         RECORD.write_text(json.dumps(record, indent=1) + "\n")
         terminalreporter.write_line(f"{RECORD.name} written: {record['passed']} passed, {record['failed']} failed on {record['card']}")
