@@ -1,4 +1,4 @@
-"""What the GPU tests last ran on: all of `pytest -m gpu`, where there is a card, writes gpu_record.json; elsewhere a line says if kernels/ has changed since."""
+"""What the GPU tests last ran on: all of `pytest -m gpu`, on a card, writes gpu_record.json; elsewhere one line says if kernels/ has changed since."""
 
 import hashlib
 import json
