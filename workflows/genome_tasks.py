@@ -15,7 +15,7 @@ from tidalign.cluster.stop import Stop
 from tidalign.kernels.device_fault import fault
 from tidalign.kernels.errors import KernelError
 from tidalign.pipeline import claims
-from tidalign.pipeline.genome import parts, stages
+from tidalign.pipeline.genome import anchoring, parts, stages, walk
 from tidalign.pipeline.genome.card import CARD, CardLost
 from tidalign.pipeline.genome.guards import Beat
 from tidalign.pipeline.genome.independent import extend
@@ -122,14 +122,14 @@ def _units(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -
 
 def _seed(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -> Counts:
     unit = Unit(directory, tile.job, tile.unit, device)
-    return {"anchors": stages.write_anchors(unit, partial(beat, tile.start)), **unit.counts}
+    return {"anchors": anchoring.write_anchors(unit, partial(beat, tile.start)), **unit.counts}
 
 
 def _walk(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -> Counts:
     unit = Unit(directory, tile.job, tile.unit, device)
     whole = _whole_unit(tile)
     if not parts.read_part(parts.part_path(f"{directory}/parts", whole.chunk, whole.start, whole.stop), run):
-        stages.write_units(directory, run, whole, [stages.walk(unit, stages.read_anchors(unit), beat, checkpoint=True)])
+        stages.write_units(directory, run, whole, [walk.walk(unit, anchoring.read_anchors(unit), beat, checkpoint=True)])
     stages.forget(unit)
     return {"walked": tile.stop, **unit.counts}
 
@@ -137,7 +137,7 @@ def _walk(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") ->
 def _extend(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -> Counts:
     unit = Unit(directory, tile.job, tile.unit, device)
     if not parts.read_part(parts.part_path(f"{directory}/extended", tile.chunk, tile.start, tile.stop), run):
-        rows, shortfalls = extend(unit, stages.read_anchors(unit, tile.start, tile.stop), tile.start, beat)
+        rows, shortfalls = extend(unit, anchoring.read_anchors(unit, tile.start, tile.stop), tile.start, beat)
         parts.write_part(f"{directory}/extended", run, tile.chunk, tile.start, tile.stop, rows, shortfalls)
     return {"extended": tile.stop - tile.start, **unit.counts}
 
@@ -154,7 +154,7 @@ def _assemble(directory: str, run: str, tile: Tile, beat: Beat, device: "Device"
 def speculate(directory: str, run: str, job: int, unit: int, start: int, stop: int) -> int:
     """Extend anchors [start, stop) of a unit ahead of its walk; returns how many seemed worth it."""
     try:
-        return stages.speculate(Unit(directory, job, unit), start, stop)
+        return walk.speculate(Unit(directory, job, unit), start, stop)
     except FileNotFoundError:
         return 0  # the walk is over, and its files are gone
 

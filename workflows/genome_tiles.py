@@ -11,7 +11,7 @@ from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline import claims, rundir
 from tidalign.pipeline.align import Device
-from tidalign.pipeline.genome import parts, stages
+from tidalign.pipeline.genome import anchoring, parts
 from tidalign.pipeline.genome.independent import TILE_ANCHORS
 from tidalign.pipeline.genome.manifest import Manifest
 from tidalign.pipeline.genome.plan import Tile, job_name
@@ -105,7 +105,7 @@ class Tiles:
 
     def _stage(self, job: int, unit: int) -> list[Task]:
         """The next tasks of a large unit, from what is on disk."""
-        anchors = stages.count_anchors(self._directory, job, unit, self._run)
+        anchors = anchoring.count_anchors(self._directory, job, unit, self._run)
         if anchors is None:
             return self._divide(Tile("seed", job, unit, 0, 1))
         if self._manifest.parameters.mode == "exact" or not self._manifest.parameters.gapped or not anchors:
@@ -141,7 +141,7 @@ class Tiles:
         share = SHARES[tile.stage] * work
         if tile.stage != "extend":
             return share
-        anchors = stages.count_anchors(self._directory, tile.job, tile.unit, self._run) or 1
+        anchors = anchoring.count_anchors(self._directory, tile.job, tile.unit, self._run) or 1
         return share * (tile.stop - tile.start) / anchors
 
     def _perform(self, tile: Tile) -> Task:

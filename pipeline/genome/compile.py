@@ -9,7 +9,7 @@ import numpy as np
 
 from tidalign.kernels.gapped import Extensions
 from tidalign.pipeline import rundir
-from tidalign.pipeline.genome import stages
+from tidalign.pipeline.genome import anchoring, stages
 from tidalign.pipeline.genome.manifest import FOLDERS, write_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.sides import read_side
@@ -38,6 +38,6 @@ def warm_up(parameters: GenomeParameters, device: "Device" = "cpu") -> Any:
         unit = Unit(folder, 0, 0, device)
         if device == "cpu" and parameters.mode == "exact" and parameters.gapped:
             # By those who have nothing else to do, near the end of a run.
-            stages.write_anchors(unit, lambda: None)
-            extend_ahead(unit, stages.read_anchors(unit), Extensions.empty(), 0, lambda: False)
+            anchoring.write_anchors(unit, lambda: None)
+            extend_ahead(unit, anchoring.read_anchors(unit), Extensions.empty(), 0, lambda: False)
         return stages.whole(unit, lambda: None)[0]

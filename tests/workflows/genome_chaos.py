@@ -12,7 +12,7 @@ from unittest import mock
 
 from kills import killed_again_and_again
 
-from tidalign.pipeline.genome import independent, plan, stages
+from tidalign.pipeline.genome import independent, plan, walk
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.source import GenomeSource, Pair
@@ -60,7 +60,7 @@ def main() -> int:
     parser.add_argument("--options", type=json.loads, default={"workers": 2}, help="of run_genomes, with --drive")
     arguments = parser.parse_args()
     if arguments.drive:
-        with mock.patch.object(stages, "CHECKPOINT_SECONDS", 0.5):  # so that a walk that is killed goes on from one
+        with mock.patch.object(walk, "CHECKPOINT_SECONDS", 0.5):  # so that a walk that is killed goes on from one
             return int(drive(*arguments.drive, **arguments.options).exit)
     arguments.folder.mkdir(parents=True)
     print(chaos(arguments.folder, arguments.target, arguments.query, arguments.kills, arguments.slow, arguments.seed, arguments.mode))

@@ -21,7 +21,7 @@ from tidalign.cluster.errors import NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.pipeline import claims
 from tidalign.pipeline.errors import InputError, ManifestMismatch, MissingInput
-from tidalign.pipeline.genome import anchors_file, plan, stages
+from tidalign.pipeline.genome import anchoring, anchors_file, plan, stages, walk
 from tidalign.pipeline.genome.manifest import read_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
@@ -185,8 +185,8 @@ def test_a_signal_ends_a_tile_of_this_process(tmp_path: Path, flies: Any, answer
 
 
 def test_a_walk_goes_on_from_its_checkpoint(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(stages, "SLICE_SECONDS", 1e-4)
+    monkeypatch.setattr(walk, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(walk, "SLICE_SECONDS", 1e-4)
     run = str(tmp_path / "run")
 
     class Enough(Exception):
@@ -198,13 +198,13 @@ def test_a_walk_goes_on_from_its_checkpoint(tmp_path: Path, flies: Any, answers:
 
     drive(run, *flies)
     unit = Unit(run, 0, 1)
-    stages.write_anchors(unit, lambda: None)
-    anchors = stages.read_anchors(unit)
-    whole = stages.walk(unit, anchors, lambda _: None, checkpoint=False)
+    anchoring.write_anchors(unit, lambda: None)
+    anchors = anchoring.read_anchors(unit)
+    whole = walk.walk(unit, anchors, lambda _: None, checkpoint=False)
     with pytest.raises(Enough):
-        stages.walk(unit, anchors, stop_later, checkpoint=True)
+        walk.walk(unit, anchors, stop_later, checkpoint=True)
     begun: list[int] = []
-    assert stages.walk(unit, anchors, begun.append, checkpoint=True) == whole
+    assert walk.walk(unit, anchors, begun.append, checkpoint=True) == whole
     assert begun[0] >= 9
 
 
@@ -213,14 +213,14 @@ def test_anchors_do_not_depend_on_how_many_are_in_memory(tmp_path: Path, flies: 
     run = str(tmp_path / "run")
     drive(run, *flies, mode)
     unit = Unit(run, 0, 1)
-    count = stages.write_anchors(unit, lambda: None)
-    anchors = stages.read_anchors(unit)
+    count = anchoring.write_anchors(unit, lambda: None)
+    anchors = anchoring.read_anchors(unit)
     stages.forget(unit)
     monkeypatch.setattr(anchors_file, "ROWS", 5)
     monkeypatch.setattr(anchors_file, "in_lastz_order", partial(anchors_file.in_lastz_order, rows=10, stride=3))
-    assert stages.write_anchors(unit, lambda: None) == count == len(anchors) > 20
-    assert stages.read_anchors(unit) == anchors
-    assert stages.read_anchors(unit, 3, 17) == anchors.slice(3, 14)
+    assert anchoring.write_anchors(unit, lambda: None) == count == len(anchors) > 20
+    assert anchoring.read_anchors(unit) == anchors
+    assert anchoring.read_anchors(unit, 3, 17) == anchors.slice(3, 14)
 
 
 def test_seeding_ends_with_what_takes_its_anchors(tmp_path: Path, flies: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,9 +237,9 @@ def test_seeding_ends_with_what_takes_its_anchors(tmp_path: Path, flies: Any, mo
             ended.append(True)
 
     monkeypatch.setattr(anchors_file, "ROWS", 5)
-    monkeypatch.setattr(stages.seeding, "find_anchors", endless)
+    monkeypatch.setattr(anchoring.seeding, "find_anchors", endless)
     with pytest.raises(Stopped) as held:
-        stages.write_anchors(Unit(run, 0, 1), mock.Mock(side_effect=Stopped(signal.SIGTERM)))
+        anchoring.write_anchors(Unit(run, 0, 1), mock.Mock(side_effect=Stopped(signal.SIGTERM)))
     assert ended and held
     assert not list(Path(run, "stages").iterdir())
 
@@ -248,19 +248,19 @@ def test_what_is_extended_ahead_changes_nothing(tmp_path: Path, flies: Any, monk
     run = str(tmp_path / "run")
     drive(run, *flies)
     unit = Unit(run, 0, 1)
-    count = stages.write_anchors(unit, lambda: None)
-    whole = stages.walk(unit, stages.read_anchors(unit), lambda _: None, checkpoint=False)
-    monkeypatch.setattr(stages, "ANSWER_SECONDS", 0.0)
-    ahead = [stages.speculate(unit, start, min(start + 7, count)) for start in range(3, count, 14)]
+    count = anchoring.write_anchors(unit, lambda: None)
+    whole = walk.walk(unit, anchoring.read_anchors(unit), lambda _: None, checkpoint=False)
+    monkeypatch.setattr(walk, "ANSWER_SECONDS", 0.0)
+    ahead = [walk.speculate(unit, start, min(start + 7, count)) for start in range(3, count, 14)]
     assert 0 < sum(ahead) < count  # some were left to the walk
-    assert stages.speculate(unit, 3, 10) == 0  # done already
+    assert walk.speculate(unit, 3, 10) == 0  # done already
     walks = []
-    begin = stages.gapped.commit
-    monkeypatch.setattr(stages.gapped, "commit", lambda unit: walks.append(begin(unit)) or walks[-1])
-    assert stages.walk(unit, stages.read_anchors(unit), lambda _: None, checkpoint=True) == whole
+    begin = walk.gapped.commit
+    monkeypatch.setattr(walk.gapped, "commit", lambda unit: walks.append(begin(unit)) or walks[-1])
+    assert walk.walk(unit, anchoring.read_anchors(unit), lambda _: None, checkpoint=True) == whole
     assert walks[0].stood > 0
     stages.forget(unit)
-    assert stages.speculate(unit, 3, 10) == 0  # the walk is over
+    assert walk.speculate(unit, 3, 10) == 0  # the walk is over
 
 
 @pytest.mark.timeout(600)
