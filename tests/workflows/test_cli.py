@@ -16,6 +16,7 @@ from tidalign.pipeline import export
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.results import Results
 from tidalign.workflows import cli
+from tidalign.workflows.arguments import FORMATS, parser
 from tidalign.workflows.status import Exit
 
 PROGRAM = str(Path(sys.executable).with_name("tidalign"))
@@ -56,7 +57,7 @@ def test_what_takes_long_begins_first(words: str, cupy: bool, begun: list[object
     monkeypatch.setattr(cli, "begin", found.append)
     monkeypatch.setattr(cli, "serve", found.append)
     arguments = words.split()
-    cli._begin(cli.parser(arguments[0]).parse_args(arguments))
+    cli._begin(parser(arguments[0]).parse_args(arguments))
     assert found == begun
 
 
@@ -148,7 +149,7 @@ def test_every_error_is_one_line_and_a_status(error: BaseException, status: int,
 
 
 def test_formats_are_those_that_export_writes() -> None:
-    assert set(cli.FORMATS) == set(export._WRITERS)
+    assert set(FORMATS) == set(export._WRITERS)
 
 
 # ---- runs
@@ -264,6 +265,7 @@ def test_statuses_of_what_can_be_wrong(pairs, tmp_path) -> None:
 LEAVING = """
 import atexit, sys, threading, time
 from tidalign.workflows import cli
+from tidalign.workflows.arguments import FORMATS, parser
 sys.argv[1:] = ["export", "nowhere", "-o", "out.sam"]
 atexit.register(lambda: print("handler"))
 def late():
