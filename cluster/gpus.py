@@ -3,12 +3,16 @@
 import ctypes
 import os
 import threading
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
 from tidalign.cluster.errors import NoWorkers
 
 WAY_OUT = "install tidalign[cuda12] or tidalign[cuda13] on a machine with an NVIDIA GPU, or use --device cpu"
+
+OLDEST = (8, 0)
+"""Least compute capability: the kernels have warps reduce in one instruction."""
 
 TASKS_OF_A_CARD = 2
 """Tasks that a process with a GPU has at a time: one aligns, while another reads what it will need or writes what it had."""
@@ -27,9 +31,8 @@ def usable(count: int | None = None) -> dict[str, str]:
 
     Raises NoWorkers, saying what is missing and the way out.
     """
-    missing = [name for name in ("cupy", "pynvml") if not installed(name)]
-    if missing:
-        raise NoWorkers(f"no usable GPU: Python package {' and '.join(missing)} not found; {WAY_OUT}")
+    if missing := [name for name in ("cupy", "pynvml") if not installed(name)]:
+        raise NoWorkers(f"no usable GPU: Python package{'s' * (len(missing) > 1)} {' and '.join(missing)} not found; {WAY_OUT}")
     if (begun := _begun()) and (count or 1) == 1:
         return begun
     import pynvml
@@ -39,18 +42,48 @@ def usable(count: int | None = None) -> dict[str, str]:
     except pynvml.NVMLError as error:
         raise NoWorkers(f"no usable GPU: no NVIDIA driver answers ({error}); {WAY_OUT}") from error
     try:
-        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-        wanted = [str(i) for i in range(pynvml.nvmlDeviceGetCount())] if visible is None else [name for name in visible.split(",") if name.strip()]
-        names = {}
-        for device in wanted[:count]:
-            find = pynvml.nvmlDeviceGetHandleByIndex if device.isdigit() else pynvml.nvmlDeviceGetHandleByUUID
-            names[device] = str(pynvml.nvmlDeviceGetName(find(int(device) if device.isdigit() else device)))
+        names = {device: _named(pynvml, handle) for device, handle in list(_visible(pynvml))[:count]}
     except pynvml.NVMLError as error:
         raise NoWorkers(f"no usable GPU: the NVIDIA driver says {error}; {WAY_OUT}") from error
     # NVML stays open: dask-cuda asks it later and does not expect somebody to have closed it.
     if len(names) < (count or 1):
-        raise NoWorkers(f"{count or 1} GPUs wanted, {len(names)} found; {'use fewer with --gpus' if names else WAY_OUT}")
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        among = "" if visible is None else f" with CUDA_VISIBLE_DEVICES={visible}"
+        wanted = f"{count} GPUs" if count and count > 1 else "1 GPU"
+        raise NoWorkers(f"{wanted} wanted, {len(names)} found{among}; {'use fewer with --gpus' if names else WAY_OUT}")
     return names
+
+
+def _visible(nvml: Any) -> Iterator[tuple[str, Any]]:
+    """(name, handle) of the devices that CUDA shows a process: all, or those that CUDA_VISIBLE_DEVICES lists, up to the first that does not exist. Each is a
+    number, or a UUID, of which the beginning is enough."""
+    handles = [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
+    listed = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if listed is None:
+        yield from ((str(i), handle) for i, handle in enumerate(handles))
+        return
+    for word in map(str.strip, listed.split(",")):
+        if word.isdigit():
+            found = [(word, handles[int(word)])] if int(word) < len(handles) else []
+        elif word.startswith("MIG-"):
+            found = [(word, nvml.nvmlDeviceGetHandleByUUID(word))]
+        else:
+            found = [(uuid, handle) for uuid, handle in zip(map(nvml.nvmlDeviceGetUUID, handles), handles, strict=True) if word and uuid.startswith(word)]
+        if len(found) != 1:
+            return
+        yield found[0]
+
+
+def _named(nvml: Any, handle: Any) -> str:
+    """A device's name. NoWorkers where it is too old for the kernels."""
+    name = str(nvml.nvmlDeviceGetName(handle))
+    capability = tuple(nvml.nvmlDeviceGetCudaComputeCapability(handle))
+    if capability < OLDEST:
+        found, needed = (".".join(map(str, each)) for each in (capability, OLDEST))
+        raise NoWorkers(
+            f"no usable GPU: {name} has compute capability {found}, {needed} or later is needed; leave it out of CUDA_VISIBLE_DEVICES, or use --device cpu"
+        )
+    return name
 
 
 def begin(count: int | None) -> None:
@@ -92,6 +125,18 @@ def _found(driver: Any, count: int | None) -> ctypes.c_int | None:
         return None
     if driver.cuDeviceGet(ctypes.byref(device), 0) or driver.cuDeviceGetName(name, 256, device):
         return None
+    if _attribute(driver, device, _MAJOR) < OLDEST[0]:
+        return None
     visible = [each for each in os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",") if each.strip()]
-    _one[visible[0]] = name.value.decode()
+    _one[visible[0].strip()] = name.value.decode()
     return device
+
+
+_MAJOR = 75
+"""CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR"""
+
+
+def _attribute(driver: Any, device: ctypes.c_int, which: int) -> int:
+    """0 where the driver does not say."""
+    value = ctypes.c_int()
+    return 0 if driver.cuDeviceGetAttribute(ctypes.byref(value), which, device) else value.value

@@ -193,11 +193,11 @@ def _connect(scheduler: str) -> Iterator[Workers]:
 
 
 def package_digest() -> str:
-    """SHA-256 over the Python sources of the installed tidalign: workers must run the same ones."""
+    """SHA-256 over the Python and CUDA sources of the installed tidalign: workers must run the same ones."""
     root = Path(next(iter(tidalign.__path__)))
     digest = hashlib.sha256()
     for folder in ("kernels", "pipeline", "cluster", "workflows"):
-        for path in sorted((root / folder).rglob("*.py")):
+        for path in sorted(path for path in (root / folder).rglob("*") if path.suffix in (".py", ".cu", ".cuh")):
             digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     return digest.hexdigest()
 

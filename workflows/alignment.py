@@ -49,7 +49,7 @@ class Alignment:
         self.parts: dict[str, list[parts.Part]] = {}
         self.claims = False
         """Whether some unfinished rows were left behind by a process that died at them."""
-        self.aligned = self.deaths = self.retries = self.rejected = 0
+        self.aligned = self.by_host = self.deaths = self.retries = self.rejected = 0
 
     def tasks(self) -> list[Task]:
         """What is left to do, from what is on disk; none: the run is complete. The caller holds the directory's lock, and no task runs."""
@@ -174,7 +174,9 @@ class Alignment:
             self.rejected += result
             self.note("isolated", task=task.key, rejected=result)
         else:
-            self.note("done", task=task.key, seconds=round(result, 3))
+            seconds, by_host = result
+            self.by_host += by_host
+            self.note("done", task=task.key, seconds=round(seconds, 3))
 
     def _count(self, ranges: Iterable[RowRange]) -> None:
         """These rows are done."""
@@ -191,7 +193,7 @@ class Alignment:
             if each.claim:
                 claims.remove(each.claim)  # the signal may have gone to workers too
         if not left:
-            self.done(task, 0)
+            self.done(task, (0.0, 0) if ranges[0].claim else 0)
             return []
         self._running.pop(task)
         self._at.pop(task, None)

@@ -178,6 +178,8 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
 
 def check(args: argparse.Namespace, top: argparse.ArgumentParser) -> None:
     """Usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
+    if args.module in ("pairs", "genome", "genomes") and args.gpus and (args.device == "cpu" or args.scheduler):
+        top.error("--gpus counts GPUs of this machine: leave it out with --device cpu and with --scheduler")
     if args.module in ("pairs", "partition"):
         if args.workers and args.scheduler:
             top.error("--workers counts processes on this machine, --scheduler uses another's: give one of them")

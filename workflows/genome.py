@@ -17,6 +17,7 @@ from tidalign.pipeline.genome.manifest import FOLDERS
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import STAGES, GenomeResults
 from tidalign.pipeline.genome.source import GenomeSource, Pair, pair_name
+from tidalign.workflows.devices import device_of
 from tidalign.workflows.genome_arguments import add_guards
 from tidalign.workflows.genome_options import add_options, check, parameters, spell_out
 from tidalign.workflows.genome_run import run_genomes
@@ -135,10 +136,11 @@ def command(args: argparse.Namespace) -> Exit:
                     say(f"the alignments are kept: tidalign export {run} -o FILE writes them")
                 raise
         partial = is_partial(results)
+        report = rundir.read_report(str(run))
         if args.format and args.output != "-" and not (args.keep_run or partial):
             shutil.rmtree(run)
         if not args.quiet:
-            took = "the run was finished already" if finished else f"{time.monotonic() - began:.1f} s"
+            took = "the run was finished already" if finished else f"{time.monotonic() - began:.1f} s on {device_of(report)}"
             kept = f"; the run directory is kept: {run}" if args.format and args.output != "-" and run.exists() else ""
             rows = sum(count for status, count in statuses.items() if status != "rejected")
             say(f"{rows:,} alignments: {by_status(statuses, 'none')}; {took}; {'standard output' if args.output == '-' else args.output}{kept}")

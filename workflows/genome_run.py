@@ -84,6 +84,9 @@ def run_genomes(
         starting.start()  # meanwhile
     here = not scheduler and source.size() <= SMALL_INPUT
     with _opened(directory, source, parameters, workers, scheduler, here or (bool(cards.names) and not workers)) as (crew, stop):
+        if on == "gpu" and scheduler and not rundir.finished(crew.directory):
+            crew.hire()
+            cards = Cards(cards_of_workers(crew), cards.why)
         rundir.journal(crew.directory, "device", device=str(cards), why=cards.why)
         if workers and here and on == "cpu" and not rundir.finished(crew.directory):
             crew.begin_to_hire()
@@ -106,8 +109,6 @@ def run_genomes(
                     tiles.tell()
                 if wanted:
                     crew.hire()
-                if on == "gpu" and scheduler:
-                    cards = Cards(cards_of_workers(crew), cards.why)
             tiles.workers = crew.size if on == "cpu" else 0
             while tasks:
                 try:

@@ -9,6 +9,7 @@ from tidalign.pipeline import rundir
 from tidalign.pipeline.errors import CannotWrite, InputError
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.source import GenomeSource, Pair, pair_name, read_jobs, safe
+from tidalign.workflows.devices import device_of
 from tidalign.workflows.genome import is_partial, kept_stages, run_parameters, run_with_progress
 from tidalign.workflows.progress import by_status, say
 from tidalign.workflows.status import Exit
@@ -41,7 +42,7 @@ def command(args: argparse.Namespace) -> Exit:
     written = export_pairs(results, folder, args)
     partial = is_partial(results)
     if not args.quiet:
-        took = "the run was finished already" if finished else f"{time.monotonic() - began:.1f} s"
+        took = "the run was finished already" if finished else f"{time.monotonic() - began:.1f} s on {device_of(rundir.read_report(str(run)))}"
         rows = sum(count for status, count in statuses.items() if status != "rejected")
         say(f"{len(results.names):,} pairs, {rows:,} alignments: {by_status(statuses, 'none')}; {took}; {written}")
     return Exit.PARTIAL if partial else Exit.COMPLETE

@@ -13,6 +13,7 @@ from tidalign.pipeline.lock import locked
 from tidalign.pipeline.parameters import PairParameters
 from tidalign.pipeline.read import inspect
 from tidalign.pipeline.results import Results
+from tidalign.workflows.devices import device_of
 from tidalign.workflows.progress import Progress, by_status, say
 from tidalign.workflows.run import Progress as Callback
 from tidalign.workflows.run import run_pairs
@@ -130,7 +131,7 @@ def command(args: argparse.Namespace) -> Exit:
         progress.close()
     statuses = results.statuses()
     partial = bool(statuses["capped"] or statuses["rejected"])
-    device = str(rundir.read_report(str(run))["device"])
+    report = rundir.read_report(str(run))
     if args.format:
         try:
             results.export(out, format=args.format, cigar=args.cigar, notice=say)
@@ -141,11 +142,7 @@ def command(args: argparse.Namespace) -> Exit:
             shutil.rmtree(run)
     if not args.quiet:
         seconds = time.monotonic() - began
-        speed = (
-            "the run was finished already"
-            if finished
-            else f"{seconds:.1f} s, {len(results) / seconds:,.0f} pairs/s on {'the CPU' if device == 'cpu' else device}"
-        )
+        speed = "the run was finished already" if finished else f"{seconds:.1f} s, {len(results) / seconds:,.0f} pairs/s on {device_of(report)}"
         kept = f"; the run directory is kept: {run}" if args.format and run.exists() else ""
         say(f"{len(results):,} pairs: {by_status(statuses)}; {speed}; {out}{kept}")
     return Exit.PARTIAL if partial else Exit.COMPLETE

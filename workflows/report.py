@@ -17,7 +17,7 @@ class Report:
 
     run: id of the run; pairs, bases: all of it, letters of both sides; statuses: rows of each status.
     aligned, seconds: pairs that this call aligned and what it took, start to end; earlier calls that were cut short are not in them.
-    device: `cpu`, or the names of the GPUs.
+    device: `cpu`, or the names of the GPUs; device_why: these and no others; by_host: pairs that the host took for a GPU.
     workers: processes that aligned, 0 for this one alone; deaths: workers that died with a task begun; retries: tasks started again.
     """
 
@@ -28,6 +28,8 @@ class Report:
     aligned: int
     seconds: float
     device: str
+    device_why: str
+    by_host: int
     workers: int
     deaths: int
     retries: int

@@ -25,8 +25,8 @@ from tidalign.pipeline.parameters import PairParameters
 from tidalign.pipeline.read import Source
 from tidalign.workflows.alignment import Alignment
 from tidalign.workflows.crew import Crew
+from tidalign.workflows.devices import Cards, cards_of_workers
 from tidalign.workflows.devices import cards as find_cards
-from tidalign.workflows.devices import cards_of_workers
 from tidalign.workflows.partitioning import partition
 from tidalign.workflows.report import Report, versions
 from tidalign.workflows.tasks import align_ranges
@@ -68,33 +68,33 @@ def run_pairs(
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if a pair had to be given up.
     """
-    cards = find_cards(device, gpus, scheduler).names
-    on: Device = "gpu" if cards or (device == "gpu" and scheduler) else "cpu"
+    cards = find_cards(device, gpus, scheduler)
+    on: Device = "gpu" if cards.names or (device == "gpu" and scheduler) else "cpu"
     began = time.monotonic()
-    with _opened(directory, source, parameters, workers, scheduler, bool(cards) and not workers) as (crew, stop):
+    with _opened(directory, source, parameters, workers, scheduler, bool(cards.names) and not workers) as (crew, stop):
+        if on == "gpu" and scheduler and not rundir.finished(crew.directory):
+            crew.hire()
+            cards = Cards(cards_of_workers(crew), cards.why)
+        rundir.journal(crew.directory, "device", device=str(cards), why=cards.why)
         starting = threading.Thread(target=start, args=(parameters, on), name="start")
-        if on == "gpu" and len(cards) == 1 and not rundir.finished(crew.directory):
+        if len(cards.names) == 1 and not scheduler and not rundir.finished(crew.directory):
             starting.start()  # meanwhile
         manifest = partition(crew, source, parameters, progress or _silent)
         if starting.ident:
             starting.join()
-        alignment = Alignment(crew.directory, manifest, stop, progress or _silent, on, max(1, len(cards)))
+        alignment = Alignment(crew.directory, manifest, stop, progress or _silent, on, max(1, len(cards.names)))
         try:
             if tasks := alignment.tasks():
                 rundir.reopen(crew.directory)
                 if on == "gpu":
-                    crew.replace(list(cards))
+                    crew.replace(list(cards.names))
                 else:
                     (progress or _silent)("compile", 0, None)
                     warm_up([Penalties.parse(parameters.penalties)], alignment.longest())  # workers find it compiled
                     alignment.tell()
                 # A claim left behind may be a pair that kills its process: not this one again.
-                if scheduler or alignment.claims or (len(cards) > 1 if on == "gpu" else workers or alignment.work() > SMALL_WORK):
+                if scheduler or alignment.claims or (len(cards.names) > 1 if on == "gpu" else workers or alignment.work() > SMALL_WORK):
                     crew.hire()
-                if on == "gpu" and scheduler:
-                    cards = cards_of_workers(crew)
-                    alignment.cards = len(cards)
-                    tasks = alignment.tasks()
             while tasks:
                 try:
                     crew.run(tasks, alignment)
@@ -108,7 +108,7 @@ def run_pairs(
                 alignment.withdraw_claims()
         if rundir.finished(crew.directory):
             return Report.from_json(rundir.read_report(crew.directory))
-        return _finish(crew, manifest, alignment, ", ".join(sorted(cards.values())) or "cpu", time.monotonic() - began)
+        return _finish(crew, manifest, alignment, cards, time.monotonic() - began)
 
 
 def partition_pairs(
@@ -155,7 +155,7 @@ def _opened(
             crew.dismiss()
 
 
-def _finish(crew: Crew, manifest: dict[str, Any], alignment: Alignment, device: str, seconds: float) -> Report:
+def _finish(crew: Crew, manifest: dict[str, Any], alignment: Alignment, cards: Cards, seconds: float) -> Report:
     """Count what came out against what went in, then say that the run is over."""
     counts, bases = parts.total(alignment.parts)
     if sum(counts.values()) != manifest["pairs"]:
@@ -167,7 +167,9 @@ def _finish(crew: Crew, manifest: dict[str, Any], alignment: Alignment, device: 
         statuses=dict(sorted(counts.items())),
         aligned=alignment.aligned,
         seconds=round(seconds, 3),
-        device=device,
+        device=str(cards),
+        device_why=cards.why,
+        by_host=alignment.by_host,
         workers=crew.size,
         deaths=alignment.deaths,
         retries=alignment.retries,

@@ -4,6 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tidalign.cluster.gpus import usable
 from tidalign.pipeline.align import Device, align_batch, batches
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.letters import Place, check_letters
@@ -26,13 +27,18 @@ def align(
     queries, targets: lists of str or bytes, or Arrow arrays of any string or binary type; or one Arrow table (or record batch) with the columns `query` and
     `target` and, if there are any, `query_name` and `target_name`. Names are the pair's number from 0 otherwise.
     penalties, ends_free, penalty_only, ambiguous: see `PairParameters`.
-    device: `cpu`, or `gpu` for the current CUDA device (needs CuPy); the rows are the same.
+    device: `cpu`, or `gpu` for the current CUDA device; the rows are the same.
 
-    Raises ValueError for parameters that make no sense, and InputError for letters that are no DNA, naming the record (counted from 1).
+    Raises ValueError for parameters that make no sense, NoWorkers where there is no usable GPU for `gpu`, and InputError for letters that are no DNA, naming
+    the record (counted from 1).
 
     >>> align(["ACGT"], ["AGT"])["cigar"].to_pylist()
     ['1=1I2=']
     """
+    if device not in ("cpu", "gpu"):
+        raise ValueError(f"device {device!r}: expected 'cpu' or 'gpu'")
+    if device == "gpu":
+        usable(1)
     parameters = PairParameters(penalties=penalties, ends_free=ends_free, penalty_only=penalty_only, ambiguous=ambiguous)
     names: dict[str, Any] = {}
     if targets is None:

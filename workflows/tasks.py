@@ -52,20 +52,22 @@ class RowRange:
     claim: str | None = None
 
 
-def align_ranges(directory: str, run: str, parameters: dict[str, Any], ranges: Sequence[RowRange], device: Device = "cpu") -> float:
-    """Align ranges of rows, in order, and write a part for each; returns the seconds it took. A part that is there already is left alone."""
-    began = time.perf_counter()
+def align_ranges(directory: str, run: str, parameters: dict[str, Any], ranges: Sequence[RowRange], device: Device = "cpu") -> tuple[float, int]:
+    """Align ranges of rows, in order, and write a part for each; returns the seconds it took, and how many pairs the host took for a card. A part that is
+    there already is left alone."""
+    began, by_host = time.perf_counter(), 0
     todo = [each for each in ranges if not read_part(part_path(directory, each.chunk, each.start, each.stop), run)]
     if todo:
         pipeline = _Pipeline(directory, run, PairParameters.from_json(parameters), device)
         try:
             pipeline.align(todo)
+            by_host = pipeline.by_host
         except KernelError:
             # No call of CUDA works in this process any more. A worker gives way to a new one; the claims stay.
             if multiprocessing.parent_process() is not None:
                 os._exit(86)
             raise
-    return time.perf_counter() - began
+    return time.perf_counter() - began, by_host
 
 
 @dataclass(slots=True)
@@ -94,6 +96,7 @@ class _Pipeline:
         self._pieces: deque[_Piece] = deque()
         self._reading: deque[tuple[RowRange, Future[Any]]] = deque()
         self._writing: deque[Future[None]] = deque()
+        self.by_host = 0
 
     def align(self, ranges: Sequence[RowRange]) -> None:
         coming = iter(ranges)
@@ -158,6 +161,7 @@ class _Pipeline:
                 self._withdraw(batch)
                 raise
             self._withdraw(batch)
+        self.by_host += found.by_host
         first = 0
         for piece in batch:
             stop = first + piece.stop - piece.start

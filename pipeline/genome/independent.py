@@ -69,7 +69,7 @@ def _here(unit: Unit, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tu
     """(anchors that are done, alignments of some of them) until there are no more, or the budget is spent."""
     extender = Extender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
     found: list[Extended] = []
-    cells, at = 0, 0
+    cells, at, before = 0, 0, unit.counts["cells"]
     while at < len(t) and not budget.spent(cells):
         group = slice(at, at + INSPECTED)
         below, boxes = extender.inspect(t[group], q[group])
@@ -86,9 +86,11 @@ def _here(unit: Unit, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tu
             cells += looked.cells
             found += [one] if one is not None else []
             if len(found) >= FOUND_AT_ONCE:
+                unit.counts["cells"] = before + cells
                 yield i + 1, Extensions.of(found)
                 found = []
         at = stop
+    unit.counts["cells"] = before + cells
     yield at, Extensions.of(found)
 
 
@@ -111,6 +113,7 @@ def _on_card(unit: Unit, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator
             boxes[left] = known.boxes
             cells += int((boxes[:, 0] * boxes[:, 1] + boxes[:, 2] * boxes[:, 3]).sum()) // 2
             unit.counts["extended by the host for the card"] = extender.taken_by_host
+            unit.counts["cells"] = cells
             yield stop, _moved(known.extensions, at + left[known.extensions.anchor])
             at = stop
     except (DeviceLimit, MemoryError):

@@ -35,7 +35,11 @@ def driver(cards: list[str] | None) -> Any:
     module.nvmlDeviceGetCount = lambda: len(cards or [])
     module.nvmlDeviceGetHandleByIndex = by_index
     module.nvmlDeviceGetHandleByUUID = lambda uuid: int(uuid[-1])
+    module.nvmlDeviceGetUUID = lambda handle: f"GPU-{handle}f0e-11"
     module.nvmlDeviceGetName = lambda handle: (cards or [])[handle]
+    module.nvmlDeviceGetCudaComputeCapability = lambda handle: (
+        [7, 5] if "T4" in (cards or [])[handle] else [8, 0] if "A100" in (cards or [])[handle] else [9, 0]
+    )
     return module
 
 
@@ -58,7 +62,20 @@ def test_all_or_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
         usable(3)
 
 
-@pytest.mark.parametrize(("visible", "found"), [("1", {"1": "A100"}), ("1,0", {"1": "A100", "0": "H200"}), ("GPU-1", {"GPU-1": "A100"})])
+@pytest.mark.parametrize(
+    ("visible", "found"),
+    [
+        ("1", {"1": "A100"}),
+        ("1,0", {"1": "A100", "0": "H200"}),
+        (" 1, 0", {"1": "A100", "0": "H200"}),
+        ("0,-1,1", {"0": "H200"}),
+        ("0,7", {"0": "H200"}),
+        ("0,,1", {"0": "H200"}),
+        ("GPU-1", {"GPU-1f0e-11": "A100"}),
+        ("GPU-1f0e-11, 0", {"GPU-1f0e-11": "A100", "0": "H200"}),
+        ("MIG-1", {"MIG-1": "A100"}),
+    ],
+)
 def test_only_the_visible(monkeypatch: pytest.MonkeyPatch, visible: str, found: dict[str, str]) -> None:
     installed(monkeypatch, ["H200", "A100"], visible)
     assert usable() == found
@@ -68,9 +85,12 @@ def test_only_the_visible(monkeypatch: pytest.MonkeyPatch, visible: str, found: 
     ("cards", "visible", "message"),
     [
         (None, None, "no NVIDIA driver answers .Driver Not Loaded."),
-        ([], None, "1 GPUs wanted, 0 found"),
-        (["H200"], "", "1 GPUs wanted, 0 found"),
-        (["H200"], "7", "Invalid Argument"),
+        ([], None, "1 GPU wanted, 0 found"),
+        (["H200"], "", "1 GPU wanted, 0 found with CUDA_VISIBLE_DEVICES="),
+        (["H200"], "7", "1 GPU wanted, 0 found with CUDA_VISIBLE_DEVICES=7"),
+        (["H200", "A100"], "GPU-", "1 GPU wanted, 0 found with CUDA_VISIBLE_DEVICES=GPU-"),
+        (["Tesla T4"], None, "Tesla T4 has compute capability 7.5, 8.0 or later is needed"),
+        (["H200", "Tesla T4"], None, "Tesla T4 has compute capability 7.5, 8.0 or later is needed"),
     ],
 )
 def test_none_is_said_with_the_way_out(monkeypatch: pytest.MonkeyPatch, cards: list[str] | None, visible: str | None, message: str) -> None:
@@ -112,6 +132,11 @@ class Cuda:
         name.value = self.cards[device.value].encode()
         return 0
 
+    def _cuDeviceGetAttribute(self, value: Any, which: int, device: Any) -> int:
+        assert which == 75
+        value._obj.value = 7 if "T4" in self.cards[device.value] else 9
+        return 0
+
     def _cuDevicePrimaryCtxRetain(self, context: Any, device: Any) -> int:
         self.retained += 1
         return 0
@@ -136,6 +161,14 @@ def test_cuda_begins_on_one_card(monkeypatch: pytest.MonkeyPatch, visible: str |
     cuda = Cuda(["H200"])
     assert begun(monkeypatch, cuda, None, None) == {called: "H200"}
     assert cuda.retained == 1
+
+
+def test_cuda_does_not_begin_on_an_old_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, ["Tesla T4"])
+    cuda = Cuda(["Tesla T4"])
+    with pytest.raises(NoWorkers, match="Tesla T4 has compute capability 7.5"):
+        begun(monkeypatch, cuda, None, None)
+    assert cuda.retained == 0
 
 
 @pytest.mark.parametrize(("count", "retained"), [(None, 0), (2, 0), (1, 1)])

@@ -26,7 +26,7 @@ from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
 from tidalign.pipeline.lock import locked
 from tidalign.pipeline.parameters import PairParameters
 from tidalign.pipeline.read import inspect
-from tidalign.workflows import alignment, run
+from tidalign.workflows import alignment, devices, run
 from tidalign.workflows.isolate import TooManyRejected, isolate_range
 from tidalign.workflows.run import partition_pairs, run_pairs
 from tidalign.workflows.status import Exit
@@ -127,6 +127,33 @@ def test_a_run_directory_that_workers_do_not_see(external: External, tmp_path: P
     external.worker(command=elsewhere)
     with pytest.raises(CannotWrite, match=r"hidden/run: worker tcp://127\.0\.0\.1:\d+ on \S+ does not see it; the run directory must be on a file system"):
         drive(str(hidden / "run"), *inputs, scheduler=external.address)
+
+
+def test_cards_that_workers_do_not_have_are_missed_before_anything_is_read(external: External, tmp_path: Path, inputs: list[str]) -> None:
+    external.worker()
+    with pytest.raises(NoWorkers, match=r"worker tcp://127\.0\.0\.1:\d+: no usable GPU.*start GPU workers with `dask cuda worker`"):
+        drive(str(tmp_path / "run"), *inputs, scheduler=external.address, device="gpu")
+    assert not (tmp_path / "run" / "plan.json").exists()
+
+
+def test_what_was_used_and_why_is_in_the_report(tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_gpu(count: int | None = None) -> dict[str, str]:
+        raise NoWorkers("no usable GPU: the driver sleeps; wake it")
+
+    monkeypatch.setattr(devices, "usable", no_gpu)
+    for device, why in (("auto", "no usable GPU: the driver sleeps"), ("cpu", "--device cpu")):
+        report = drive(str(tmp_path / device), *inputs, device=device)
+        assert (report.device, report.device_why, report.by_host) == ("cpu", why, 0)
+    assert devices.device_of(report.to_json()) == "the CPU"
+    assert devices.device_of({"device": "cpu", "device_why": "no GPU"}) == "the CPU (no GPU)"
+    assert devices.device_of({"device": "H200, H200", "device_why": "--gpus 2"}) == "H200, H200"
+
+
+@pytest.mark.parametrize(("device", "gpus", "scheduler"), [("tpu", None, None), ("cpu", 1, None), ("auto", 2, "tcp://x:1"), ("gpu", 2, "tcp://x:1")])
+def test_devices_that_make_no_sense(device: str, gpus: int | None, scheduler: str | None, tmp_path: Path, inputs: list[str]) -> None:
+    with pytest.raises(ValueError, match="tpu|GPUs of this machine"):
+        drive(str(tmp_path / "run"), *inputs, device=device, gpus=gpus, scheduler=scheduler)
+    assert not (tmp_path / "run").exists()
 
 
 # ---- again

@@ -7,6 +7,8 @@ import pyarrow as pa
 import pytest
 
 import tidalign
+from tidalign.cluster import gpus
+from tidalign.cluster.errors import NoWorkers
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.schema import ALIGNMENTS
 
@@ -25,6 +27,14 @@ def test_by_hand() -> None:
     assert table["query_name"].to_pylist() == table["target_name"].to_pylist() == list("01234")
     assert table["target_end"].to_pylist() == [len(target) for target in TARGETS]
     assert set(table["status"].to_pylist()) == {"exact"}
+
+
+def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="device 'tpu': expected 'cpu' or 'gpu'"):
+        tidalign.align(QUERIES, TARGETS, device="tpu")
+    monkeypatch.setattr(gpus, "installed", lambda name: False)
+    with pytest.raises(NoWorkers, match="Python packages cupy and pynvml not found"):
+        tidalign.align(QUERIES, TARGETS, device="gpu")
 
 
 KINDS = [pa.string(), pa.large_string(), pa.binary(), pa.large_binary(), pa.string_view(), pa.binary_view(), pa.dictionary(pa.int32(), pa.string())]

@@ -19,8 +19,12 @@ def nvmlDeviceGetHandleByIndex(index: int) -> int:
     return index
 
 
-def nvmlDeviceGetHandleByUUID(name: str) -> int:
-    raise NVMLError(name)
+def nvmlDeviceGetUUID(handle: int) -> str:
+    return f"GPU-{handle}"
+
+
+def nvmlDeviceGetCudaComputeCapability(handle: int) -> list[int]:
+    return [9, 0]
 
 
 def nvmlDeviceGetName(handle: int) -> str:
