@@ -9,6 +9,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+import gpu_record
+
 PACKAGES = ("numpy", "numba", "llvmlite", "pyarrow", "dnaio", "dask", "distributed", "cupy-cuda12x", "cupy-cuda13x")
 
 
@@ -31,19 +34,20 @@ def machine() -> dict[str, Any]:
 
 
 def commit() -> str:
-    """The commit measured; `+` after it: with changes not committed."""
+    """The commit measured; `+` after it: with sources that are not committed so."""
     here = Path(__file__).parent
     try:
         head = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=here, check=True, capture_output=True, text=True).stdout.strip()
-        changed = subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=here, check=True, capture_output=True, text=True).stdout.strip()
+        sources = ["git", "status", "--porcelain", "--", ":/*.py", ":/*.cu", ":/*.cuh"]
+        changed = subprocess.run(sources, cwd=here, check=True, capture_output=True, text=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return head + ("+" if changed else "")
 
 
 def write(path: str, result: dict[str, Any]) -> None:
-    """Write a result beside its machine and commit as JSON."""
+    """Write a result beside its machine, commit and kernels (`gpu_record.digest`) as JSON."""
     # Folders are of one machine and say nothing to anybody else.
     command = [Path(word).name if "/" in word else word for word in sys.argv]
-    text = json.dumps({"command": command, "commit": commit(), "machine": machine(), **result}, indent=1)
+    text = json.dumps({"command": command, "commit": commit(), "kernels": gpu_record.digest(), "machine": machine(), **result}, indent=1)
     Path(path).write_text(text + "\n")
