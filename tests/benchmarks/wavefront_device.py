@@ -4,7 +4,7 @@
 
 Pairs as the peers' were: random ACGT, ceil(length * error) differences at uniform places, a third each of mismatch, insertion and deletion. 250,000 (150 bp),
 50,000 (1 kb) or 5,000 (10 kb) pairs are generated and repeated, to the peers' counts where these take no more than some seconds. Times are wall times of
-`wavefront_device.align_counted`, allocation of its results included: the first of a new shape, then the best of those after it. Peers' figures: the same
+`wavefront_device.align`, allocation of its results included: the first of a new shape, then the best of those after it. Peers' figures: the same
 kind of card, another run. Two-piece penalties have no peer on a GPU; the host twin's figure is of this machine's cores, a thread each.
 """
 
@@ -107,9 +107,9 @@ def measured(queries: Any, targets: Any, penalties: Penalties, cigar: bool) -> t
     while len(seconds) < 3 or (len(seconds) < 6 and sum(seconds[1:]) < 1):
         found = None  # given back outside the time taken
         begun = time.perf_counter()
-        found, left = wavefront_device.align_counted(queries, targets, penalties, cigar=cigar)
+        found = wavefront_device.align(queries, targets, penalties, cigar=cigar)
         seconds.append(time.perf_counter() - begun)
-        assert left == 0
+        assert found.by_host == 0
     best = min(seconds[1:])
     assert found is not None
     return {"first_seconds": round(seconds[0], 4), "seconds": round(best, 4), "mega_pairs_per_second": round(len(queries) / best / 1e6, 4)}, found
@@ -193,7 +193,7 @@ def main() -> None:
                     fraction = row[name]["mega_pairs_per_second"] / least
                     row[name] |= {"predicted": round(expected, 3), **bounds, "fraction_of_least_bound": round(fraction, 3)}
                 if row["packed"]["seconds"] < 2:
-                    kernels = kernel_seconds(lambda: wavefront_device.align_counted(packed_sides[0], packed_sides[1], penalties, cigar=cigar))  # noqa: B023
+                    kernels = kernel_seconds(lambda: wavefront_device.align(packed_sides[0], packed_sides[1], penalties, cigar=cigar))  # noqa: B023
                     row["kernel_mega_pairs_per_second"] = round(row["pairs"] / kernels / 1e6, 4)
                 if (text, cigar, length) in PEERS:
                     peer, figures, goal = PEERS[text, cigar, length]

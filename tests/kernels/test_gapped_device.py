@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from genome_cases import mutated
 
-from tidalign.kernels import commit_host, extension_launches, extension_runs
+from tidalign.kernels import commit_host, compiler, extension_launches, extension_runs
 from tidalign.kernels.commit import Speculated
 from tidalign.kernels.gapped import Costs, Extender, Extensions
 from tidalign.kernels.gapped_device import DeviceExtender
@@ -82,8 +82,21 @@ def test_rows_equal_the_hosts(kind: str, device: Any, monkeypatch: pytest.Monkey
     """Scores, ends, paths, cuts, boxes and every row's columns; sweeps too wide for a warp at every checkpoint."""
     if kind == "wide":
         monkeypatch.setattr(extension_launches, "RECORDS", 1)
+    equal(kind, 20 if kind == "wide" else 40)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", ["default", "every letter"])
+def test_rows_without_the_newer_instructions(kind: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on cards before compute capability 9.0, which have no DPX."""
+    of = compiler.kernel
+    monkeypatch.setattr(compiler, "kernel", lambda name, entry, macros, **more: of(name, entry, {**macros, "EXTENSION_PLAIN": 1}, **more))
+    equal(kind, 40)
+
+
+def equal(kind: str, cases: int) -> None:
     above = 0
-    for seed in range(20 if kind == "wide" else 40):
+    for seed in range(cases):
         target, query, bounds, t, q = related(seed)
         extender = DeviceExtender(target, query, bounds, COSTS[kind])
         found = extender.extend(t, q, ranges=True)
