@@ -186,7 +186,7 @@ def main() -> None:
         target, query = (codes_of(word if ":" in word else str(Path(folder) / word), role) for word, role in zip(words, ("target", "query"), strict=True))
         results[name] = measured(target, query)
         print(name, results[name], flush=True)
-    write(path, {"card": gpu_record.card(), "kernels": gpu_record.digest(), "sets": results})
+    write(path, {"card": gpu_record.card(), "sets": results})
 
 
 if __name__ == "__main__":

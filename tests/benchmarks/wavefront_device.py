@@ -206,7 +206,7 @@ def main() -> None:
                 rows.append(row)
                 shown = [row[name][key] for name in ("letters", "packed") for key in ("mega_pairs_per_second", "predicted", "fraction_of_least_bound")]
                 print(length, error, text, cigar, *shown, row.get("kernel_mega_pairs_per_second"), row["peer"]["ratio"], flush=True)
-                write(sys.argv[1], {"card": gpu_record.card(), "kernels": gpu_record.digest(), "work": rows})
+                write(sys.argv[1], {"card": gpu_record.card(), "work": rows})
 
 
 if __name__ == "__main__":
