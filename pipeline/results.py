@@ -34,11 +34,10 @@ class Results:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        manifest = rundir.read_manifest(str(path)) if self.path.is_dir() else None
+        rundir.require(str(path))
+        manifest = rundir.read_manifest(str(path))
         if manifest is None:
-            if rundir.exists(str(path)):
-                raise MissingInput(f"{path}: the run stopped before its input was partitioned; run the same command again to go on")
-            raise MissingInput(f"{path}: expected a run directory of `tidalign pairs`, found no manifest.json in it")
+            raise MissingInput(f"{path}: the run stopped before its input was partitioned; run the same command again to go on")
         self._manifest = manifest
 
     @property

@@ -28,7 +28,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
+from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch, MissingInput
 
 FORMAT = 1
 FOLDERS = ("chunks", "blocks", "parts", "claims")
@@ -143,6 +143,15 @@ def exists(directory: str) -> bool:
     return Path(directory, "plan.json").exists()
 
 
+def require(directory: str) -> None:
+    """Raise MissingInput where no run was begun, saying what is there instead."""
+    if not exists(directory):
+        path = Path(directory)
+        found = "a folder without plan.json" if path.is_dir() else "a file" if path.exists() else "no such folder"
+        way_out = "name that of `tidalign pairs` or `genome` (OUT or OUT.run), or of `genomes` (DIR/run)"
+        raise MissingInput(f"{directory}: expected a run directory, found {found}; {way_out}")
+
+
 def read_plan(directory: str) -> dict[str, Any]:
     """plan.json: {format, version, parameters, source, blocks}. CannotWrite where this machine does not see it."""
     try:
@@ -159,14 +168,20 @@ def compare(directory: str, parameters: dict[str, Any], source: dict[str, Any]) 
     wanted = json.loads(json.dumps({"format": FORMAT, "version": version("tidalign"), "parameters": parameters, "source": source}))
     differences = _differences({name: plan.get(name) for name in wanted}, wanted)
     if differences:
-        raise ManifestMismatch(f"{directory}: this run was begun with {'; '.join(differences)}; use another run directory, or the same inputs and options")
+        way_out = "use another run directory, or the same inputs and options; --new throws this run away and starts again"
+        raise ManifestMismatch(f"{directory}: this run was begun with {'; '.join(differences)}; {way_out}")
 
 
 def _differences(old: Any, new: Any, name: str = "") -> list[str]:
     if isinstance(old, dict) and isinstance(new, dict):
+        if old != new and "mtime_ns" in old:  # a file; where another is read, its size and time tell nothing more
+            same = old["path"] == new["path"]
+            return [f"{old['path']}, which has changed since" if same else f"{name} {old['path']!r}, now {new['path']!r}"]
         return [line for key in sorted({*old, *new}) for line in _differences(old.get(key), new.get(key), f"{name} {key}".strip())]
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return [line for place, (a, b) in enumerate(zip(old, new, strict=True)) for line in _differences(a, b, f"{name}[{place}]")]
+    if isinstance(old, list) and isinstance(new, list) and any(isinstance(one, dict) for one in (*old, *new)):
+        return [f"{len(old)} {name}, now {len(new)}"]
     return [] if old == new else [f"{name} {old!r}, now {new!r}"]
 
 

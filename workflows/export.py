@@ -17,8 +17,8 @@ def command(args: argparse.Namespace) -> Exit:
     """Write RUN's rows to OUT."""
     if args.output == "-":
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends us as it ends any other program
-    manifest = rundir.read_manifest(args.run) if Path(args.run).is_dir() else None
-    genomes = manifest is not None and "jobs" in manifest
+    rundir.require(args.run)
+    genomes = "genomes" in rundir.read_plan(args.run)["source"]
     suffix = Path(args.output).suffix[1:].lower()
     format = args.format or suffix
     if genomes:

@@ -34,8 +34,7 @@ class GenomeResults:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        if not self.path.is_dir():
-            raise MissingInput(f"{path}: expected a run directory of `tidalign genome`, found none")
+        rundir.require(str(path))
         self._manifest = read_manifest(str(path))
 
     @property

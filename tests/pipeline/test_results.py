@@ -50,7 +50,7 @@ def test_a_lost_part_is_noticed(make_run, row) -> None:
 
 
 def test_not_a_run_directory(tmp_path: Path) -> None:
-    with pytest.raises(MissingInput, match=r"manifest\.json"):
+    with pytest.raises(MissingInput, match=r"a folder without plan\.json"):
         Results(tmp_path)
-    with pytest.raises(MissingInput, match=r"manifest\.json"):
+    with pytest.raises(MissingInput, match=r"no such folder"):
         Results(tmp_path / "none")

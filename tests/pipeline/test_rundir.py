@@ -91,7 +91,9 @@ def test_sequences_are_stored_plain_and_the_rest_compressed(run: str) -> None:
     ("parameters", "source", "said"),
     [
         ({**PARAMETERS, "penalties": "edit"}, SOURCE, r"parameters penalties 'affine:4,6,2', now 'edit'"),
-        (PARAMETERS, {**SOURCE, "files": [{"path": "q.fq", "size": 10, "mtime_ns": 6}]}, r"source files\[0\] mtime_ns 5, now 6"),
+        (PARAMETERS, {**SOURCE, "files": [{"path": "q.fq", "size": 10, "mtime_ns": 6}]}, r"begun with q\.fq, which has changed since; .* --new"),
+        (PARAMETERS, {**SOURCE, "files": [{"path": "p.fq", "size": 11, "mtime_ns": 6}]}, r"begun with source files\[0\] 'q\.fq', now 'p\.fq';"),
+        (PARAMETERS, {**SOURCE, "files": []}, r"begun with 1 source files, now 0;"),
         ({**PARAMETERS, "new": 1}, SOURCE, r"parameters new None, now 1"),
     ],
 )
