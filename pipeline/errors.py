@@ -1,6 +1,11 @@
 """What can be wrong with an input or a run directory: one type for each exit status of the command."""
 
 
+def shown(name: str) -> str:
+    """A name as messages have it: quoted, and only the beginning of a long one."""
+    return repr(name) if len(name) <= 80 else f"{name[:40]!r}... of {len(name)} letters"
+
+
 class InputError(Exception):
     """Bad input (65): says file, record, line, what was expected, what was found and the way out, in one line."""
 

@@ -99,7 +99,9 @@ def inspect(
     """
     if queries == "-" == targets:
         raise InputError("-", "standard input for one of the inputs", "it for both", "write one of them to a file, or interleave them")
-    inputs = tuple(sniff(path, allow_empty=allow_empty) for path in (queries, targets) if path is not None)
+    inputs = tuple(sniff(path, allow_empty=True) for path in (queries, targets) if path is not None)
+    if not allow_empty and (empty := next((source.path for source in inputs if source.format == "empty"), None)):
+        raise MissingInput(f"{empty}: empty; use --allow-empty if that is no mistake")
     formats = {source.format for source in inputs}
     whole = formats & {"seq", "parquet", "arrow"}
     if whole and (len(inputs) > 1 or interleaved and whole != {"seq"}):

@@ -181,7 +181,7 @@ def _text_format(name: str, pieces: Iterator[bytes], allow_empty: bool) -> str:
     if not text:
         if allow_empty:
             return "empty"
-        raise MissingInput(f"{name}: empty; use --allow-empty if that is no mistake")
+        raise MissingInput(f"{name}: expected sequences, found nothing: the file is empty; name another one, or leave it out")
     for magic, other in _OTHERS.items():
         if text.startswith(magic):
             raise InputError(name, expected, other, _WAYS_OUT.get(other, "convert it first"))

@@ -1,7 +1,7 @@
 """The command line's arguments: what each command takes, and usage that one argument alone does not show."""
 
 import argparse
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -67,8 +67,7 @@ stopped by a signal, 1 a bug. After 69 to 75, 130 and 143 the same command goes 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(Exit.USAGE, f"{self.prog}: {message}\n")
+        self.exit(Exit.USAGE, f"{self.prog}: {message}\nsee: {self.prog} --help\n")
 
 
 def _penalties(text: str) -> str:
@@ -100,7 +99,7 @@ def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, module:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(module=module)
+    parser.set_defaults(module=module, error=parser.error)
     parser.add_argument("--quiet", action="store_true", help="no progress and no last line; errors only")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return parser
@@ -176,37 +175,46 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
     return top
 
 
-def check(args: argparse.Namespace, top: argparse.ArgumentParser) -> None:
+def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Namespace:
+    """The arguments, checked: what is wrong with them is said in the name of their command, and pointed to its help."""
+    args, unknown = top.parse_known_args(arguments)
+    if unknown:
+        args.error(f"unrecognized arguments: {' '.join(unknown)}")
+    check(args)
+    return args
+
+
+def check(args: argparse.Namespace) -> None:
     """Usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
     if args.module in ("pairs", "genome", "genomes") and args.gpus and (args.device == "cpu" or args.scheduler):
-        top.error("--gpus counts GPUs of this machine: leave it out with --device cpu and with --scheduler")
+        args.error("--gpus counts GPUs of this machine: leave it out with --device cpu and with --scheduler")
     if args.module in ("pairs", "partition"):
         if args.workers and args.scheduler:
-            top.error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
+            args.error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
         if args.interleaved and args.targets:
-            top.error("--interleaved takes one file")
+            args.error("--interleaved takes one file")
         if args.output == "-":
-            top.error("-o takes a run directory or a file; `tidalign export RUN -o - --format sam` writes to standard output")
+            args.error("-o takes a run directory or a file; `tidalign export RUN -o - --format sam` writes to standard output")
     if args.module in ("genome", "genomes"):
         from tidalign.workflows.genome_arguments import check_genome
 
-        check_genome(args, top.error)
+        check_genome(args, args.error)
     if args.module == "plot" and Path(args.output).suffix.lower() not in _PICTURES:
-        top.error(f"no picture in {args.output!r}: end it in {', '.join(_PICTURES)}")
+        args.error(f"no picture in {args.output!r}: end it in {', '.join(_PICTURES)}")
     if args.module not in ("pairs", "export"):
         return
     suffix = Path(args.output).suffix.lower()
     elsewhere = _ELSEWHERE | (ELSEWHERE if args.module == "export" else {})
     if suffix in elsewhere and not (args.module == "export" and args.format):
-        top.error(f"cannot write {suffix}: {elsewhere[suffix]}")
+        args.error(f"cannot write {suffix}: {elsewhere[suffix]}")
     if args.module == "export":
         if not args.format and suffix[1:] not in (*FORMATS, *SUFFIXES):
-            top.error(f"no format in {args.output!r}: end it in .{', .'.join(dict.fromkeys((*FORMATS, *SUFFIXES)))}, or give --format")
+            args.error(f"no format in {args.output!r}: end it in .{', .'.join(dict.fromkeys((*FORMATS, *SUFFIXES)))}, or give --format")
     else:
         args.format = suffix[1:] if suffix[1:] in FORMATS else None
     if args.module == "pairs" and args.keep_run and not args.format:
-        top.error("--keep-run goes with a file for -o; a run directory is always kept")
+        args.error("--keep-run goes with a file for -o; a run directory is always kept")
     if args.module == "pairs" and args.format == "sam" and args.penalty_only:
-        top.error("SAM needs CIGARs: leave --penalty-only out, or write .paf, .tsv or .parquet")
+        args.error("SAM needs CIGARs: leave --penalty-only out, or write .paf, .tsv or .parquet")
     if args.cigar != "=X" and (args.format or suffix[1:]) not in ("paf", "sam"):
-        top.error("--cigar is for .paf and .sam")
+        args.error("--cigar is for .paf and .sam")

@@ -22,7 +22,7 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.forks import serve
 from tidalign.cluster.gpus import begin, installed
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
-from tidalign.workflows.arguments import check, parser
+from tidalign.workflows.arguments import parse, parser
 from tidalign.workflows.status import Exit
 
 EXITS: dict[type[Exception], Exit] = {
@@ -74,9 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from tidalign.workflows.genome_options import spell_out
 
         arguments[1:] = spell_out(arguments[1:])
-    top = parser(chosen)
-    args = top.parse_args(arguments)
-    check(args, top)
+    args = parse(arguments, parser(chosen))
     signal.signal(signal.SIGTERM, _terminate)
     warnings = logging.StreamHandler()
     warnings.setFormatter(logging.Formatter("tidalign: %(message)s"))

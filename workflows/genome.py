@@ -13,9 +13,11 @@ from typing import NoReturn
 
 from tidalign.pipeline import rundir
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError
-from tidalign.pipeline.genome.manifest import FOLDERS
+from tidalign.pipeline.genome.export import check as check_side
+from tidalign.pipeline.genome.manifest import FOLDERS, Check, Manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import STAGES, GenomeResults
+from tidalign.pipeline.genome.sides import load_side
 from tidalign.pipeline.genome.source import GenomeSource, Pair, pair_name
 from tidalign.workflows.devices import device_of
 from tidalign.workflows.genome_arguments import add_guards
@@ -73,11 +75,12 @@ def align(
     scheduler: str | None = None,
     new: bool = False,
     progress: Told | None = None,
+    check: Check | None = None,
 ) -> GenomeResults:
-    """`align_genomes` for any source."""
+    """`align_genomes` for any source. check: may refuse what was read before it is aligned."""
     source.files()  # MissingInput before anything is written
     with prepared(Path(out), new=new, layout=_LAYOUT):
-        run_genomes(str(out), source, wanted, workers=workers, scheduler=scheduler, device=device, gpus=gpus, progress=progress)
+        run_genomes(str(out), source, wanted, workers=workers, scheduler=scheduler, device=device, gpus=gpus, progress=progress, check=check)
     return GenomeResults(out)
 
 
@@ -124,7 +127,7 @@ def command(args: argparse.Namespace) -> Exit:
     with _places(args.output, args.format) as run:
         began = time.monotonic()
         finished = rundir.finished(str(run)) is not None and not args.new
-        results = run_with_progress(args, source_of(args), wanted, run)
+        results = run_with_progress(args, source_of(args), wanted, run, lambda manifest: check_format(run, args.format, manifest))
         statuses = results.statuses()
         if args.format:
             if args.output == "-":
@@ -147,6 +150,13 @@ def command(args: argparse.Namespace) -> Exit:
     return Exit.PARTIAL if partial else Exit.COMPLETE
 
 
+def check_format(run: Path, format: str | None, manifest: Manifest) -> None:
+    """Refuse sides that cannot be written in a format before they are aligned."""
+    if format:
+        for side in manifest.sides:
+            check_side(format, side["role"], side["spec"], load_side(str(run.absolute()), manifest.run, side["id"])[0])
+
+
 def is_partial(results: GenomeResults) -> bool:
     """Whether something was cut or given up; says what, a line each, for the first of them."""
     capped, shortfalls = results.statuses()["capped"], results.shortfalls()
@@ -157,12 +167,13 @@ def is_partial(results: GenomeResults) -> bool:
     return bool(capped or shortfalls)
 
 
-def run_with_progress(args: argparse.Namespace, source: GenomeSource, wanted: GenomeParameters, run: Path) -> GenomeResults:
+def run_with_progress(args: argparse.Namespace, source: GenomeSource, wanted: GenomeParameters, run: Path, check: Check) -> GenomeResults:
     """Do a run as the options say, and show how far it is."""
     progress = Progress()
     try:
         shown = None if args.quiet else progress
-        return align(source, wanted, run, device=args.device, gpus=args.gpus, workers=args.workers, scheduler=args.scheduler, new=args.new, progress=shown)
+        where = {"device": args.device, "gpus": args.gpus, "workers": args.workers, "scheduler": args.scheduler}
+        return align(source, wanted, run, new=args.new, progress=shown, check=check, **where)
     finally:
         progress.close()
 

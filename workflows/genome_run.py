@@ -21,7 +21,7 @@ from tidalign.pipeline import rundir
 from tidalign.pipeline.genome import parts
 from tidalign.pipeline.genome.card import CARD
 from tidalign.pipeline.genome.compile import warm_up
-from tidalign.pipeline.genome.manifest import FOLDERS, Manifest, read_manifest, write_manifest
+from tidalign.pipeline.genome.manifest import FOLDERS, Check, Manifest, read_manifest, write_manifest
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.sides import read_side, side_record
 from tidalign.pipeline.genome.source import GenomeSource
@@ -60,6 +60,7 @@ def run_genomes(
     device: str = "auto",
     gpus: int | None = None,
     progress: Told | None = None,
+    check: Check | None = None,
 ) -> GenomeReport:
     """Align the genomes of `source` into a run directory; go on where an earlier call stopped, whatever stopped it.
 
@@ -69,6 +70,7 @@ def run_genomes(
     gpus: how many of them; None: all, or one where the input is small. One is used by this process, several by a worker each.
     progress: told (stage, done, in all): stages are `read` (files), `compile` (told once) and
     `genomes` (thousandths of a second of estimated work).
+    check: looks at the manifest once the sides are read, and may refuse them before anything is aligned.
 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
@@ -90,7 +92,7 @@ def run_genomes(
         rundir.journal(crew.directory, "device", device=str(cards), why=cards.why)
         if workers and here and on == "cpu" and not rundir.finished(crew.directory):
             crew.begin_to_hire()
-        manifest = _read(crew, source, parameters, told, here)
+        manifest = _read(crew, source, parameters, told, here, check)
         if starting.ident:
             starting.join()
         tiles = Tiles(crew.directory, manifest, stop, told, on)
@@ -167,11 +169,14 @@ def _opened(
             crew.dismiss()
 
 
-def _read(crew: Crew, source: GenomeSource, parameters: GenomeParameters, told: Told, here: bool) -> Manifest:
+def _read(crew: Crew, source: GenomeSource, parameters: GenomeParameters, told: Told, here: bool, check: Check | None) -> Manifest:
     """The manifest of a run whose sides are all read: what is missing of them is read. here: by this process, whoever is hired."""
     sides = source.sides()
     if rundir.read_manifest(crew.directory) and all(side_record(crew.directory, side) for side in range(len(sides))):
-        return read_manifest(crew.directory)
+        manifest = read_manifest(crew.directory)
+        if check:
+            check(manifest)
+        return manifest
     told("read", 0, len(sides))
     ambiguous = parameters.scoring.ambiguous
     letters = ambiguous[0] if ambiguous else None
@@ -181,7 +186,7 @@ def _read(crew: Crew, source: GenomeSource, parameters: GenomeParameters, told: 
     else:
         records = crew.map(read_side, *zip(*arguments, strict=True), here=here)
     told("read", len(sides), len(sides))
-    manifest = write_manifest(crew.directory, records)
+    manifest = write_manifest(crew.directory, records, check)
     rundir.journal(crew.directory, "read", sides=records, jobs=len(manifest.jobs), tiles=sum(len(job.tiles) for job in manifest.jobs))
     return manifest
 

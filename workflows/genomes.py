@@ -1,16 +1,18 @@
 """Align many pairs of genomes in one run: the command `tidalign genomes`."""
 
 import argparse
+import os
 import time
 from collections import Counter
 from pathlib import Path
 
 from tidalign.pipeline import rundir
-from tidalign.pipeline.errors import CannotWrite, InputError
+from tidalign.pipeline.errors import CannotWrite, InputError, shown
+from tidalign.pipeline.genome.manifest import Manifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.source import GenomeSource, Pair, pair_name, read_jobs, safe
 from tidalign.workflows.devices import device_of
-from tidalign.workflows.genome import is_partial, kept_stages, run_parameters, run_with_progress
+from tidalign.workflows.genome import check_format, is_partial, kept_stages, run_parameters, run_with_progress
 from tidalign.workflows.progress import by_status, say
 from tidalign.workflows.status import Exit
 
@@ -18,6 +20,9 @@ RUN = "run"
 """The run directory inside DIR."""
 
 MERGED = "all"
+
+LONGEST = 240
+"""Bytes of the name of a file: file systems have 255, and until it is whole a file has a longer name."""
 
 
 def source_of(args: argparse.Namespace) -> GenomeSource:
@@ -37,7 +42,7 @@ def command(args: argparse.Namespace) -> Exit:
     began = time.monotonic()
     run = folder / RUN
     finished = rundir.finished(str(run)) is not None and not args.new
-    results = run_with_progress(args, source_of(args), run_parameters(args), run)
+    results = run_with_progress(args, source_of(args), run_parameters(args), run, lambda manifest: check_names(run, args, manifest))
     statuses = results.statuses()
     written = export_pairs(results, folder, args)
     partial = is_partial(results)
@@ -48,17 +53,30 @@ def command(args: argparse.Namespace) -> Exit:
     return Exit.PARTIAL if partial else Exit.COMPLETE
 
 
+def check_names(run: Path, args: argparse.Namespace, manifest: Manifest) -> None:
+    """Refuse names that cannot be written in the format, or be those of files, before anything is aligned."""
+    check_format(run, args.format, manifest)
+    if args.merge:
+        return
+    files = [f"{safe(name)}.{_suffix(args)}" for name in manifest.names]
+    way_out = f"shorten or change the names{' of the sequences' if args.all_vs_all else ''}, or use --merge for one file of all pairs"
+    if long := next((file for file in files if len(os.fsencode(file)) > LONGEST), None):
+        raise InputError(" ".join(args.inputs), f"pairs whose files have names of at most {LONGEST} bytes", shown(long), way_out)
+    if twice := next((file for file, times in Counter(files).items() if times > 1), None):
+        raise InputError(" ".join(args.inputs), "a file of its own for each pair", f"{shown(twice)} twice", way_out)
+
+
+def _suffix(args: argparse.Namespace) -> str:
+    return str(args.format.partition(":")[0].rstrip("+-"))
+
+
 def export_pairs(results: GenomeResults, folder: Path, args: argparse.Namespace) -> str:
     """Write the rows of each pair, or all in one; says where they are."""
-    suffix = args.format.partition(":")[0].rstrip("+-")
+    suffix = _suffix(args)
     if args.merge:
         path = folder / f"{MERGED}.{suffix}"
         results.export(path, format=args.format, markend=args.markend)
         return str(path)
-    names = [safe(name) for name in results.names]
-    twice = next((name for name, times in Counter(names).items() if times > 1), None)
-    if twice:
-        raise InputError(str(results.path), "a name of its own for each pair", f"{twice!r} twice", "rename the sequences, or use --merge")
-    for job, name in enumerate(names):
-        results.export(folder / f"{name}.{suffix}", format=args.format, markend=args.markend, job=job)
+    for job, name in enumerate(results.names):
+        results.export(folder / f"{safe(name)}.{suffix}", format=args.format, markend=args.markend, job=job)
     return f"{folder}/*.{suffix}"

@@ -6,10 +6,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.genome import axt, chain_format, comments, exonerate, general, maf, paf, sam, segments_format
 from tidalign.pipeline.genome.block import Block, blocks
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -20,6 +21,7 @@ from tidalign.pipeline.text import content
 Batches = Iterable[tuple[Any, Genome, Genome]]
 Header = Callable[[Sequence[Genome], GenomeParameters], str]
 Lines = Callable[[Block, GenomeParameters], Any]
+Check = Callable[[str, str, Genome], None]
 
 THREADS = 2
 """Blocks of rows that are made into text at a time."""
@@ -32,14 +34,20 @@ def _nothing(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
     return ""
 
 
+def _anything(role: str, file: str, genome: Genome) -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A text format: its first lines, the lines of some rows, what letters no name may have in it, and what stands above the first alignment."""
+    """A text format: its first lines, the lines of some rows, what letters no name may have in it, what stands above the first alignment, and what else a
+    side must be like."""
 
     header: Header
     lines: Lines
     banned: str
     above: Header = _nothing
+    check: Check = _anything
 
 
 def _maf_header(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
@@ -65,10 +73,10 @@ _FORMATS = {
     "paf": Format(_nothing, paf.lines, _TABS),
     "paf:minimap2": Format(_nothing, paf.lines, _TABS),
     "paf:wfmash": Format(_nothing, paf.exact_lines, _TABS),
-    "sam": Format(sam.header, sam.hard_lines, _TABS, sam.targets),
-    "sam-": Format(_nothing, sam.hard_lines, _TABS),
-    "softsam": Format(sam.header, sam.soft_lines, _TABS, sam.targets),
-    "softsam-": Format(_nothing, sam.soft_lines, _TABS),
+    "sam": Format(sam.header, sam.hard_lines, _TABS, sam.targets, sam.check),
+    "sam-": Format(_nothing, sam.hard_lines, _TABS, check=sam.check),
+    "softsam": Format(sam.header, sam.soft_lines, _TABS, sam.targets, sam.check_whole),
+    "softsam-": Format(_nothing, sam.soft_lines, _TABS, check=sam.check_whole),
     "cigar": Format(_nothing, exonerate.lines, _BLANKS),
     "chain": Format(_nothing, chain_format.lines, _BLANKS),
     "segments": Format(segments_format.header, segments_format.lines, _TABS),
@@ -105,6 +113,14 @@ def _format(text: str) -> Format:
     return Format(header, lines, _TABS)
 
 
+def check(format: str, role: str, file: str, genome: Genome) -> None:
+    """Refuse a side that a format cannot hold, before there are rows of it. role: target or query. Raises InputError."""
+    if format != "parquet":
+        chosen = _format(format)
+        _check_names(pa.array(genome.names, pa.large_string()), role, chosen.banned, format, file)
+        chosen.check(role, file, genome)
+
+
 def write(format: str, batches: Batches, targets: Sequence[Genome], parameters: GenomeParameters, sink: BinaryIO, *, markend: bool = False) -> int:
     """Write alignments in the order in which they come; returns how many.
 
@@ -122,7 +138,8 @@ def write(format: str, batches: Batches, targets: Sequence[Genome], parameters: 
         for rows, target, query in batches:
             if rows.num_rows and not count:
                 sink.write(chosen.above(targets, parameters).encode())
-            _check_names(rows, chosen.banned, format)
+            for side in ("target", "query"):
+                _check_names(rows[f"{side}_name"], side, chosen.banned, format)
             for block in blocks(rows, target, query, count):
                 made.append(threads.submit(chosen.lines, block, parameters))
                 if len(made) == THREADS:
@@ -144,10 +161,9 @@ def _write_parquet(batches: Batches, sink: BinaryIO) -> int:
     return count
 
 
-def _check_names(rows: Any, banned: str, format: str) -> None:
-    for side in ("target", "query"):
-        names = rows[f"{side}_name"]
-        strange = pc.index(pc.match_substring_regex(names, f"[{banned}]"), True).as_py()
-        if strange >= 0:
-            found, kind = repr(names[strange].as_py()), "blanks" if banned == _BLANKS else "tabs"
-            raise InputError(f"format {format}", f"{side} names without {kind}", found, f"read the {side} with [nameparse=darkspace]")
+def _check_names(names: Any, role: str, banned: str, format: str, file: str | None = None) -> None:
+    strange = pc.index(pc.match_substring_regex(names, f"[{banned}]"), True).as_py()
+    if strange >= 0:
+        kind = "blanks" if banned == _BLANKS else "tabs"
+        expected = f"{role} names without {kind}" + (f" for format {format}" if file else "")
+        raise InputError(file or f"format {format}", expected, shown(names[strange].as_py()), f"read the {role} with [nameparse=darkspace]")

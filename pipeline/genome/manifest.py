@@ -10,6 +10,7 @@ kept/<stage>/<unit>.parquet        hits, hsps or anchors, where --keep asked for
 claims/, journal.jsonl, report.json, run.lock, SUCCESS or PARTIAL        as rundir.py has them
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -59,8 +60,12 @@ class Manifest:
     """Of the pairs of genomes: what `job` of a row counts."""
 
 
-def write_manifest(directory: str, sides: list[dict[str, Any]]) -> Manifest:
-    """Plan the work on sides that are all read, and write it down."""
+Check = Callable[[Manifest], None]
+"""What a command has to say of the sides and names of a run before anything is aligned: raises InputError."""
+
+
+def write_manifest(directory: str, sides: list[dict[str, Any]], check: Check | None = None) -> Manifest:
+    """Plan the work on sides that are all read, and write it down, unless `check` raises an error."""
     plan = rundir.read_plan(directory)
     run = rundir.run_id(plan["parameters"], plan["source"])
     parameters = GenomeParameters.from_json(plan["parameters"])
@@ -90,8 +95,11 @@ def write_manifest(directory: str, sides: list[dict[str, Any]]) -> Manifest:
         "jobs": jobs,
         "names": names,
     }
+    planned = _parsed(manifest)
+    if check:
+        check(planned)
     rundir.write_json(f"{directory}/manifest.json", manifest)
-    return _parsed(manifest)
+    return planned
 
 
 def read_manifest(directory: str) -> Manifest:

@@ -117,7 +117,9 @@ def test_usage(arguments: list[str], message: str, capsys) -> None:
         cli.main(arguments)
     written = capsys.readouterr()
     assert stopped.value.code == 2 and written.out == ""
-    assert written.err.startswith("usage: tidalign") and message in written.err.splitlines()[-1]
+    said, see = written.err.splitlines()
+    command = f"tidalign {arguments[0]}" if arguments and arguments[0] in ("pairs", "genome", "export") else "tidalign"
+    assert said.startswith(f"{command}: ") and message in said and see == f"see: {command} --help"
 
 
 @pytest.mark.parametrize(
@@ -257,9 +259,19 @@ def test_statuses_of_what_can_be_wrong(pairs, tmp_path) -> None:
         answer = program("pairs", *arguments)
         assert answer.returncode == status, answer.stderr
         assert answer.stdout == "" and len(answer.stderr.splitlines()) == 1 and word in answer.stderr
+        assert ("--allow-empty" in answer.stderr) == (word == "empty.fa")
     assert not list(tmp_path.glob("out*"))
     answer = program("pairs", tmp_path / "empty.fa", tmp_path / "empty.fa", "-o", tmp_path / "out.sam", "--allow-empty")
     assert answer.returncode == 0 and (tmp_path / "out.sam").read_text().startswith("@HD")
+
+
+@pytest.mark.parametrize("output", ["out.sam", "out.maf", "out.axt", "-"])
+def test_export_of_what_is_no_run(tmp_path: Path, output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Said before the format is looked at, which may be one of genomes or of pairs."""
+    (tmp_path / "file").write_text("")
+    for run, found in (("none", "no such folder"), ("file", "a file"), ("", "a folder without plan.json")):
+        assert cli.main(["export", str(tmp_path / run), "-o", output if output == "-" else str(tmp_path / output), "--format=maf"]) == 66
+        assert f"{tmp_path / run}: expected a run directory, found {found};" in capsys.readouterr().err
 
 
 # ---- the end of the process

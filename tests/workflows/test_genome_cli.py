@@ -73,7 +73,8 @@ def test_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture
         cli.main(arguments)
     written = capsys.readouterr()
     assert stopped.value.code == 2 and written.out == ""
-    assert message in written.err.splitlines()[-1]
+    said, see = written.err.splitlines()
+    assert said.startswith(f"tidalign {arguments[0]}: ") and message in said and see == f"see: tidalign {arguments[0]} --help"
 
 
 def test_formats_are_those_that_can_be_written() -> None:
@@ -117,6 +118,62 @@ def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
     assert program("genome", HUMAN, tmp_path / "none.fa", "-o", tmp_path / "out.maf").returncode == 66
     assert program("genome", HUMAN, CHIMP, "-o", tmp_path / "out.maf", "--device", "gpu").returncode == 69
     assert [path.name for path in tmp_path.iterdir()] == ["bad.fa"]
+
+
+def test_an_empty_file_is_no_genome(tmp_path: Path) -> None:
+    (tmp_path / "empty.fa").write_text("")
+    (tmp_path / "jobs.tsv").write_text(f"target\tquery\n{HUMAN}\t{CHIMP}\n{HUMAN}\tempty.fa\n")
+    for arguments in (("genome", HUMAN, tmp_path / "empty.fa", "-o", tmp_path / "out.maf"), ("genomes", tmp_path / "jobs.tsv", "-o", tmp_path / "out")):
+        answer = program(*arguments)
+        assert answer.returncode == 66 and "empty.fa: expected sequences" in answer.stderr
+        assert "--allow-empty" not in answer.stderr  # of `tidalign pairs` alone
+
+
+def sequences(path: Path, *names: str) -> Path:
+    """Records of the same 300 letters, which align everywhere."""
+    letters = "".join(np.random.default_rng(3).choice(list("ACGT"), 300))
+    path.write_text("".join(f">{name}\n{letters}\n" for name in names))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [(["q", "q"], "found 't__q.maf' twice"), (["a/1", "a_1"], "found 't__a_1.maf' twice"), (["q" * 250], "at most 240 bytes, found 't__qqq")],
+)
+def test_pairs_without_files_of_their_own_are_refused_before_they_are_aligned(tmp_path: Path, names: list[str], said: str) -> None:
+    target, query = sequences(tmp_path / "t.fa", "t"), sequences(tmp_path / "q.fa", *names)
+    answer = program("genomes", "--all-vs-all", target, query, "-o", tmp_path / "out")
+    assert answer.returncode == 65 and said in answer.stderr and "--merge" in answer.stderr and "q" * 50 not in answer.stderr
+    assert not (tmp_path / "out" / "run").exists()
+    merged = program("genomes", "--all-vs-all", target, query, "-o", tmp_path / "out", "--merge")
+    assert merged.returncode == 0 and (tmp_path / "out" / "all.maf").read_text().count("a score=") == len(names)
+    again = program("genomes", "--all-vs-all", target, query, "-o", tmp_path / "out")
+    assert again.returncode == 65 and GenomeResults(tmp_path / "out" / "run").complete  # what is aligned is kept
+
+
+@pytest.mark.parametrize(
+    ("target", "query", "format", "other", "said"),
+    [
+        ("t x", "q", "maf", "paf", "t.fa[nameparse=full]: expected target names without blanks for format maf"),
+        ("t", "q x", "chain", "general", "q.fa[nameparse=full]: expected query names without blanks for format chain"),
+        ("t", "q@", "sam-", "maf", "q.fa: expected query names of at most 254 printable ASCII letters other than @"),
+    ],
+)
+def test_names_that_a_format_cannot_hold_are_refused_before_they_are_aligned(
+    tmp_path: Path, target: str, query: str, format: str, other: str, said: str
+) -> None:
+    sides = [f"{sequences(tmp_path / f'{side}.fa', name)}{'[nameparse=full]' * (' ' in name)}" for side, name in (("t", target), ("q", query))]
+    answer = program("genome", *sides, f"--format={format}")
+    assert (answer.returncode, answer.stdout) == (65, "") and said in answer.stderr
+    assert program("genome", *sides, "-o", tmp_path / "out", f"--format={format}").returncode == 65 and not (tmp_path / "out.run").exists()
+    assert query in program("genome", *sides, f"--format={other}", "--quiet").stdout
+
+
+def test_softsam_of_a_subrange_is_refused_before_it_is_aligned(tmp_path: Path) -> None:
+    target, query = sequences(tmp_path / "t.fa", "t"), f"{sequences(tmp_path / 'q.fa', 'q')}[1..200]"
+    answer = program("genome", target, query, "--format=softsam")
+    assert (answer.returncode, answer.stdout) == (65, "") and "--format=sam" in answer.stderr
+    assert "100H" in program("genome", target, query, "--format=sam", "--quiet").stdout
 
 
 def test_genomes_from_a_table(tmp_path: Path) -> None:
