@@ -1,6 +1,6 @@
 """Compare genome runs on a card with those of the host: the bytes of the MAF and the rows of the table, pair by pair, in both modes. By hand:
 
-python tests/data/compare_cards.py FOLDER [--jobs N] [--modes exact independent] [--nogfextend] [--only WORD]
+python tests/data/compare_cards.py FOLDER [--jobs N] [--modes exact independent] [--nogfextend] [--only WORD] [--result FILE.json]
 
 FOLDER holds the genomes that lastz_real.PAIRS names, and haplotypes of which every one is aligned with every one. Processes of the host (--jobs) work
 beside the card. At the end: `n compared, n equal`.
@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from lastz_real import PAIRS, records
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import record
 
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
@@ -53,11 +56,13 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--modes", nargs="+", default=["exact", "independent"])
     parser.add_argument("--nogfextend", action="store_true")
+    parser.add_argument("--result")
     parser.add_argument("--only", default="", help="pairs that have the word in a name")
     args = parser.parse_args()
     pairs = [pair for pair in (*PAIRS[::-1], (HAPLOTYPES, HAPLOTYPES)) if args.only in " ".join(pair)]
     runs = [(target, query, GenomeParameters(mode=mode, gfextend=not args.nogfextend)) for target, query in pairs for mode in args.modes]
     compared = equal = 0
+    lines = []
     with tempfile.TemporaryDirectory() as name, ProcessPoolExecutor(args.jobs, multiprocessing.get_context("spawn")) as pool:
         places = [Path(name, str(number)) for number in range(len(runs))]
         waiting = [pool.submit(run, args.folder, *each, place.with_suffix(".cpu"), "cpu") for each, place in zip(runs, places, strict=True)]
@@ -68,11 +73,16 @@ def main() -> int:
             compared += len(same)
             equal += sum(same)
             rows = sum(len(table) for _, table in found)
+            lines.append({"mode": each[2].mode, "target": each[0], "query": each[1], "pairs": len(same), "equal": sum(same), "rows": rows})
+            lines[-1] |= {"seconds, card": round(seconds, 2), "seconds, host": round(on_host, 2)}
             print(
                 f"{each[2].mode:11} {' x '.join(each[:2])}: {sum(same)} of {len(same)} equal, {rows:,} rows; card {seconds:.2f} s, host {on_host:.2f} s",
                 flush=True,
             )
     print(f"{compared} compared, {equal} equal")
+    if args.result:
+        what = "MAF and rows of genome runs on one card and on one worker of the host"
+        record.write(args.result, {"what": what, "card": record.gpu_record.card(), "compared": compared, "equal": equal, "runs": lines})
     return int(equal < compared)
 
 

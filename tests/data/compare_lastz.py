@@ -6,7 +6,8 @@ python tests/data/compare_lastz.py windows FOLDER                      windows o
 python tests/data/compare_lastz.py anchors FOLDER                      independent mode, each anchor by itself, by four ways to make LASTZ do it
 python tests/data/compare_lastz.py haplotypes FOLDER                   HLA haplotypes, every one against every one
 
-All take --jobs (processes), --seconds (start nothing more after them) and --count. FOLDER holds the genomes that lastz_real.PAIRS names.
+All take --jobs (processes), --seconds (start nothing more after them), --count and --result (a JSON file). FOLDER holds the genomes that
+lastz_real.PAIRS names.
 At the end: `n compared, n equal`.
 """
 
@@ -22,9 +23,13 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from lastz_cases import Case, random_case
 from lastz_real import anchors, genomes, haplotypes, windows
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import record
 
 import tidalign
 from tidalign.pipeline.errors import InputError, MissingInput
@@ -82,8 +87,8 @@ def compare(make: Callable[[Path], Case]) -> Outcome:
     return Outcome(case, "different", len(lines[0]), f"lines {len(lines[0])}, {len(lines[1])}; line {at}: {shown}")
 
 
-def run(makes: Iterator[Callable[[Path], Case]], jobs: int, seconds: float) -> int:
-    """Compare and print; the number of differences."""
+def run(makes: Iterator[Callable[[Path], Case]], jobs: int, seconds: float) -> dict[str, Any]:
+    """Compare and print; how many of each kind."""
     began, counts, options = time.monotonic(), Counter[str](), Counter[str]()
     lines = 0
     with ProcessPoolExecutor(jobs) as pool:
@@ -101,7 +106,14 @@ def run(makes: Iterator[Callable[[Path], Case]], jobs: int, seconds: float) -> i
     print(
         f"{compared} compared, {counts['equal']} equal ({lines} lines of output); {counts['refused by both']} refused by both; {time.monotonic() - began:.0f} s"
     )
-    return counts["different"]
+    return {
+        "compared": compared,
+        "equal": counts["equal"],
+        "refused by both": counts["refused by both"],
+        "lines of output": lines,
+        "seconds": round(time.monotonic() - began),
+        "options compared": dict(sorted(options.items())),
+    }
 
 
 def _told(outcome: Outcome, counts: Counter[str], options: Counter[str]) -> int:
@@ -127,6 +139,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--result")
     args = parser.parse_args()
     if args.what == "random":
         makes: Iterator[Callable[[Path], Case]] = (partial(random_case, seed) for seed in range(args.first, args.first + args.count))
@@ -135,7 +148,11 @@ def main() -> int:
     else:
         every = {"genomes": genomes, "windows": windows, "anchors": anchors, "haplotypes": haplotypes}[args.what](args.folder)
         makes = iter(list(every)[args.first : args.first + args.count])
-    return min(run(makes, args.jobs, args.seconds), 1)
+    found = run(makes, args.jobs, args.seconds)
+    if args.result:
+        version = subprocess.run([LASTZ, "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+        record.write(args.result, {"what": f"output of tidalign genome and of {version}, line by line: {args.what}", **found})
+    return int(found["equal"] < found["compared"])
 
 
 if __name__ == "__main__":
