@@ -9,57 +9,115 @@ from tidalign.pipeline.genome.parameters import MODES, TRACEBACK_BYTES, GenomePa
 from tidalign.pipeline.genome.scores import SEED_NUMBERS, ScoreFile, read_scores
 from tidalign.workflows import genome_values as values
 
+_MEMORY = ("allocate", "alloc", "memory", "mem")
+
+_YASRA = "write its options out: T=2 {} --ambiguous=n --noytrim"
+
 REFUSED = {
     "--inner": "align the rest between alignments in a second run, over subranges",
     "--masking": "mask repeats as lower case in the target",
     "--self": "give the same file twice; --notrivial leaves the trivial alignment out",
     "--nomirror": "it goes with --self",
+    "--mirror": "it goes with --self",
     "--infer": "give the scores: --scores=FILE",
     "--inferonly": "give the scores: --scores=FILE",
     "--infscores": "give the scores: --scores=FILE",
     "--twins": "leave it out: every seed hit stands alone",
     "--recoverseeds": "--mode independent uses exact diagonals",
+    "--recoverhits": "--mode independent uses exact diagonals",
+    "--rawhits": "keep the seed hits: --keep hits",
+    "--nofilter": "leave it out, and the --filter that it takes back",
     "--exact": "use --hspthresh",
     "--mismatch": "use --hspthresh",
+    "--ball": "it is for quantum DNA; give plain DNA",
     "--noxtrim": "LASTZ does not have it either",
+    "--noxdroptrim": "LASTZ does not have it either",
+    "--innerthresh": "LASTZ does not have it either",
     "--anyornone": "leave it out: all alignments are given",
+    "--stopafterone": "leave it out: all alignments are given",
+    "--stopafter": "--mode independent extends every anchor by itself",
     "--querydepth": "use --queryhsplimit=N",
     "--census": "count it from the results table",
+    "--census16": "count it from the results table",
+    "--census32": "count it from the results table",
     "--allgappedbounds": "leave it out",
     "--limitperquery": "--mode independent extends every anchor by itself",
+    "--expand": "leave it out",
+    "--seedqueue": "leave it out: seed hits need no queue",
+    "--laj": "leave it out",
     "--word": "leave it out: the table of words needs no limit",
     "--tableonly": "leave it out",
+    "--showtable": "leave it out",
     "--writecapsule": "leave it out: the run directory keeps what was read",
     "--targetcapsule": "give the target's file",
     "--include": "write the options on the command line",
     "--rdotplot": "use `tidalign plot`",
+    "--rdotplot+score": "use `tidalign plot`",
     "--readgroup": "add it with samtools addreplacerg",
     "--writesegments": "keep the HSPs: --keep hsps",
     "--progress": "progress is shown by itself",
+    "--progress+masking": "progress is shown by itself",
     "--verbosity": "leave it out",
+    "--gexverbosity": "leave it out",
+    "--runtime": "leave it out: the report of a run has its seconds",
+    "--stats": "leave it out: the report of a run has its counts",
+    "--notruncationreport": "leave it out: what is cut has its status",
     "--chores": "list the jobs for `tidalign genomes`",
     "--show": "leave it out: the report of a run has its parameters",
-    "--outputmasking": "leave it out",
-    "--outputmasking+": "leave it out",
-    "--action:target": "write the action after the file's name: TARGET[action]",
-    "--action:query": "write the action after the file's name: QUERY[action]",
-    "--yasra98": "write its options out",
-    "--yasra95": "write its options out",
-    "--yasra90": "write its options out",
-    "--yasra85": "write its options out",
-    "--yasra75": "write its options out",
-    "--yasra95short": "write its options out",
-    "--yasra85short": "write its options out",
+    "--version": "use `tidalign --version`",
+    "--version:noerror": "use `tidalign --version`",
+    **dict.fromkeys(("--all", "--short", "--shortcuts", "--blastz"), "use --help"),
+    **{f"--outputmasking{way}": "leave it out" for way in ("", "+", ":dynamic", "+:dynamic", ":soft", "+:soft")},
+    **{f"--action{side}": "write the action after the file's name: TARGET[action]" for side in (":target", "1")},
+    **{f"--action{side}": "write the action after the file's name: QUERY[action]" for side in (":query", "2")},
+    **{f"--{memory}:{side}": "leave it out: what a side needs is known" for memory in _MEMORY for side in ("target", "query")},
+    "--yasra": "write its options out",
+    "--yasra98": _YASRA.format("Z=20 --match=1,6 O=8 E=1 Y=20 K=22 L=30 --identity=98..100"),
+    "--yasra95": _YASRA.format("Z=20 --match=1,5 O=8 E=1 Y=20 K=22 L=30 --identity=95..100"),
+    "--yasra90": _YASRA.format("Z=20 --match=1,5 O=6 E=1 Y=20 K=22 L=30 --identity=90..100"),
+    "--yasra85": _YASRA.format("--match=1,2 O=4 E=1 Y=20 K=22 L=30 --identity=85..100"),
+    "--yasra75": _YASRA.format("--match=1,1 O=3 E=1 Y=20 K=22 L=30 --identity=75..100"),
+    "--yasra95short": _YASRA.format("--match=1,7 O=6 E=1 Y=14 K=10 L=14 --identity=95..100"),
+    "--yasra85short": _YASRA.format("--match=1,3 O=4 E=1 Y=14 K=11 L=14 --identity=85..100"),
 }
 """Options that LASTZ has and this program has not: what to do instead."""
 
+_OLDER = {
+    "--trans": "--transition",
+    "--notrans": "--notransition",
+    "--score": "--scores",
+    "--ambig": "--ambiguous",
+    "--gfx": "--gfextend",
+    "--nogfx": "--nogfextend",
+    "--gx": "--gapped",
+    "--nogx": "--nogapped",
+    **dict.fromkeys(("--hspthreshold", "--mspthresh", "--mspthreshold"), "--hspthresh"),
+    "--gappedthreshold": "--gappedthresh",
+    "--noydroptrim": "--noytrim",
+    "--anchors": "--segments",
+    "--out": "--output",
+    **{f"--{memory}:traceback": "--allocate:traceback" for memory in _MEMORY},
+}
+"""Older spellings of options, with a value or without."""
+
 _ALONE = {
     "--transition": "--transition=1",
+    "--transitions=2": "--transition=2",
     "--chain": "--chain=0,0",
     "--entropy=report": "--entropy",
     "--ambiguousn": "--ambiguous=n",
+    **dict.fromkeys(("--unitscore", "--unitscores"), "--match=1"),
+    **dict.fromkeys(("--both", "--bothstrands"), "--strand=both"),
+    **dict.fromkeys(("--plus", "--plusstrand"), "--strand=plus"),
+    **dict.fromkeys(("--minus", "--minusstrand"), "--strand=minus"),
 }
 """Options without a value, which argparse would look for one after, and older spellings."""
+
+_FLAGS = (
+    *("axt", "axt+", "axt:size2", "cigar", "gfa", "gfanoscore", "lav", "lav+", "lav+text", "lavscore", "maf", "maf+", "maf-"),
+    *("mafsegments", "mafsegments+", "mafsegments-", "sam", "sam-", "softsam", "softsam-", "text+lav", "waxt"),
+)
+"""Formats that are options of their own."""
 
 _LONG = {
     "K": "--hspthresh",
@@ -73,6 +131,19 @@ _LONG = {
     "m": "--allocate:traceback",
 }
 
+_VALUES = {
+    "W": "--seed=match{}",
+    "U": "--match={}",
+    "H": "--inner={}",
+    "M": "--masking={}",
+    "c": "--census={}",
+    "v": "--verbosity={}",
+    "G": "--chain=G={}",
+    "R": "--chain=R={}",
+    "--queryhsplimit+": "--queryhsplimit=keep,{}",
+}
+"""Shortcuts whose value is part of another's; G and R are refused by --chain, which takes both."""
+
 _WHOLE = {
     "B=0": ["--strand=plus"],
     "B=2": ["--strand=both"],
@@ -83,11 +154,14 @@ _WHOLE = {
     "C=3": ["--nochain", "--nogapped"],
     "P=0": ["--noentropy"],
     "P=1": ["--entropy"],
+    "P=2": ["--entropy"],
     "T=0": ["--notransition"],
     **{f"T={digit}": [f"--seed={seed}", f"--transition={transitions}"] for digit, (seed, transitions) in SEED_NUMBERS.items()},
-    **dict.fromkeys(("H=0", "M=0", "c=0", "v=0", "--inner=0", "--masking=0", "--norecoverseeds"), []),
+    **dict.fromkeys(("--justhits", "--hitsonly"), ["--nogfextend", "--nogapped"]),
+    **dict.fromkeys(("H=0", "M=0", "c=0", "v=0", "--inner=0", "--masking=0", "--norecoverseeds", "--norecoverhits", "--notwins", "--nocensus"), []),
+    **dict.fromkeys(("--nolaj", "--noruntime", "--nostats"), []),
 }
-"""Shortcuts of BLASTZ with their values; nothing where they ask for what is done anyway."""
+"""Shortcuts of BLASTZ with their values, and options that stand for several; nothing where they ask for what is done anyway."""
 
 
 def spell_out(arguments: Sequence[str]) -> list[str]:
@@ -98,16 +172,25 @@ def spell_out(arguments: Sequence[str]) -> list[str]:
     out: list[str] = []
     for argument in arguments:
         key, equals, value = argument.partition("=")
+        if key in _OLDER:
+            key = _OLDER[key]
+            argument = key + equals + value
         if argument in _ALONE:
             out.append(_ALONE[argument])
         elif argument in _WHOLE:
             out += _WHOLE[argument]
         elif key in _LONG and equals:
             out.append(f"{_LONG[key]}={value}")
-        elif key in ("W", "U", "H", "M", "c") and equals:
-            out.append({"W": f"--seed=match{value}", "U": f"--match={value}", "c": "--census"}.get(key, f"--{'inner' if key == 'H' else 'masking'}={value}"))
+        elif key in _VALUES and equals:
+            out.append(_VALUES[key].format(value))
         elif key == "--output" and equals:
             out += ["-o", value]
+        elif argument.startswith("--") and argument[2:].lower() in _FLAGS:
+            out.append(f"--format={argument[2:].lower()}")
+        elif key == "--format" and equals:
+            out.append(f"--format={values.lower_case(value)}")
+        elif key == "--help":
+            out.append(key)
         else:
             out.append(argument)
     return out
@@ -118,6 +201,13 @@ class _Refuse(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         parser.error(f"{self.option_strings[0]} is LASTZ's and not to be had here: {REFUSED[self.option_strings[0]]}")
+
+
+class _Xdrop(argparse.Action):
+    """--xdrop turns gap-free extension on again after --nogfextend, as LASTZ has it; before that it is refused."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, given: Any, *_: Any) -> None:
+        namespace.xdrop, namespace.gfextend = given, True
 
 
 class _Gap(argparse.Action):
@@ -154,9 +244,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
     group = parser.add_argument_group("stages")
-    group.add_argument(
-        "--xdrop", metavar="X", type=values.score(1), help="gap-free extension ends this far below its best (default: 10 times the score of A with A)"
-    )
+    xdrop = "gap-free extension ends this far below its best (default: 10 times the score of A with A)"
+    group.add_argument("--xdrop", metavar="X", type=values.score(1), action=_Xdrop, help=xdrop)
     group.add_argument("--hspthresh", metavar="K", type=values.threshold, help="least score of an HSP (default: 3000)")
     group.add_argument("--entropy", action="store_true", default=None, help="scale scores of HSPs by their composition (default)")
     group.add_argument("--noentropy", dest="entropy", action="store_false", help=argparse.SUPPRESS)

@@ -12,7 +12,7 @@ PERCENTAGES = ("identity", "coverage", "continuity")
 LIMITS = ("nmismatch", "ngap", "cgap")
 FILTERS = ("identity", "coverage", "continuity", "nmatch", "nmismatch", "ngap", "cgap")
 
-_STRANDS = {"both": "both", "plus": "plus", "+": "plus", "minus": "minus", "-": "minus"}
+_STRANDS = {"both": "both", "plus": "plus", "+": "plus", "minus": "minus", "-": "minus", "forward": "plus", "reverse": "minus"}
 _LEAST_TRACEBACK, _MOST_TRACEBACK = 100 * 1024, 2**31 - 1
 
 Filter = tuple[Any, ...]
@@ -86,6 +86,8 @@ def gap(text: str) -> tuple[int | None, int]:
 
 def chain(text: str) -> tuple[int, int]:
     """D,A."""
+    if text.startswith(("G=", "R=")):
+        raise argparse.ArgumentTypeError(f"{text}: write --chain=D,A, the penalties of G= and R= in one")
     diagonal, _, anti = text.partition(",")
     return score(0)(diagonal), score(0)(anti)
 
@@ -100,8 +102,8 @@ def ambiguous(text: str) -> tuple[str, int, int]:
 
 
 def hsp_limit(text: str) -> tuple[int, bool]:
-    """N, nowarn:N or keep,nowarn:N: the limit, and whether HSPs up to it are kept."""
-    found = re.fullmatch(r"(?:(keep),?)?(?:nowarn)?[:,]?([0-9]+)", text)
+    """N, warn:N, nowarn:N or keep,nowarn:N: the limit, and whether HSPs up to it are kept."""
+    found = re.fullmatch(r"(?:(keep),?)?(?:(?:no)?warn)?[:,]?([0-9]+)", text)
     if not found or not int(found[2]):
         raise _wrong("[keep,nowarn:]N", text)
     return int(found[2]), bool(found[1])
@@ -134,7 +136,7 @@ def alignment_filter(text: str) -> Filter:
         return name, low, high
     if name == "nmatch" and (found := re.fullmatch(r"([0-9]+)(%?)", limits)):
         return name + found[2], float(found[1]), math.inf
-    if name in LIMITS and (found := re.fullmatch(r"0\.\.([0-9]+)", limits)):
+    if name in LIMITS and (found := re.fullmatch(r"0?\.\.([0-9]+)", limits)):
         return name, 0.0, float(found[1])
     expected = "nmatch:LEAST or nmatch:LEAST%" if name == "nmatch" else f"{name}:0..MOST" if name in LIMITS else f"one of {', '.join(FILTERS)}"
     raise _wrong(expected, text)
@@ -143,3 +145,10 @@ def alignment_filter(text: str) -> Filter:
 def older_filter(name: str) -> Callable[[str], Filter]:
     """A type: the value of --identity= and the like, which --filter= has taken the place of."""
     return lambda text: alignment_filter(f"{'nmatch' if name == 'matchcount' else name}:{text}")
+
+
+def lower_case(format: str) -> str:
+    """A value of --format in small letters, as LASTZ takes it in large ones, too (MAF, PAF:WFMASH, GEN:score); names of fields are left as they are."""
+    kind, colon, rest = format.partition(":")
+    kind = kind.lower()
+    return {"gen": "general", "gen-": "general-"}.get(kind, kind) + colon + (rest.lower() if kind == "paf" else rest)

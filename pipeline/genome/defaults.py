@@ -34,8 +34,9 @@ def genome_parameters(
     Raises ValueError for values that make no sense, or not together.
     """
     gfextend, gapped = others.get("gfextend", True), others.get("gapped", True)
-    if not gfextend and (hspthresh is not None or entropy):
-        raise ValueError("nogfextend makes no HSPs: leave out hspthresh and entropy")
+    of_hsps = [name for name, value in {"xdrop": xdrop, "hspthresh": hspthresh, "entropy": entropy or None}.items() if value is not None]
+    if not gfextend and of_hsps:
+        raise ValueError(f"nogfextend makes no HSPs, and {of_hsps[0]} is for them: leave one of the two out")
     if not gapped and (not others.get("trim", True) or any(value is not None for value in (ydrop, gappedthresh, gap_open, gap_extend))):
         raise ValueError("nogapped makes no gapped alignments: leave out ydrop, gappedthresh, gap and noytrim")
     if scores and match:

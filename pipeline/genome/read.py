@@ -14,6 +14,9 @@ from tidalign.pipeline.genome.names import shorten
 from tidalign.pipeline.genome.sequences import Genome, Positions
 from tidalign.pipeline.sniff import sniff, text_pieces
 
+_UNNAMED = {"target": "seq1", "query": "seq2"}
+"""What LASTZ calls sequences whose header has no name."""
+
 _AT_ONCE = 4_000_000  # letters; what stays in a core's cache
 
 
@@ -22,7 +25,7 @@ def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome
 
     role: `target`, whose names must differ, or `query`. ambiguous: None, "n" or "iupac", see LetterRules.
     Takes a byte for each letter. A target of several sequences is read as with [multiple]; the pieces that [separator=C] makes of a query are sequences of
-    their own, at their places in the full ones. Records without letters are left out and counted.
+    their own, at their places in the full ones. Records without letters are left out and counted; those without a name are named as by LASTZ.
 
     Raises MissingInput (66) and InputError (65).
     """
@@ -33,6 +36,8 @@ def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome
     genome = _gather(_records(wanted, rules), wanted, spec)
     if role == "target":
         _check_names(genome.names, wanted)
+    genome.names[:] = [name or _UNNAMED[role] for name in genome.names]
+    if role == "target":
         return genome
     if wanted.multiple and wanted.separator is None and len(genome) > 1:
         raise InputError(
@@ -133,9 +138,8 @@ def _name(header: bytes, wanted: Specifier, record: int) -> str:
     except UnicodeDecodeError:
         raise InputError(wanted.path, "a name in UTF-8", repr(header[:40]), "convert it: iconv -f latin1 -t utf8", record=record) from None
     name = shorten(text, wanted.nameparse)
-    if not name.removeprefix(">"):
-        way_out = "name every sequence" + ("; or use [nameparse=darkspace]" if wanted.nameparse != "darkspace" and text.strip() else "")
-        raise InputError(wanted.path, "a name", repr(text), way_out, record=record)
+    if not name.removeprefix(">").strip():
+        return ""
     if not name.isprintable():
         raise InputError(wanted.path, "a name of printable characters", repr(name), "remove the others", record=record)
     return name
@@ -154,6 +158,8 @@ def _names_of(path: str) -> list[str]:
 
 
 def _check_names(names: list[str], wanted: Specifier) -> None:
+    if len(names) > 1 and "" in names:
+        raise InputError(wanted.path, "a name for each target", f"none, sequence {names.index('') + 1}", "name every sequence: a word after >")
     if len(set(names)) == len(names):
         return
     seen: set[str] = set()

@@ -158,7 +158,9 @@ def _options(rng: random.Random, folder: Path, targets: list[int], queries: list
     options += maybe(0.3, "--strand=plus", "--strand=minus", "--strand=both")
     nogfextend = not segments and rng.random() < 0.35
     if nogfextend:
-        options.append("--nogfextend")
+        both = ["--nogfextend", *maybe(0.3, "--xdrop=300", "--xdrop=50", "--xdrop=300", "--hspthresh=1800", "--entropy", "--noentropy")]
+        rng.shuffle(both)  # --xdrop after it takes it back; LASTZ refuses the others, but for --noentropy, in either order
+        options += both
     elif not segments:
         options += maybe(0.4, "--hspthresh=1000", "--hspthresh=1800", "--hspthresh=2500")
         options += maybe(0.2, "--xdrop=300", "--xdrop=50", "--xdrop=2000")
@@ -191,7 +193,13 @@ def _scores(rng: random.Random, folder: Path) -> list[str]:
         rows[4][4] = rng.randint(-20, 60)
     text = f"# random\nbad_score = {-rng.choice([500, 1000])}\nfill_score = {-rng.choice([50, 100])}\n"
     text += rng.choice(
-        ["", "gap_open_penalty = 300\ngap_extend_penalty = 20\n", "hsp_threshold = 2000\ngapped_threshold = 2200\n", "O = 350\nE = 40\nY = 3000\n"]
+        [
+            "",
+            "gap_open_penalty = 300\ngap_extend_penalty = 20\n",
+            "hsp_threshold = 2000\ngapped_threshold = 2200\n",
+            "X = 400\nK = 2500\n",
+            "O = 350\nE = 40\nY = 3000\n",
+        ]
     )
     text += f"     {'    '.join(letters[1])}\n"
     text += "".join(f"{letter} {' '.join(f'{score:4}' for score in row)}\n" for letter, row in zip(letters[0], rows, strict=True))

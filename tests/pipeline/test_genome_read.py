@@ -143,7 +143,7 @@ BAD = {
     "gap": (">a\nAC-T\n", r"found '-'; remove the gaps"),
     "header in a line": (">a\nACGT >b\nAC\n", r"line 2: .* found '>'"),
     "NUL": (">a\nAC\0T\n", r"found '\\x00'"),
-    "no name": (">a\nACGT\n> \nAC\n", r"record 2: expected a name"),
+    "no name": (">a\nACGT\n> \nAC\n", r"expected a name for each target, found none, sequence 2; name every sequence"),
     "control": (">a\x07b\nACGT\n", r"record 1: expected a name of printable"),
     "latin": (">caf\xe9\nACGT\n".encode("latin-1"), r"record 1: expected a name in UTF-8"),
     "names twice": (">a|1\nACGT\n>a|2\nAC\n", r"'a' again, sequence 2; .*nameparse=darkspace"),
@@ -172,6 +172,11 @@ def test_missing_files(tmp_path: Path) -> None:
     for spec in (str(tmp_path / "none.fa"), str(tmp_path), f"{make(tmp_path, PLAIN)}[subset={tmp_path}/none]"):
         with pytest.raises(MissingInput):
             target(spec)
+
+
+def test_queries_without_names(tmp_path: Path) -> None:
+    """LASTZ calls every one of them seq2, and a target seq1 (reading.json)."""
+    assert read_genome(make(tmp_path, ">\nACGT\n>a\nAC\n>|b\nGG\n"), role="query").names == ["seq2", "a", "seq2"]
 
 
 def test_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

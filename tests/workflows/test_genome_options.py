@@ -1,7 +1,8 @@
-"""LASTZ's options: the values that LASTZ derives from them (tests/data/genomes/options.json), and those that are refused by name."""
+"""LASTZ's options: the values that LASTZ derives from them (tests/data/genomes/options.json), and that each is known (lastz_options.txt)."""
 
 import argparse
 import json
+import re
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -9,10 +10,12 @@ import pytest
 
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.workflows import genome_options
+from tidalign.workflows.genome_arguments import add_genome, check_genome
 from tidalign.workflows.genome_options import REFUSED, add_options, check, spell_out
 
 GOLDEN = Path(__file__).parents[1] / "data" / "genomes" / "options.json"
 CASES = json.loads(GOLDEN.read_text())["cases"]
+OPTIONS = "\n".join(GOLDEN.with_name("lastz_options.txt").read_text().splitlines()[1:]).split()
 
 
 class Refused(Exception):
@@ -70,14 +73,32 @@ def test_nothing_given_is_the_default() -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_options_that_are_not_to_be_had(name: str) -> None:
     for spelled in (f"{name}=3", name):
-        with pytest.raises(Refused, match=f"^{name.replace('+', '.')} is LASTZ's and not to be had here: ."):
+        with pytest.raises(Refused, match=f"^{re.escape(name)} is LASTZ's and not to be had here: ."):
             parsed(spelled)
 
 
-@pytest.mark.parametrize("argument", ["H=2000", "M=50", "c=1"])
+@pytest.mark.parametrize("argument", ["H=2000", "M=50", "c=1", "v=1"])
 def test_shortcuts_that_are_not_to_be_had(argument: str) -> None:
     with pytest.raises(Refused, match="LASTZ's and not to be had"):
         parsed(argument)
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_every_option_of_lastz_is_known(option: str) -> None:
+    """Those that end in a mark get a value, which may be wrong for them; what is said then names the option, or the format."""
+    parser = _Parser(add_help=False)
+    parser.add_argument("--help", action="store_true")
+    add_genome(parser)
+    parser.set_defaults(module="genome")
+    spelled = spell_out([option + "3" * (option[-1] in "=:,.([")])
+    try:
+        args = parser.parse_args(["t.fa", *spelled, "q.fa", "-o", "some.maf"])
+        assert (args.target, args.query) == ("t.fa", "q.fa")
+        check_genome(args, parser.error)
+    except Refused as refused:
+        name, _, value = spelled[0].partition("=")
+        assert (value.partition(":")[2] or value if name == "--format" else name.strip("-")) in str(refused)
+        assert "unrecognized" not in str(refused)
 
 
 @pytest.mark.parametrize("argument", ["H=0", "M=0", "c=0", "v=0", "--inner=0", "--masking=0", "--norecoverseeds", "--gapped", "--gfextend", "--nochain"])
@@ -113,6 +134,33 @@ SAME = {
     "--ambiguous=iupac,5": "--ambiguous=iupac,0,5",
     "--strand=+": "--strand=plus",
     "--queryhsplimit=keep,nowarn:1500": "--queryhsplimit=keep:1500",
+    "--queryhsplimit+=15": "--queryhsplimit=keep,nowarn:15",
+    "--queryhsplimit+=nowarn:15": "--queryhsplimit=keep,nowarn:15",
+    "--queryhsplimit=warn:15": "--queryhsplimit=15",
+    "--hspthreshold=15": "--hspthresh=15",
+    "--mspthreshold=15": "--hspthresh=15",
+    "--gappedthreshold=15": "--gappedthresh=15",
+    "--notrans": "--notransition",
+    "--trans=2": "--transition=2",
+    "--transitions=2": "--transition=2",
+    "--plus": "--strand=plus",
+    "--minusstrand": "--strand=minus",
+    "--strand=reverse": "--strand=minus",
+    "--strand=minus --both --plusstrand": "--strand=plus",
+    "--unitscores": "--match=1",
+    "--ambig=IUPAC,5": "--ambiguous=iupac,5",
+    "--alloc:traceback=1G": "--allocate:traceback=1G",
+    "--nogfx": "--nogfextend",
+    "--nogx": "--nogapped",
+    "--justhits": "--nogfextend --nogapped",
+    "--noydroptrim": "--noytrim",
+    "--filter=ngap:..5": "--filter=ngap:0..5",
+    "--nogfextend --xdrop=500": "--xdrop=500",
+    "--nogfextend X=500": "--xdrop=500",
+    "--hspthresh=2000 --nogfextend X=500": "--hspthresh=2000 --xdrop=500",
+    "--nogfextend --entropy --xdrop=500": "--xdrop=500",
+    "--xdrop=500 --nogfextend --gfextend": "--xdrop=500",
+    "--nogfextend --noentropy": "--noentropy --nogfextend",
 }
 
 
@@ -121,6 +169,60 @@ def test_spellings(spelled: str) -> None:
     made = parameters(*spelled.split())
     assert made == parameters(*SAME[spelled].split())
     assert made != GenomeParameters() or spelled == "T=1"
+
+
+@pytest.mark.parametrize("other", ["--hspthresh=2000", "K=2000", "--hspthresh=3000", "--entropy", "P=1", "--entropy=report"])
+def test_hsps_are_not_for_nogfextend(other: str) -> None:
+    """LASTZ: "--hspthresh requires --gfextend"."""
+    name = "entropy" if "e" in other[:4].lower() or other[0] == "P" else "hspthresh"
+    for given in (("--nogfextend", other), (other, "--nogfextend")):
+        with pytest.raises(Refused, match=f"^nogfextend makes no HSPs, and {name} is for them"):
+            parsed(*given)
+
+
+@pytest.mark.parametrize("other", ["--xdrop=500", "X=500", "--nogfextend --xdrop=910"])
+def test_nogfextend_does_not_take_xdrop_back(other: str) -> None:
+    with pytest.raises(Refused, match="^nogfextend makes no HSPs, and xdrop is for them"):
+        parsed(*other.split(), "--nogfextend")
+
+
+def test_nogfextend_leaves_out_what_a_score_file_says_of_hsps(tmp_path: Path) -> None:
+    """LASTZ prints the same with and without these lines."""
+    matrix = "A C G T\n91 -114 -31 -123\n-114 100 -125 -31\n-31 -125 100 -114\n-123 -31 -114 91\n"
+    (tmp_path / "s").write_text(f"X = 500\nK = 1500\n{matrix}")
+    made = parameters("--nogfextend", f"--scores={tmp_path}/s")
+    assert (made.gfextend, made.gappedthresh) == (False, 3000)
+    assert parameters("--nogfextend", f"--scores={tmp_path}/s", "--xdrop=300") == parameters(f"--scores={tmp_path}/s", "X=300")
+
+
+FORMATS = {
+    "--maf": "maf",
+    "--MAF-": "maf-",
+    "--axt+": "axt+",
+    "--softsam": "softsam",
+    "--CIGAR": "cigar",
+    "--format=MAF": "maf",
+    "--format=GEN-:score,name1": "general-:score,name1",
+    "--format=PAF:WFMASH": "paf:wfmash",
+    "--format=axt": "axt",
+}
+
+
+@pytest.mark.parametrize("spelled", FORMATS)
+def test_spellings_of_formats(spelled: str) -> None:
+    assert spell_out([spelled]) == [f"--format={FORMATS[spelled]}"]
+
+
+def test_spellings_of_files() -> None:
+    assert spell_out(["--out=some.maf"]) == ["-o", "some.maf"]
+    assert parsed("--anchors=some").segments == "some"
+    assert parsed("--score=some").scores == "some"
+
+
+@pytest.mark.parametrize("argument", ["G=5", "R=0"])
+def test_penalties_of_chains_come_together(argument: str) -> None:
+    with pytest.raises(Refused, match=f"{argument}: write --chain=D,A"):
+        parsed("C=2", argument)
 
 
 def test_values() -> None:

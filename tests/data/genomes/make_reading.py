@@ -86,6 +86,8 @@ def reading_cases() -> list[Case]:
     ]
     cases += [reading({"f.2bit": twobit, "names": "last\n"}, "[multi,subset=names]")]
     cases += [reading({"f.2bit": twobit}, actions) for actions in ("[multi,nameparse=full]", "/b|c", "/chr1[5,40][multiple]", "/nothing")]
+    rules = ("", "[nameparse=darkspace]", "[nameparse=alphanum]")
+    cases += [reading({"f.fa": f">{header}\n{a}\n"}, rule) for header in ("", " \t", "|b x") for rule in rules]
     return cases
 
 
@@ -155,6 +157,10 @@ def option_cases() -> list[Case]:
     cases = [option(arguments, MATRIX.replace("100", "110")) for arguments in chosen]
     cases += [option([f"--match={choose.randint(1, 99)},{penalty}"], "") for penalty in (*range(1, 12), 16, 49, 80, 121, 160)]
     cases += [option(["--scores=s.txt"], scores) for scores in FILES]
+    # --xdrop after --nogfextend takes it back.
+    both = [["--nogfextend", "--xdrop=50"], ["--nogfextend", "X=50", "K=2000"], ["L=2500", "--nogfextend", "--xdrop=50"], ["--nogfextend", "--noentropy"]]
+    both += [["--nogfextend", "--xdrop=50", "--match=1,5"], ["--nogfextend", "K=2000"], ["--nogfextend", "P=1"], ["--nogfextend", "Q=s.txt"]]
+    cases += [option(arguments, f"X=444\nK=2222\n{MATRIX}") for some in both for arguments in (some, some[::-1])]
     over = "O=55\nE=7\nY=99\nK=88\nL=77\nX=66\nT=4\nZ=9\n" + MATRIX
     cases += [option(["--scores=s.txt", *extra], over) for extra in (["--gap=1,2"], ["--ydrop=3"], ["K=4"], ["--seed=12of19"], ["--transition", "--step=2"])]
     return cases
