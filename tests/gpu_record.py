@@ -28,6 +28,7 @@ def card() -> dict[str, Any]:
     words = driver.read_text().split("Kernel Module")[-1].split() if driver.exists() else []
     return {
         "card": properties["name"].decode(),
+        "cards": cupy.cuda.runtime.getDeviceCount(),  # tests of several are passed over where there is one
         "compute_capability": f"{properties['major']}.{properties['minor']}",
         "driver": next((word for word in words if word[0].isdigit()), "unknown"),
         "cuda": cupy.cuda.runtime.runtimeGetVersion(),
