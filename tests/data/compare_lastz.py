@@ -39,7 +39,7 @@ LASTZ = os.environ.get("LASTZ", "lastz")
 
 @dataclass(frozen=True)
 class Outcome:
-    """kind: `equal`, `different`, or `refused by both`; detail: the first line that differs, or what was said."""
+    """kind: `equal`, `different`, `refused by both`, or `failure of LASTZ` (an internal error of it); detail: the first line that differs, or what was said."""
 
     case: Case
     kind: str
@@ -75,7 +75,8 @@ def compare(make: Callable[[Path], Case]) -> Outcome:
         case = make(folder)
         (status, expected), (our_status, found) = lastz(case), ours(case, folder)
     if status or our_status:
-        kind = "refused by both" if status and our_status else "different"
+        failed = status and "internal error" in expected
+        kind = "failure of LASTZ" if failed else "refused by both" if status and our_status else "different"
         return Outcome(case, kind, detail=f"LASTZ: {expected.splitlines()[-1:] if status else 'ran'}; tidalign: {found if our_status else 'ran'}")
     lines = [[line for line in text.splitlines() if not line.startswith("#") or line == "# lastz end-of-file"] for text in (expected, found)]
     if case.mode != "exact":
@@ -104,12 +105,14 @@ def run(makes: Iterator[Callable[[Path], Case]], jobs: int, seconds: float) -> d
     print("options compared:", ", ".join(f"{name} {count}" for name, count in sorted(options.items())))
     compared = counts["equal"] + counts["different"]
     print(
-        f"{compared} compared, {counts['equal']} equal ({lines} lines of output); {counts['refused by both']} refused by both; {time.monotonic() - began:.0f} s"
+        f"{compared} compared, {counts['equal']} equal ({lines} lines of output); {counts['refused by both']} refused by both, "
+        f"{counts['failure of LASTZ']} failures of LASTZ; {time.monotonic() - began:.0f} s"
     )
     return {
         "compared": compared,
         "equal": counts["equal"],
         "refused by both": counts["refused by both"],
+        "failures of LASTZ": counts["failure of LASTZ"],
         "lines of output": lines,
         "seconds": round(time.monotonic() - began),
         "options compared": dict(sorted(options.items())),
