@@ -13,7 +13,7 @@ class GenomeReport:
 
     run: id of the run; pairs: of genomes; target_bases, query_bases: letters of all sides; empty: records without letters, left out.
     rows: alignments; statuses: rows of each status; shortfalls: what a guard cut or a crash cost, [{job, query_name, strand, status, reason}].
-    seconds: what this call took, start to end; work: sums of what its tasks said they did (anchors, seconds); earlier calls are not in them.
+    seconds: what this call took, start to end; work: sums of what its tasks said they did (anchors, cells, seconds); earlier calls are not in them.
     device: names of the cards, or `cpu`; device_why: these and no others. workers: processes that aligned, 0 for this one alone.
     deaths: workers that died with a tile begun; retries: tasks started again.
     """

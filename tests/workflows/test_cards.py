@@ -36,7 +36,7 @@ def card(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> list[int]
         found = wavefront.align(queries, targets, *more, **options)
         if threading.current_thread().name != "start":
             calls.append(len(queries))
-        return found, 0
+        return found, 1  # as if the host had taken one of them
 
     monkeypatch.setattr(align, "_kernels", lambda device: kernels)
     monkeypatch.setattr(run, "find_cards", lambda *_: Cards({"0": "host kernels"}, "a test"))
@@ -56,6 +56,7 @@ def test_chunks_share_calls_and_give_the_same_rows(card: list[int], made: tuple[
     report = drive_made(tmp_path, made, progress=lambda *step: told.append(step))
     assert answer(tmp_path) == expected(made[1])
     assert (report.device, report.workers, report.aligned) == ("host kernels", 0, PAIRS)
+    assert report.by_host == len(card) > 0
     assert sum(card) == PAIRS
     assert len(list((tmp_path / "parts").iterdir())) == PAIRS // 3
     assert list((tmp_path / "claims").iterdir()) == []
