@@ -13,7 +13,7 @@ class Alignments:
     """One alignment a pair: its penalty, what it covers of both sequences (half-open), and its CIGAR where one was asked for.
 
     `cigar` [operations] as in BAM: length << 4 | code, with codes 7 '=', 8 'X', 1 'I' (consumes the query) and 2 'D' (consumes the target); pair i has
-    cigar[cigar_offsets[i]:cigar_offsets[i + 1]]. Letters of free ends are not in it.
+    cigar[cigar_offsets[i]:cigar_offsets[i + 1]]. Letters of free ends are not in it. by_host: of those asked of a device, how many the host took.
     """
 
     penalty: Integers
@@ -23,6 +23,7 @@ class Alignments:
     target_end: Integers
     cigar: npt.NDArray[np.uint32] | None = None
     cigar_offsets: Integers | None = None
+    by_host: int = 0
 
     def __len__(self) -> int:
         return len(self.penalty)

@@ -158,8 +158,10 @@ class Launches:
         dearest = int(penalties[0])
         width = dearest // self._least + 3
         row_bytes = 4 * self._model.rows * (width + 2)
-        shared = row_bytes if row_bytes <= compiler.most_shared_bytes() else 0
-        function = self._kernel("bidirectional_leaf", shared_bytes=shared)
+        try:
+            function, shared = self._kernel("bidirectional_leaf", shared_bytes=row_bytes), row_bytes
+        except DeviceLimit:
+            function, shared = self._kernel("bidirectional_leaf"), 0
         scratch = dearest * width + dearest + 1 + (row_bytes - shared)
         blocks = max(1, min(compiler.resident(function, LEAF_THREADS, shared), len(table), SMALL // scratch))
         runs, counts = cupy.empty(int(ends[-1]), np.uint32), cupy.empty(len(table), np.int32)

@@ -180,13 +180,14 @@ class Commit:
         return int(done)
 
     def counts(self) -> dict[str, float]:
-        """What the walk did, for a report: anchors of each kind, seconds of those done again between fences."""
+        """What the walk did, for a report: anchors of each kind, seconds of those done again between fences, cells (of a free extension half its box)."""
         return {
             "passed over": self.skipped,
             "stood": self.stood + self.below,
             "extended in the walk": self.extended - self.again,
             "extended again between fences": self.again,
             "seconds between fences": round(self.fenced_seconds, 3),
+            "cells": self.cells,
         }
 
     def _inspect(self, t: Integers, q: Integers, known: npt.NDArray[np.uint8], boxes: Integers, i: int) -> bool:

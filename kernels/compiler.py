@@ -56,6 +56,13 @@ class Kernel:
     name: str
     function: Any
 
+    def own_shared_bytes(self) -> int:
+        """Of shared memory, whatever is asked for at a launch."""
+        from cupy_backends.cuda.api import driver
+
+        size: int = driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, self.function.ptr)
+        return size
+
     def grant(self, shared_bytes: int) -> None:
         """Let a block have as many bytes of dynamic shared memory."""
         from cupy_backends.cuda.api import driver
@@ -97,29 +104,41 @@ def begin() -> None:
 def kernel(name: str, entry: str, macros: Mapping[str, object], *, shared_bytes: int = 0) -> Kernel:
     """Entry point `entry` of `name` compiled with `macros` for the current device.
 
-    Raises DeviceLimit if `shared_bytes` of dynamic shared memory are more than the device grants a block, KernelError if it does not compile.
+    Raises DeviceLimit if `shared_bytes` of dynamic shared memory are more than the device grants a block beside those the kernel has of its own, KernelError
+    if it does not compile.
     """
     import cupy
 
     device = cupy.cuda.runtime.getDevice()
-    if shared_bytes > most_shared_bytes():
-        raise DeviceLimit(f"{entry}: {shared_bytes} bytes of shared memory a block; device {device} grants {most_shared_bytes()}")
     with _COMPILING:
         try:
             found = _entry(device, name, defines(macros), entry)
         except cupy.cuda.compiler.CompileException as error:
             raise KernelError(f"{name} does not compile: {error}") from error
         if shared_bytes:
+            if (needed := shared_bytes + found.own_shared_bytes()) > most_shared_bytes():
+                raise DeviceLimit(f"{entry}: {needed} bytes of shared memory a block; device {device} grants {most_shared_bytes()}")
             found.grant(shared_bytes)
     return found
 
 
+_NO_MEMORY = 2
+"""cudaErrorMemoryAllocation"""
+
+
 def pinned(shape: int | tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
-    """An array of the host that the card copies to and from on its own. (CuPy's is in `cupyx`, with which SciPy is loaded.)"""
+    """An array of the host that the card copies to and from on its own, or one that it does not, which is slower, where no memory can be pinned. (CuPy's is in
+    `cupyx`, with which SciPy is loaded.)"""
     import cupy
+    from cupy.cuda import runtime
 
     size = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(kind).itemsize
-    return np.ndarray(shape, kind, buffer=cupy.cuda.alloc_pinned_memory(max(size, 1)))
+    try:
+        return np.ndarray(shape, kind, buffer=cupy.cuda.alloc_pinned_memory(max(size, 1)))
+    except runtime.CUDARuntimeError as error:
+        if error.status != _NO_MEMORY:
+            raise
+        return np.empty(shape, kind)
 
 
 _COMPILING = Lock()  # threads that want the same kernel wait for it instead of compiling it too
@@ -133,7 +152,7 @@ def _attribute(device: int, name: str) -> int:
 
 
 def most_shared_bytes() -> int:
-    """Dynamic shared memory the current device grants a block."""
+    """Shared memory the current device grants a block, a kernel's own included."""
     import cupy
 
     return _attribute(cupy.cuda.runtime.getDevice(), "MaxSharedMemoryPerBlockOptin")

@@ -23,6 +23,20 @@ EndsFree = tuple[int, int, int, int]
 Batch = Sequences | PackedSequences
 
 
+def checked(queries: Batch, targets: Batch, ends_free: EndsFree | None, ambiguous: str) -> EndsFree:
+    """How many letters are free at each end. Raises ValueError for batches that do not fit each other, and for other values than there may be."""
+    if len(queries) != len(targets):
+        raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
+    if isinstance(queries, Sequences) != isinstance(targets, Sequences):
+        raise ValueError("queries and targets must both be packed, or neither")
+    free = tuple(int(letters) for letters in ends_free or (0, 0, 0, 0))
+    if len(free) != 4 or min(free) < 0:
+        raise ValueError(f"ends_free takes four numbers of letters, none below 0, not {ends_free}")
+    if ambiguous not in ("mismatch", "match"):
+        raise ValueError(f"ambiguous must be 'mismatch' or 'match', not {ambiguous!r}")
+    return free
+
+
 def align(
     queries: Batch,
     targets: Batch,
@@ -41,13 +55,7 @@ def align(
     from tidalign.kernels import batch_host, bidirectional_host, letters_host
     from tidalign.kernels.workspace_host import CIGAR, CIGAR_COUNT, LETTERS, copied, memory, reserve
 
-    if len(queries) != len(targets):
-        raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
-    free = (0, 0, 0, 0) if ends_free is None else tuple(int(letters) for letters in ends_free)
-    if len(free) != 4 or min(free) < 0:
-        raise ValueError(f"ends_free takes four numbers of letters, none below 0, not {ends_free}")
-    if ambiguous not in ("mismatch", "match"):
-        raise ValueError(f"ambiguous must be 'mismatch' or 'match', not {ambiguous!r}")
+    free = checked(queries, targets, ends_free, ambiguous)
     total = len(queries)
     n, m = queries.lengths, targets.lengths
     out = np.zeros((5, total), np.int64)
@@ -71,8 +79,6 @@ def align(
                 elif isinstance(queries, PackedSequences) and isinstance(targets, PackedSequences):
                     packed = (_fields(queries), _fields(targets))
                     batch_host.encode_packed_group(work, rows, first, stop, places, *packed, letters_host.PACKED, letters_host.OTHER[row])
-                else:
-                    raise ValueError("queries and targets must both be packed, or neither")
                 rest = (rows, first, stop, places, n, m, model, free, unit)
                 if null is None:
                     bidirectional_host.align_encoded(thread, *rest, cigar, out, ends)

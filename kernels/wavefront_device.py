@@ -48,34 +48,16 @@ def align(
     cigar: bool = True,
     ambiguous: Literal["mismatch", "match"] = "mismatch",
 ) -> Alignments:
-    """What `wavefront.align` gives, on the current device; the host's cores take the pairs that the device cannot.
-
-    Raises ValueError as `wavefront.align` does, and KernelError where the device fails: this process cannot use it any more then.
-    """
-    return align_counted(queries, targets, penalties, ends_free=ends_free, cigar=cigar, ambiguous=ambiguous)[0]
-
-
-def align_counted(
-    queries: Letters,
-    targets: Letters,
-    penalties: Penalties,
-    *,
-    ends_free: tuple[int, int, int, int] | None = None,
-    cigar: bool = True,
-    ambiguous: Literal["mismatch", "match"] = "mismatch",
-) -> tuple[Alignments, int]:
-    """`align`, and how many pairs the host took: those of 32,768 letters, and those whose wavefronts fit no variant or no memory.
+    """What `wavefront.align` gives, on the current device. The host's cores take the pairs that the device cannot, `by_host` of the result: those whose
+    wavefronts fit no variant or no memory.
 
     Batches go through lanes, so that copies of one hide behind the kernels of others and behind the pairs the host takes.
+    Raises ValueError as `wavefront.align` does, and KernelError where the device fails: this process cannot use it any more then.
     """
     import cupy
 
-    if len(queries) != len(targets):
-        raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
-    if ambiguous not in ("mismatch", "match"):
-        raise ValueError(f"ambiguous must be 'mismatch' or 'match', not {ambiguous!r}")
-    query_begin, query_end, target_begin, target_end = ends_free or (0, 0, 0, 0)
-    span = Span(Model.of(penalties), (query_begin, query_end, target_begin, target_end), cigar, {"mismatch": 1, "match": 2}[ambiguous])
+    free = wavefront.checked(queries, targets, ends_free, ambiguous)
+    span = Span(Model.of(penalties), free, cigar, {"mismatch": 1, "match": 2}[ambiguous])
     device = cupy.cuda.runtime.getDevice()
     cut = bounds(queries, targets)
     result = _Result(queries, targets, span)
@@ -118,7 +100,7 @@ def align_counted(
             raise KernelError(f"device {device} failed on {len(queries)} pairs: {error}") from error
         by_host |= {row: cores.submit(on_host, row) for row in left}
         apart |= {row: alignment.result() for row, alignment in by_host.items()}
-        return _filled(result.alignments(), dict(sorted(apart.items()))), len(by_host)
+        return replace(_filled(result.alignments(), dict(sorted(apart.items()))), by_host=len(by_host))
 
 
 def bounds(queries: Letters, targets: Letters) -> list[int]:

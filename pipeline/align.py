@@ -33,19 +33,15 @@ def batches(chunk: Any, device: Device = "cpu") -> list[tuple[int, int]]:
 
 def _kernels(device: Device) -> Any:
     if device == "cpu":
-        return _on_cores
+        return wavefront.align
     from tidalign.kernels import wavefront_device
 
-    return wavefront_device.align_counted
+    return wavefront_device.align
 
 
-def _on_cores(*arguments: Any, **options: Any) -> tuple[Alignments, int]:
-    return wavefront.align(*arguments, **options), 0
-
-
-def alignments(chunk: Any, parameters: PairParameters, device: Device = "cpu") -> tuple[Alignments, int]:
-    """Align every pair of a table in `schema.CHUNK` in one call of the kernels: the same whatever the device. And how many of them the host took for a card."""
-    found: tuple[Alignments, int] = _kernels(device)(
+def alignments(chunk: Any, parameters: PairParameters, device: Device = "cpu") -> Alignments:
+    """Align every pair of a table in `schema.CHUNK` in one call of the kernels: the same whatever the device."""
+    found: Alignments = _kernels(device)(
         packed(chunk, "query"),
         packed(chunk, "target"),
         Penalties.parse(parameters.penalties),
@@ -92,7 +88,7 @@ def rows(chunk: Any, found: Alignments) -> Any:
 
 def align_batch(chunk: Any, parameters: PairParameters, device: Device = "cpu") -> Any:
     """Align every pair of a table in `schema.CHUNK`: a table in `schema.ALIGNMENTS` with the same rows in the same order, whatever the device."""
-    return rows(chunk, alignments(chunk, parameters, device)[0])
+    return rows(chunk, alignments(chunk, parameters, device))
 
 
 def part_of(found: Alignments, start: int, stop: int) -> Alignments:

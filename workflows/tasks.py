@@ -154,14 +154,14 @@ class _Pipeline:
                     if claim:
                         claims.write(claim, piece.of.rows.start + piece.start, piece.of.rows.start + piece.stop)
                 _test_hooks(table, self._device)
-                found, by_host = alignments(table, self._settings, self._device)
+                found = alignments(table, self._settings, self._device)
             except (MemoryError, KernelError):
                 raise  # the claims stay: the batch is to blame
             except BaseException:
                 self._withdraw(batch)
                 raise
             self._withdraw(batch)
-        self.by_host += by_host
+        self.by_host += found.by_host
         first = 0
         for piece in batch:
             stop = first + piece.stop - piece.start

@@ -61,7 +61,7 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool) -> Done:
             if checkpoint and (since >= CHECKPOINT_SECONDS or (took <= ASKED_SHARE * since and _asked(unit))):
                 _save(unit, commit, at)
                 saved, took = time.monotonic(), time.monotonic() - saved - since
-    unit.counts.update(commit.counts() | {"cells": commit.cells})
+    unit.counts.update(commit.counts())
     return gapped.rows(commit.alignments(), unit), [budget.shortfall(unit, at, len(anchors))] if at < len(anchors) else []
 
 

@@ -85,16 +85,16 @@ def main() -> None:
             seed += tasks
             on_host, begun = time.perf_counter() - begun, time.perf_counter()
             queries, targets = (joined([part[side] for part in done]) for side in (0, 1))
-            found, by_host = wavefront_device.align_counted(queries, targets, penalties)
+            found = wavefront_device.align(queries, targets, penalties)
             on_device = time.perf_counter() - begun
-            again, _ = wavefront_device.align_counted(pack(queries), pack(targets), penalties)
+            again = wavefront_device.align(pack(queries), pack(targets), penalties)
             hosts = [part[2] for part in done]
             models[text] = {
                 "pairs": len(found),
                 "bases": int(queries.offsets[-1] + targets.offsets[-1]),
                 "differing": differing(hosts, found),
                 "differing_packed": differing(hosts, again),
-                "taken_by_host": by_host,
+                "taken_by_host": found.by_host,
                 "seconds_host": round(on_host, 3),
                 "seconds_device_with_compilation": round(on_device, 3),
             }

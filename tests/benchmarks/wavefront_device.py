@@ -4,7 +4,7 @@
 
 Pairs as the peers' were: random ACGT, ceil(length * error) differences at uniform places, a third each of mismatch, insertion and deletion. 250,000 (150 bp),
 50,000 (1 kb) or 5,000 (10 kb) pairs are generated and repeated, to the peers' counts where these take no more than some seconds. Times are wall times of
-`wavefront_device.align_counted`, allocation of its results included: the first of a new shape, then the best of those after it. Peers' figures: the same
+`wavefront_device.align`, allocation of its results included: the first of a new shape, then the best of those after it. Peers' figures: the same
 kind of card, another run. Two-piece penalties have no peer on a GPU; the host twin's figure is of this machine's cores, a thread each.
 """
 

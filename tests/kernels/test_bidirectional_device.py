@@ -128,8 +128,8 @@ def test_long_pairs_in_a_batch(penalties: Penalties, ends_free: oracle.EndsFree 
     shapes = ((33_500, 0.05, "mixed"), (36_000, 0.1, "mixed"), (90_000, 0.01, "mixed"), (50_000, 0.02, "gaps"), (40_000, 0.04, "ambiguous"))
     pairs = [pair for length, rate, kind in shapes for pair in (*simulate.pairs(length, 1, length, rate, kind), *simulate.pairs(length, 9, 300, 0.1))]
     queries, targets = sides(pairs)
-    found, by_host = wavefront_device.align_counted(queries, targets, penalties, ends_free=ends_free)
-    assert by_host == 0
+    found = wavefront_device.align(queries, targets, penalties, ends_free=ends_free)
+    assert found.by_host == 0
     conformance.same(wavefront.align(queries, targets, penalties, ends_free=ends_free), found, str(penalties))
 
 
@@ -139,17 +139,17 @@ def test_host_takes_what_is_too_much(device: Any) -> None:
 
     queries, targets = sides(simulate.pairs(8, 2, 33_500, 0.02))
     far_apart = Penalties.parse("affine:601,1,1")  # more steps back than a meeting's key can say
-    found, by_host = wavefront_device.align_counted(queries, targets, far_apart)
-    assert by_host == 2
+    found = wavefront_device.align(queries, targets, far_apart)
+    assert found.by_host == 2
     conformance.same(wavefront.align(queries, targets, far_apart), found, str(far_apart))
     pool = device.get_default_memory_pool()
     pool.free_all_blocks()
     pool.set_limit(size=1 << 20)
     try:
-        found, by_host = wavefront_device.align_counted(queries, targets, PRESETS[0])
+        found = wavefront_device.align(queries, targets, PRESETS[0])
     finally:
         pool.set_limit(size=0)
-    assert by_host == 2
+    assert found.by_host == 2
     conformance.same(wavefront.align(queries, targets, PRESETS[0]), found, "with 1 MiB")
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import defaultdict
 from typing import Any
 
 import conformance
@@ -89,11 +90,11 @@ def test_host_takes_what_is_too_long() -> None:
     pairs = simulate.pairs(1, 30, 200, 0.05) + simulate.pairs(2, 1, 33_500, 0.01) + simulate.pairs(3, 30, 200, 0.05) + [(pair[0][:32_768], pair[1][:32_700])]
     queries, targets = sides(pairs)
     for penalties in PRESETS:
-        found, by_host = wavefront_device.align_counted(queries, targets, penalties)
-        assert by_host == 1
+        found = wavefront_device.align(queries, targets, penalties)
+        assert found.by_host == 1
         conformance.same(wavefront.align(queries, targets, penalties), found, str(penalties))
-    found, by_host = wavefront_device.align_counted(pack(queries), pack(targets), PRESETS[2], cigar=False)
-    assert by_host == 1 and np.array_equal(found.penalty, wavefront.align(queries, targets, PRESETS[2]).penalty)
+    found = wavefront_device.align(pack(queries), pack(targets), PRESETS[2], cigar=False)
+    assert found.by_host == 1 and np.array_equal(found.penalty, wavefront.align(queries, targets, PRESETS[2]).penalty)
 
 
 def test_device_memory_runs_out(device: Any) -> None:
@@ -106,10 +107,10 @@ def test_device_memory_runs_out(device: Any) -> None:
     pool.free_all_blocks()
     pool.set_limit(size=16 << 20)
     try:
-        found, by_host = wavefront_device.align_counted(queries, targets, penalties)
+        found = wavefront_device.align(queries, targets, penalties)
     finally:
         pool.set_limit(size=0)
-    assert by_host == 1
+    assert found.by_host == 1
     conformance.same(wavefront.align(queries, targets, penalties), found, "with 16 MiB")
 
 
@@ -141,6 +142,38 @@ def test_batches_that_do_not_fit_each_other() -> None:
     one, two = Sequences.from_strings(["A"]), Sequences.from_strings(["A", "C"])
     with pytest.raises(ValueError, match="as many queries as targets are needed, not 1 and 2"):
         align(one, two, PRESETS[0])
+    with pytest.raises(ValueError, match="both be packed, or neither"):
+        align(pack(one), one, PRESETS[0])
+    with pytest.raises(ValueError, match="none below 0"):
+        align(one, one, PRESETS[0], ends_free=(0, 0, -1, 0))
+
+
+def test_memory_of_the_host_that_cannot_be_pinned(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies are slower then, and that is all."""
+    from tidalign.kernels import device_lane
+
+    def refuse(size: int) -> Any:
+        raise device.cuda.runtime.CUDARuntimeError(2)
+
+    queries, targets = sides(simulate.pairs(9, 2000, 150, 0.05))
+    monkeypatch.setattr(device_lane, "_idle", defaultdict(list))
+    monkeypatch.setattr(device.cuda, "alloc_pinned_memory", refuse)
+    conformance.same(wavefront.align(queries, targets, PRESETS[0]), align(queries, targets, PRESETS[0]), "not pinned")
+
+
+def test_shared_memory_of_a_kernel_counts(device: Any) -> None:
+    from tidalign.kernels import compiler
+    from tidalign.kernels.errors import DeviceLimit
+
+    model = {"PIECES": 1, "X": 4, "E1": 2, "OE1": 8, "E2": 1, "OE2": 25, "AMBIGUOUS": 0}
+    shape = {"STEPS": 32, "COLUMNS": 512, "FREE": 0}
+    macros = {f"WAVEFRONT_{name}": value for name, value in model.items()} | {f"BIDIRECTIONAL_{name}": value for name, value in shape.items()}
+    own = compiler.kernel("bidirectional.cu", "bidirectional_leaf", macros).own_shared_bytes()
+    most = compiler.most_shared_bytes()
+    assert own > 0
+    compiler.kernel("bidirectional.cu", "bidirectional_leaf", macros, shared_bytes=most - own)
+    with pytest.raises(DeviceLimit, match=f"{most + 1} bytes of shared memory a block; device 0 grants {most}"):
+        compiler.kernel("bidirectional.cu", "bidirectional_leaf", macros, shared_bytes=most - own + 1)
 
 
 def test_nothing_to_align() -> None:
