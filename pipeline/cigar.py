@@ -8,12 +8,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.kernels.alignments import Alignments, cigar_text
+from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 from tidalign.pipeline.text import empty, joined, strings
 
 _CODES = np.zeros(256, np.int64)
 _CODES[np.frombuffer(b"MIDNSHP=X", np.uint8)] = np.arange(9)
-"""Of the letters, in the words of kernels/alignments.py."""
+"""Of the letters, in the words of kernels/wavefront/alignments.py."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Where the bidirectional algorithm cuts, in plain Python from the words of kernels/breakpoint_host.py.
+"""Where the bidirectional algorithm cuts, in plain Python from the words of kernels/bidirectional/breakpoint.py.
 
 Every wavefront is kept and everything in range is looked at. A twin on another device must cut where this does.
 """
@@ -6,7 +6,7 @@ Every wavefront is kept and everything in range is looked at. A twin on another 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tidalign.kernels.penalties import Penalties
+from tidalign.kernels.scoring.penalties import Penalties
 
 States = dict[str, dict[int, int]]
 """By state (M, I1, D1, I2, D2) the offsets by diagonal."""

@@ -13,9 +13,9 @@ import numpy as np
 import oracle
 import simulate
 
-from tidalign.kernels.alignments import Alignments, cigar_text
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import Sequences, pack
+from tidalign.kernels.letters.sequences import Sequences, pack
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 
 Aligner = Callable[..., Alignments]
 
@@ -88,7 +88,7 @@ def expected(case: Case) -> list[tuple[int, oracle.Alignment | None]]:
 
 
 def check_aligner(align: Aligner, case: Case) -> None:
-    """Compare `align`, called as tidalign.kernels.wavefront.align is, with the oracles in one case."""
+    """Compare `align`, called as tidalign.kernels.pairwise.wavefront.align is, with the oracles in one case."""
     penalties = Penalties.parse(case.penalties)
     options = {"ends_free": case.ends_free, "ambiguous": case.ambiguous}
     batch = pairs()

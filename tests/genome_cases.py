@@ -7,9 +7,9 @@ import numpy as np
 from genome_oracle import letters, tables
 from genome_oracle_extension import Costs as OracleCosts
 
-from tidalign.kernels.gapped import SEGMENT, Costs
-from tidalign.kernels.nucleotides import encode
-from tidalign.kernels.scoring import Scoring
+from tidalign.kernels.extension.costs import SEGMENT, Costs
+from tidalign.kernels.letters.nucleotides import encode
+from tidalign.kernels.scoring.scores import Scoring
 
 WHOLE = 80 << 20
 """LASTZ's traceback buffer."""

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 from genome_rows import rows_of
 
-from tidalign.pipeline.genome.read import read_genome
-from tidalign.pipeline.genome.sequences import Genome
+from tidalign.pipeline.genome.input.read import read_genome
+from tidalign.pipeline.genome.input.sequences import Genome
 
 PLACE = Path(__file__).parent / "data" / "genomes"
 RUNS: dict[str, dict[str, Any]] = {run["name"]: run for run in json.loads((PLACE / "golden.json").read_text())["runs"]}

@@ -3,7 +3,7 @@
 Here: scores, `raw_hits`, `used_hits`, `hsps`, `anchor_point`, `chain`, and `anchors`, all of them for one query strand. genome_oracle_extension.py has gapped
 extension and independent mode, genome_oracle_fences.py exact mode. Letters are uint8[n] arrays of ASCII; a target of several sequences has a NUL between
 them. Positions are 0-based, ends exclusive; a strand `-` query is given as its reverse complement. `scoring` has the fields of
-tidalign.kernels.scoring.Scoring; the tables are made here again.
+tidalign.kernels.scoring.scores.Scoring; the tables are made here again.
 """
 
 import math

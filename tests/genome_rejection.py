@@ -1,12 +1,13 @@
-"""An upper bound of what anchors can score, between fences or not, cell by cell: what the card's inspector bounds by strips (inspection_device.py)."""
+"""An upper bound of what anchors can score, between fences or not, cell by cell: what the card's inspector bounds by strips (kernels/inspection/device.py)."""
 
 from typing import Any
 
 import numba
 import numpy as np
 
-from tidalign.kernels.commit_host import LOOKED
-from tidalign.kernels.gapped import Costs, Extender
+from tidalign.kernels.extension.costs import Costs
+from tidalign.kernels.gapped.extender import Extender
+from tidalign.kernels.gapped.speculated import LOOKED
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]

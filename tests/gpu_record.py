@@ -14,8 +14,8 @@ KERNELS = Path(__file__).parents[1] / "kernels"
 def digest() -> str:
     """Of every source of kernels/, names included."""
     found = hashlib.sha256()
-    for file in sorted(file for ending in ("py", "cu", "cuh") for file in KERNELS.glob(f"*.{ending}")):
-        found.update(f"{file.name}\0".encode() + file.read_bytes())
+    for file in sorted(file for ending in ("py", "cu", "cuh") for file in KERNELS.rglob(f"*.{ending}")):
+        found.update(f"{file.relative_to(KERNELS).as_posix()}\0".encode() + file.read_bytes())
     return found.hexdigest()
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tidalign.kernels.penalties import Penalties
+from tidalign.kernels.scoring.penalties import Penalties
 
 INFINITE = np.int64(1) << 40
 NULL = -(1 << 40)

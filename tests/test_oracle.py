@@ -6,7 +6,7 @@ import oracle
 import pytest
 import simulate
 
-from tidalign.kernels.penalties import Penalties
+from tidalign.kernels.scoring.penalties import Penalties
 
 MODELS = ("edit", "linear:3,2", "affine:4,6,2", "affine2p:4,6,2,24,1", "affine2p:1,5,1,0,4")
 

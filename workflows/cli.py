@@ -22,7 +22,7 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.forks import serve
 from tidalign.cluster.gpus import begin, installed
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
-from tidalign.workflows.arguments import parse, parser
+from tidalign.workflows.options.arguments import parse, parser
 from tidalign.workflows.status import Exit
 
 EXITS: dict[type[Exception], Exit] = {
@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     chosen = arguments[0] if arguments else None
     if chosen in ("genome", "genomes"):
-        from tidalign.workflows.genome_options import spell_out
+        from tidalign.workflows.options.lastz import spell_out
 
         arguments[1:] = spell_out(arguments[1:])
     args = parse(arguments, parser(chosen))
@@ -82,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if argv is None:
             _begin(args)
-        name = f"tidalign.workflows.{args.module}"
+        name = f"tidalign.workflows.commands.{args.module}"
         module = _load(name) if argv is None and chosen in ("pairs", "genome", "genomes", "export") else import_module(name)
         if argv is None:
             gc.freeze()
@@ -106,7 +106,7 @@ def _begin(args: argparse.Namespace) -> None:
     if cards and args.module in ("genome", "genomes"):
         begin(args.gpus)
     elif wanted.get("workers") and not cards:
-        serve([f"tidalign.workflows.{'genome_tasks' if args.module in ('genome', 'genomes') else 'tasks'}"])
+        serve([f"tidalign.workflows.run.{'genome' if args.module in ('genome', 'genomes') else 'pairs'}.tasks"])
 
 
 def _leave(status: int) -> None:

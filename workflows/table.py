@@ -5,11 +5,11 @@ from typing import Any
 import pyarrow as pa
 
 from tidalign.cluster.gpus import usable
-from tidalign.pipeline.align import Device, align_batch, batches
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.letters import Place, check_letters
-from tidalign.pipeline.pack import pack_pairs
-from tidalign.pipeline.parameters import PairParameters
+from tidalign.pipeline.pairs.align import Device, align_batch, batches
+from tidalign.pipeline.pairs.letters import Place, check_letters
+from tidalign.pipeline.pairs.pack import pack_pairs
+from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.schema import ALIGNMENTS, PAIRS
 
 

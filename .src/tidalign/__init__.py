@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tidalign.pipeline.genome.results import GenomeResults as GenomeResults
-    from tidalign.pipeline.results import Results as Results
-    from tidalign.workflows.genome import align_genomes as align_genomes
-    from tidalign.workflows.pairs import align_pairs as align_pairs
+    from tidalign.pipeline.pairs.results import Results as Results
+    from tidalign.workflows.commands.genome import align_genomes as align_genomes
+    from tidalign.workflows.commands.pairs import align_pairs as align_pairs
     from tidalign.workflows.table import align as align
 
 __version__ = version("tidalign")
@@ -18,10 +18,10 @@ __all__ = ["GenomeResults", "Results", "__version__", "align", "align_genomes", 
 # Resolved on first use (PEP 562), so that `import tidalign` loads neither PyArrow nor Dask nor CuPy.
 _HOME = {
     "GenomeResults": "tidalign.pipeline.genome.results",
-    "Results": "tidalign.pipeline.results",
+    "Results": "tidalign.pipeline.pairs.results",
     "align": "tidalign.workflows.table",
-    "align_genomes": "tidalign.workflows.genome",
-    "align_pairs": "tidalign.workflows.pairs",
+    "align_genomes": "tidalign.workflows.commands.genome",
+    "align_pairs": "tidalign.workflows.commands.pairs",
 }
 
 

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tidalign.kernels.gapped import Extensions
-from tidalign.pipeline import rundir
-from tidalign.pipeline.genome import anchoring, stages
-from tidalign.pipeline.genome.manifest import FOLDERS, write_manifest
+from tidalign.kernels.gapped.alignments import Extensions
+from tidalign.pipeline.genome import units as stages
+from tidalign.pipeline.genome.input.sides import read_side
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.sides import read_side
-from tidalign.pipeline.genome.source import GenomeSource, Pair
-from tidalign.pipeline.genome.speculation import extend_ahead
-from tidalign.pipeline.genome.unit import Unit
+from tidalign.pipeline.genome.plan.manifest import FOLDERS, write_manifest
+from tidalign.pipeline.genome.stages import anchoring
+from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.genome.walk.speculation import extend_ahead
+from tidalign.pipeline.store import rundir
 
 if TYPE_CHECKING:
-    from tidalign.pipeline.align import Device
+    from tidalign.pipeline.pairs.align import Device
 
 LETTERS = 3000
 

@@ -3,10 +3,10 @@
 import math
 from typing import Any
 
-from tidalign.kernels.scoring import Scoring
-from tidalign.kernels.seed import SeedPattern
+from tidalign.kernels.scoring.scores import Scoring
+from tidalign.kernels.seed.index import SeedPattern
+from tidalign.pipeline.genome.input.scores import ScoreFile
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.scores import ScoreFile
 
 
 def genome_parameters(

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.pipeline.errors import MissingInput
+from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.genome.sequences import Genome
 
 Places = npt.NDArray[np.int64]
 

@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tidalign.kernels.scoring import Scoring
+from tidalign.kernels.scoring.scores import Scoring
 
 MODES = ("exact", "independent")
 STRANDS = ("both", "plus", "minus")

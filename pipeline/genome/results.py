@@ -10,17 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tidalign.pipeline import rundir
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.export import destination
-from tidalign.pipeline.genome.export import parse, write
-from tidalign.pipeline.genome.manifest import read_manifest
+from tidalign.pipeline.genome.formats.export import parse, write
+from tidalign.pipeline.genome.input.sequences import Genome
+from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.parts import Part, scan, total
-from tidalign.pipeline.genome.plan import job_name
-from tidalign.pipeline.genome.sequences import Genome
-from tidalign.pipeline.genome.sides import load_side
+from tidalign.pipeline.genome.plan.manifest import read_manifest
+from tidalign.pipeline.genome.plan.parts import Part, scan, total
+from tidalign.pipeline.genome.plan.tiles import job_name
+from tidalign.pipeline.pairs.formats.export import destination
 from tidalign.pipeline.schema import ANCHORS, GENOME_ALIGNMENTS, HITS, HSPS, STATUSES
+from tidalign.pipeline.store import rundir
 
 STAGES = {"hits": HITS, "hsps": HSPS, "anchors": ANCHORS}
 """What `--keep` keeps, with the schema of each."""

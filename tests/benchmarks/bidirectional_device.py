@@ -25,10 +25,10 @@ import gpu_record
 from benchmarks.record import write
 from benchmarks.wavefront_device import pairs, repeated
 
-from tidalign.kernels import wavefront, wavefront_device
-from tidalign.kernels.alignments import Alignments
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import Sequences
+from tidalign.kernels.letters.sequences import Sequences
+from tidalign.kernels.pairwise import wavefront, wavefront_device
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.alignments import Alignments
 
 UNIQUE = 16
 ERRORS = (0.01, 0.05, 0.10)

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 sys.path.insert(0, str(Path(__file__).parent))
 import record
 
-from tidalign.pipeline.pack import flat, pack_pairs
+from tidalign.pipeline.pairs.pack import flat, pack_pairs
 from tidalign.pipeline.schema import PAIRS
 
 PACK = r"""

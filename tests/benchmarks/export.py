@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tidalign.pipeline import rundir
-from tidalign.pipeline.parameters import PairParameters
-from tidalign.pipeline.parts import write_part
-from tidalign.pipeline.results import Results
+from tidalign.pipeline.pairs.parameters import PairParameters
+from tidalign.pipeline.pairs.parts import write_part
+from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import ALIGNMENTS
+from tidalign.pipeline.store import rundir
 
 sys.path.insert(0, str(Path(__file__).parent))
 import record

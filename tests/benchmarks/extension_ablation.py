@@ -29,11 +29,13 @@ from benchmarks.extension_device import Passes, swept
 from benchmarks.record import write
 from benchmarks.seed_extensions import codes_of, timed, used_seeds
 
-from tidalign.kernels import extension_launches, extension_runs, inspection_device
-from tidalign.kernels.folded import Folded
-from tidalign.kernels.gapped import Costs
-from tidalign.kernels.gapped_device import BINS, DeviceExtender
-from tidalign.kernels.scoring import Scoring
+from tidalign.kernels.extension import launches as extension_launches
+from tidalign.kernels.extension import runs as extension_runs
+from tidalign.kernels.extension.costs import Costs
+from tidalign.kernels.gapped.device import BINS, DeviceExtender
+from tidalign.kernels.gapped.folded import Folded
+from tidalign.kernels.inspection import device as inspection_device
+from tidalign.kernels.scoring.scores import Scoring
 
 SETS = {
     "yeast chrIV": ("yeast_scer_S288C_chrIV.fa.gz", "yeast_spar_CBS432_chrIV.fa.gz"),

@@ -31,14 +31,19 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import gpu_record
 from benchmarks.record import write
 
-from tidalign.kernels import commit_host, compiler, seed_device, ungapped_device
-from tidalign.kernels.anchors import anchor_points, lastz_order
-from tidalign.kernels.gapped import Costs, Extended, Extender
-from tidalign.kernels.gapped_device import DeviceExtender
-from tidalign.kernels.nucleotides import Codes, encode
-from tidalign.kernels.scoring import Scoring
-from tidalign.kernels.seed import SeedPattern
-from tidalign.kernels.ungapped import Segments
+from tidalign.kernels.anchors.points import anchor_points, lastz_order
+from tidalign.kernels.extension.costs import Costs
+from tidalign.kernels.gapped.alignments import Extended
+from tidalign.kernels.gapped.device import DeviceExtender
+from tidalign.kernels.gapped.extender import Extender
+from tidalign.kernels.gapped.speculated import ABOVE
+from tidalign.kernels.letters.nucleotides import Codes, encode
+from tidalign.kernels.runtime import compiler
+from tidalign.kernels.scoring.scores import Scoring
+from tidalign.kernels.seed import device as seed_device
+from tidalign.kernels.seed.index import SeedPattern
+from tidalign.kernels.ungapped import device as ungapped_device
+from tidalign.kernels.ungapped.hsps import Segments
 
 BOUND_CELLS, PREDICTED_CELLS, PREDICTED_ROW_NS = 132 * 4 * 1.98e9 / 392 * 397, 0.65e12, 900
 GOAL_ANCHORS = 780_000
@@ -125,7 +130,7 @@ def swept(extender: DeviceExtender) -> tuple[int, int]:
 
 
 def same(one: Extended | None, looked: Any, found: Any, row: int, anchor: int) -> bool:
-    if (one is not None) != (found.known[anchor] == commit_host.ABOVE) or (looked.box != found.boxes[anchor]).any():
+    if (one is not None) != (found.known[anchor] == ABOVE) or (looked.box != found.boxes[anchor]).any():
         return False
     if one is None:
         return True

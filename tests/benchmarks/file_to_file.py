@@ -104,8 +104,9 @@ class Watch:
 
 def watched(gpu: bool) -> Watch:
     """The stages of a run, wrapped."""
-    from tidalign.pipeline import align, partition, parts, results
-    from tidalign.workflows import crew, partitioning, tasks
+    from tidalign.pipeline.pairs import align, partition, parts, results
+    from tidalign.workflows.run import crew
+    from tidalign.workflows.run.pairs import partitioning, tasks
 
     watch = Watch()
     watch.wrap(crew.Crew, "hire", "start workers")
@@ -115,9 +116,9 @@ def watched(gpu: bool) -> Watch:
     watch.wrap(partition.rundir, "write_table", "write chunk")
     watch.wrap(tasks, "read_chunk", "read chunk")
     if gpu:
-        from tidalign.kernels import wavefront_device as kernels
+        from tidalign.kernels.pairwise import wavefront_device as kernels
     else:
-        from tidalign.kernels import wavefront as kernels  # type: ignore[no-redef]
+        from tidalign.kernels.pairwise import wavefront as kernels  # type: ignore[no-redef]
     watch.wrap(kernels, "align", "copy in, align, copy out")
     watch.wrap(align, "cigar_text", "CIGAR text")
     watch.wrap(parts, "write_table", "write part")

@@ -102,7 +102,7 @@ def took(what):
     global before
     now = time.perf_counter()
     seconds[what], before = round(now - before, 3), now
-import tidalign.workflows.genome
+import tidalign.workflows.commands.genome
 took("modules of tidalign and what they load")
 import cupy
 took("CuPy")

@@ -21,19 +21,19 @@ import numba
 import numpy as np
 import pyarrow as pa
 
-from tidalign.kernels import ydrop_vectors_host
-from tidalign.kernels.anchors import lastz_order
-from tidalign.kernels.commit import Commit
-from tidalign.kernels.gapped import Costs
-from tidalign.kernels.nucleotides import reverse_complement
-from tidalign.kernels.seed import SeedPattern, build_index
-from tidalign.kernels.vectors_host import LANES
-from tidalign.pipeline.genome import seeding
+from tidalign.kernels.anchors.points import lastz_order
+from tidalign.kernels.commit.walk import Commit
+from tidalign.kernels.extension import vectors as ydrop_vectors_host
+from tidalign.kernels.extension.costs import Costs
+from tidalign.kernels.letters.nucleotides import reverse_complement
+from tidalign.kernels.runtime.vectors import LANES
+from tidalign.kernels.seed.index import SeedPattern, build_index
+from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import strands
-from tidalign.pipeline.genome.read import read_genome
+from tidalign.pipeline.genome.plan.tiles import strands
+from tidalign.pipeline.genome.stages import seeding
 from tidalign.pipeline.schema import ANCHORS
-from tidalign.workflows import genome_options
+from tidalign.workflows.options import lastz as genome_options
 
 PER_CYCLE = 4
 """Instructions that a core ends in a cycle, at most, where most are vector instructions."""
@@ -45,13 +45,13 @@ HIT = 10
 """A hit passed on: position loaded, its two places stored, its diagonal (2), the diagonal's record (page, entry, load), compared, branch."""
 
 HSP_LETTER = (12 / 2 + 32 / 28) / 16
-"""A letter of a gap-free scan: two columns of 16 hits through the sieve (kernels/xdrop_vectors_host.py); 28 columns of these turned in 32 shuffles."""
+"""A letter of a gap-free scan: two columns of 16 hits through the sieve (kernels/ungapped/vectors.py); 28 columns of these turned in 32 shuffles."""
 
 TRAIL_CELL = 53 / ydrop_vectors_host.LANES
-"""A cell of a sweep that keeps a trail (kernels/ydrop_vectors_host.py): LANES columns of a row."""
+"""A cell of a sweep that keeps a trail (kernels/extension/vectors.py): LANES columns of a row."""
 
 INSPECTED_CELL = 27 / LANES
-"""A cell of LANES extensions side by side (kernels/inspection_vectors_host.py), which bare seeds go through first."""
+"""A cell of LANES extensions side by side (kernels/inspection/vectors.py), which bare seeds go through first."""
 
 OF_BOXES = 0.88
 """Cells in half of an inspected seed's box, which is what a walk counts for it: the least of two pairs of genomes, 400 seeds each."""

@@ -26,11 +26,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import gpu_record
 from benchmarks.record import write
 
-from tidalign.kernels.gapped import Costs, Extender
-from tidalign.kernels.inspection_device import STRIP, WORDS, Inspector
-from tidalign.kernels.nucleotides import Codes, encode
-from tidalign.kernels.scoring import Scoring
-from tidalign.kernels.seed import SeedPattern, build_index, hits
+from tidalign.kernels.extension.costs import Costs
+from tidalign.kernels.gapped.extender import Extender
+from tidalign.kernels.inspection.device import STRIP, WORDS, Inspector
+from tidalign.kernels.letters.nucleotides import Codes, encode
+from tidalign.kernels.scoring.scores import Scoring
+from tidalign.kernels.seed.index import SeedPattern, build_index, hits
 
 OPERATIONS_OF_4_ROWS = 16 * WORDS + WORDS / 2 + 36
 BOUND_CELLS = 63.5 * 132 * 1.98e9 * 4 * STRIP / OPERATIONS_OF_4_ROWS

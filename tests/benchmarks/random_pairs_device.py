@@ -17,10 +17,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import gpu_record
 from benchmarks.record import write
 
-from tidalign.kernels import wavefront, wavefront_device
-from tidalign.kernels.alignments import Alignments
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import Sequences, pack
+from tidalign.kernels.letters.sequences import Sequences, pack
+from tidalign.kernels.pairwise import wavefront, wavefront_device
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.alignments import Alignments
 
 SHARES = {"edit": 0.3, "affine:4,6,2": 0.3, "affine:2,3,1": 0.2, "linear:4,2": 0.1, "affine2p:4,6,2,24,1": 0.1}
 TASK = 500

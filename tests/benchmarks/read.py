@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 sys.path.insert(0, str(Path(__file__).parent))
 import record
 
-from tidalign.pipeline.read import inspect, plan, read_block, stream_blocks
+from tidalign.pipeline.pairs.input.read import inspect, plan, read_block, stream_blocks
 
 
 def bgzf(data: bytes) -> bytes:

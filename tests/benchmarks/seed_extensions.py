@@ -30,15 +30,18 @@ import gpu_record
 from benchmarks.extension_device import swept
 from benchmarks.record import write
 
-from tidalign.kernels import seed_device, ungapped_device
-from tidalign.kernels.anchors import anchor_points
-from tidalign.kernels.gapped import Costs, Extender, Extensions
-from tidalign.kernels.gapped_device import BINS, DeviceExtender
-from tidalign.kernels.nucleotides import ALPHABET, Codes
-from tidalign.kernels.scoring import Scoring
-from tidalign.kernels.seed import SeedPattern
-from tidalign.kernels.ungapped import Segments
-from tidalign.pipeline.genome.read import read_genome
+from tidalign.kernels.anchors.points import anchor_points
+from tidalign.kernels.extension.costs import Costs
+from tidalign.kernels.gapped.alignments import Extensions
+from tidalign.kernels.gapped.device import BINS, DeviceExtender
+from tidalign.kernels.gapped.extender import Extender
+from tidalign.kernels.letters.nucleotides import ALPHABET, Codes
+from tidalign.kernels.scoring.scores import Scoring
+from tidalign.kernels.seed import device as seed_device
+from tidalign.kernels.seed.index import SeedPattern
+from tidalign.kernels.ungapped import device as ungapped_device
+from tidalign.kernels.ungapped.hsps import Segments
+from tidalign.pipeline.genome.input.read import read_genome
 
 Integers = npt.NDArray[np.int64]
 FASTZ = 111 * 161 / 1e6

@@ -22,11 +22,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import gpu_record
 from benchmarks.record import write
 
-from tidalign.kernels import seed, seed_device, ungapped_device
-from tidalign.kernels.nucleotides import Codes, encode, reverse_complement
-from tidalign.kernels.scoring import Scoring
-from tidalign.kernels.seed import SeedPattern
-from tidalign.kernels.ungapped import HitFilter, Segments
+from tidalign.kernels.letters.nucleotides import Codes, encode, reverse_complement
+from tidalign.kernels.scoring.scores import Scoring
+from tidalign.kernels.seed import device as seed_device
+from tidalign.kernels.seed import index as seed
+from tidalign.kernels.seed.index import SeedPattern
+from tidalign.kernels.ungapped import device as ungapped_device
+from tidalign.kernels.ungapped.hsps import HitFilter, Segments
 
 REPEATS = 7
 PATTERN = SeedPattern.parse("12of19")

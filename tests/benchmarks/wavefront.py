@@ -22,10 +22,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import record
 import simulate
 
-from tidalign.kernels import batch_host, letters_host, workspace_host
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import Sequences
-from tidalign.kernels.wavefront import NARROW, gap_model
+from tidalign.kernels.letters import host as letters_host
+from tidalign.kernels.letters.sequences import Sequences
+from tidalign.kernels.pairwise.wavefront import NARROW, gap_model
+from tidalign.kernels.runtime import workspace as workspace_host
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront import batch as batch_host
 
 SEED = 20250101
 

@@ -21,11 +21,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import gpu_record
 from benchmarks.record import write
 
-from tidalign.kernels import compiler, wavefront, wavefront_device
-from tidalign.kernels.alignments import Alignments
-from tidalign.kernels.device_model import NARROW, Model
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import PackedSequences, Sequences, pack
+from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
+from tidalign.kernels.pairwise import wavefront, wavefront_device
+from tidalign.kernels.runtime import compiler
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.alignments import Alignments
+from tidalign.kernels.wavefront.model import NARROW, Model
 
 UNIQUE = {150: 250_000, 1000: 50_000, 10_000: 5_000}
 PAIRS = {("edit", 150): 10_000_000, ("affine:2,3,1", 150): 5_000_000, ("affine:2,3,1", 10_000): 50_000, ("affine2p:4,6,2,24,1", 1000): 200_000}

@@ -20,10 +20,10 @@ from lastz_real import PAIRS, records
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import record
 
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.genome.source import GenomeSource, Pair
-from tidalign.workflows.genome import align
+from tidalign.workflows.commands.genome import align
 
 HAPLOTYPES = "human_HLA_DRB1_haplotypes"
 

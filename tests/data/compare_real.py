@@ -12,10 +12,10 @@ from peers import edlib_distance, wfa2, wfa2_align
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from pairfiles import Pair, read_folder
 
-from tidalign.kernels.alignments import cigar_text
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import Sequences, pack
-from tidalign.kernels.wavefront import align
+from tidalign.kernels.letters.sequences import Sequences, pack
+from tidalign.kernels.pairwise.wavefront import align
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.alignments import cigar_text
 
 
 def compare(name: str, pairs: list[Pair], penalties: Penalties) -> bool:

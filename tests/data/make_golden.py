@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import simulate
 from pairfiles import Pair, read_folder, write_seq
 
-from tidalign.kernels.penalties import Penalties
+from tidalign.kernels.scoring.penalties import Penalties
 
 PLACE = Path(__file__).parent / "pairs"
 SAMPLES = {

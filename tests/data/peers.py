@@ -3,7 +3,7 @@
 import edlib
 from pywfa import WavefrontAligner
 
-from tidalign.kernels.penalties import Penalties
+from tidalign.kernels.scoring.penalties import Penalties
 
 OUR_LETTERS = str.maketrans("MID", "=DI")
 """WFA2-lib writes M for equal letters, and its I consumes the text: our D."""

@@ -4,10 +4,10 @@ import genome_oracle
 import numpy as np
 from genome_pairs import related
 
-from tidalign.kernels.anchors import anchor_points, lastz_order
-from tidalign.kernels.nucleotides import encode
-from tidalign.kernels.scoring import Scoring
-from tidalign.kernels.ungapped import Segments
+from tidalign.kernels.anchors.points import anchor_points, lastz_order
+from tidalign.kernels.letters.nucleotides import encode
+from tidalign.kernels.scoring.scores import Scoring
+from tidalign.kernels.ungapped.hsps import Segments
 
 
 def test_anchor_points_are_those_of_the_model() -> None:

@@ -9,15 +9,16 @@ import oracle
 import pytest
 import simulate
 
-from tidalign.kernels import bidirectional_host, wavefront
-from tidalign.kernels.alignments import cigar_text
-from tidalign.kernels.bidirectional_host import Part, _finish, align_long, with_sentinels
-from tidalign.kernels.breakpoint_host import NONE, breakpoint
-from tidalign.kernels.direction_host import new_direction
-from tidalign.kernels.letters_host import ASCII
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import Sequences, pack
-from tidalign.kernels.workspace_host import CIGAR, CIGAR_COUNT, CIGAR_FIRST, copied, memory
+from tidalign.kernels.bidirectional import host as bidirectional_host
+from tidalign.kernels.bidirectional.breakpoint import NONE, breakpoint
+from tidalign.kernels.bidirectional.direction import new_direction
+from tidalign.kernels.bidirectional.host import Part, _finish, align_long, with_sentinels
+from tidalign.kernels.letters.host import ASCII
+from tidalign.kernels.letters.sequences import Sequences, pack
+from tidalign.kernels.pairwise import wavefront
+from tidalign.kernels.runtime.workspace import CIGAR, CIGAR_COUNT, CIGAR_FIRST, copied, memory
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.alignments import cigar_text
 
 PRESETS = [str(penalties) for penalties in Penalties.presets().values()]
 STATES = ("M", "I1", "D1", "I2", "D2")

@@ -8,10 +8,13 @@ import oracle
 import pytest
 import simulate
 
-from tidalign.kernels import bidirectional_device, bidirectional_host, bidirectional_launches, wavefront
-from tidalign.kernels.alignments import Alignments, cigar_text
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import Sequences, pack
+from tidalign.kernels.bidirectional import device as bidirectional_device
+from tidalign.kernels.bidirectional import host as bidirectional_host
+from tidalign.kernels.bidirectional import launches as bidirectional_launches
+from tidalign.kernels.letters.sequences import Sequences, pack
+from tidalign.kernels.pairwise import wavefront
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 
 PRESETS = list(Penalties.presets().values())
 FREE = [None, (10, 200, 0, 50)]
@@ -34,8 +37,8 @@ def sides(pairs: list[simulate.Pair]) -> tuple[Sequences, Sequences]:
 
 def aligned(queries: Any, targets: Any, penalties: Penalties, *, ends_free: Any = None, cigar: bool = True, ambiguous: str = "mismatch") -> Alignments:
     """All pairs by the bidirectional kernels, none by the host."""
-    from tidalign.kernels.device_batch import Span
-    from tidalign.kernels.device_model import Model
+    from tidalign.kernels.wavefront.device import Span
+    from tidalign.kernels.wavefront.model import Model
 
     span = Span(Model.of(penalties), ends_free or (0, 0, 0, 0), cigar, {"mismatch": 1, "match": 2}[ambiguous])
     found, left = bidirectional_device.align(queries, targets, list(range(len(queries))), span)
@@ -123,7 +126,7 @@ def test_rows_that_do_not_fit_on_chip(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("penalties", PRESETS, ids=str)
 def test_long_pairs_in_a_batch(penalties: Penalties, ends_free: oracle.EndsFree | None) -> None:
     """Among short ones, with the product's own leaves: the device takes all of them."""
-    from tidalign.kernels import wavefront_device
+    from tidalign.kernels.pairwise import wavefront_device
 
     shapes = ((33_500, 0.05, "mixed"), (36_000, 0.1, "mixed"), (90_000, 0.01, "mixed"), (50_000, 0.02, "gaps"), (40_000, 0.04, "ambiguous"))
     pairs = [pair for length, rate, kind in shapes for pair in (*simulate.pairs(length, 1, length, rate, kind), *simulate.pairs(length, 9, 300, 0.1))]
@@ -135,7 +138,7 @@ def test_long_pairs_in_a_batch(penalties: Penalties, ends_free: oracle.EndsFree 
 
 @gpu
 def test_host_takes_what_is_too_much(device: Any) -> None:
-    from tidalign.kernels import wavefront_device
+    from tidalign.kernels.pairwise import wavefront_device
 
     queries, targets = sides(simulate.pairs(8, 2, 33_500, 0.02))
     far_apart = Penalties.parse("affine:601,1,1")  # more steps back than a meeting's key can say

@@ -6,8 +6,8 @@ import genome_oracle
 import numpy as np
 import pytest
 
-from tidalign.kernels.chain import SCALE, best_chain
-from tidalign.kernels.ungapped import Segments
+from tidalign.kernels.anchors.chain import SCALE, best_chain
+from tidalign.kernels.ungapped.hsps import Segments
 
 
 def some(random: np.random.Generator, count: int, reach: int) -> Segments:

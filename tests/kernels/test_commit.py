@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from genome_cases import Case, crowded
 
-from tidalign.kernels.commit import Commit, Speculated, speculate
-from tidalign.kernels.gapped import Extensions
+from tidalign.kernels.commit.walk import Commit
+from tidalign.kernels.gapped.alignments import Extensions
+from tidalign.kernels.gapped.speculated import Speculated, speculate
 
 
 def listed(extensions: Extensions) -> list[tuple[object, ...]]:

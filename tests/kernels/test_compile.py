@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tidalign.kernels import inspection_device
-from tidalign.kernels.compiler import FOLDER, OPTIONS, defines, source
+from tidalign.kernels.inspection import device as inspection_device
+from tidalign.kernels.runtime.compiler import FOLDER, OPTIONS, defines, source
 
 CARDS = ("sm_80", "sm_90", "sm_120")
 
@@ -42,15 +42,15 @@ def bidirectional_variants() -> Iterator[dict[str, object]]:
 
 
 VARIANTS = {
-    "wavefront.cu": list(wavefront_variants()),
-    "bidirectional.cu": list(bidirectional_variants()),
-    "sequences.cu": [{}],
-    "seed.cu": [{}],
-    "ungapped.cu": [{}],
-    "extension.cu": [
+    "wavefront/wavefront.cu": list(wavefront_variants()),
+    "bidirectional/bidirectional.cu": list(bidirectional_variants()),
+    "letters/sequences.cu": [{}],
+    "seed/seed.cu": [{}],
+    "ungapped/ungapped.cu": [{}],
+    "extension/extension.cu": [
         {f"EXTENSION_{name}": value for name, value in (EXTENSION | changed).items()} for changed in ({}, {"GENERAL": 1, "TRIM": 0, "PLAIN": 1, "ROWS": 32})
     ],
-    "inspection.cu": [inspection_device.MACROS, inspection_device.MACROS | {"INSPECTION_PLAIN": 1}],
+    "inspection/inspection.cu": [inspection_device.MACROS, inspection_device.MACROS | {"INSPECTION_PLAIN": 1}],
 }
 
 
@@ -81,11 +81,11 @@ def compiled(name: str, macros: dict[str, object], card: str) -> tuple[int, str]
 
 
 def test_no_source_is_forgotten() -> None:
-    assert {file.name for file in FOLDER.glob("*.cu")} == set(VARIANTS)
+    assert {file.relative_to(FOLDER).as_posix() for file in FOLDER.rglob("*.cu")} == set(VARIANTS)
 
 
 def test_macros_are_the_ones_the_source_knows() -> None:
-    assert set(re.findall(r"WAVEFRONT_[A-Z0-9]+", source("wavefront.cu"))) >= {f"WAVEFRONT_{name}" for name in WAVEFRONT}
+    assert set(re.findall(r"WAVEFRONT_[A-Z0-9]+", source("wavefront/wavefront.cu"))) >= {f"WAVEFRONT_{name}" for name in WAVEFRONT}
 
 
 @pytest.mark.parametrize("card", CARDS)
@@ -99,6 +99,6 @@ def test_compiles(name: str, card: str) -> None:
 def test_an_error_says_its_own_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "outer.cu").write_text('// one\n#include "inner.cuh"\nextern "C" __global__ void f() { g(); }\n')
     (tmp_path / "inner.cuh").write_text("#pragma once\n\n__device__ void g() { nothing_called_so(); }\n")
-    monkeypatch.setattr("tidalign.kernels.compiler.FOLDER", tmp_path)
+    monkeypatch.setattr("tidalign.kernels.runtime.compiler.FOLDER", tmp_path)
     size, log = compiled("outer.cu", {}, "sm_90")
     assert size == 0 and "inner.cuh(3)" in log

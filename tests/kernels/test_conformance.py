@@ -3,7 +3,7 @@
 import conformance
 import pytest
 
-from tidalign.kernels.wavefront import align
+from tidalign.kernels.pairwise.wavefront import align
 
 
 @pytest.mark.parametrize("case", conformance.cases(), ids=str)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tidalign.kernels.cubins import kept
+from tidalign.kernels.runtime.cubins import kept
 
 CODE = b"\x7fELF" + bytes(range(256)) * 40
 

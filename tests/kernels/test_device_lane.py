@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tidalign.kernels import device_lane
+from tidalign.kernels.runtime import lanes as device_lane
 
 ILLEGAL_ADDRESS, NOT_READY = 700, 600
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tidalign.kernels.device_letters import LONGEST, Letters, Parcel, Side
-from tidalign.kernels.sequences import Sequences, pack, unpack
+from tidalign.kernels.letters.device import LONGEST, Letters, Parcel, Side
+from tidalign.kernels.letters.sequences import Sequences, pack, unpack
 
 
 class HostLane:

@@ -6,8 +6,8 @@ from itertools import groupby
 import numpy as np
 import pytest
 
-from tidalign.kernels.folded import LONGEST, Folded
-from tidalign.kernels.gapped import Extended, Extensions
+from tidalign.kernels.gapped.alignments import Extended, Extensions
+from tidalign.kernels.gapped.folded import LONGEST, Folded
 
 
 def some(seed: int, count: int) -> tuple[Folded, list[list[tuple[int, int]]]]:

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from genome_cases import WHOLE, Case, single
 
-from tidalign.kernels import gapped
-from tidalign.kernels.gapped import Costs, Extender, Extensions, extend, first_of_equals
-from tidalign.kernels.nucleotides import encode
-from tidalign.kernels.scoring import Scoring
-from tidalign.kernels.vectors_host import LANES
+from tidalign.kernels.extension.costs import Costs
+from tidalign.kernels.gapped import extender as gapped
+from tidalign.kernels.gapped.alignments import Extensions, first_of_equals
+from tidalign.kernels.gapped.extender import Extender, extend
+from tidalign.kernels.letters.nucleotides import encode
+from tidalign.kernels.runtime.vectors import LANES
+from tidalign.kernels.scoring.scores import Scoring
 
 ROOT = Path(__file__).parents[2]
 

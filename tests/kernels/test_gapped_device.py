@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 from genome_cases import mutated
 
-from tidalign.kernels import commit_host, compiler, extension_launches, extension_runs
-from tidalign.kernels.commit import Speculated
-from tidalign.kernels.gapped import Costs, Extender, Extensions
-from tidalign.kernels.gapped_device import DeviceExtender
-from tidalign.kernels.nucleotides import encode
-from tidalign.kernels.scoring import Scoring
+from tidalign.kernels.extension import launches as extension_launches
+from tidalign.kernels.extension import runs as extension_runs
+from tidalign.kernels.extension.costs import Costs
+from tidalign.kernels.gapped.alignments import Extensions
+from tidalign.kernels.gapped.device import DeviceExtender
+from tidalign.kernels.gapped.extender import Extender
+from tidalign.kernels.gapped.speculated import ABOVE, Speculated
+from tidalign.kernels.letters.nucleotides import encode
+from tidalign.kernels.runtime import compiler
+from tidalign.kernels.scoring.scores import Scoring
 
 UNIT = tuple(tuple(1 if a == b else -1 for b in range(4)) for a in range(4))
 LARGE = tuple(tuple(900 - 7 * a if a == b else -1234 - 56 * a + 78 * b for b in range(4)) for a in range(4))
@@ -58,7 +62,7 @@ def by_host(extender: Extender, t: Any, q: Any) -> Iterator[tuple[Any, ...]]:
 def rows(found: Speculated) -> Iterator[tuple[Any, ...]]:
     above = {one.anchor: (row, one) for row, one in enumerate(found.extensions)}
     for i, box in enumerate(found.boxes.tolist()):
-        assert (found.known[i] == commit_host.ABOVE) == (i in above)
+        assert (found.known[i] == ABOVE) == (i in above)
         if i not in above:
             yield box, None
             continue

@@ -5,7 +5,7 @@ from genome_oracle import reverse_complement
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalign.kernels.gapped_text_host import gapped_texts
+from tidalign.kernels.text.gapped import gapped_texts
 
 operations = st.lists(st.tuples(st.sampled_from("=XID"), st.integers(1, 5)), max_size=8)
 letters = st.text("ACGTacgtNnX", min_size=40, max_size=60)

@@ -10,10 +10,10 @@ import pairfiles
 import pytest
 import simulate
 
-from tidalign.kernels.alignments import cigar_text
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import Sequences, pack
-from tidalign.kernels.wavefront import BIDIRECTIONAL_ABOVE, align
+from tidalign.kernels.letters.sequences import Sequences, pack
+from tidalign.kernels.pairwise.wavefront import BIDIRECTIONAL_ABOVE, align
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.alignments import cigar_text
 
 DATA = Path(__file__).parents[1] / "data"
 PRESETS = [str(penalties) for penalties in Penalties.presets().values()]

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from genome_cases import WHOLE, Case, mutated
 
-from tidalign.kernels import inspection_device
-from tidalign.kernels.gapped import Costs, Extender
-from tidalign.kernels.inspection_device import Bound, Inspector
-from tidalign.kernels.scoring import Scoring
+from tidalign.kernels.extension.costs import Costs
+from tidalign.kernels.gapped.extender import Extender
+from tidalign.kernels.inspection import device as inspection_device
+from tidalign.kernels.inspection.device import Bound, Inspector
+from tidalign.kernels.scoring.scores import Scoring
 
 
 def several(seed: int) -> Case:

@@ -13,11 +13,11 @@ PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import simulate
-from tidalign.kernels.alignments import cigar_text
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import Sequences
-from tidalign.kernels.vectors_host import LANES
-from tidalign.kernels.wavefront import align
+from tidalign.kernels.wavefront.alignments import cigar_text
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.letters.sequences import Sequences
+from tidalign.kernels.runtime.vectors import LANES
+from tidalign.kernels.pairwise.wavefront import align
 import numpy as np
 random = np.random.default_rng(11)
 pairs = [simulate.pair(random, length, 0.15, kind) for length in (0, 1, 7, 16, 33, 70, 250, 600) for kind in simulate.KINDS]

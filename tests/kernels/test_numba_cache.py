@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-SHOW = "from tidalign.kernels.numba_cache import folder; print(folder('rows_host'))"
-PACK = "from tidalign.kernels.sequences import Sequences, pack; print(pack(Sequences.from_strings(['ACTG'])).codes); "
+SHOW = "from tidalign.kernels.runtime.numba_cache import folder; print(folder('rows_host'))"
+PACK = "from tidalign.kernels.letters.sequences import Sequences, pack; print(pack(Sequences.from_strings(['ACTG'])).codes); "
 
 
 def run(program: str, **environment: str) -> str:
@@ -79,10 +79,10 @@ def test_a_kept_kernel_loads_nothing_that_compiles(tmp_path: Path) -> None:
     """What numba compiles with, SciPy too, is not loaded for kernels that are kept, though they allocate, raise and return arrays; compiling one after that
     loads it."""
     program = (
-        "import sys; import numpy as np; from tidalign.kernels.seed import SeedPattern, build_index, hits;"
+        "import sys; import numpy as np; from tidalign.kernels.seed.index import SeedPattern, build_index, hits;"
         "codes = np.random.default_rng(1).integers(0, 4, 5000).astype(np.uint8); index = build_index(codes, SeedPattern.parse('12of19'));"
         "found = [(t.sum(), q.sum()) for t, q in hits(index, codes)]; loaded = 'numba.np.linalg' in sys.modules;"
-        "from tidalign.kernels.sequences import Sequences, pack; print(pack(Sequences.from_strings(['ACTG'])).codes, found, loaded)"
+        "from tidalign.kernels.letters.sequences import Sequences, pack; print(pack(Sequences.from_strings(['ACTG'])).codes, found, loaded)"
     )
     first = run(program, HOME=str(tmp_path))
     assert first.endswith(" True")

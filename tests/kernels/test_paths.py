@@ -3,8 +3,9 @@
 import numpy as np
 from genome_cases import crowded
 
-from tidalign.kernels.gapped import Extensions, extend
-from tidalign.kernels.paths import NEAR, Paths
+from tidalign.kernels.commit.paths import NEAR, Paths
+from tidalign.kernels.gapped.alignments import Extensions
+from tidalign.kernels.gapped.extender import extend
 
 
 def diagonals(found: Extensions) -> dict[int, list[int]]:

@@ -6,10 +6,10 @@ from conformance import PENALTIES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalign.kernels.alignments import Alignments, cigar_text
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import Sequences
-from tidalign.kernels.wavefront import align
+from tidalign.kernels.letters.sequences import Sequences
+from tidalign.kernels.pairwise.wavefront import align
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 
 LETTERS = st.text("ACGT", max_size=90).map(str.encode)
 MODELS = st.sampled_from(PENALTIES).map(Penalties.parse)

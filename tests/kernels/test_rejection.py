@@ -8,9 +8,10 @@ import pytest
 from genome_cases import WHOLE, Case, mutated
 from genome_rejection import reject
 
-from tidalign.kernels import commit_host, inspection_device
-from tidalign.kernels.commit import Commit, Speculated, speculate
-from tidalign.kernels.scoring import Scoring
+from tidalign.kernels.commit.walk import Commit
+from tidalign.kernels.gapped.speculated import BELOW, LOOKED, REJECTED, Speculated, speculate
+from tidalign.kernels.inspection import device as inspection_device
+from tidalign.kernels.scoring.scores import Scoring
 
 
 def among_kept(seed: int) -> Case:
@@ -49,8 +50,8 @@ def speculated(case: Case, reject: Any = reject) -> tuple[Speculated, Speculated
     (target, query, bounds), (t, q) = case.codes(), case.places()
     free = speculate(target, query, bounds, t, q, case.costs())
     sure, _ = reject(target, query, bounds, t, q, case.costs())
-    assert (free.known[sure] == commit_host.BELOW).all()
-    return free, Speculated(np.where(sure, commit_host.REJECTED, free.known), free.boxes, free.extensions, free.range_offsets, free.ranges)
+    assert (free.known[sure] == BELOW).all()
+    return free, Speculated(np.where(sure, REJECTED, free.known), free.boxes, free.extensions, free.range_offsets, free.ranges)
 
 
 def listed(walk: Commit) -> list[tuple[object, ...]]:
@@ -58,7 +59,7 @@ def listed(walk: Commit) -> list[tuple[object, ...]]:
 
 
 def test_a_rejection_looks_as_far_as_the_inspector() -> None:
-    assert inspection_device.LOOKED <= commit_host.LOOKED
+    assert inspection_device.LOOKED <= LOOKED
 
 
 def check_rejections(seeds: range, reject: Any) -> None:

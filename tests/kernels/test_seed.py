@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from genome_pairs import related
 
-from tidalign.kernels.nucleotides import encode
-from tidalign.kernels.seed import SeedPattern, build_index, hits
+from tidalign.kernels.letters.nucleotides import encode
+from tidalign.kernels.seed.index import SeedPattern, build_index, hits
 
 PATTERNS = ["12of19", "14of22", "match8", "half12", "1101T011T00111", "1T0T11T1101"]
 
@@ -110,7 +110,7 @@ def test_patterns_that_lastz_refuses(text: str) -> None:
 
 def test_large_places_do_not_change_hits(monkeypatch: pytest.MonkeyPatch) -> None:
     # Targets of 2^32 letters and more have 64-bit places.
-    from tidalign.kernels import seed
+    from tidalign.kernels.seed import index as seed
 
     target, query = related(np.random.default_rng(6), 1000)
     narrow = found(target, query, "12of19")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from genome_pairs import related
 
-from tidalign.kernels import seed
-from tidalign.kernels.errors import DeviceLimit
-from tidalign.kernels.nucleotides import encode
-from tidalign.kernels.seed import SeedPattern
+from tidalign.kernels.letters.nucleotides import encode
+from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.kernels.seed import index as seed
+from tidalign.kernels.seed.index import SeedPattern
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("device")]
 
@@ -25,7 +25,7 @@ def rows(module: Any, target: bytes, query: bytes, pattern: str, step: int = 1, 
 
 def same(*arguments: Any, tile: int = 1 << 24, **options: Any) -> int:
     """Checks hits of both; returns how many."""
-    from tidalign.kernels import seed_device
+    from tidalign.kernels.seed import device as seed_device
 
     expected = rows(seed, *arguments, **options)
     found = rows(seed_device, *arguments, **options, tile=tile)
@@ -62,8 +62,8 @@ def test_a_window_may_have_more_hits_than_a_tile() -> None:
 
 
 def test_parts_of_a_large_target_are_sorted_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidalign.kernels.seed_device.SORTED", 5000)
-    monkeypatch.setattr("tidalign.kernels.seed_device.CHUNK", 3000)
+    monkeypatch.setattr("tidalign.kernels.seed.device.SORTED", 5000)
+    monkeypatch.setattr("tidalign.kernels.seed.device.CHUNK", 3000)
     random = np.random.default_rng(6)
     assert same(*related(random, 40_000), "12of19")
     assert same(*related(random, 10_000), "14of22", 1, "2", transitions=2)
@@ -76,7 +76,7 @@ def test_short_sequences(lengths: tuple[int, int]) -> None:
 
 
 def test_too_many_letters_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tidalign.kernels import seed_device
+    from tidalign.kernels.seed import device as seed_device
 
     monkeypatch.setattr(seed_device, "LONGEST", 50)
     with pytest.raises(DeviceLimit, match="51 letters"):

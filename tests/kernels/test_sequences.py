@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalign.kernels.sequences import Sequences, pack, unpack
+from tidalign.kernels.letters.sequences import Sequences, pack, unpack
 
 
 def strings(sequences: Sequences) -> list[bytes]:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tidalign.kernels import staging_host as host
-from tidalign.kernels.sequences import Sequences, pack, unpack
+from tidalign.kernels.letters import staging as host
+from tidalign.kernels.letters.sequences import Sequences, pack, unpack
 
 ALPHABETS = {"plain": b"ACGTacgt", "one other": b"ACGT" * 200 + b"N", "any byte": bytes(range(256))}
 UNTOUCHED = 77

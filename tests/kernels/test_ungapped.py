@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from genome_pairs import related
 
-from tidalign.kernels.nucleotides import encode
-from tidalign.kernels.scoring import Scoring
-from tidalign.kernels.seed import SeedPattern, build_index, hits
-from tidalign.kernels.ungapped import HitFilter, Segments
+from tidalign.kernels.letters.nucleotides import encode
+from tidalign.kernels.scoring.scores import Scoring
+from tidalign.kernels.seed.index import SeedPattern, build_index, hits
+from tidalign.kernels.ungapped.hsps import HitFilter, Segments
 
 SEED = SeedPattern.parse("12of19")
 SPAN = SEED.span

@@ -7,12 +7,12 @@ import pytest
 import simulate
 from genome_pairs import related
 
-from tidalign.kernels import seed
-from tidalign.kernels.errors import DeviceLimit
-from tidalign.kernels.nucleotides import encode
-from tidalign.kernels.scoring import Scoring
-from tidalign.kernels.seed import SeedPattern
-from tidalign.kernels.ungapped import HitFilter, Segments
+from tidalign.kernels.letters.nucleotides import encode
+from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.kernels.scoring.scores import Scoring
+from tidalign.kernels.seed import index as seed
+from tidalign.kernels.seed.index import SeedPattern
+from tidalign.kernels.ungapped.hsps import HitFilter, Segments
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("device")]
 
@@ -46,7 +46,8 @@ def on_host(target: bytes, query: bytes, transitions: int, scoring: Scoring, exa
 
 
 def on_device(target: bytes, query: bytes, transitions: int, scoring: Scoring, exact: bool, gapfree: Gapfree, tile: int = 1 << 24) -> Rows:
-    from tidalign.kernels import seed_device, ungapped_device
+    from tidalign.kernels.seed import device as seed_device
+    from tidalign.kernels.ungapped import device as ungapped_device
 
     index = seed_device.build_index(encode(target), SEED)
     options: dict[str, Any] = {"transitions": transitions, "seed_filter": None, "scoring": scoring, "exact": exact, "gapfree": gapfree, "tile": tile}
@@ -97,7 +98,7 @@ def test_long_scans_and_diagonals_that_share_a_record(exact: bool) -> None:
 
 
 def test_memory_that_is_short(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tidalign.kernels import ungapped_device
+    from tidalign.kernels.ungapped import device as ungapped_device
 
     monkeypatch.setattr(ungapped_device, "LEAST_TILE", 1 << 10)
     target, query = related(np.random.default_rng(3), 3000)

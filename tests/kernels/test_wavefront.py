@@ -9,10 +9,10 @@ import simulate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalign.kernels.alignments import Alignments, cigar_text
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import Sequences, pack
-from tidalign.kernels.wavefront import align
+from tidalign.kernels.letters.sequences import Sequences, pack
+from tidalign.kernels.pairwise.wavefront import align
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 
 PRESETS = list(Penalties.presets().values())
 # Mismatch cheaper and dearer than gaps, no common divisor, free opening, a second piece that never or always wins.

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import simulate
 
-from tidalign.kernels import wavefront
-from tidalign.kernels.alignments import Alignments
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import Sequences, pack
+from tidalign.kernels.letters.sequences import Sequences, pack
+from tidalign.kernels.pairwise import wavefront
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.alignments import Alignments
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("device")]
 
@@ -21,7 +21,7 @@ PRESETS = list(Penalties.presets().values())
 
 
 def align(*arguments: Any, **options: Any) -> Alignments:
-    from tidalign.kernels import wavefront_device
+    from tidalign.kernels.pairwise import wavefront_device
 
     return wavefront_device.align(*arguments, **options)
 
@@ -63,7 +63,7 @@ def test_very_unequal_sides(penalties: Penalties) -> None:
 
 
 def test_batches_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tidalign.kernels import wavefront_device
+    from tidalign.kernels.pairwise import wavefront_device
 
     queries, targets = sides(every_kind(11, [0, 40, 150, 700], (0.05, 0.3)))
     penalties = Penalties.parse("affine:4,6,2")
@@ -84,7 +84,7 @@ def test_more_runs_than_expected() -> None:
 
 def test_host_takes_what_is_too_long() -> None:
     """32,768 letters: too many for 16-bit offsets, too few for the bidirectional algorithm, whose pairs stay on the device."""
-    from tidalign.kernels import wavefront_device
+    from tidalign.kernels.pairwise import wavefront_device
 
     (pair,) = simulate.pairs(4, 1, 33_000, 0.001)
     pairs = simulate.pairs(1, 30, 200, 0.05) + simulate.pairs(2, 1, 33_500, 0.01) + simulate.pairs(3, 30, 200, 0.05) + [(pair[0][:32_768], pair[1][:32_700])]
@@ -99,7 +99,7 @@ def test_host_takes_what_is_too_long() -> None:
 
 def test_device_memory_runs_out(device: Any) -> None:
     """Batches are halved until they fit, and pairs that alone do not fit go to the host."""
-    from tidalign.kernels import wavefront_device
+    from tidalign.kernels.pairwise import wavefront_device
 
     queries, targets = sides(simulate.pairs(6, 3000, 150, 0.05) + simulate.pairs(7, 1, 20_000, 0.2))
     penalties = Penalties.parse("affine:4,6,2")
@@ -118,10 +118,11 @@ def test_failed_device_is_a_kernel_error() -> None:
     """A write out of bounds breaks the context for good: in a process of its own."""
     code = """
 import cupy
-from tidalign.kernels import compiler, wavefront_device
-from tidalign.kernels.errors import KernelError
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import Sequences
+from tidalign.kernels.runtime import compiler
+from tidalign.kernels.pairwise import wavefront_device
+from tidalign.kernels.runtime.errors import KernelError
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.letters.sequences import Sequences
 side = Sequences.from_strings(["ACGT"] * 1000)
 launch = compiler.launch
 def poisoned(function, *arguments, **options):
@@ -150,7 +151,7 @@ def test_batches_that_do_not_fit_each_other() -> None:
 
 def test_memory_of_the_host_that_cannot_be_pinned(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies are slower then, and that is all."""
-    from tidalign.kernels import device_lane
+    from tidalign.kernels.runtime import lanes as device_lane
 
     def refuse(size: int) -> Any:
         raise device.cuda.runtime.CUDARuntimeError(2)
@@ -162,18 +163,18 @@ def test_memory_of_the_host_that_cannot_be_pinned(device: Any, monkeypatch: pyte
 
 
 def test_shared_memory_of_a_kernel_counts(device: Any) -> None:
-    from tidalign.kernels import compiler
-    from tidalign.kernels.errors import DeviceLimit
+    from tidalign.kernels.runtime import compiler
+    from tidalign.kernels.runtime.errors import DeviceLimit
 
     model = {"PIECES": 1, "X": 4, "E1": 2, "OE1": 8, "E2": 1, "OE2": 25, "AMBIGUOUS": 0}
     shape = {"STEPS": 32, "COLUMNS": 512, "FREE": 0}
     macros = {f"WAVEFRONT_{name}": value for name, value in model.items()} | {f"BIDIRECTIONAL_{name}": value for name, value in shape.items()}
-    own = compiler.kernel("bidirectional.cu", "bidirectional_leaf", macros).own_shared_bytes()
+    own = compiler.kernel("bidirectional/bidirectional.cu", "bidirectional_leaf", macros).own_shared_bytes()
     most = compiler.most_shared_bytes()
     assert own > 0
-    compiler.kernel("bidirectional.cu", "bidirectional_leaf", macros, shared_bytes=most - own)
+    compiler.kernel("bidirectional/bidirectional.cu", "bidirectional_leaf", macros, shared_bytes=most - own)
     with pytest.raises(DeviceLimit, match=f"{most + 1} bytes of shared memory a block; device 0 grants {most}"):
-        compiler.kernel("bidirectional.cu", "bidirectional_leaf", macros, shared_bytes=most - own + 1)
+        compiler.kernel("bidirectional/bidirectional.cu", "bidirectional_leaf", macros, shared_bytes=most - own + 1)
 
 
 def test_nothing_to_align() -> None:

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import simulate
 
-from tidalign.kernels.letters_host import ASCII, encode_ascii
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.wavefront import gap_model
-from tidalign.kernels.wavefront_host import NONE, solve
-from tidalign.kernels.workspace_host import CIGAR, CIGAR_COUNT, CIGAR_FIRST, LETTERS, copied, memory, reserve
+from tidalign.kernels.letters.host import ASCII, encode_ascii
+from tidalign.kernels.pairwise.wavefront import gap_model
+from tidalign.kernels.runtime.workspace import CIGAR, CIGAR_COUNT, CIGAR_FIRST, LETTERS, copied, memory, reserve
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.host import NONE, solve
 
 FAR = 1 << 40
 

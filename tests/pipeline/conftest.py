@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tidalign.pipeline import rundir
-from tidalign.pipeline.parameters import PairParameters
-from tidalign.pipeline.parts import write_part
-from tidalign.pipeline.results import Results
+from tidalign.pipeline.pairs.parameters import PairParameters
+from tidalign.pipeline.pairs.parts import write_part
+from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import ALIGNMENTS
+from tidalign.pipeline.store import rundir
 
 MakeRun = Callable[..., Results]
 Span = tuple[int, int, int]

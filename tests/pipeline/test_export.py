@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tidalign.pipeline import export as exporting
 from tidalign.pipeline.errors import CannotWrite, DiskFull, MissingInput
+from tidalign.pipeline.pairs.formats import export as exporting
 from tidalign.pipeline.schema import ALIGNMENTS
 
 

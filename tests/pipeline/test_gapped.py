@@ -12,12 +12,13 @@ import pyarrow as pa
 import pytest
 from genome_cases import mutated
 
-from tidalign.kernels.gapped import Costs, extend
-from tidalign.kernels.nucleotides import reverse_complement
-from tidalign.kernels.scoring import Scoring
-from tidalign.pipeline.genome import gapped, seeding
+from tidalign.kernels.extension.costs import Costs
+from tidalign.kernels.gapped.extender import extend
+from tidalign.kernels.letters.nucleotides import reverse_complement
+from tidalign.kernels.scoring.scores import Scoring
+from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.sequences import Genome
+from tidalign.pipeline.genome.stages import gapped, seeding
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS
 
 
@@ -151,8 +152,8 @@ ITSELF = (72398, 0, 758, 0, 758, "758=", 758, 0)
 )
 def test_a_sequence_with_itself(options: dict[str, Any], expected: list[tuple[Any, ...]]) -> None:
     """What `lastz t.fa[unmask] q.fa --strand=plus` printed with these options, t.fa being in lower case."""
-    from tidalign.kernels.anchors import lastz_order
-    from tidalign.kernels.seed import SeedPattern, build_index
+    from tidalign.kernels.anchors.points import lastz_order
+    from tidalign.kernels.seed.index import SeedPattern, build_index
 
     parameters = replace(GenomeParameters(), **options)
     target = side([REPEATED], [0])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.genome.actions import Specifier
+from tidalign.pipeline.genome.input.actions import Specifier
 
 READ = {
     "t.fa": Specifier("t.fa"),

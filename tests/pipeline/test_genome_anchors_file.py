@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalign.kernels.anchors import lastz_order
+from tidalign.kernels.anchors.points import lastz_order
 from tidalign.pipeline.errors import CannotWrite
-from tidalign.pipeline.genome import anchors_file
+from tidalign.pipeline.genome.stages import anchors_file
 from tidalign.pipeline.schema import ANCHORS, HSPS
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.genome.dotplot import DotPlot, dot_plot
-from tidalign.pipeline.genome.read import read_genome
-from tidalign.pipeline.genome.sequences import Genome
-from tidalign.pipeline.genome.sides import only
+from tidalign.pipeline.genome.input.read import read_genome
+from tidalign.pipeline.genome.input.sequences import Genome
+from tidalign.pipeline.genome.input.sides import only
 
 
 class Results:

@@ -6,8 +6,8 @@ from typing import Any
 import genome_golden as golden
 import pytest
 
-from tidalign.pipeline.genome import filters
 from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.stages import filters
 
 CASES = json.loads((golden.PLACE / "filters.json").read_text())
 

@@ -10,7 +10,7 @@ import pytest
 from genome_oracle_extension import merged
 
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.genome import block, export
+from tidalign.pipeline.genome.formats import block, export
 from tidalign.pipeline.genome.parameters import GenomeParameters
 
 CASES = [(name, format) for name, run in golden.RUNS.items() for format in run["formats"]]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tidalign.pipeline.genome import parts
+from tidalign.pipeline.genome.plan import parts
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS
 
 SHORT = [{"job": 0, "query": "q", "strand": "+", "status": "capped", "reason": "--cells 5"}]

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from twobit_file import write as write_twobit
 
-from tidalign.kernels.nucleotides import encode
-from tidalign.pipeline import decompress
-from tidalign.pipeline.decompress import BGZF_END
+from tidalign.kernels.letters.nucleotides import encode
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.genome.read import read_genome
-from tidalign.pipeline.genome.sequences import Genome
+from tidalign.pipeline.files import decompress
+from tidalign.pipeline.files.decompress import BGZF_END
+from tidalign.pipeline.genome.input.read import read_genome
+from tidalign.pipeline.genome.input.sequences import Genome
 
 GOLDEN = Path(__file__).parents[1] / "data" / "genomes" / "reading.json"
 CASES = json.loads(GOLDEN.read_text())["cases"]
@@ -88,7 +88,7 @@ def test_pieces_over_the_borders_of_what_is_looked_at_at_once(tmp_path: Path, mo
     path = make(tmp_path, f">a\n{letters}\n>b\nNN\n>c\n{letters}\n")
     expected = [found.span() for found in re.finditer("[^N]+", f"N{letters}NNNN{letters}")]
     for size in (1, 2, 3, 7, 10_000):
-        monkeypatch.setattr("tidalign.pipeline.genome.read._AT_ONCE", size)
+        monkeypatch.setattr("tidalign.pipeline.genome.input.read._AT_ONCE", size)
         genome = target(f"{path}[separator=N]")
         assert genome.bounds().tolist() == [list(span) for span in expected]
         assert genome.bounds(1).tolist() == []
@@ -130,7 +130,7 @@ def test_pieces_of_any_size(packed: Any, size: int, tmp_path: Path, monkeypatch:
     path = make(tmp_path, packed(text.encode()))
     if packed is not _bgzf:  # whose headers must come whole
         monkeypatch.setattr(decompress, "READ_BYTES", size)
-        monkeypatch.setattr("tidalign.pipeline.sniff.READ_BYTES", size)
+        monkeypatch.setattr("tidalign.pipeline.files.sniff.READ_BYTES", size)
     genome = target(path)
     assert list(zip(genome.names, spelled(genome), strict=True)) == expected
     assert genome.empty == 40 - len(expected)

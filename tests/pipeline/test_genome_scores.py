@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from genome_oracle import tables
 
-from tidalign.kernels.nucleotides import encode
-from tidalign.kernels.scoring import HOXD70
+from tidalign.kernels.letters.nucleotides import encode
+from tidalign.kernels.scoring.scores import HOXD70
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.genome.defaults import genome_parameters
+from tidalign.pipeline.genome.input.scores import BINARY, number, read_scores
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.scores import BINARY, number, read_scores
 
 LETTERS = Path(__file__).parents[1] / "data" / "genomes" / "letters.json"
 CASES = json.loads(LETTERS.read_text())["cases"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.genome.source import GenomeSource, Pair, pair_name, read_jobs, safe
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, read_jobs, safe
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tidalign.pipeline.genome.stages import forget
+from tidalign.pipeline.genome.units import forget
 
 
 def test_what_somebody_is_still_writing_is_not_taken_away(tmp_path: Path) -> None:

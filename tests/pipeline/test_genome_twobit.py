@@ -10,8 +10,8 @@ import pytest
 from twobit_file import write
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.genome import twobit
-from tidalign.pipeline.genome.read import read_genome
+from tidalign.pipeline.genome.input import twobit
+from tidalign.pipeline.genome.input.read import read_genome
 
 Records = list[tuple[str, str]]
 

@@ -22,9 +22,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalign.pipeline import decompress, index, records, sniff, stream
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.read import Block, Source, inspect, plan, read_block, stream_blocks
+from tidalign.pipeline.files import decompress, sniff
+from tidalign.pipeline.pairs.input import index, records, stream
+from tidalign.pipeline.pairs.input.read import Block, Source, inspect, plan, read_block, stream_blocks
 from tidalign.pipeline.schema import PAIRS
 
 Pair = tuple[str, str, bytes, bytes]

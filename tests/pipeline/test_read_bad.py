@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.read import inspect, plan, read_block, stream_blocks
+from tidalign.pipeline.pairs.input.read import inspect, plan, read_block, stream_blocks
 
 BAD = Path(__file__).parent.parent / "data" / "bad"
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidalign.pipeline import tables
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.read import inspect, plan, read_block, stream_blocks
+from tidalign.pipeline.pairs.input import tables
+from tidalign.pipeline.pairs.input.read import inspect, plan, read_block, stream_blocks
 from tidalign.pipeline.schema import PAIRS
 
 LETTERS = st.text("ACGTNacgtnRYKM", max_size=30)

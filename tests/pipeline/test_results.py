@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tidalign.pipeline.errors import MissingInput
-from tidalign.pipeline.results import Results
+from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import ALIGNMENTS
 
 

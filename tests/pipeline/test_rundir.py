@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tidalign.pipeline import claims, parts, rundir
 from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
-from tidalign.pipeline.lock import locked
+from tidalign.pipeline.pairs import parts
 from tidalign.pipeline.schema import ALIGNMENTS
+from tidalign.pipeline.store import claims, rundir
+from tidalign.pipeline.store.lock import locked
 
 PARAMETERS = {"penalties": "affine:4,6,2", "ends_free": None}
 SOURCE = {"queries": "q.fq", "files": [{"path": "q.fq", "size": 10, "mtime_ns": 5}]}
@@ -141,7 +142,7 @@ def test_a_block_whose_chunk_is_gone_or_short_is_done_again(run: str) -> None:
 
 
 def test_one_run_at_a_time_and_the_kernel_frees_it(run: str) -> None:
-    code = "import sys, time\nfrom tidalign.pipeline.lock import locked\nwith locked(sys.argv[1]):\n print('held', flush=True)\n time.sleep(60)"
+    code = "import sys, time\nfrom tidalign.pipeline.store.lock import locked\nwith locked(sys.argv[1]):\n print('held', flush=True)\n time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", code, run], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from tidalign.pipeline import sam
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.parameters import PairParameters
+from tidalign.pipeline.pairs.formats import sam
+from tidalign.pipeline.pairs.parameters import PairParameters
 
 FIELDS = (
     r"[!-?A-~]{1,254}",

@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 from genome_pairs import related
 
-from tidalign.kernels.nucleotides import encode, reverse_complement
-from tidalign.kernels.seed import Index, SeedPattern, build_index, hits
+from tidalign.kernels.letters.nucleotides import encode, reverse_complement
+from tidalign.kernels.seed.index import Index, SeedPattern, build_index, hits
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.genome import filters, seeding
+from tidalign.pipeline.genome.input.read import read_genome
+from tidalign.pipeline.genome.input.segments import load_segments
+from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.read import read_genome
-from tidalign.pipeline.genome.segments import load_segments
-from tidalign.pipeline.genome.sequences import Genome
+from tidalign.pipeline.genome.stages import filters, seeding
 from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tidalign.pipeline import targets
 from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.pairs.formats import targets
 
 
 @pytest.mark.parametrize("merge", [1, 5, 1000])

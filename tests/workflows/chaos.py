@@ -13,14 +13,16 @@ import numpy as np
 import pyarrow.parquet as pq
 from kills import killed_again_and_again
 
-from tidalign.kernels.alignments import cigar_text
-from tidalign.kernels.penalties import Penalties
-from tidalign.kernels.sequences import Sequences
-from tidalign.kernels.wavefront import align
-from tidalign.pipeline import index, parts, rundir
-from tidalign.pipeline.parameters import PairParameters
-from tidalign.pipeline.read import inspect
-from tidalign.workflows.run import run_pairs
+from tidalign.kernels.letters.sequences import Sequences
+from tidalign.kernels.pairwise.wavefront import align
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.alignments import cigar_text
+from tidalign.pipeline.pairs import parts
+from tidalign.pipeline.pairs.input import index
+from tidalign.pipeline.pairs.input.read import inspect
+from tidalign.pipeline.pairs.parameters import PairParameters
+from tidalign.pipeline.store import rundir
+from tidalign.workflows.run.pairs.run import run_pairs
 
 LENGTHS = (20, 40, 100, 200, 300)
 """One length bin each, so that a block of the input gives as many chunks."""

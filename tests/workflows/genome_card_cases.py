@@ -12,7 +12,7 @@ from genome_golden import PLACE, RUNS, below, text
 
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.workflows.cli import main
-from tidalign.workflows.demo import DATA
+from tidalign.workflows.commands.demo import DATA
 from tidalign.workflows.status import Exit
 
 HERE = Path(__file__).parent

@@ -12,11 +12,13 @@ from unittest import mock
 
 from kills import killed_again_and_again
 
-from tidalign.pipeline.genome import independent, plan, walk
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.plan import tiles as plan
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.genome.source import GenomeSource, Pair
-from tidalign.workflows.genome_run import run_genomes
+from tidalign.pipeline.genome.stages import independent
+from tidalign.pipeline.genome.walk import walk
+from tidalign.workflows.run.genome.run import run_genomes
 
 TILE_ANCHORS = 8
 

@@ -11,11 +11,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from chaos import Pairs, drive, expected, rows, simulate
 
-from tidalign.kernels import wavefront
-from tidalign.kernels.errors import KernelError
-from tidalign.pipeline import align, claims, partition
-from tidalign.workflows import alignment, run, tasks
-from tidalign.workflows.devices import Cards
+from tidalign.kernels.pairwise import wavefront
+from tidalign.kernels.runtime.errors import KernelError
+from tidalign.pipeline.pairs import align, partition
+from tidalign.pipeline.store import claims
+from tidalign.workflows.run.devices import Cards
+from tidalign.workflows.run.pairs import alignment, run, tasks
 from tidalign.workflows.status import Exit
 
 PAIRS = 240  # in chunks of 3

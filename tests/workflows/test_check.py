@@ -2,7 +2,8 @@
 
 from importlib.metadata import PackageNotFoundError
 
-from tidalign.workflows import check, cli
+from tidalign.workflows import cli
+from tidalign.workflows.commands import check
 
 
 def test_check(capsys) -> None:

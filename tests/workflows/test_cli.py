@@ -12,11 +12,11 @@ import pytest
 
 import tidalign
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
-from tidalign.pipeline import export
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
-from tidalign.pipeline.results import Results
+from tidalign.pipeline.pairs.formats import export
+from tidalign.pipeline.pairs.results import Results
 from tidalign.workflows import cli
-from tidalign.workflows.arguments import FORMATS, parser
+from tidalign.workflows.options.arguments import FORMATS, parser
 from tidalign.workflows.status import Exit
 
 PROGRAM = str(Path(sys.executable).with_name("tidalign"))
@@ -39,10 +39,10 @@ def program(*arguments: object, **options: object) -> "subprocess.CompletedProce
 @pytest.mark.parametrize(
     ("words", "cupy", "begun"),
     [
-        ("genome a.fa b.fa -o c.maf --workers 2 --device cpu", True, [["tidalign.workflows.genome_tasks"]]),
-        ("genomes jobs.tsv -o out --workers 2", False, [["tidalign.workflows.genome_tasks"]]),
-        ("pairs a.fa b.fa -o run --workers 2", False, [["tidalign.workflows.tasks"]]),
-        ("partition a.fa b.fa -o run --workers 2", True, [["tidalign.workflows.tasks"]]),
+        ("genome a.fa b.fa -o c.maf --workers 2 --device cpu", True, [["tidalign.workflows.run.genome.tasks"]]),
+        ("genomes jobs.tsv -o out --workers 2", False, [["tidalign.workflows.run.genome.tasks"]]),
+        ("pairs a.fa b.fa -o run --workers 2", False, [["tidalign.workflows.run.pairs.tasks"]]),
+        ("partition a.fa b.fa -o run --workers 2", True, [["tidalign.workflows.run.pairs.tasks"]]),
         ("pairs a.fa b.fa -o run", False, []),
         ("pairs a.fa b.fa -o run --scheduler tcp://host:8786", False, []),
         ("genome a.fa b.fa -o c.maf --gpus 1", True, [1]),
@@ -280,7 +280,7 @@ def test_export_of_what_is_no_run(tmp_path: Path, output: str, capsys: pytest.Ca
 LEAVING = """
 import atexit, sys, threading, time
 from tidalign.workflows import cli
-from tidalign.workflows.arguments import FORMATS, parser
+from tidalign.workflows.options.arguments import FORMATS, parser
 sys.argv[1:] = ["export", "nowhere", "-o", "out.sam"]
 atexit.register(lambda: print("handler"))
 def late():

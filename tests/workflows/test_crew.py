@@ -12,7 +12,7 @@ import pytest
 from tidalign.cluster import start
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.stop import Stop
-from tidalign.workflows.crew import Crew
+from tidalign.workflows.run.crew import Crew
 
 
 class Two:

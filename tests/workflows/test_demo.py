@@ -6,8 +6,9 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.results import Results
-from tidalign.workflows import cli, demo
+from tidalign.pipeline.pairs.results import Results
+from tidalign.workflows import cli
+from tidalign.workflows.commands import demo
 
 
 def letters(path: Path, first: int, every: int) -> list[str]:

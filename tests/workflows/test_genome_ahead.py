@@ -5,9 +5,9 @@ import random
 import pytest
 
 from tidalign.cluster.task import Task
-from tidalign.pipeline.genome.plan import Tile
-from tidalign.workflows import genome_tiles
-from tidalign.workflows.genome_tiles import AHEAD_ANCHORS, AHEAD_FIRST, AHEAD_REACH, Tiles
+from tidalign.pipeline.genome.plan.tiles import Tile
+from tidalign.workflows.run.genome import tiles as genome_tiles
+from tidalign.workflows.run.genome.tiles import AHEAD_ANCHORS, AHEAD_FIRST, AHEAD_REACH, Tiles
 
 WALK = Tile("walk", 0, 0, 0, 3 * AHEAD_REACH + 1000)
 

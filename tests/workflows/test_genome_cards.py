@@ -12,16 +12,18 @@ import pytest
 from genome_golden import RUNS
 
 import tidalign.kernels
-from tidalign.kernels.errors import DeviceLimit
-from tidalign.pipeline import rundir
-from tidalign.pipeline.genome import independent, plan, waves
-from tidalign.pipeline.genome.card import CARD
+from tidalign.kernels.runtime.card import CARD
+from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.plan import tiles as plan
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.genome.source import GenomeSource, Pair
-from tidalign.workflows import devices
+from tidalign.pipeline.genome.stages import independent
+from tidalign.pipeline.genome.walk import waves
+from tidalign.pipeline.store import rundir
 from tidalign.workflows.cli import main
-from tidalign.workflows.genome_run import run_genomes
+from tidalign.workflows.run import devices
+from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.status import Exit
 
 HERE = Path(__file__).parent

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tidalign.pipeline.genome.export import FORMATS
+from tidalign.pipeline.genome.formats.export import FORMATS
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.genome.source import GenomeSource, Pair
 from tidalign.workflows import cli
-from tidalign.workflows.genome import align, align_genomes
-from tidalign.workflows.genome_formats import NAMES, SUFFIXES
+from tidalign.workflows.commands.genome import align, align_genomes
+from tidalign.workflows.options.formats import NAMES, SUFFIXES
 
 PROGRAM = str(Path(sys.executable).with_name("tidalign"))
 DATA = Path(__file__).parent.parent / "data" / "genomes"

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 import pytest
 
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.workflows import genome_options
-from tidalign.workflows.genome_arguments import add_genome, check_genome
-from tidalign.workflows.genome_options import REFUSED, add_options, check, spell_out
+from tidalign.workflows.options import lastz as genome_options
+from tidalign.workflows.options.genome import add_genome, check_genome
+from tidalign.workflows.options.lastz import REFUSED, add_options, check, spell_out
 
 GOLDEN = Path(__file__).parents[1] / "data" / "genomes" / "options.json"
 CASES = json.loads(GOLDEN.read_text())["cases"]

@@ -19,18 +19,23 @@ import pytest
 
 from tidalign.cluster.errors import NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
-from tidalign.pipeline import claims
 from tidalign.pipeline.errors import InputError, ManifestMismatch, MissingInput
-from tidalign.pipeline.genome import anchoring, anchors_file, plan, stages, walk
-from tidalign.pipeline.genome.manifest import read_manifest
+from tidalign.pipeline.genome import units as stages
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.plan import tiles as plan
+from tidalign.pipeline.genome.plan.manifest import read_manifest
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.genome.source import GenomeSource, Pair
-from tidalign.pipeline.genome.unit import Unit
+from tidalign.pipeline.genome.stages import anchoring, anchors_file
+from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.genome.walk import walk
 from tidalign.pipeline.schema import ANCHORS
-from tidalign.workflows import devices, genome_tasks, genome_tiles
-from tidalign.workflows.demo import DATA
-from tidalign.workflows.genome_run import run_genomes
+from tidalign.pipeline.store import claims
+from tidalign.workflows.commands.demo import DATA
+from tidalign.workflows.run import devices
+from tidalign.workflows.run.genome import tasks as genome_tasks
+from tidalign.workflows.run.genome import tiles as genome_tiles
+from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.status import Exit
 
 HERE = Path(__file__).parent

@@ -12,12 +12,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from genome_card_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, journal
 from genome_chaos import drive
 
-from tidalign.pipeline import rundir
-from tidalign.pipeline.genome import plan
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.plan import tiles as plan
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.genome.source import GenomeSource, Pair
-from tidalign.workflows.genome_run import run_genomes
+from tidalign.pipeline.store import rundir
+from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.status import Exit
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cards")]

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "cluster"))
 from chaos import Pairs, drive, expected, rows, simulate
 from external import External
 
-from tidalign.pipeline import rundir
+from tidalign.pipeline.store import rundir
 from tidalign.workflows.status import Exit
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cards")]

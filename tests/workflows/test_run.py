@@ -21,14 +21,17 @@ from chaos import BLOCK_PAIRS, Pairs, drive, expected, rows, simulate
 from external import External
 
 from tidalign.cluster.errors import NoWorkers
-from tidalign.pipeline import index, parts, rundir
 from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
-from tidalign.pipeline.lock import locked
-from tidalign.pipeline.parameters import PairParameters
-from tidalign.pipeline.read import inspect
-from tidalign.workflows import alignment, devices, run
-from tidalign.workflows.isolate import TooManyRejected, isolate_range
-from tidalign.workflows.run import partition_pairs, run_pairs
+from tidalign.pipeline.pairs import parts
+from tidalign.pipeline.pairs.input import index
+from tidalign.pipeline.pairs.input.read import inspect
+from tidalign.pipeline.pairs.parameters import PairParameters
+from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.lock import locked
+from tidalign.workflows.run import devices
+from tidalign.workflows.run.pairs import alignment, run
+from tidalign.workflows.run.pairs.isolate import TooManyRejected, isolate_range
+from tidalign.workflows.run.pairs.run import partition_pairs, run_pairs
 from tidalign.workflows.status import Exit
 
 HERE = Path(__file__).parent
@@ -342,7 +345,7 @@ def test_too_many_rejected_pairs_are_no_fault_of_the_pairs(tmp_path: Path, input
 
 
 def test_memory_that_is_not_there_is_a_death(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tidalign.workflows import tasks
+    from tidalign.workflows.run.pairs import tasks
 
     real = tasks.alignments
 

@@ -7,9 +7,11 @@ from typing import Any
 import genome_rejection
 import numpy as np
 
-from tidalign.kernels import commit, gapped, seed
-from tidalign.kernels.ungapped import HitFilter
-from tidalign.pipeline.genome.card import CARD
+from tidalign.kernels.commit import walk as commit
+from tidalign.kernels.gapped import extender as gapped
+from tidalign.kernels.runtime.card import CARD
+from tidalign.kernels.seed import index as seed
+from tidalign.kernels.ungapped.hsps import HitFilter
 
 
 def _held() -> None:

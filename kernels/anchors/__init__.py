@@ -1,0 +1,1 @@
+"""Choose anchors from HSPs: their points, LASTZ's order, the best chain."""

@@ -1,0 +1,85 @@
+// Entry points of the bidirectional algorithm for long pairs: letters, sweeps, meetings, leaves.
+#include "bidirectional/leaf.cuh"
+#include "bidirectional/sweep.cuh"
+
+extern __shared__ int shared_cells[];
+
+// Packed letters (PackedSequences) of `count` sequences to words of 16, the first on top: words[word_places[i]..) forwards, words[word_places[count + i]..) backwards; and
+// their masks to the same places, two bits a letter.
+extern "C" __global__ void bidirectional_words(const unsigned char* codes, const long long* code_offsets, const long long* lengths,
+                                               const unsigned char* masks, const long long* mask_offsets, int count, int blocks,
+                                               const long long* word_places, unsigned* words, unsigned* word_masks) {
+  const int index = blockIdx.x / blocks, part = blockIdx.x % blocks;
+  const long long length = lengths[index];
+  const unsigned char* code = codes + code_offsets[index];
+  const unsigned char* mask = mask_offsets[index + 1] > mask_offsets[index] ? masks + mask_offsets[index] : nullptr;
+  for (long long i = part * (long long)blockDim.x + threadIdx.x; i <= (length + 15) / 16; i += blocks * (long long)blockDim.x)
+    for (int direction = 0; direction < 2; direction++) {
+      unsigned word = 0, other = 0;
+      for (int j = 0; j < 16; j++) {
+        const long long at = direction == 0 ? 16 * i + j : length - 1 - 16 * i - j;
+        const bool inside = at >= 0 && at < length;
+        word = word << 2 | (inside ? code[at >> 2] >> (6 - 2 * (at & 3)) & 3 : 0);
+        if (WAVEFRONT_AMBIGUOUS) other = other << 2 | (inside && mask && (mask[at >> 3] >> (7 - (at & 7)) & 1) ? 3 : 0);
+      }
+      const long long place = word_places[direction * count + index] + i;
+      words[place] = word;
+      if (WAVEFRONT_AMBIGUOUS) word_masks[place] = other;
+    }
+}
+
+// Penalties [first_step, first_step + BIDIRECTIONAL_STEPS) of all parts, `tiles` blocks a direction. reach: an antidiagonal that no cell so far is beyond,
+// of each direction, and the last first_step, of each part. keys: where BIDIRECTIONAL_FREE the penalty and diagonal of the end.
+extern "C" __global__ void __launch_bounds__(BIDIRECTIONAL_COLUMNS)
+    bidirectional_sweep(const Part* parts, int tiles, int first_step, const unsigned* words, const unsigned* masks, Offset* rows, int* reach,
+                        unsigned long long* keys) {
+  const int tile = blockIdx.x % tiles, direction = blockIdx.x / tiles % DIRECTIONS, index = blockIdx.x / (tiles * DIRECTIONS);
+  const Part& part = parts[index];
+  if (finished(part, keys[index], first_step - 1)) return;
+  if (tile == 0 && direction == 0 && threadIdx.x == 0) reach[3 * index + 2] = first_step;
+  sweep(part, direction, tile, first_step, words, masks, rows, reach + 3 * index, keys + index, shared_cells);
+}
+
+// What the sweep from first_step on has met, `blocks` blocks a part: the best key of each part, and of each block its best key and forward's column there.
+extern "C" __global__ void bidirectional_meet(const Part* parts, int blocks, int first_step, Offset* rows, const int* reach, unsigned long long* keys,
+                                              unsigned long long* block_keys, int* block_columns) {
+  __shared__ unsigned long long found;
+  const int index = blockIdx.x / blocks, block = blockIdx.x % blocks;
+  const Part& part = parts[index];
+  if (reach[3 * index + 2] != first_step || reach[3 * index] + reach[3 * index + 1] < part.n + part.m) return;
+  if (threadIdx.x == 0) found = block_keys[blockIdx.x];
+  __syncthreads();
+  const unsigned long long before = found;
+  int column = 0;
+  const unsigned long long mine = meet(part, first_step, block * blockDim.x + threadIdx.x, blocks * blockDim.x, rows, before, &column);
+  __syncthreads();
+  if (mine < before) atomicMin(&found, mine);
+  __syncthreads();
+  if (mine < before && mine == found) {
+    block_keys[blockIdx.x] = mine;
+    block_columns[blockIdx.x] = column;
+    atomicMin(keys + index, mine);
+  }
+}
+
+// Operations of parts of a known penalty, a block each: runs[part.place..), their number in counts[part], -1 where the penalty is not the part's.
+// row_memory: null, or memory for the rows of every resident block.
+extern "C" __global__ void __launch_bounds__(LEAF_THREADS)
+    bidirectional_leaf(const Part* parts, int count, int* next, const unsigned* words, const unsigned* masks, int width, Offset* row_memory,
+                       unsigned char* direction_memory, long long direction_bytes, unsigned char* op_memory, int steps, unsigned* runs, int* counts) {
+  __shared__ int shared_part;
+  Offset* cells = row_memory ? row_memory + blockIdx.x * (long long)ROWS * (width + 2) : shared_cells;
+  while (true) {
+    __syncthreads();
+    if (threadIdx.x == 0) shared_part = atomicAdd(next, 1);
+    __syncthreads();
+    if (shared_part >= count) return;
+    const int index = shared_part;
+    const Part& part = parts[index];
+    unsigned char* directions = direction_memory + blockIdx.x * direction_bytes;
+    const Leaf end = leaf_wavefronts(part, words, masks, cells, directions);
+    __threadfence_block();
+    __syncthreads();
+    if (threadIdx.x == 0) counts[index] = end.penalty < 0 ? -1 : leaf_walk(part, end, words, masks, directions, op_memory + blockIdx.x * (steps + 1LL), runs + part.place);
+  }
+}

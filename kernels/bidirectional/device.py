@@ -1,0 +1,225 @@
+"""Long pairs on the current CUDA device: the rows of `bidirectional_host`, cut at the same places, several pairs at a time.
+
+Marco-Sola et al. 2023, Optimal gap-affine alignment in O(s) space (BiWFA, Bioinformatics 39:btad074), level by level instead of recursively: all parts of
+all pairs of a group that have as many cuts behind them are cut together, and what is left in the end is aligned together. A sweep adds wavefronts of
+many penalties at once: a block computes some diagonals more on both sides than it owns (bidirectional_sweep.cuh), so blocks never wait for each other, and a
+single pair fills much of the card. A group's work goes through one lane (runtime/lanes.py); others run beside it.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.bidirectional.launches import MOST_LETTERS, Launches
+from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
+from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.kernels.runtime.lanes import Lane, Steps, run
+from tidalign.kernels.wavefront.alignments import Alignments
+from tidalign.kernels.wavefront.device import Span
+
+Letters = Sequences | PackedSequences
+Integers = npt.NDArray[np.int64]
+Parts = npt.NDArray[np.void]
+
+GROUP_PAIRS, GROUP_LETTERS = 32, 1 << 23
+"""Pairs of a group, and letters of both sides: enough to fill the card together with a few other groups."""
+
+THREADS = 4
+"""Threads that pack letters and put operations together while the device works on other groups."""
+
+PART = np.dtype([(name, np.int64) for name in ("pair", "q0", "q1", "t0", "t1", "begin", "end", "penalty")])
+"""Rows [q0, q1) and columns [t0, t1) of a pair, the states at begin and end, and the penalty in units, -1 where it is unknown (bidirectional_host.Part)."""
+
+
+def align(queries: Letters, targets: Letters, rows: list[int], span: Span) -> tuple[dict[int, Alignments], list[int]]:
+    """Alignments of the pairs `rows`, by row, and the rows that this device cannot take: too little memory, or numbers too large for its kernels."""
+    import cupy
+
+    found: dict[int, Alignments] = {}
+    left: list[int] = []
+
+    def job(rows: list[int], lane: Lane) -> Steps[None]:
+        pending = [rows]
+        while pending:
+            these = pending.pop()
+            try:
+                query_side, target_side = (threads.submit(_packed, side, these) for side in (queries, targets))
+                yield query_side.done
+                yield target_side.done
+                group = _Group(lane, threads, query_side.result(), target_side.result(), span)
+                found.update(zip(these, (yield from group.align()), strict=True))
+            except (cupy.cuda.memory.OutOfMemoryError, DeviceLimit):
+                lane.stream.synchronize()
+                cupy.get_default_memory_pool().free_all_blocks()
+                if len(these) == 1:
+                    left.extend(these)
+                else:
+                    pending += [these[len(these) // 2 :], these[: len(these) // 2]]
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        run(partial(job, these) for these in _groups(queries, targets, rows))
+    return found, left
+
+
+def _groups(queries: Letters, targets: Letters, rows: list[int]) -> Iterator[list[int]]:
+    """Rows of similar work together, the longest first."""
+    letters = {row: length(queries, row) + length(targets, row) for row in rows}
+    group: list[int] = []
+    for row in sorted(rows, key=lambda row: -letters[row]):
+        if group and (len(group) == GROUP_PAIRS or sum(letters[other] for other in group) + letters[row] > GROUP_LETTERS):
+            yield group
+            group = []
+        group.append(row)
+    if group:
+        yield group
+
+
+def length(side: Letters, row: int) -> int:
+    """Letters of one sequence."""
+    return int(side.lengths[row] if isinstance(side, PackedSequences) else side.offsets[row + 1] - side.offsets[row])
+
+
+def _packed(side: Letters, rows: list[int]) -> PackedSequences:
+    """These sequences only."""
+
+    def sums(pieces: list[npt.NDArray[np.uint8]]) -> Integers:
+        return np.cumsum([0, *(len(piece) for piece in pieces)], dtype=np.int64)
+
+    if isinstance(side, Sequences):
+        letters = [side.letters[side.offsets[row] : side.offsets[row + 1]] for row in rows]
+        return pack(Sequences(np.concatenate(letters), sums(letters)))
+    codes = [side.codes[side.code_offsets[row] : side.code_offsets[row + 1]] for row in rows]
+    masks = [side.ambiguous[side.ambiguous_offsets[row] : side.ambiguous_offsets[row + 1]] for row in rows]
+    return PackedSequences(np.concatenate(codes), sums(codes), side.lengths[rows], np.concatenate(masks), sums(masks))
+
+
+class _Group:
+    """Pairs aligned together."""
+
+    def __init__(self, lane: Lane, threads: ThreadPoolExecutor, queries: PackedSequences, targets: PackedSequences, span: Span) -> None:
+        self._threads, self._span, self._model = threads, span, span.model
+        self._lengths = queries.lengths, targets.lengths
+        self._launches = Launches(lane, span.model, queries, targets, span.ambiguous)
+
+    def align(self) -> Steps[list[Alignments]]:
+        """Of each pair."""
+        from tidalign.kernels.bidirectional.host import LEAF
+
+        parts = np.zeros(len(self._lengths[0]), PART)
+        parts["pair"], parts["q1"], parts["t1"], parts["penalty"] = np.arange(len(parts)), *self._lengths, -1
+        if self._span.free:
+            parts = yield from self._between_free_ends(parts)
+        whole = parts.copy()
+        leaves: list[Parts] = []
+        smallest = max(LEAF, 4 * (self._model.deepest + 1))
+        while len(parts):
+            gaps = (parts["q0"] == parts["q1"]) | (parts["t0"] == parts["t1"])
+            of_gap = gaps & (parts["penalty"] < 0)
+            parts["penalty"][of_gap] = self._gap_penalty(parts["q1"] - parts["q0"] + parts["t1"] - parts["t0"])[of_gap]
+            whole["penalty"][parts["pair"][of_gap]] = parts["penalty"][of_gap]
+            small = gaps | ((parts["penalty"] >= 0) & (parts["penalty"] <= smallest))
+            leaves.append(parts[small])
+            parts = parts[~small]
+            if not self._span.cigar:
+                parts = parts[parts["penalty"] < 0]
+            if len(parts):
+                parts = yield from self._cut(parts, whole, smallest)
+        pieces = (yield from self._finish(np.concatenate(leaves))) if self._span.cigar else [None] * len(whole)
+        return [self._alignment(part, cigar) for part, cigar in zip(whole, pieces, strict=True)]
+
+    def _alignment(self, part: Any, cigar: npt.NDArray[np.uint32] | None) -> Alignments:
+        penalty, q0, q1, t0, t1 = (
+            np.array([value], np.int64) for value in (part["penalty"] * self._model.unit, *(part[name] for name in ("q0", "q1", "t0", "t1")))
+        )
+        return Alignments(penalty, q0, q1, t0, t1, cigar, None if cigar is None else np.array([0, len(cigar)]))
+
+    def _gap_penalty(self, letters: Integers) -> Integers:
+        model = self._model
+        pieces = range(max(model.pieces, 1))
+        costs = np.min([model.open_extend[piece] + (letters - 1) * model.extend[piece] for piece in pieces], axis=0)
+        return np.where(letters > 0, costs, 0)
+
+    def _between_free_ends(self, parts: Parts) -> Steps[Parts]:
+        """What remains between the ends: the first that a pass forwards finds, and the first that one backwards finds from there."""
+        n, m = self._lengths
+        query_begin, query_end, target_begin, target_end = self._span.ends
+        table = self._launches.table(parts, np.full(len(parts), -1))
+        table["first"], table["last"] = -np.minimum(query_begin, n), np.minimum(target_begin, m)
+        table["goal_low"], table["goal_high"] = m - n - np.minimum(target_end, m), m - n + np.minimum(query_end, n)
+        penalty, v, h = yield from self._free_end(table)
+        ended = parts.copy()
+        ended["q1"], ended["t1"], ended["penalty"] = v, h, penalty
+        back = self._launches.table(ended, np.full(len(parts), -1))
+        for name in ("query", "target", "query_origin", "target_origin"):
+            back[name] = back[name][:, ::-1]
+        back["goal_low"], back["goal_high"] = h - v - np.minimum(target_begin, h), h - v + np.minimum(query_begin, v)
+        _, back_v, back_h = yield from self._free_end(back)
+        ended["q0"], ended["t0"] = v - back_v, h - back_h
+        return ended
+
+    def _free_end(self, table: Parts) -> Steps[tuple[Integers, Integers, Integers]]:
+        """Penalty, rows and columns to the end of each."""
+        keys, _, _ = yield from self._launches.sweep(table, free=True)
+        k = (keys & np.uint64(MOST_LETTERS - 1)).astype(np.int64) - table["n"]
+        h = np.minimum(table["m"], table["n"] + k)
+        return (keys >> np.uint64(40)).astype(np.int64), h - k, h
+
+    def _cut(self, parts: Parts, whole: Parts, smallest: int) -> Steps[Parts]:
+        """Each part in two, but for those whose penalty turns out to be at most `smallest`; penalties found are those of the pairs, too."""
+        known = np.where(parts["penalty"] < 0, -1, parts["penalty"] - self._launches.openings[parts["end"]])
+        table = self._launches.table(parts, known)
+        keys, block_keys, block_columns = yield from self._launches.sweep(table)
+        total = (keys >> np.uint64(40)).astype(np.int64)
+        lag, made, rank = ((keys >> np.uint64(at)).astype(np.int64) & mask for at, mask in ((31, 511), (30, 1), (27, 7)))
+        k = (keys & np.uint64(MOST_LETTERS - 1)).astype(np.int64) - table["n"]
+        state = np.argsort(-self._launches.openings, kind="stable")[rank]
+        newest = (total + lag) // 2
+        before = np.where(made == 0, newest, newest - (lag - self._launches.openings[state]))
+        h = np.take_along_axis(block_columns, np.argmin(block_keys, axis=1)[:, None], axis=1)[:, 0].astype(np.int64)
+        parts = parts.copy()
+        unknown = parts["penalty"] < 0
+        parts["penalty"][unknown] = whole["penalty"][parts["pair"][unknown]] = total[unknown]
+        entire = unknown & (parts["penalty"] <= smallest)
+        left, right = parts.copy(), parts.copy()
+        left["q1"] = right["q0"] = parts["q0"] + h - k
+        left["t1"] = right["t0"] = parts["t0"] + h
+        left["end"] = right["begin"] = state
+        left["penalty"], right["penalty"] = before, parts["penalty"] - before
+        return np.concatenate([parts[entire], left[~entire], right[~entire]])
+
+    def _finish(self, leaves: Parts) -> Steps[list[npt.NDArray[np.uint32]]]:
+        """The operations of each pair, from those of its leaves."""
+        letters = leaves["q1"] - leaves["q0"] + leaves["t1"] - leaves["t0"]
+        gaps = (leaves["q0"] == leaves["q1"]) | (leaves["t0"] == leaves["t1"])
+        aligned = leaves[~gaps]
+        aligned = aligned[np.argsort(-aligned["penalty"], kind="stable")]  # the dearest first, so that the last to end are cheap
+        table = self._launches.table(aligned, aligned["penalty"])
+        runs, counts = (yield from self._launches.leaves(table)) if len(table) else (np.empty(0, np.uint32), np.empty(0, np.int32))
+        insertion = (leaves["t0"] == leaves["t1"])[gaps]
+        single = (letters[gaps] << 4 | np.where(insertion, 1, 2)).astype(np.uint32)
+        places = np.concatenate([table["place"], len(runs) + np.arange(len(single))])
+        numbers = np.concatenate([counts, letters[gaps] > 0]).astype(np.int64)
+        pieces = np.concatenate([aligned, leaves[gaps]])
+        joined = self._threads.submit(_joined, np.concatenate([runs, single]), places, numbers, pieces, len(self._lengths[0]))
+        yield joined.done
+        return joined.result()
+
+
+def _joined(runs: npt.NDArray[np.uint32], places: Integers, counts: Integers, leaves: Parts, pairs: int) -> list[npt.NDArray[np.uint32]]:
+    """Operations of each pair: those of its leaves in order, the last of one and the first of the next together where they are the same."""
+    order = np.lexsort((leaves["q0"] + leaves["t0"], leaves["pair"]))
+    counts = counts[order]
+    ends = np.cumsum(counts)
+    words = runs[np.repeat(places[order] - (ends - counts), counts) + np.arange(ends[-1])]
+    pair = np.repeat(leaves["pair"][order], counts)
+    new = np.ones(len(words), np.bool_)
+    new[1:] = ((words[1:] ^ words[:-1]) & 15 != 0) | (pair[1:] != pair[:-1])
+    starts = np.flatnonzero(new)
+    lengths = np.add.reduceat(words >> 4, starts) if len(starts) else np.empty(0, np.uint32)
+    merged = (lengths << 4 | words[starts] & 15).astype(np.uint32)
+    bounds = np.searchsorted(pair[starts], np.arange(pairs + 1))
+    return [merged[start:stop].copy() for start, stop in zip(bounds, bounds[1:], strict=False)]

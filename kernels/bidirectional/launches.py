@@ -1,0 +1,202 @@
+"""The launches of the bidirectional algorithm on the current CUDA device: many parts of many pairs at a time (bidirectional.cu)."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.letters.sequences import PackedSequences
+from tidalign.kernels.runtime import compiler
+from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.kernels.runtime.lanes import Lane, Steps
+from tidalign.kernels.wavefront.device import SMALL
+from tidalign.kernels.wavefront.model import Model
+
+Integers = npt.NDArray[np.int64]
+Parts = npt.NDArray[np.void]
+
+SHAPES = ((32, 512), (16, 128))
+"""Penalties a sweep adds, and diagonals of a block: the first whose rows fit on chip."""
+
+POLL = 16
+"""Sweeps between two looks at what they found."""
+
+FIRST_STEPS = 2048
+"""Penalties that rows are allotted for at first where the penalty is unknown; twice as many each time."""
+
+MEET_BLOCKS, MEET_THREADS = 32, 256
+WORD_BLOCKS, WORD_THREADS = 16, 256
+LEAF_THREADS = 512
+
+# What keys of 64 bits hold (bidirectional.cuh).
+MOST_LETTERS, MOST_STEPS, MOST_LAG = 1 << 27, 1 << 23, 511
+NO_KEY = np.uint64(2**64 - 1)
+
+_BOTH = ("query", "target", "query_origin", "target_origin", "state")  # one for each direction
+_FIELDS = ("query", "target", "query_origin", "target_origin", "n", "m", "state", "known", "place", "width", "centre", "first", "last", "goal_low", "goal_high")
+TABLE = np.dtype({"names": _FIELDS, "formats": [np.dtype((np.int64, 2)) if name in _BOTH else np.dtype(np.int64) for name in _FIELDS]})
+"""The struct Part of bidirectional.cuh."""
+
+
+class Launches:
+    """Of a group of pairs, whose letters it holds on the device."""
+
+    def __init__(self, lane: Lane, model: Model, queries: PackedSequences, targets: PackedSequences, ambiguous: int) -> None:
+        self._lane, self._model, self._sides = lane, model, (queries, targets)
+        self._ambiguous = ambiguous if len(queries.ambiguous) + len(targets.ambiguous) else 0
+        opening = [both - extension for both, extension in zip(model.open_extend[: model.pieces], model.extend, strict=False)]
+        self.openings = np.array([0, *(each for each in opening for _ in "ID")])
+        self._least = min(model.extend[: max(model.pieces, 1)])
+        self._slack = model.deepest + int(self.openings.max()) - 1
+        fitting = [shape for shape in SHAPES if self._sweep_bytes(*shape) <= compiler.most_shared_bytes()]
+        if not fitting or self._slack + 1 > MOST_LAG or (queries.lengths + targets.lengths).max() >= MOST_LETTERS:
+            raise DeviceLimit("these penalties or lengths are more than the bidirectional kernels take")
+        self._steps, self._columns = fitting[0]
+        self._send()
+
+    def _sweep_bytes(self, steps: int, columns: int) -> int:
+        halo = (steps - 1) // self._least + 1
+        return 4 * self._model.rows * (columns + 2) if columns > 2 * halo else 2**31
+
+    def _send(self) -> None:
+        """Letters to the device, there to words forwards and backwards."""
+        import cupy
+
+        count = len(self._sides[0])
+        ends = np.cumsum([side.lengths // 16 + 2 for side in self._sides for _ in range(2)])
+        self._places = np.concatenate([[0], ends[:-1]]).reshape(2, 2, count)  # by side and direction
+        self._words = cupy.empty(int(ends[-1]), np.uint32)
+        self._masks = cupy.empty(int(ends[-1]), np.uint32) if self._ambiguous else None
+        function = self._kernel("bidirectional_words")
+        for side, places in zip(self._sides, self._places, strict=True):
+            arrays = [cupy.asarray(array) for array in (side.codes, side.code_offsets, side.lengths, side.ambiguous, side.ambiguous_offsets, places)]
+            *letters, word_places = arrays
+            compiler.launch(function, count * WORD_BLOCKS, WORD_THREADS, *letters, count, WORD_BLOCKS, word_places, self._words, self._masks)
+
+    def _kernel(self, entry: str, *, free: bool = False, shared_bytes: int = 0) -> Any:
+        model = self._model
+        macros = {
+            "WAVEFRONT_PIECES": model.pieces,
+            "WAVEFRONT_X": model.mismatch,
+            "WAVEFRONT_E1": model.extend[0],
+            "WAVEFRONT_OE1": model.open_extend[0],
+            "WAVEFRONT_E2": model.extend[1],
+            "WAVEFRONT_OE2": model.open_extend[1],
+            "WAVEFRONT_AMBIGUOUS": self._ambiguous,
+            "BIDIRECTIONAL_STEPS": self._steps,
+            "BIDIRECTIONAL_COLUMNS": self._columns,
+            "BIDIRECTIONAL_FREE": int(free),
+        }
+        return compiler.kernel("bidirectional/bidirectional.cu", entry, macros, shared_bytes=shared_bytes)
+
+    def table(self, parts: Parts, known: Integers) -> Parts:
+        """What the kernels take, without rows. `parts`: bidirectional_device.PART."""
+        table = np.zeros(len(parts), TABLE)
+        for side, (name, begin, end, count) in enumerate((("query", "q0", "q1", "n"), ("target", "t0", "t1", "m"))):
+            table[name] = self._places[side][:, parts["pair"]].T
+            table[f"{name}_origin"] = np.stack([parts[begin], self._sides[side].lengths[parts["pair"]] - parts[end]], axis=1)
+            table[count] = parts[end] - parts[begin]
+        table["state"] = np.stack([parts["begin"], parts["end"]], axis=1)
+        table["known"] = known
+        return table
+
+    def sweep(self, table: Parts, *, free: bool = False) -> Steps[tuple[Any, Any, Any]]:
+        """Wavefronts until every part has its key: keys, and of each block of `bidirectional_meet` the best key and forward's column there."""
+        import cupy
+
+        count, model, steps = len(table), self._model, self._steps
+        directions = 1 if free else 2
+        least_known, most_known = int(table["known"].min()), int(table["known"].max())
+        shared = self._sweep_bytes(steps, self._columns)
+        sweep, meet = self._kernel("bidirectional_sweep", free=free, shared_bytes=shared), self._kernel("bidirectional_meet", free=free)
+        own = self._columns - 2 * ((steps - 1) // self._least + 1)
+        ring = directions * (model.deepest + steps + sum(2 * (extension + steps) for extension in model.extend[: model.pieces]))
+        reach = cupy.full(3 * count, -1, np.int32)
+        keys, block_keys = cupy.full(count, NO_KEY), cupy.full((count, MEET_BLOCKS), NO_KEY)
+        block_columns = cupy.zeros((count, MEET_BLOCKS), np.int32)
+        rows, on_device, allotted, first = None, None, 0, 0
+        while True:
+            many = POLL if least_known < 0 else max(1, min(8 * POLL, (most_known + self._slack) // 2 // steps + 1 - first // steps))
+            if first + many * steps > allotted:
+                allotted = max(FIRST_STEPS, 2 * allotted, first + many * steps)
+                if allotted > MOST_STEPS:
+                    raise DeviceLimit("a penalty is more than the bidirectional kernels take")
+                before = table.copy()
+                size = self._allot(table, np.full(count, allotted) if least_known < 0 else (table["known"] + self._slack) // 2 + steps + 1, ring)
+                larger = cupy.empty(size, np.int32)
+                if rows is not None:
+                    _move(before, table, rows, larger, ring)
+                rows, on_device = larger, _on_device(table)
+            for _ in range(many):
+                last = first + steps - 1
+                wide = last // self._least + 1
+                span = int(min(wide - table["first"].min(), table["n"].max()) + 1 + min(wide + table["last"].max(), table["m"].max()))
+                tiles = -(-span // own)
+                compiler.launch(
+                    *(sweep, count * directions * tiles, self._columns, on_device, tiles, first, self._words, self._masks, rows, reach, keys),
+                    shared_bytes=shared,
+                )
+                if not free and 2 * last >= least_known:
+                    compiler.launch(meet, count * MEET_BLOCKS, MEET_THREADS, on_device, MEET_BLOCKS, first, rows, reach, keys, block_keys, block_columns)
+                first += steps
+            fetched = yield from self._lane.fetch(keys, block_keys, block_columns)
+            found = fetched[0] != NO_KEY
+            total = (fetched[0] >> np.uint64(40)).astype(np.int64)
+            if (found & (free | (table["known"] >= 0) | (2 * (first - 1) >= total + self._slack))).all():
+                return fetched[0].copy(), fetched[1].copy(), fetched[2].copy()
+            if least_known >= 0 and 2 * first > most_known + self._slack + 2:
+                raise RuntimeError("bidirectional alignment: no breakpoint at the known penalty")
+
+    def leaves(self, table: Parts) -> Steps[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32]]]:
+        """Operations of parts of a known penalty, the dearest first; and how many each has at its `place`, which this sets."""
+        import cupy
+
+        penalties, letters = table["known"], table["n"] + table["m"]
+        most = 2 * np.minimum(penalties // min(self._model.mismatch, self._least), letters) + 1
+        ends = np.cumsum(most)
+        table["place"] = ends - most
+        dearest = int(penalties[0])
+        width = dearest // self._least + 3
+        row_bytes = 4 * self._model.rows * (width + 2)
+        try:
+            function, shared = self._kernel("bidirectional_leaf", shared_bytes=row_bytes), row_bytes
+        except DeviceLimit:
+            function, shared = self._kernel("bidirectional_leaf"), 0
+        scratch = dearest * width + dearest + 1 + (row_bytes - shared)
+        blocks = max(1, min(compiler.resident(function, LEAF_THREADS, shared), len(table), SMALL // scratch))
+        runs, counts = cupy.empty(int(ends[-1]), np.uint32), cupy.empty(len(table), np.int32)
+        compiler.launch(
+            *(function, blocks, LEAF_THREADS, _on_device(table), len(table), cupy.zeros(1, np.int32), self._words, self._masks, width),
+            None if shared else cupy.empty(blocks * row_bytes // 4, np.int32),
+            *(cupy.empty(blocks * dearest * width, np.uint8), np.int64(dearest * width), cupy.empty(blocks * (dearest + 1), np.uint8), dearest),
+            *(runs, counts),
+            shared_bytes=shared,
+        )
+        found = yield from self._lane.fetch(runs, counts)
+        if (found[1] < 0).any():
+            raise RuntimeError("bidirectional alignment: a part has another penalty than its breakpoint says")
+        return found[0].copy(), found[1].copy()
+
+    def _allot(self, table: Parts, penalties: Integers, ring: int) -> int:
+        """Rows for wavefronts up to these penalties; gives their size."""
+        wide = penalties // self._least + 1
+        table["centre"] = np.minimum(wide - table["first"], table["n"])
+        table["width"] = table["centre"] + 1 + np.minimum(wide + table["last"], table["m"])
+        ends = np.cumsum(ring * table["width"])
+        table["place"][0], table["place"][1:] = 0, ends[:-1]
+        return int(ends[-1])
+
+
+def _on_device(table: Parts) -> Any:
+    import cupy
+
+    return cupy.asarray(table.view(np.int64))
+
+
+def _move(before: Parts, after: Parts, rows: Any, larger: Any, ring: int) -> None:
+    """Rows to where they have more room on both sides."""
+    for old, new in zip(before, after, strict=True):
+        source = rows[int(old["place"]) : int(old["place"]) + ring * int(old["width"])].reshape(ring, int(old["width"]))
+        target = larger[int(new["place"]) : int(new["place"]) + ring * int(new["width"])].reshape(ring, int(new["width"]))
+        left = int(new["centre"] - old["centre"])
+        target[:, left : left + int(old["width"])] = source

@@ -1,0 +1,174 @@
+// Sweeps: wavefronts of many parts and of both directions, BIDIRECTIONAL_STEPS penalties a launch.
+//
+// A block owns some diagonals of one direction of one part and computes so many more on both sides as those can depend on meanwhile: no block waits for another.
+#pragma once
+#include "bidirectional/bidirectional.cuh"
+
+constexpr int DIRECTIONS = BIDIRECTIONAL_FREE ? 1 : 2;
+constexpr int HALO = (BIDIRECTIONAL_STEPS - 1) / LEAST_EXTEND + 1;
+constexpr int OWN = BIDIRECTIONAL_COLUMNS - 2 * HALO;
+constexpr int STRIDE = BIDIRECTIONAL_COLUMNS + 2;  // a column without a cell on each side
+
+// Rows in memory, of each direction: enough to go on from, and to hold every new one against the other direction's.
+constexpr int M_RING = DEEPEST + BIDIRECTIONAL_STEPS;
+constexpr int GAP1_RING = WAVEFRONT_PIECES >= 1 ? WAVEFRONT_E1 + BIDIRECTIONAL_STEPS : 0;
+constexpr int GAP2_RING = WAVEFRONT_PIECES == 2 ? WAVEFRONT_E2 + BIDIRECTIONAL_STEPS : 0;
+constexpr int RING = M_RING + 2 * GAP1_RING + 2 * GAP2_RING;
+
+// The rows of a direction in memory.
+struct Rows {
+  Offset* at;  // diagonal 0 of the first
+  int width;
+
+  __device__ Offset& cell(int state, int s, int k) const {
+    int row = s % M_RING;
+    if (WAVEFRONT_PIECES >= 1 && state != M) row = M_RING + (state - I1) * GAP1_RING + s % max2(GAP1_RING, 1);
+    if (WAVEFRONT_PIECES == 2 && state >= I2) row = M_RING + 2 * GAP1_RING + (state - I2) * GAP2_RING + s % max2(GAP2_RING, 1);
+    return at[row * (long long)width + k];
+  }
+};
+
+__device__ inline Rows rows_in(const Part& part, int direction, Offset* rows) {
+  return {rows + part.place + direction * RING * part.width + part.centre, (int)part.width};
+}
+
+__device__ constexpr int rows_of(int state) { return state == M ? M_ROWS : state <= D1 ? GAP1_ROWS : GAP2_ROWS; }
+__device__ constexpr int first_row(int state) {
+  int before = 0;
+  for (int other = 0; other < state; other++) before += rows_of(other);
+  return before;
+}
+
+// A row of N that goes round with the penalties: `at` is where it begins on chip.
+template <int N>
+struct Round {
+  int at;
+  __device__ explicit Round(int s) : at((s + N) % N * STRIDE) {}
+  __device__ void next() { at = at == (N - 1) * STRIDE ? 0 : at + STRIDE; }
+};
+
+__device__ inline void sweep(const Part& part, int direction, int tile, int first_step, const unsigned* words, const unsigned* masks, Offset* memory,
+                             int* reach, unsigned long long* key, Offset* cells) {
+  const Frame frame = frame_of(part, direction);
+  const Diagonals all = frame.reached(first_step + BIDIRECTIONAL_STEPS - 1);
+  const int own_low = all.low + tile * OWN, own_high = min(own_low + OWN - 1, all.high);
+  if (own_low > own_high) return;
+  const int n = frame.n, m = frame.m;
+  const int k = own_low - HALO + (int)threadIdx.x;
+  const bool own = k >= own_low && k <= own_high;
+  const int known = (int)part.known, goal_low = (int)part.goal_low, goal_high = (int)part.goal_high;
+  const Rows rows = rows_in(part, direction, memory);
+  const Pair pair = letters_of(part, direction, words, masks);
+  const int from_query = (int)part.query_origin[direction], from_target = (int)part.target_origin[direction];
+
+  // This thread's column of the first row.
+  Offset* const at = cells + 1 + threadIdx.x;
+  for (int row = threadIdx.x; row < 2 * ROWS; row += BIDIRECTIONAL_COLUMNS) cells[(row >> 1) * STRIDE + (row & 1) * (STRIDE - 1)] = NONE;
+  for (int state = 0; state < STATES; state++)
+    for (int back = 0; back < rows_of(state); back++) {  // 0: the row to be made, empty yet
+      const int s = first_step - back;
+      Offset h = NONE;
+      if (back > 0 && s >= 0) {
+        const Diagonals held = frame.reached(s);
+        if (k >= held.low && k <= held.high) h = rows.cell(state, s, k);
+      }
+      at[(first_row(state) + (s + rows_of(state)) % rows_of(state)) * STRIDE] = h;
+    }
+  Round<M_ROWS> made(first_step), mismatch(first_step - WAVEFRONT_X), open1(first_step - WAVEFRONT_OE1), open2(first_step - min2(WAVEFRONT_OE2, M_ROWS));
+  Round<max2(GAP1_ROWS, 1)> made1(first_step), extend1(first_step - min2(WAVEFRONT_E1, GAP1_ROWS));
+  Round<max2(GAP2_ROWS, 1)> made2(first_step), extend2(first_step - min2(WAVEFRONT_E2, GAP2_ROWS));
+  Offset* const at_i1 = at + first_row(I1) * STRIDE;
+  Offset* const at_d1 = at + first_row(D1) * STRIDE;
+  Offset* const at_i2 = at + first_row(I2) * STRIDE;
+  Offset* const at_d2 = at + first_row(D2) * STRIDE;
+  int furthest = -1;
+  for (int t = 0; t < BIDIRECTIONAL_STEPS; t++) {
+    const int s = first_step + t;
+    __syncthreads();
+    const Diagonals here = frame.reached(s);
+    if (k >= here.low && k <= here.high) {
+      int h = NONE, i1 = NONE, d1 = NONE, i2 = NONE, d2 = NONE;
+      if (s == 0) {
+        if (k >= frame.first && k <= frame.last) h = max(k, 0);
+        if (k == 0) {
+          if (frame.begin == I1) i1 = 0;
+          if (frame.begin == D1) d1 = 0;
+          if (frame.begin == I2) i2 = 0;
+          if (frame.begin == D2) d2 = 0;
+        }
+      } else {
+        h = at[mismatch.at] + 1;
+        if (WAVEFRONT_PIECES == 0) {
+          h = max(h, max(at[open1.at + 1], at[open1.at - 1] + 1));
+        } else {
+          i1 = max(at[open1.at + 1], at_i1[extend1.at + 1]);
+          d1 = max(at[open1.at - 1], at_d1[extend1.at - 1]) + 1;
+          h = max(h, max(i1, d1));
+        }
+        if (WAVEFRONT_PIECES == 2) {
+          i2 = max(at[open2.at + 1], at_i2[extend2.at + 1]);
+          d2 = max(at[open2.at - 1], at_d2[extend2.at - 1]) + 1;
+          h = max(h, max(i2, d2));
+        }
+      }
+      if ((unsigned)h > (unsigned)m || (unsigned)(h - k) > (unsigned)n) {
+        if (h > 0) furthest = max(furthest, 2 * min(m, n + k) - k);  // a gap state may still hold a cell of the matrix
+        h = NONE;
+      } else {
+        h = pair.extend(k + from_target - from_query, h + from_target) - from_target;
+        furthest = max(furthest, 2 * h - k);
+      }
+      at[made.at] = h;
+      if (WAVEFRONT_PIECES >= 1) at_i1[made1.at] = i1, at_d1[made1.at] = d1;
+      if (WAVEFRONT_PIECES == 2) at_i2[made2.at] = i2, at_d2[made2.at] = d2;
+      if (BIDIRECTIONAL_FREE && own && k >= goal_low && k <= goal_high && h >= min(m, n + k))
+        atomicMin(key, (unsigned long long)s << TOTAL_AT | (unsigned)(k + n));
+      // The next sweep reads the last rows, and those that can meet are met.
+      if (own && (t >= BIDIRECTIONAL_STEPS - DEEPEST || (!BIDIRECTIONAL_FREE && (known < 0 || 2 * s + DEEPEST >= known)))) {
+        rows.cell(M, s, k) = h;
+        if (WAVEFRONT_PIECES >= 1) rows.cell(I1, s, k) = i1, rows.cell(D1, s, k) = d1;
+        if (WAVEFRONT_PIECES == 2) rows.cell(I2, s, k) = i2, rows.cell(D2, s, k) = d2;
+      }
+    }
+    made.next(), mismatch.next(), open1.next();
+    if (WAVEFRONT_PIECES >= 1) made1.next(), extend1.next();
+    if (WAVEFRONT_PIECES == 2) open2.next(), made2.next(), extend2.next();
+  }
+  furthest = __reduce_max_sync(0xffffffffu, furthest);
+  if ((threadIdx.x & 31) == 0) atomicMax(reach + direction, furthest);
+}
+
+// A thread: the best meeting on diagonals `from`, `from` + `apart`, ... of the sweep that began at `first_step`, if better than `best`; its column in *h.
+__device__ inline unsigned long long meet(const Part& part, int first_step, int from, int apart, Offset* memory, unsigned long long best, int* column) {
+  const Frame forward = frame_of(part, 0), backward = frame_of(part, 1);
+  const Rows rows = rows_in(part, 0, memory), back_rows = rows_in(part, 1, memory);
+  const int n = forward.n, m = forward.m, known = (int)part.known;
+  const int last = first_step + BIDIRECTIONAL_STEPS - 1;
+  const Diagonals ahead = forward.reached(last), behind = backward.reached(last);
+  for (int k = max(ahead.low, m - n - behind.high) + from; k <= min(ahead.high, m - n - behind.low); k += apart) {
+    const int back_k = m - n - k;
+    for (int s = first_step; s <= last; s++)
+      for (int made = 0; made < 2; made++)  // 0: forward's wavefront s with backward's s - 1 and older; 1: backward's with forward's s and older
+        for (int state = 0; state < STATES; state++) {
+          const int open = opening(state);
+          int newest = made == 0 ? 1 : 0, oldest = min(state == M ? DEEPEST : extension(state), s);
+          if (known >= 0) newest = max(newest, 2 * s - open - known), oldest = min(oldest, 2 * s - open - known);
+          for (int back = newest; back <= oldest; back++) {
+            const int total = 2 * s - back - open;
+            if (total < 0) continue;
+            const unsigned long long key = (unsigned long long)total << TOTAL_AT | (unsigned long long)(back + open) << LAG_AT |
+                                           (unsigned long long)made << MADE_AT | (unsigned long long)rank_of(state) << RANK_AT | (unsigned)(k + n);
+            if (key >= best) continue;
+            const int f = made == 0 ? s : s - back, b = made == 0 ? s - back : s;
+            const Diagonals held = forward.reached(f), back_held = backward.reached(b);
+            if (k < held.low || k > held.high || back_k < back_held.low || back_k > back_held.high) continue;
+            const int h = rows.cell(state, f, k), back_h = back_rows.cell(state, b, back_k);
+            // Cells of gap states may lie outside the matrix.
+            if (h + back_h >= m && h >= 0 && h <= m && h - k >= 0 && h - k <= n && back_h >= 0 && back_h <= m && back_h - back_k >= 0 &&
+                back_h - back_k <= n)
+              best = key, *column = h;
+          }
+        }
+  }
+  return best;
+}

@@ -1,0 +1,144 @@
+"""Exact mode's sequential stage: LASTZ extends anchors in falling score, and what it keeps fences those that follow.
+
+Anchors that lie on a kept alignment are passed over. Free extensions made elsewhere ("speculated") stand where no fence or mask reaches what they looked
+at; the others are done again between fences (LASTZ.md of the design calls it speculate and commit). The result does not depend on what was speculated.
+"""
+
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.commit import host as commit_host
+from tidalign.kernels.commit.paths import Paths
+from tidalign.kernels.extension.costs import Costs, Integers
+from tidalign.kernels.gapped.alignments import Extended, Extensions
+from tidalign.kernels.gapped.extender import Extender
+from tidalign.kernels.gapped.speculated import ABOVE, BELOW, REJECTED, UNDECIDED, UNKNOWN, Speculated
+from tidalign.kernels.letters.nucleotides import Codes
+from tidalign.kernels.runtime.vectors import LANES
+
+AHEAD = 4 * LANES
+"""Anchors inspected at once."""
+
+STRETCH = 1 << 16
+"""Anchors between two looks at the clock."""
+
+ENDLESS = 1 << 62
+"""Cells that no walk looks at."""
+
+
+class Commit:
+    """The sequential stage of one query strand on a target; arguments as `gapped.extend`.
+
+    `walk` takes anchors in LASTZ's order (anchors.lastz_order), in as many calls as one likes; `alignments` gives what is kept. Counts of anchors:
+    skipped (on a kept alignment), stood (their free extension, kept), below (the threshold by a free extension that stands), extended (here, between
+    fences). Of the extended ones `again` were speculated: their free extension did not stand. fenced_seconds: what all of these took.
+    """
+
+    def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs) -> None:
+        self._extender = Extender(target, query, bounds, costs)
+        self._kept = Paths(len(self._extender.target))
+        self._found: list[Extensions] = []
+        self.consumed = 0
+        self.skipped = self.stood = self.below = self.extended = self.again = 0
+        self.fenced_seconds = 0.0
+        self.cells = 0
+
+    def walk(self, t: Any, q: Any, speculated: Speculated | None = None, *, cells: int | None = None, seconds: float | None = None) -> int:
+        """Goes through anchors, int64[n] places on target and query, until none is left or the walk has looked at so many cells or seconds.
+
+        Returns how many were consumed; the next call goes on with the others.
+        """
+        t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
+        if speculated is None:
+            speculated = Speculated.nothing(len(t))
+        known, boxes, free = speculated.known.copy(), np.array(speculated.boxes, np.int64, order="C"), speculated.free()
+        last_cell = ENDLESS if cells is None else self.cells + cells
+        deadline = None if seconds is None else monotonic() + seconds
+        chosen, counts = np.empty(len(t), np.int64), np.zeros(4, np.int64)
+        counts[commit_host.CELLS] = self.cells
+        extended: list[Extended] = []
+        done = 0
+        while counts[commit_host.CELLS] < last_cell and (deadline is None or monotonic() < deadline):
+            stop = min(len(t), done + STRETCH)
+            kept, fence, holes = self._kept.kept, self._kept.fence, self._kept.holes
+            where = np.int64(done), np.int64(stop), np.int64(last_cell)
+            done, outcome, left, right = commit_host.advance(kept, fence, holes, t, q, known, boxes, free, *where, chosen, counts)
+            if outcome == commit_host.FULL:
+                row = free.row[done]
+                self._kept.grow(free.ends[row], int(free.run_offsets[row + 1] - free.run_offsets[row]))
+                continue
+            if outcome == commit_host.AT_END:
+                if done == len(t):
+                    break
+                continue
+            if known[done] == UNKNOWN and self._inspect(t, q, known, boxes, done):
+                continue
+            began = monotonic()
+            one, looked = self._extender.extend(done, t[done], q[done], fences=(kept, left, right, fence, holes))
+            self.fenced_seconds += monotonic() - began
+            if speculated.known[done] in (BELOW, ABOVE, REJECTED):
+                self.again += 1
+            counts[commit_host.CELLS] += looked.cells
+            self.extended += 1
+            if one is not None:
+                self._kept.keep(one.ends, one.ops, one.lengths)
+                extended.append(one)
+            done += 1
+        self._note(extended, speculated.extensions.take(free.row[chosen[: counts[commit_host.STOOD]]]))
+        self.stood += int(counts[commit_host.STOOD])
+        self.below += int(counts[commit_host.PASSED])
+        self.skipped += int(counts[commit_host.SKIPPED])
+        self.cells = int(counts[commit_host.CELLS])
+        self.consumed += done
+        return int(done)
+
+    def counts(self) -> dict[str, float]:
+        """What the walk did, for a report: anchors of each kind, seconds of those done again between fences, cells (of a free extension half its box)."""
+        return {
+            "passed over": self.skipped,
+            "stood": self.stood + self.below,
+            "extended in the walk": self.extended - self.again,
+            "extended again between fences": self.again,
+            "seconds between fences": round(self.fenced_seconds, 3),
+            "cells": self.cells,
+        }
+
+    def _inspect(self, t: Integers, q: Integers, known: npt.NDArray[np.uint8], boxes: Integers, i: int) -> bool:
+        """Looks at the next anchors all at once; whether the i-th is below the threshold."""
+        next_ones = commit_host.ahead(self._kept.kept, t, q, known, i, np.int64(AHEAD))
+        below, boxes[next_ones] = self._extender.inspect(t[next_ones], q[next_ones])
+        known[next_ones] = np.where(below, BELOW, UNDECIDED)
+        return bool(below[0])
+
+    def _note(self, extended: list[Extended], stood: Extensions) -> None:
+        """Alignments that a call of `walk` has kept, made here and made before, each in their order."""
+        found = Extensions.concat([Extensions.of(extended), stood])
+        if len(found):
+            found = found.take(np.argsort(found.anchor))
+            self._found.append(Extensions(**{**found.to_arrays(), "anchor": found.anchor + self.consumed}))
+
+    def alignments(self) -> Extensions:
+        """What is kept, in LASTZ's order of output: by target start, of equal ones the newest first. `anchor` counts all anchors consumed."""
+        kept = self.state()
+        return kept.take(self._kept.kept.by_start[: len(kept)])
+
+    def state(self) -> Extensions:
+        """What is kept in the order it was kept; with `consumed` all that `restore` needs."""
+        self._found = [Extensions.concat(self._found)]
+        return self._found[0]
+
+    def restore(self, kept: Extensions, consumed: int) -> None:
+        """Sets the walk to where another one was."""
+        self._found = []
+        self._kept = Paths(len(self._extender.target))
+        for one in kept:
+            self.keep(one)
+        self.consumed = consumed
+
+    def keep(self, one: Extended) -> None:
+        """Adds an alignment: it fences all that follow."""
+        self._kept.keep(one.ends, one.ops, one.lengths)
+        self._found.append(Extensions.of([one]))

@@ -1,0 +1,127 @@
+"""Gapped extension of anchors on the host: LASTZ's y-drop, each anchor on its own."""
+
+import threading
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.extension import host as extension_host
+from tidalign.kernels.extension import sweep as gapped_host
+from tidalign.kernels.extension.costs import Costs, Integers
+from tidalign.kernels.extension.fences import Kept, empty, room
+from tidalign.kernels.gapped.alignments import Extended, Extensions
+from tidalign.kernels.inspection import host as inspection_host
+from tidalign.kernels.letters.nucleotides import Codes
+from tidalign.kernels.runtime.workspace import Memory
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """What an extension looked at. box: rows and columns left, rows and columns right. cells: how many. left, right: int32[rows, 2], columns of each row."""
+
+    box: Integers
+    cells: int
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+
+
+NOTHING_KEPT = empty(target=0)
+
+
+class Extender:
+    """Extends anchors of one query strand on one target: memory and arguments of the compiled sweep, of one thread at a time."""
+
+    def __init__(self, target: Codes, query: Codes, bounds: Integers, costs: Costs) -> None:
+        self.target, self.query = read_only(target), read_only(query)
+        self.bounds = np.ascontiguousarray(bounds, np.int64).reshape(-1, 2)
+        self.costs = costs
+        self._result = np.zeros(extension_host.RESULT, np.int64)
+        self._state = np.zeros(gapped_host.STATE, np.int64)
+        self._free = room(NOTHING_KEPT)
+
+    def limits(self, t: int) -> tuple[np.int64, np.int64]:
+        """Start and end of the target sequence that a place lies in."""
+        i = int(np.searchsorted(self.bounds[:, 0], t, "right")) - 1
+        return self.bounds[i, 0], self.bounds[i, 1]
+
+    def inspect(self, t: Any, q: Any) -> tuple[npt.NDArray[np.bool_], Integers]:
+        """(whether an anchor is sure to stay below the threshold, its box as in `Looked`) of many anchors, free of fences; boxes only where it is sure.
+
+        Several times as fast as `extend`, which the others are left to.
+        """
+        t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
+        known, boxes = np.zeros(len(t), np.uint8), np.zeros((len(t), 4), np.int64)
+        scores = self.costs.inspected
+        if scores is not None and len(t):
+            limits = self.bounds[np.searchsorted(self.bounds[:, 0], t, "right") - 1]
+            _, _, costs, _ = self.costs.compiled
+            threshold = np.int64(self.costs.threshold)
+            inspection_host.inspect(memory().lanes, self.target, self.query, t, q, limits, scores, costs, threshold, known, boxes)
+        return known == inspection_host.BELOW, boxes
+
+    def extend(
+        self,
+        anchor: int,
+        t: int,
+        q: int,
+        *,
+        fences: tuple[Kept, int, int, Integers, Integers] | None = None,
+        ranges: bool = False,
+    ) -> tuple[Extended | None, Looked]:
+        """The alignment of an anchor at target t, query q, if it reaches the threshold, and what was looked at.
+
+        fences: (alignments kept, pieces left and right of the anchor, fence and masks as `fences_host.room` makes them), or None for a free extension.
+        """
+        held = memory()
+        classes, scores, costs, null = self.costs.compiled
+        kept, left, right, fence, holes = (NOTHING_KEPT, -1, -1, *self._free) if fences is None else fences
+        ops, lengths, left_ranges, right_ranges = extension_host.extend_anchor(
+            *(held.work, held.spare, self._state, self.target, self.query, (np.int64(t), np.int64(q), np.int64(left), np.int64(right))),
+            *(self.limits(t), classes, scores, costs, kept, fence, holes, fences is not None, ranges, self._result, null),
+        )
+        found = self._result
+        looked = Looked(found[extension_host.LEFT_ROWS :].copy(), int(found[extension_host.VISITED]), left_ranges, right_ranges)
+        if found[extension_host.SCORE] == extension_host.NOTHING or found[extension_host.SCORE] < self.costs.threshold:
+            return None, looked
+        score, *_ = found
+        ends = found[extension_host.TARGET_START : extension_host.QUERY_END + 1].copy()
+        return Extended(anchor, int(score), ends, bool(found[extension_host.CAPPED]), ops, lengths), looked
+
+
+def read_only(codes: Any) -> Codes:
+    """A view of one type, whether the codes are mapped or not, may be written to or not: each type is compiled for."""
+    view = np.ascontiguousarray(codes, np.uint8).view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+_thread = threading.local()
+
+
+class ThreadMemory(Memory):
+    """And the columns of inspections."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lanes = np.zeros(inspection_host.WORDS, np.int16)
+
+
+def memory() -> ThreadMemory:
+    """This thread's memory."""
+    if not hasattr(_thread, "memory"):
+        _thread.memory = ThreadMemory()
+    return cast("ThreadMemory", _thread.memory)
+
+
+def extend(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Costs) -> Extensions:
+    """Extends every anchor on its own: no fences; cut only where `costs` has a traceback.
+
+    target, query: codes (nucleotides.encode), the target's sequences in one array, the query one strand. bounds: int64[k, 2], start and end of each
+    target sequence, ascending. t, q: places of the anchors. At most one row for an anchor, in their order: those that reach the threshold.
+    """
+    extender = Extender(target, query, bounds, costs)
+    below, _ = extender.inspect(t, q)
+    found = [extender.extend(int(i), int(t[i]), int(q[i]))[0] for i in np.flatnonzero(~below)]
+    return Extensions.of([one for one in found if one is not None])

@@ -1,0 +1,71 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
+"""Letters to two bits and back, a batch at a time."""
+
+import numpy as np
+
+from tidalign.kernels.runtime.numba_cache import jit
+from tidalign.kernels.runtime.vectors import load_u64
+
+AMBIGUOUS = np.array([byte not in b"ACGTacgt" for byte in range(256)], np.bool_)
+LETTER_OF_CODE = np.frombuffer(b"ACTG", np.uint8)
+
+
+@jit
+def find_ambiguous(letters, offsets, found):
+    """found[i] = whether sequence i holds a letter other than A, C, G and T."""
+    for i in range(len(found)):
+        others = np.uint8(0)
+        for j in range(offsets[i], offsets[i + 1]):
+            # Compares and no table, so that the compiler takes many letters at once.
+            upper = letters[j] & 0xDF
+            others |= np.uint8((upper != 65) & (upper != 67) & (upper != 71) & (upper != 84))
+        found[i] = others != 0
+
+
+@jit
+def pack_codes(letters, offsets, codes, code_offsets):
+    """Four letters a byte, the first in the top bits, each sequence from a byte of its own."""
+    address = letters.ctypes.data
+    two_bits = np.uint64(0x0303030303030303)
+    # Moves the two bits of bytes 0, 1, 2, 3 of a word to bits 30, 28, 26, 24; nothing else meets them there.
+    gather = np.uint64(1 << 30 | 1 << 20 | 1 << 10 | 1)
+    for i in range(len(offsets) - 1):
+        start, stop, out = offsets[i], offsets[i + 1], code_offsets[i]
+        whole = start + (stop - start) // 8 * 8
+        for j in range(start, whole, 8):
+            word = load_u64(address + j) >> np.uint64(1) & two_bits
+            codes[out] = (word & np.uint64(0xFFFFFFFF)) * gather >> np.uint64(24)
+            codes[out + 1] = (word >> np.uint64(32)) * gather >> np.uint64(24)
+            out += 2
+        byte = 0
+        for j in range(whole, stop):
+            place = j - whole
+            byte |= (letters[j] >> 1 & 3) << (6 - 2 * (place & 3))
+            if place & 3 == 3 or j + 1 == stop:
+                codes[out] = byte
+                byte = 0
+                out += 1
+
+
+@jit
+def pack_ambiguous(letters, offsets, is_ambiguous, bits, bit_offsets):
+    """One bit a letter, the first in the top bit, for the sequences that have room in `bit_offsets`; `bits` must hold zeros."""
+    for i in range(len(offsets) - 1):
+        out = bit_offsets[i]
+        if bit_offsets[i + 1] > out:
+            for j in range(offsets[i + 1] - offsets[i]):
+                if is_ambiguous[letters[offsets[i] + j]]:
+                    bits[out + (j >> 3)] |= np.uint8(128 >> (j & 7))
+
+
+@jit
+def unpack_letters(codes, code_offsets, offsets, ambiguous, ambiguous_offsets, letter_of_code, letters):
+    """Upper case letters, N where an ambiguous bit is set."""
+    for i in range(len(offsets) - 1):
+        start = offsets[i]
+        for j in range(offsets[i + 1] - start):
+            letters[start + j] = letter_of_code[codes[code_offsets[i] + (j >> 2)] >> (6 - 2 * (j & 3)) & 3]
+        if ambiguous_offsets[i + 1] > ambiguous_offsets[i]:
+            for j in range(offsets[i + 1] - start):
+                if ambiguous[ambiguous_offsets[i] + (j >> 3)] >> (7 - (j & 7)) & 1:
+                    letters[start + j] = 78

@@ -1,0 +1,83 @@
+"""Batches of sequences as flat arrays: plain letters, or two bits a letter with a mask for what is not A, C, G or T."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+Offsets = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """`letters`: ASCII of any case [total]; sequence i is letters[offsets[i]:offsets[i + 1]] (`offsets` [n + 1])."""
+
+    letters: Bytes
+    offsets: Offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Offsets:
+        """Letters of each sequence [n]."""
+        return np.diff(self.offsets)
+
+    @classmethod
+    def from_strings(cls, strings: Sequence[bytes | str]) -> "Sequences":
+        """From byte strings, or from text in ASCII."""
+        parts = [string.encode("ascii") if isinstance(string, str) else string for string in strings]
+        offsets = np.zeros(len(parts) + 1, np.int64)
+        np.cumsum([len(part) for part in parts], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(parts), np.uint8), offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedSequences:
+    """Two bits a letter: the bits (letter >> 1) & 3 of its ASCII code (A 0, C 1, T 2, G 3), four to a byte, the first in the top bits.
+
+    Sequence i has `lengths[i]` letters in codes[code_offsets[i]:code_offsets[i + 1]], and ambiguous[ambiguous_offsets[i]:ambiguous_offsets[i + 1]]
+    holds one bit a letter (the first in the top bit), set where the letter is none of ACGT; a sequence without such letters has none of these bytes.
+    """
+
+    codes: Bytes
+    code_offsets: Offsets
+    lengths: Offsets
+    ambiguous: Bytes
+    ambiguous_offsets: Offsets
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+def pack(sequences: Sequences) -> PackedSequences:
+    """Two bits a letter; case is lost, and letters other than ACGT are masked."""
+    from tidalign.kernels.letters import packing as host
+
+    letters, offsets, lengths = sequences.letters, sequences.offsets, sequences.lengths
+    found = np.zeros(len(sequences), np.bool_)
+    host.find_ambiguous(letters, offsets, found)
+    code_offsets = _summed((lengths + 3) // 4)
+    ambiguous_offsets = _summed(np.where(found, (lengths + 7) // 8, 0))
+    codes = np.empty(code_offsets[-1], np.uint8)
+    ambiguous = np.zeros(ambiguous_offsets[-1], np.uint8)
+    host.pack_codes(letters, offsets, codes, code_offsets)
+    host.pack_ambiguous(letters, offsets, host.AMBIGUOUS, ambiguous, ambiguous_offsets)
+    return PackedSequences(codes, code_offsets, lengths, ambiguous, ambiguous_offsets)
+
+
+def unpack(packed: PackedSequences) -> Sequences:
+    """Upper case letters, N where masked."""
+    from tidalign.kernels.letters import packing as host
+
+    offsets = _summed(packed.lengths)
+    letters = np.empty(offsets[-1], np.uint8)
+    host.unpack_letters(packed.codes, packed.code_offsets, offsets, packed.ambiguous, packed.ambiguous_offsets, host.LETTER_OF_CODE, letters)
+    return Sequences(letters, offsets)
+
+
+def _summed(sizes: Offsets) -> Offsets:
+    return cast("Offsets", np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)]))

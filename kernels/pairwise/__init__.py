@@ -1,0 +1,1 @@
+"""Align pairs of sequences: checks, plans and launches; the face of wavefront/ and bidirectional/."""

@@ -1,0 +1,139 @@
+"""Exact alignment of pairs by wavefronts: edit, linear, affine and two-piece affine penalties, global or with free ends."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
+
+BIDIRECTIONAL_ABOVE = 32_768
+"""Pairs whose longer side has more letters use the bidirectional algorithm: optimal, but the CIGAR may be another optimum than below."""
+
+NARROW = 32_767
+"""Pairs with at most so many letters on both sides together have 16-bit offsets."""
+
+GROUP = 1 << 20
+"""Bytes of letters encoded at once."""
+
+EndsFree = tuple[int, int, int, int]
+Batch = Sequences | PackedSequences
+
+
+def checked(queries: Batch, targets: Batch, ends_free: EndsFree | None, ambiguous: str) -> EndsFree:
+    """How many letters are free at each end. Raises ValueError for batches that do not fit each other, and for other values than there may be."""
+    if len(queries) != len(targets):
+        raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
+    if isinstance(queries, Sequences) != isinstance(targets, Sequences):
+        raise ValueError("queries and targets must both be packed, or neither")
+    free = tuple(int(letters) for letters in ends_free or (0, 0, 0, 0))
+    if len(free) != 4 or min(free) < 0:
+        raise ValueError(f"ends_free takes four numbers of letters, none below 0, not {ends_free}")
+    if ambiguous not in ("mismatch", "match"):
+        raise ValueError(f"ambiguous must be 'mismatch' or 'match', not {ambiguous!r}")
+    return free
+
+
+def align(
+    queries: Batch,
+    targets: Batch,
+    penalties: Penalties,
+    *,
+    ends_free: EndsFree | None = None,
+    cigar: bool = True,
+    ambiguous: Literal["mismatch", "match"] = "mismatch",
+) -> Alignments:
+    """Align query i with target i, on one core, without the interpreter lock; the penalty is optimal and the CIGAR the one WFA2-lib's tie rule picks.
+
+    `ends_free`: how many letters at the query's begin and end and at the target's begin and end may stay out of the alignment at no cost.
+    `ambiguous`: whether a letter other than A, C, G and T (of either case) equals nothing, or every letter.
+    Raises ValueError for batches that do not fit each other or penalties too far apart for memory, MemoryError where a pair needs more than there is.
+    """
+    from tidalign.kernels.bidirectional import host as bidirectional_host
+    from tidalign.kernels.letters import host as letters_host
+    from tidalign.kernels.runtime.workspace import CIGAR, CIGAR_COUNT, LETTERS, copied, memory, reserve
+    from tidalign.kernels.wavefront import batch as batch_host
+
+    free = checked(queries, targets, ends_free, ambiguous)
+    total = len(queries)
+    n, m = queries.lengths, targets.lengths
+    out = np.zeros((5, total), np.int64)
+    ends = np.zeros((total, 2), np.int64)
+    unit, model, row = penalties.unit(), gap_model(penalties), int(ambiguous == "match")
+    long = np.maximum(n, m) > BIDIRECTIONAL_ABOVE
+    wide = (n + m > NARROW) & ~long
+    keep = cigar or free[0] > 0 or free[2] > 0  # only the way back tells where a free begin ends
+    thread = memory()
+    work = thread.work
+    work[CIGAR_COUNT] = 0
+    try:
+        for kind, null in ((~wide & ~long, np.int16(-0x8000)), (wide, np.int32(-0x7FFF8000)), (long, None)):
+            rows = np.flatnonzero(kind)
+            for first, stop, size in _groups((n + m)[rows] + 2 * letters_host.BEHIND):
+                reserve(work, LETTERS, size)
+                places = np.empty((stop - first, 2), np.int64)
+                if isinstance(queries, Sequences) and isinstance(targets, Sequences):
+                    sides = (queries.letters, queries.offsets, targets.letters, targets.offsets)
+                    batch_host.encode_ascii_group(work, rows, first, stop, places, *sides, letters_host.ASCII[row])
+                elif isinstance(queries, PackedSequences) and isinstance(targets, PackedSequences):
+                    packed = (_fields(queries), _fields(targets))
+                    batch_host.encode_packed_group(work, rows, first, stop, places, *packed, letters_host.PACKED, letters_host.OTHER[row])
+                rest = (rows, first, stop, places, n, m, model, free, unit)
+                if null is None:
+                    bidirectional_host.align_encoded(thread, *rest, cigar, out, ends)
+                else:
+                    batch_host.align_encoded(work, thread.spare, *rest, keep, null, out, ends)
+        operations = copied(work, CIGAR, int(work[CIGAR_COUNT]))
+    except BaseException:
+        # What the rings hold between two pairs is part of the algorithm.
+        thread.free()
+        raise
+    thread.trim()
+    penalty, query_start, query_end, target_start, target_end = out
+    if not cigar:
+        return Alignments(penalty, query_start, query_end, target_start, target_end)
+    offsets = np.zeros(total + 1, np.int64)
+    np.cumsum(ends[:, 1] - ends[:, 0], out=offsets[1:])
+    if (wide | long).any():  # these came after the others
+        operations = np.concatenate([operations[start:stop] for start, stop in ends])
+    return Alignments(penalty, query_start, query_end, target_start, target_end, operations, offsets)
+
+
+def _groups(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
+    """Consecutive ranges of pairs, (first, stop, bytes), of about GROUP bytes, at least one pair each."""
+    ends = np.cumsum(sizes)
+    first, before = 0, 0
+    while first < len(sizes):
+        stop = max(first + 1, int(np.searchsorted(ends, before + GROUP, side="right")))
+        yield first, stop, int(ends[stop - 1]) - before
+        first, before = stop, int(ends[stop - 1])
+
+
+def warm_up(penalties: Iterable[Penalties], longest: int = 0) -> None:
+    """Compile, or load from the cache, what runs with these penalties and sequences up to `longest` letters need (packed, as runs have
+    them), so that workers find it there."""
+    lengths = [4]
+    if 2 * longest > NARROW:
+        lengths.append(NARROW)  # 32-bit offsets
+    if longest > BIDIRECTIONAL_ABOVE:
+        lengths.append(BIDIRECTIONAL_ABOVE + 1)
+    letters = pack(Sequences.from_strings(["A" * length for length in lengths]))
+    for each in penalties:
+        cigar_text(align(letters, letters, each))
+        if longest > BIDIRECTIONAL_ABOVE:
+            align(letters, letters, each, ends_free=(1, 0, 0, 0))
+
+
+def gap_model(penalties: Penalties) -> tuple[int, int, int, int, int, int]:
+    """States, mismatch and both gap pieces (open, extend) in units: what the kernels take."""
+    unit = penalties.unit()
+    states = {"edit": 1, "linear": 1, "affine": 3, "affine2p": 5}[penalties.model]
+    pieces = [number // unit for piece in penalties.pieces for number in piece] + [0, 0]
+    return states, penalties.mismatch // unit, pieces[0], pieces[1], pieces[2], pieces[3]
+
+
+def _fields(packed: PackedSequences) -> tuple[npt.NDArray[Any], ...]:
+    return packed.codes, packed.code_offsets, packed.lengths, packed.ambiguous, packed.ambiguous_offsets

@@ -1,0 +1,1 @@
+"""Compile, keep and launch kernels on cores and GPUs: caches, vectors, memory, streams, errors."""

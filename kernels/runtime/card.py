@@ -1,0 +1,47 @@
+"""This process's card, for one task at a time: others meanwhile read, walk and write."""
+
+import threading
+import time
+from typing import Any
+
+from tidalign.kernels.runtime.errors import KernelError
+
+
+class CardLost(KernelError):
+    """Another task's kernels have failed: no call of CUDA works in this process any more."""
+
+
+class Card:
+    """Held for each call of the device's kernels, from which results come back on the host.
+
+    busy: seconds that it was held in all. lost: why kernels have failed; who asks for it then gets CardLost.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._since = 0.0
+        self.busy = 0.0
+        self.lost: str | None = None
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._since = time.perf_counter()
+        if self.lost:
+            self._lock.release()
+            raise CardLost(f"this process has lost its card: {self.lost}")
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self.busy += time.perf_counter() - self._since
+        # CuPy is not imported here to ask for its classes: errors of CUDA are its only RuntimeErrors.
+        from_cuda = isinstance(error, RuntimeError) and type(error).__module__.partition(".")[0] in ("cupy", "cupy_backends")
+        if from_cuda or isinstance(error, KernelError):
+            self.lost = str(error)
+        self._lock.release()
+        if from_cuda:
+            raise KernelError(f"the card failed: {error}") from error
+
+
+CARD = Card()
+
+SEEDING = threading.Lock()
+"""Held while a query strand is seeded, which leaves state on the card between calls; waves of other units go in between."""

@@ -1,0 +1,189 @@
+"""CUDA sources to kernels: headers inlined, compiled by NVRTC for the card present, kept on disk and per device, launches checked.
+
+What is kept is found by the text that was compiled, our headers inlined in it, so an edit to one is never missed. (CuPy's own cache has NVRTC preprocess
+something for each set of options, whether the kernel is there or not.)
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.runtime import cubins
+from tidalign.kernels.runtime.errors import DeviceLimit, KernelError
+
+FOLDER = Path(__file__).parents[1]
+OPTIONS = ("-std=c++17", "--use_fast_math")
+_INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
+
+
+@cache
+def source(name: str) -> str:
+    """The text of a `.cu` file below kernels/ (`seed/seed.cu`), with our headers in place of their #include lines, each once; #line keeps errors pointing into
+    the files."""
+    seen: set[str] = set()
+
+    def inline(file: str) -> str:
+        if file in seen:
+            return ""
+        seen.add(file)
+        text = (FOLDER / file).read_text().replace("#pragma once\n", "\n")
+
+        def replace(match: re.Match[str]) -> str:
+            line = text.count("\n", 0, match.end()) + 1
+            return inline(match[1]) + f'#line {line} "{file}"\n'
+
+        return f'#line 1 "{file}"\n' + _INCLUDE.sub(replace, text)
+
+    return inline(name)
+
+
+def defines(macros: Mapping[str, object]) -> tuple[str, ...]:
+    """Compiler options that define the macros, in one order whatever the dictionary's: they are part of the cache key."""
+    return tuple(f"-D{name}={value}" for name, value in sorted(macros.items()))
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """An entry point on one device. function: CuPy's, which is called as (grid, block, arguments)."""
+
+    name: str
+    function: Any
+
+    def own_shared_bytes(self) -> int:
+        """Of shared memory, whatever is asked for at a launch."""
+        from cupy_backends.cuda.api import driver
+
+        size: int = driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, self.function.ptr)
+        return size
+
+    def grant(self, shared_bytes: int) -> None:
+        """Let a block have as many bytes of dynamic shared memory."""
+        from cupy_backends.cuda.api import driver
+
+        which = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        if shared_bytes > driver.funcGetAttribute(which, self.function.ptr):
+            driver.funcSetAttribute(self.function.ptr, which, shared_bytes)
+
+
+@cache
+def _module(device: int, name: str, options: tuple[str, ...]) -> Any:
+    import cupy
+    from cupy_backends.cuda.libs import nvrtc
+
+    text, options = source(name), (*OPTIONS, *options)
+
+    def compiled() -> bytes:
+        made: bytes = cupy.cuda.compiler.compile_using_nvrtc(text, options, filename=name)[0]
+        return made
+
+    made_by = *nvrtc.getVersion(), cupy.__version__
+    module = cupy.cuda.Module()
+    module.load(cubins.kept(repr((text, options, cupy.cuda.Device(device).compute_capability, made_by)), compiled))
+    return module
+
+
+@cache
+def _entry(device: int, name: str, options: tuple[str, ...], entry: str) -> Kernel:
+    return Kernel(entry, _module(device, name, options).get_function(entry))
+
+
+def begin() -> None:
+    """Load CuPy and begin on the current device, before anybody waits for them."""
+    import cupy
+
+    cupy.cuda.runtime.free(0)
+
+
+def kernel(name: str, entry: str, macros: Mapping[str, object], *, shared_bytes: int = 0) -> Kernel:
+    """Entry point `entry` of `name` compiled with `macros` for the current device.
+
+    Raises DeviceLimit if `shared_bytes` of dynamic shared memory are more than the device grants a block beside those the kernel has of its own, KernelError
+    if it does not compile.
+    """
+    import cupy
+
+    device = cupy.cuda.runtime.getDevice()
+    with _COMPILING:
+        try:
+            found = _entry(device, name, defines(macros), entry)
+        except cupy.cuda.compiler.CompileException as error:
+            raise KernelError(f"{name} does not compile: {error}") from error
+        if shared_bytes:
+            if (needed := shared_bytes + found.own_shared_bytes()) > most_shared_bytes():
+                raise DeviceLimit(f"{entry}: {needed} bytes of shared memory a block; device {device} grants {most_shared_bytes()}")
+            found.grant(shared_bytes)
+    return found
+
+
+_NO_MEMORY = 2
+"""cudaErrorMemoryAllocation"""
+
+
+def pinned(shape: int | tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
+    """An array of the host that the card copies to and from on its own, or one that it does not, which is slower, where no memory can be pinned. (CuPy's is in
+    `cupyx`, with which SciPy is loaded.)"""
+    import cupy
+    from cupy.cuda import runtime
+
+    size = math.prod(np.atleast_1d(shape).tolist()) * np.dtype(kind).itemsize
+    try:
+        return np.ndarray(shape, kind, buffer=cupy.cuda.alloc_pinned_memory(max(size, 1)))
+    except runtime.CUDARuntimeError as error:
+        if error.status != _NO_MEMORY:
+            raise
+        return np.empty(shape, kind)
+
+
+_COMPILING = Lock()  # threads that want the same kernel wait for it instead of compiling it too
+
+
+@cache
+def _attribute(device: int, name: str) -> int:
+    import cupy
+
+    return int(cupy.cuda.Device(device).attributes[name])
+
+
+def most_shared_bytes() -> int:
+    """Shared memory the current device grants a block, a kernel's own included."""
+    import cupy
+
+    return _attribute(cupy.cuda.runtime.getDevice(), "MaxSharedMemoryPerBlockOptin")
+
+
+def resident(function: Kernel, threads: int, shared_bytes: int) -> int:
+    """Blocks the current device runs at a time."""
+    import cupy
+    from cupy_backends.cuda.api import driver
+
+    blocks: int = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.function.ptr, threads, shared_bytes)
+    return blocks * _attribute(cupy.cuda.runtime.getDevice(), "MultiProcessorCount")
+
+
+def launch(function: Kernel, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0) -> None:
+    """Launch on the current stream. Arrays must be contiguous and on the current device; Python integers pass as 32-bit int. Raises KernelError."""
+    import cupy
+
+    device = cupy.cuda.runtime.getDevice()
+    values = []
+    for place, argument in enumerate(arguments):
+        if isinstance(argument, cupy.ndarray):
+            if argument.data.device_id != device or not argument.flags.c_contiguous:
+                raise KernelError(f"{function.name}: argument {place} is not a contiguous array on device {device}")
+        elif isinstance(argument, int):
+            argument = np.int32(argument)
+        elif argument is None:
+            argument = np.uint64(0)
+        values.append(argument)
+    try:
+        function.function((blocks,), (threads,), tuple(values), shared_mem=shared_bytes)
+    except cupy.cuda.driver.CUDADriverError as error:
+        raise KernelError(f"{function.name}: {blocks} blocks of {threads} threads, {shared_bytes} bytes of shared memory: {error}") from error

@@ -1,0 +1,1 @@
+"""Describe what alignments cost: penalties of pairs, scores of genomes."""

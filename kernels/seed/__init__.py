@@ -1,0 +1,1 @@
+"""Find spaced seeds: patterns, the target's index, hits in tiles of bounded size, on cores and on a GPU."""

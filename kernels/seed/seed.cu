@@ -1,0 +1,258 @@
+// Words of seed windows, an index of a target's windows by word, and the hits of a query's (index.py).
+#include "seed/hit_keys.cuh"
+
+constexpr int THREADS = 256;
+constexpr int HITS = 2048;   // that a block of seed_hits writes
+constexpr int ALONE = 16;    // of one word that a thread writes alone
+constexpr unsigned NO_WORD = ~0u, ALL = ~0u;
+constexpr unsigned OTHER = 4, END = 12;  // letters of four bits that are not upper-case ACGT
+
+// How letters make a word: SeedPattern.gather's shifts, masks and masks.
+struct Gather {
+  const unsigned* pieces;
+  int count, high_bits, span;
+};
+
+// The word of the window at first + this lane; for a whole warp.
+__device__ inline unsigned word_at(const unsigned char* codes, unsigned length, unsigned first, const Gather& gather) {
+  const unsigned lane = threadIdx.x & 31;
+  unsigned high = 0, low = 0, known = 0;
+  for (int half = 1; half >= 0; half--) {  // of 64 letters, the latter first
+    const unsigned place = first + 32 * half + lane;
+    const unsigned code = place < length ? codes[place] : OTHER;
+    const unsigned highs = __ballot_sync(ALL, code >> 1 & 1), lows = __ballot_sync(ALL, code & 1), knowns = __ballot_sync(ALL, code < 4);
+    high = __funnelshift_r(highs, high, half ? 0 : lane);
+    low = __funnelshift_r(lows, low, half ? 0 : lane);
+    known = __funnelshift_r(knowns, known, half ? 0 : lane);
+  }
+  const unsigned all = (1u << gather.span) - 1;
+  if ((known & all) != all) return NO_WORD;
+  high = __brev(high) >> 32 - gather.span;
+  low = __brev(low) >> 32 - gather.span;
+  unsigned word = 0, above = 0;
+  for (int i = 0; i < gather.count; i++) {
+    const unsigned shift = gather.pieces[i];
+    word |= high >> shift & gather.pieces[gather.count + i];
+    above |= low >> shift & gather.pieces[2 * gather.count + i];
+  }
+  return word | above << gather.high_bits;
+}
+
+__device__ inline unsigned first_of_warp() { return blockIdx.x * THREADS + (threadIdx.x & ~31u); }
+
+// The word of a target's window if it is indexed.
+__device__ inline unsigned indexed_word(const unsigned char* codes, unsigned length, unsigned windows, int step, const Gather& gather) {
+  const unsigned word = word_at(codes, length, first_of_warp(), gather);
+  const unsigned window = blockIdx.x * THREADS + threadIdx.x;
+  return window < windows && ((unsigned long long)window + gather.span) % step == 0 ? word : NO_WORD;
+}
+
+// sizes[bucket + 1] += how many windows a bucket has.
+extern "C" __global__ void __launch_bounds__(THREADS) index_sizes(const unsigned char* codes, unsigned length, unsigned windows, const unsigned* pieces,
+                                                                  int piece_count, int high_bits, int span, int step, int shift, unsigned* sizes) {
+  const unsigned word = indexed_word(codes, length, windows, step, {pieces, piece_count, high_bits, span});
+  if (word != NO_WORD) atomicAdd(sizes + (word >> shift) + 1, 1u);
+}
+
+// Windows in buckets [low, high), in no order: word and, falling, place.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    index_keys(const unsigned char* codes, unsigned length, unsigned windows, const unsigned* pieces, int piece_count, int high_bits, int span, int step,
+               int shift, unsigned low, unsigned high, unsigned long long* written, Key* keys) {
+  const unsigned word = indexed_word(codes, length, windows, step, {pieces, piece_count, high_bits, span});
+  const bool wanted = word != NO_WORD && word >> shift >= low && word >> shift < high;
+  const unsigned lane = threadIdx.x & 31, wanting = __ballot_sync(ALL, wanted);
+  unsigned long long at = 0;
+  if (lane == 0 && wanting) at = atomicAdd(written, (unsigned long long)__popc(wanting));
+  at = __shfl_sync(ALL, at, 0) + __popc(wanting & (1u << lane) - 1);
+  if (wanted) keys[at] = (Key)word << 32 | ~(blockIdx.x * THREADS + threadIdx.x);
+}
+
+__device__ inline unsigned long long lower_bound(const Key* keys, unsigned long long count, Key bound) {
+  unsigned long long low = 0;
+  while (count > low) {
+    const unsigned long long middle = (low + count) / 2;
+    if (keys[middle] < bound)
+      low = middle + 1;
+    else
+      count = middle;
+  }
+  return low;
+}
+
+// Sorted keys become places; tags: null, or words; alike: null, or how many entries have an entry's word.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    index_places(const Key* keys, unsigned long long count, unsigned* places, unsigned* tags, unsigned* alike) {
+  const unsigned long long i = (unsigned long long)blockIdx.x * THREADS + threadIdx.x;
+  if (i >= count) return;
+  const Key key = keys[i];
+  places[i] = ~(unsigned)key;
+  if (tags) tags[i] = key >> 32;
+  if (alike) alike[i] = lower_bound(keys, count, (key >> 32) + 1 << 32) - lower_bound(keys, count, key >> 32 << 32);
+}
+
+// alike[i] becomes 1 where it is at most `limit`, else 0.
+extern "C" __global__ void __launch_bounds__(THREADS) index_rare(unsigned* alike, unsigned long long count, unsigned limit) {
+  const unsigned long long i = (unsigned long long)blockIdx.x * THREADS + threadIdx.x;
+  if (i < count) alike[i] = alike[i] <= limit;
+}
+
+// The index without entries that `kept`, a running sum, does not count.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    index_close_up(const unsigned* kept, unsigned long long count, const unsigned* places, const unsigned* tags, unsigned* new_places, unsigned* new_tags,
+                   unsigned* begins, unsigned long long bucket_ends) {
+  const unsigned long long i = (unsigned long long)blockIdx.x * THREADS + threadIdx.x;
+  if (i < count && kept[i] > (i ? kept[i - 1] : 0)) {
+    new_places[kept[i] - 1] = places[i];
+    if (tags) new_tags[kept[i] - 1] = tags[i];
+  }
+  if (i < bucket_ends) begins[i] = begins[i] ? kept[begins[i] - 1] : 0;
+}
+
+struct Range {
+  unsigned begin, end;
+};
+
+// Entries of the index with a word. tags: of buckets that hold several words, else null.
+__device__ inline Range entries(unsigned word, int shift, const unsigned* __restrict__ begins, const unsigned* __restrict__ tags) {
+  Range found = {__ldg(begins + (word >> shift)), __ldg(begins + (word >> shift) + 1)};
+  for (int side = 0; tags && side < 2; side++) {  // the first that is not below the word, then the first that is above
+    unsigned low = found.begin, high = found.end;
+    while (high > low) {
+      const unsigned middle = low + (high - low) / 2;
+      if (__ldg(tags + middle) < word + side)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    (side ? found.end : found.begin) = low;
+  }
+  return found;
+}
+
+// Words of a query's windows from `first`, and how many hits each window has.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    seed_counts(const unsigned char* codes, unsigned length, unsigned first, unsigned windows, const unsigned* pieces, int piece_count, int high_bits, int span,
+                const unsigned* __restrict__ flips, int flip_count, int shift, const unsigned* __restrict__ begins, const unsigned* __restrict__ tags,
+                unsigned* words, long long* counts) {
+  const unsigned word = word_at(codes, length, first + first_of_warp(), {pieces, piece_count, high_bits, span});
+  const unsigned window = blockIdx.x * THREADS + threadIdx.x;
+  if (window >= windows) return;
+  long long count = 0;
+  if (word != NO_WORD) {
+#pragma unroll 4
+    for (int i = 0; i < flip_count; i++) {
+      const Range found = entries(word ^ __ldg(flips + i), shift, begins, tags);
+      count += found.end - found.begin;
+    }
+  }
+  words[window] = word;
+  counts[window] = count;
+}
+
+// Which hits count: at the places `full` windows may differ by so many transitions only, and all their letters have so many matches, and so many
+// transversions at most.
+struct Wanted {
+  const unsigned char *target, *query;
+  const unsigned char* full;
+  int full_count, transitions, matches, transversions, span, checked;
+
+  __device__ bool hit(unsigned t, unsigned q) const {
+    if (!checked) return true;
+    int differing = 0, equal = 0, crossing = 0;
+    for (int i = 0; i < full_count; i++) {
+      const unsigned differ = target[t + full[i]] ^ query[q + full[i]];
+      differing += (differ != 0) + 4 * (differ & 1);
+    }
+    for (int i = 0; i < span; i++) {
+      const unsigned differ = target[t + i] ^ query[q + i];
+      equal += differ == 0;
+      crossing += differ & 1;
+    }
+    return differing <= transitions && equal >= matches && crossing <= transversions;
+  }
+};
+
+// Hits [begin, end) of a query's windows from `first`, in LASTZ's order, HITS a block: as keys, or as places where `keys` is null. Those that do not count
+// are NO_HIT, or -1. sums: hits up to and with each window.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    seed_hits(const unsigned* __restrict__ words, const long long* __restrict__ sums, unsigned windows, unsigned first, const unsigned* __restrict__ flips,
+              int flip_count, int shift, const unsigned* __restrict__ begins, const unsigned* __restrict__ tags, const unsigned* __restrict__ places,
+              const unsigned char* target, const unsigned char* query, const unsigned char* full, int full_count, int transitions, int matches,
+              int transversions, int span, int checked, long long begin, long long end, int exact, unsigned base, Key* keys, long long* targets,
+              long long* queries) {
+  struct Block {
+    Range range;
+    unsigned window;
+    int flip, at;
+  };
+  __shared__ Block blocks[HITS / ALONE];
+  __shared__ unsigned limits[2];
+  __shared__ int waiting;
+  const Layout layout = {exact, first, base};
+  const Wanted wanted = {target, query, full, full_count, transitions, matches, transversions, span, checked};
+  const long long from = begin + (long long)blockIdx.x * HITS, here = min(end - from, (long long)HITS);
+
+  const auto put = [&](int at, unsigned entry, unsigned window, int flip) {
+    const unsigned t = __ldg(places + entry);
+    const bool counts = wanted.hit(t, first + window);
+    if (keys) {
+      keys[from - begin + at] = counts ? layout.key(t, window, flip) : NO_HIT;
+    } else {
+      targets[from - begin + at] = counts ? (long long)t : -1ll;
+      queries[from - begin + at] = first + window;
+    }
+  };
+
+  if (threadIdx.x % 32 == 0 && threadIdx.x < 64) {  // windows of the first hit and of the last
+    const long long hit = threadIdx.x ? from + here - 1 : from;
+    unsigned low = 0, high = windows - 1;
+    while (high > low) {
+      const unsigned middle = low + (high - low) / 2;
+      if (sums[middle] > hit)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    limits[threadIdx.x / 32] = low;
+    waiting = 0;
+  }
+  __syncthreads();
+  for (unsigned window = limits[0] + threadIdx.x; window <= limits[1]; window += THREADS) {
+    const unsigned word = words[window];
+    long long at = (window ? sums[window - 1] : 0) - from;
+    if (word == NO_WORD || at + from == sums[window]) continue;
+#pragma unroll 1
+    for (int i = 0; i < flip_count; i++) {
+      const Range found = entries(word ^ __ldg(flips + i), shift, begins, tags);
+      const long long next = at + (found.end - found.begin);
+      if (next > 0 && at < here && next > at) {
+        const unsigned skipped = at < 0 ? -at : 0, stop = min(next, here) - at;
+        if (stop - skipped <= ALONE) {
+          for (unsigned j = skipped; j < stop; j++) put(at + j, found.begin + j, window, i);
+        } else {
+          blocks[atomicAdd(&waiting, 1)] = {{found.begin + skipped, found.begin + stop}, window, i, (int)(at + skipped)};
+        }
+      }
+      at = next;
+    }
+  }
+  __syncthreads();
+  for (int i = 0; i < waiting; i++) {
+    const Block block = blocks[i];
+    for (unsigned j = threadIdx.x; j < block.range.end - block.range.begin; j += THREADS) put(block.at + j, block.range.begin + j, block.window, block.flip);
+  }
+}
+
+// Letters of four bits, eight a word, the first lowest: upper-case ACGT, OTHER, or END for a separator and beyond both ends, of which there are PADDING.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    seed_letters(const unsigned char* codes, unsigned length, int separator, int padding, unsigned* words, unsigned word_count) {
+  const unsigned i = blockIdx.x * THREADS + threadIdx.x;
+  if (i >= word_count) return;
+  unsigned word = 0;
+  for (int j = 7; j >= 0; j--) {
+    const long long place = 8ll * i + j - padding;
+    const unsigned code = place >= 0 && place < length ? codes[place] : separator;
+    word = word << 4 | (code < 4 ? code : code == separator ? END : OTHER);
+  }
+  words[i] = word;
+}

@@ -1,0 +1,1 @@
+"""Turn bytes of text into numbers and alignments into text: line ends, letters, CIGARs."""

@@ -1,0 +1,54 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
+"""Columns of alignments: which pairs of letters are equal, as operations = X I D."""
+
+import numpy as np
+
+from tidalign.kernels.runtime.numba_cache import inline, jit
+
+EQUAL, DIFFERENT, INSERTION, DELETION = (np.uint8(ord(letter)) for letter in "=XID")
+
+
+@inline
+def _emit(letters, lengths, first, n, letter, length):
+    """Puts an operation behind n of them, or into the last one where it is the same (and not before `first`); returns the new count."""
+    if n > first and letters[n - 1] == letter:
+        lengths[n - 1] += length
+        return n
+    letters[n], lengths[n] = letter, length
+    return n + 1
+
+
+@jit
+def spell(target, query, starts, run_offsets, run_ops, run_lengths, room, counts):
+    """Operations of alignments.
+
+    target, query: codes (letters). starts: int64[n, 2], target and query. Runs as in gapped.Extensions. room: at least as many operations as there
+    are pairs of letters and runs. counts: int64[n, 2], filled: columns of two equal ACGT letters, and of two different ones, case-blind.
+    Returns uint8[m] letters, int64[m] lengths, int64[n + 1] offsets. A column with a letter other than ACGT is an X.
+    """
+    letters, lengths = np.empty(room, np.uint8), np.empty(room, np.int64)
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    n = np.int64(0)
+    for i in range(len(starts)):
+        first = n
+        t, q = starts[i, 0], starts[i, 1]
+        for run in range(run_offsets[i], run_offsets[i + 1]):
+            length = run_lengths[run]
+            if run_ops[run] == 1:
+                n = _emit(letters, lengths, first, n, INSERTION, length)
+                q += length
+            elif run_ops[run] == 2:
+                n = _emit(letters, lengths, first, n, DELETION, length)
+                t += length
+            else:
+                for _ in range(length):
+                    one, other = target[t], query[q]
+                    bases = one < 8 and other < 8
+                    equal = bases and (one ^ other) & 3 == 0
+                    counts[i, 0] += equal
+                    counts[i, 1] += bases and not equal
+                    n = _emit(letters, lengths, first, n, EQUAL if equal else DIFFERENT, np.int64(1))
+                    t += 1
+                    q += 1
+        offsets[i + 1] = n
+    return letters[:n].copy(), lengths[:n].copy(), offsets

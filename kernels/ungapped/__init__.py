@@ -1,0 +1,1 @@
+"""Extend seed hits without gaps to HSPs (x-drop, LASTZ's record of diagonals), on cores and on a GPU."""

@@ -1,0 +1,241 @@
+"""Which seed hits are used, and their gap-free x-drop extension, on the current CUDA device: the rows of ungapped.HitFilter over seed.hits.
+
+A tile's hits are sorted by diagonal (in exact mode by LASTZ's 65,536 slots of them); one lane goes along a diagonal's hits, in their order, and scans to the
+right, which is what the record depends on; then all scans to the left are done at once, and the few hits whose score is enough are scanned again for where
+their HSPs begin and end. A scan that goes far has a whole warp (ungapped.cu). Hits never leave the device. A tile is fetched while the next one is worked on.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.letters.nucleotides import Codes
+from tidalign.kernels.runtime import compiler
+from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.kernels.scoring.scores import Scoring
+from tidalign.kernels.seed.device import FLIP_BITS, LEAST_TILE, TILE, Chunk, DeviceIndex, Strand, guarded
+from tidalign.kernels.seed.index import Positions
+from tidalign.kernels.ungapped import host as ungapped_host
+from tidalign.kernels.ungapped.hsps import SLOTS, Segments
+
+LARGEST = 1 << 22
+"""X-drop, and scores that a scan gains by, at most: 256 of them have room in 32 bits."""
+
+BARE_TILE = TILE >> 2
+"""Hits of a tile without gap-free extension: all that are used come to the host, 32 bytes each, and while they are looked at the next tile's."""
+
+_WORD = 8
+"""Columns scored at a time."""
+
+_THREADS, _NO_HIT = 128, 2**64 - 1  # ungapped.cu, hit_keys.cuh
+
+
+def segments(
+    index: DeviceIndex,
+    query: Codes,
+    *,
+    transitions: int,
+    seed_filter: tuple[int, int | None] | None,
+    scoring: Scoring,
+    exact: bool,
+    gapfree: tuple[int, int, bool] | None,
+    tile: int | None = None,
+) -> Iterator[tuple[Segments, Positions]]:
+    """Tile by tile, the segments of a query strand's used hits in the order of hits, and where in the query each one's hit starts.
+
+    gapfree: (xdrop, threshold, entropy) as in HitFilter.hsps, which gives the same; None: the used hits themselves, as HitFilter.seeds. The index must be of
+    the current device. tile: hits of a tile, at most. Raises DeviceLimit where lengths, scores or `xdrop` are more than the kernels take, or where there is no
+    memory for a small tile (what was given before is then to be thrown away), KernelError where the device fails.
+    """
+    with guarded(f"hits of {len(query)} letters"):
+        search = _Search(Strand(index, query, transitions, seed_filter), scoring, exact, gapfree)
+        waiting = None
+        for begun in search.tiles(tile or (TILE if gapfree else BARE_TILE)):
+            if waiting is not None:
+                yield waiting.fetch()
+            waiting = begun
+        if waiting is not None:
+            yield waiting.fetch()
+
+
+class _Search:
+    """What the tiles of a query strand share."""
+
+    def __init__(self, strand: Strand, scoring: Scoring, exact: bool, gapfree: tuple[int, int, bool] | None) -> None:
+        import cupy
+
+        table = scoring.masked()
+        if gapfree is not None:
+            if gapfree[0] > LARGEST or table.max() > LARGEST:
+                raise DeviceLimit(f"an x-drop of {gapfree[0]} and scores of {table.max()}; the device's kernels take {LARGEST}")
+            table = np.maximum(table, -max(gapfree[0], 0) - 1)  # less stops a scan no sooner
+            self.after_stop = int((_WORD - 1) * table.max() > gapfree[0])
+        self.strand, self.exact, self.gapfree = strand, exact, gapfree
+        self.table = cupy.asarray(table.ravel())
+        self.records = cupy.zeros(SLOTS, np.uint32) if exact else None
+        self.aside = cupy.cuda.Stream(non_blocking=True)
+
+    def tiles(self, tile: int) -> Iterator["_Seeds | _Hsps"]:
+        """The work of all of them, one begun after the other."""
+        import cupy
+
+        for chunk in self.strand.chunks():
+            begin = 0
+            while begin < chunk.total:
+                end = min(begin + tile, chunk.total)
+                begun = self._prepared(chunk, begin, end, tile)
+                if begun is None:
+                    cupy.get_default_memory_pool().free_all_blocks()
+                    tile //= 2
+                    continue
+                begun.work()
+                begin = end
+                yield begun
+
+    def _prepared(self, chunk: Chunk, begin: int, end: int, tile: int) -> "_Seeds | _Hsps | None":
+        """Hits [begin, end) of a chunk with all the memory they need, or None where that is not to be had."""
+        import cupy
+
+        try:
+            if self.records is None and (end - begin < chunk.total or chunk.windows < self.strand.windows):
+                self.records = cupy.zeros(len(self.strand.index.letters) + len(self.strand.query) + 1, np.uint32)
+            hits = _Hits(self, chunk, begin, end)
+            return _Hsps(self, hits) if self.gapfree else _Seeds(self, hits)
+        except MemoryError:  # CuPy's is one, too; its sort has Python's
+            if tile <= LEAST_TILE:
+                raise
+            return None
+
+
+class _Hits:
+    """Hits of a tile, sorted, and where the runs of one diagonal begin."""
+
+    def __init__(self, search: _Search, chunk: Chunk, begin: int, end: int) -> None:
+        import cupy
+
+        self.first, self.count = np.uint32(chunk.first), np.uint32(end - begin)
+        self.keys = chunk.keys(begin, end, exact=search.exact)
+        self.keys.sort()
+        self.layout = int(search.exact), self.first, np.uint32(len(search.strand.query))
+        self.runs, self.counts = cupy.empty(end - begin, np.uint32), cupy.zeros(3, np.uint32)
+
+    def find_runs(self, unused: int, kept: Any) -> None:
+        """See hit_runs."""
+        _launch("hit_runs", int(self.count), self.keys, self.count, *self.layout, self.counts, self.runs, np.uint64(unused), kept)
+
+
+class _Seeds:
+    """A tile's used hits. All memory is found before `work` begins, which changes the records."""
+
+    def __init__(self, search: _Search, hits: _Hits) -> None:
+        import cupy
+
+        self._search, self._hits = search, hits
+        self._kept = cupy.empty(len(hits.keys), np.uint64)
+        self._columns = [cupy.empty(len(hits.keys), np.int64) for _ in range(3)]
+
+    def work(self) -> None:
+        """Begin it."""
+        hits, strand = self._hits, self._search.strand
+        hits.find_runs(_NO_HIT, self._kept)
+        span = strand.index.pattern.span
+        function = _kernel("use_seeds")
+        blocks = min(compiler.resident(function, _THREADS, 0), -(-len(hits.keys) // _THREADS))
+        records = self._search.records
+        run_count, kept_count = hits.counts[:1], hits.counts[2:]
+        compiler.launch(function, blocks, _THREADS, hits.keys, hits.count, *hits.layout, hits.runs, run_count, span, records, self._kept, kept_count)
+        self._kept.sort()
+        sides = strand.index.letters.packed, strand.query.packed, self._search.table
+        _launch("seed_segments", len(hits.keys), self._kept, hits.count, hits.first, span, *sides, *self._columns)
+        self._done = _event()
+
+    def fetch(self) -> tuple[Segments, Positions]:
+        """The segments and their places in the query, when all is done."""
+        aside = self._search.aside
+        aside.wait_event(self._done)
+        count = int(_fetched(self._hits.counts, aside)[2])
+        target, query, score = (_fetched(column[:count], aside) for column in self._columns)
+        return Segments(target, query, np.full(count, self._search.strand.index.pattern.span, np.int64), score), query
+
+
+class _Hsps:
+    """A tile's HSPs. All memory is found before `work` begins, which changes the records."""
+
+    def __init__(self, search: _Search, hits: _Hits) -> None:
+        import cupy
+
+        assert search.gapfree is not None
+        self._search, self._hits = search, hits
+        self._xdrop, self._threshold, self._entropy = search.gapfree
+        self._extensions, self._candidates = cupy.empty(len(hits.keys), np.uint64), cupy.empty(len(hits.keys), np.uint32)
+        sides = search.strand.index.letters, search.strand.query
+        self._letters = *(side.packed for side in sides), *(side.codes for side in sides)
+        self._lengths = tuple(np.uint32(len(side)) for side in sides)
+        self._span = search.strand.index.pattern.span
+
+    def work(self) -> None:
+        """Begin it."""
+        hits, search = self._hits, self._search
+        hits.find_runs(0, self._extensions)
+        function = _kernel("extend_right")
+        blocks = min(compiler.resident(function, _THREADS, 0), -(-len(hits.keys) // _THREADS))
+        records = hits.runs, hits.counts, self._span, search.records
+        sides = *self._letters, *self._lengths, search.table
+        scans = self._xdrop, search.after_stop
+        compiler.launch(function, blocks, _THREADS, hits.keys, hits.count, *hits.layout, *records, *sides, *scans, self._extensions)
+        sides = self._span, *self._letters, search.table
+        found = np.int64(self._threshold), self._extensions, hits.counts[2:], self._candidates
+        _launch("extend_left", len(hits.keys), hits.keys, hits.count, *hits.layout, *sides, *scans, *found)
+        self._done = _event()
+
+    def fetch(self) -> tuple[Segments, Positions]:
+        """The HSPs and where their hits start in the query, when all is done."""
+        import cupy
+
+        hits, search, aside = self._hits, self._search, self._search.aside
+        aside.wait_event(self._done)
+        count = int(_fetched(hits.counts, aside)[2])
+        with aside:
+            rows = cupy.empty((count, 5), np.int64)
+            sides = self._span, *self._letters, *self._lengths, search.table, self._xdrop
+            _launch("hsp_rows", 32 * count, hits.keys, *hits.layout, *sides, self._extensions, self._candidates, np.uint32(count), rows)
+        return self._segments(_fetched(rows, aside))
+
+    def _segments(self, rows: npt.NDArray[np.int64]) -> tuple[Segments, Positions]:
+        """Of rows as hsp_rows has them. Scores are scaled by the host, so that they are the same to the last bit."""
+        order, columns, score, ac, gt = rows[np.argsort(rows[:, 0])].T.copy()
+        left, right = columns & 0xFFFFFFFF, columns >> 32
+        if self._entropy:
+            counts = np.stack([ac & 0xFFFFFFFF, ac >> 32, gt & 0xFFFFFFFF, gt >> 32], axis=1)
+            ungapped_host.scale_by_entropy(counts, left + right, score, self._threshold)
+        queries = (order >> 32 + FLIP_BITS) + int(self._hits.first)
+        back = self._span - left
+        found = Segments((~order & 0xFFFFFFFF) + back, queries + back, left + right, score)
+        kept = score >= self._threshold
+        return found.take(kept), queries[kept]
+
+
+def _event() -> Any:
+    import cupy
+
+    event = cupy.cuda.Event(disable_timing=True)
+    event.record()
+    return event
+
+
+def _fetched(array: Any, stream: Any) -> Any:
+    import cupy
+
+    return cupy.asnumpy(array, stream=stream)
+
+
+def _kernel(entry: str) -> Any:
+    return compiler.kernel("ungapped/ungapped.cu", entry, {})
+
+
+def _launch(entry: str, threads: int, *arguments: Any) -> None:
+    """A thread each; none, if there are none."""
+    if threads:
+        compiler.launch(_kernel(entry), -(-threads // _THREADS), _THREADS, *arguments)

@@ -1,0 +1,1 @@
+"""Align pairs by wavefronts, exactly, on cores and on a GPU."""

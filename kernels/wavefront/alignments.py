@@ -1,0 +1,42 @@
+"""What aligning a batch of pairs gives, as flat arrays."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Alignments:
+    """One alignment a pair: its penalty, what it covers of both sequences (half-open), and its CIGAR where one was asked for.
+
+    `cigar` [operations] as in BAM: length << 4 | code, with codes 7 '=', 8 'X', 1 'I' (consumes the query) and 2 'D' (consumes the target); pair i has
+    cigar[cigar_offsets[i]:cigar_offsets[i + 1]]. Letters of free ends are not in it. by_host: of those asked of a device, how many the host took.
+    """
+
+    penalty: Integers
+    query_start: Integers
+    query_end: Integers
+    target_start: Integers
+    target_end: Integers
+    cigar: npt.NDArray[np.uint32] | None = None
+    cigar_offsets: Integers | None = None
+    by_host: int = 0
+
+    def __len__(self) -> int:
+        return len(self.penalty)
+
+
+def cigar_text(alignments: Alignments) -> tuple[npt.NDArray[np.uint8], Integers]:
+    """The CIGARs as text like 70=1X29=: bytes of all pairs, and offsets [n + 1]. Raises ValueError where there are none."""
+    from tidalign.kernels.text import cigars as host
+
+    if alignments.cigar is None or alignments.cigar_offsets is None:
+        raise ValueError("these alignments carry no CIGARs: align with cigar=True")
+    offsets = np.zeros(len(alignments) + 1, np.int64)
+    host.measure(alignments.cigar, alignments.cigar_offsets, offsets)
+    text = np.empty(offsets[-1], np.uint8)
+    host.write(alignments.cigar, text)
+    return text, offsets

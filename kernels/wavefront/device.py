@@ -1,0 +1,257 @@
+"""Pairs aligned together on the device: a narrow pass over all, then passes as wide as it found necessary."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.letters.device import LONGEST, Parcel
+from tidalign.kernels.runtime import compiler
+from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.kernels.runtime.lanes import LANES, Lane, Steps
+from tidalign.kernels.wavefront.model import NARROW, WIDTHS, Model
+
+SHORT_RUNS = 4095
+"""Letters of the longer side whose runs fit 16 bits, length << 4 | code."""
+
+COLUMNS = ("penalty", "query_start", "query_end", "target_start", "target_end")
+
+ALIGNED, OUTGROWN, NO_ROOM, BOUNDED, OTHER_LETTERS = range(5)
+
+WARPS = 24
+"""Warps a multiprocessor needs to hide what each waits for (measured with two-piece penalties, whose rows are the deepest)."""
+
+SMALL = 1 << 28
+"""Bytes of scratch that need no look at how much memory is free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What all pairs of a call share."""
+
+    model: Model
+    ends: tuple[int, int, int, int]
+    cigar: bool
+    ambiguous: int
+
+    @property
+    def free(self) -> bool:
+        return any(self.ends)
+
+    @property
+    def directions(self) -> bool:
+        """The start of an ends-free alignment is known only by walking back."""
+        return self.cigar or self.free
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a batch gives, in the lane's memory: columns by name (int32; the penalty in units of the model), operations of all pairs (16 or 32 bits each)
+    and how many each pair has, and which pairs are left over."""
+
+    columns: dict[str, npt.NDArray[np.int32]]
+    cigar: npt.NDArray[Any]
+    counts: npt.NDArray[np.uint16]
+    left: npt.NDArray[np.int64]
+
+    @classmethod
+    def none(cls) -> "Rows":
+        """Of one pair that is left over."""
+        return cls(dict.fromkeys(COLUMNS, np.zeros(1, np.int32)), np.empty(0, np.uint16), np.zeros(1, np.uint16), np.zeros(1, np.int64))
+
+
+def _blocks(items: int) -> int:
+    """Blocks of eight warps for a warp an item, at most a few waves of them."""
+    return max(1, min(-(-items // 8), 8192))
+
+
+class Batch:
+    """The launches of one batch and what they share on the device."""
+
+    def __init__(self, lane: Lane, parcel: Parcel, span: Span) -> None:
+        import cupy
+
+        self._lane, self._span = lane, span
+        self._lengths, self._longest = parcel.lengths, parcel.longest
+        self._queries, self._targets, self._masks = parcel.send()
+        self._count = count = len(self._lengths[0])
+        self._columns = cupy.empty((5 if span.free else 1, count), np.int32)
+        self._status = cupy.empty(count, np.uint8)
+        self._bound = cupy.empty(count, np.int32)
+        self._places = cupy.empty(count, np.int64)
+        self._runs = cupy.empty(count, np.uint16)
+        # As many runs as pairs with one difference in 16 letters have; the few batches with more get four times as much.
+        self._pool = cupy.empty(parcel.letters // 8 + 4 * count + 1024 if span.directions else 1, np.uint32)
+        self._totals = cupy.zeros(3, np.uint64)
+        self._kept = self._unfinished = 0
+        self._outcome: npt.NDArray[np.uint8] | None = None  # of each pair, unless all are aligned
+
+    def align(self) -> Steps[Rows]:
+        """Launch until every pair is aligned or fits nothing."""
+        model, ends = self._span.model, sum(min(end, LONGEST) for end in self._span.ends)
+        yield from self._run(NARROW, None, 0, narrow=True)
+        if self._outcome is not None:
+            lettered = self._outcome == OTHER_LETTERS
+            yield from self._run(NARROW, np.flatnonzero(lettered), self._span.ambiguous, narrow=True)
+            for ambiguous, among in ((0, ~lettered), (self._span.ambiguous, lettered)):
+                rows = np.flatnonzero(among & (self._outcome == BOUNDED))
+                if len(rows):
+                    bound = (yield from self._lane.fetch(self._bound))[0][rows].astype(np.int64)
+                    dearest = np.argsort(-bound)  # first, so that the last to end are short
+                    rows, bound = rows[dearest], bound[dearest]
+                    needed = model.width(bound) + ends
+                    for smaller, width in zip((0, *WIDTHS), WIDTHS, strict=False):
+                        due = (smaller < needed) & (needed <= width)
+                        if due.any():
+                            yield from self._run(width, rows[due], ambiguous, bound=int(bound[due][0]))
+                for width in WIDTHS:
+                    yield from self._run(width, np.flatnonzero(among & (self._outcome == OUTGROWN)), ambiguous)
+        return (yield from self._gather())
+
+    def _run(self, width: int, rows: npt.NDArray[np.int64] | None, ambiguous: int, *, narrow: bool = False, bound: int | None = None) -> Steps[None]:
+        """Launch until no row lacks room for its CIGAR, and see which are aligned. `rows` None: all."""
+        import cupy
+
+        while rows is None or len(rows):
+            try:
+                self._launch(width, rows, ambiguous, narrow, bound)
+            except DeviceLimit:
+                if rows is None:
+                    self._outcome = np.full(self._count, OUTGROWN, np.uint8)
+                return
+            asked, kept, unfinished = (int(total) for total in (yield from self._lane.fetch(self._totals))[0])
+            self._kept = kept
+            if unfinished == self._unfinished:
+                if rows is not None and self._outcome is not None:
+                    self._outcome[rows] = ALIGNED
+                return
+            self._unfinished = unfinished
+            self._outcome = (yield from self._lane.fetch(self._status))[0].copy()
+            rows = np.flatnonzero(self._outcome == NO_ROOM)
+            if len(rows):
+                larger = cupy.empty(4 * len(self._pool), np.uint32)
+                used = min(asked, len(self._pool))
+                larger[:used] = self._pool[:used]
+                self._pool = larger
+                self._totals[0] = used
+
+    def _launch(self, width: int, rows: npt.NDArray[np.int64] | None, ambiguous: int, narrow: bool, bound: int | None) -> None:
+        import cupy
+
+        span, model = self._span, self._span.model
+        longest = self._longest if rows is None else max(int(lengths[rows].max()) for lengths in self._lengths)
+        words = (min(longest, LONGEST) // 16 + 3) // 2 * 2
+        row_bytes = 2 * model.rows * width
+        threads_a_pair, pairs_a_block = threads(width, row_bytes)
+        shared = pairs_a_block * (((4 if ambiguous else 2) * words + 4) * 4 + row_bytes)
+        if shared <= compiler.most_shared_bytes():
+            row_bytes = 0
+        else:
+            shared -= pairs_a_block * row_bytes
+        function, resident = _compiled(cupy.cuda.runtime.getDevice(), span, narrow, ambiguous, threads_a_pair, pairs_a_block, shared)
+        if narrow:
+            steps, direction_bytes = model.narrow_budget()
+        elif bound is not None:
+            steps, direction_bytes = model.bounded_budget(bound, sum(min(end, LONGEST) for end in span.ends))
+        else:
+            steps, direction_bytes = model.budget(width)
+        if not span.directions:
+            direction_bytes = 0
+        count = self._count if rows is None else len(rows)
+        scratch = row_bytes + direction_bytes + 13 * (steps + 1)
+        blocks = min(resident, -(-count // pairs_a_block))
+        if blocks * pairs_a_block * scratch > SMALL:
+            room = int(0.8 * (cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes())) // LANES
+            blocks = min(blocks, max(room, SMALL) // (pairs_a_block * scratch))
+        if blocks < 1 or direction_bytes >= 2**31:
+            raise DeviceLimit(f"{scratch} bytes a pair are more than this device has free")
+        slots = blocks * pairs_a_block
+        queries, targets = self._queries, self._targets
+        compiler.launch(
+            function,
+            blocks,
+            threads_a_pair * pairs_a_block,
+            *(queries.codes, queries.starts, queries.lengths, queries.mask_starts),
+            *(targets.codes, targets.starts, targets.lengths, targets.mask_starts),
+            self._masks,
+            None if rows is None else self._list(rows),
+            count,
+            cupy.zeros(1, np.int32),
+            words,
+            width,
+            cupy.empty(slots * row_bytes // 2, np.int16) if row_bytes else None,
+            cupy.empty(slots * direction_bytes, np.uint8),
+            np.int64(direction_bytes),
+            cupy.empty(slots * (steps + 1), np.int32),
+            cupy.empty(slots * (steps + 1), np.uint8),
+            cupy.empty(slots * (2 * steps + 3), np.uint32),
+            steps,
+            *(min(end, LONGEST) for end in span.ends),
+            self._status,
+            self._bound,
+            *(self._columns if span.free else (self._columns[0], None, None, None, None)),
+            self._pool,
+            np.uint64(len(self._pool)),
+            self._totals,
+            self._places,
+            self._runs,
+            shared_bytes=shared,
+        )
+
+    def _list(self, rows: npt.NDArray[np.int64]) -> Any:
+        staged = self._lane.stage([(len(rows), np.int32)])
+        staged[0][:] = rows
+        return self._lane.send(staged)[0]
+
+    def _gather(self) -> Steps[Rows]:
+        """To the host; CIGARs first to their place in pair order, so that the order of launches leaves no trace."""
+        import cupy
+
+        arrays = [self._columns]
+        if self._span.cigar:
+            short = self._longest <= SHORT_RUNS
+            gather = compiler.kernel("letters/sequences.cu", "gather_short_runs" if short else "gather_runs", {})
+            ends = cupy.cumsum(self._runs, dtype=np.int64)
+            runs = cupy.empty(self._kept, np.uint16 if short else np.uint32)
+            compiler.launch(gather, _blocks(self._count), 256, self._pool, self._places, ends, self._runs, self._count, runs)
+            arrays += [runs, self._runs]
+        fetched, *cigar = yield from self._lane.fetch(*arrays)
+        runs, counts = cigar or (np.empty(0, np.uint16), np.zeros(self._count, np.uint16))
+        left = np.empty(0, np.int64) if self._outcome is None else np.flatnonzero(self._outcome != ALIGNED)
+        return Rows(dict(zip(COLUMNS, fetched, strict=False)), runs, counts, left)
+
+
+@cache
+def _compiled(device: int, span: Span, narrow: bool, ambiguous: int, threads_a_pair: int, pairs_a_block: int, shared: int) -> tuple[Any, int]:
+    """The kernel for the current device, which is `device`, and how many of its blocks run there at a time."""
+    model = span.model
+    macros = {
+        "WAVEFRONT_THREADS": threads_a_pair,
+        "WAVEFRONT_PAIRS": pairs_a_block,
+        "WAVEFRONT_PIECES": model.pieces,
+        "WAVEFRONT_X": model.mismatch,
+        "WAVEFRONT_E1": model.extend[0],
+        "WAVEFRONT_OE1": model.open_extend[0],
+        "WAVEFRONT_E2": model.extend[1],
+        "WAVEFRONT_OE2": model.open_extend[1],
+        "WAVEFRONT_CIGAR": int(span.directions),
+        "WAVEFRONT_FREE": int(span.free),
+        "WAVEFRONT_NARROW": int(narrow),
+        "WAVEFRONT_AMBIGUOUS": ambiguous,
+    }
+    function = compiler.kernel("wavefront/wavefront.cu", "wavefront_align", macros, shared_bytes=shared)
+    return function, compiler.resident(function, threads_a_pair * pairs_a_block, shared)
+
+
+def threads(width: int, row_bytes: int) -> tuple[int, int]:
+    """(threads a pair, pairs a block): a warp a pair where rows are short, a block where they are long; more where the rows of few pairs, of `row_bytes`
+    each, fit on chip, so that about WARPS warps take turns there."""
+    if width <= 128:
+        return 32, 4
+    least = 32 if width <= 512 else min(width // 16, 512)
+    pairs = compiler.most_shared_bytes() // row_bytes
+    while pairs and pairs * least < 32 * WARPS and least < min(width // 4, 512):
+        least *= 2
+    return least, 2 if least == 32 else 1

@@ -1,0 +1,102 @@
+// Entry points of the wavefront kernels (eWFA-GPU and WFA-GPU's division of work: a warp a pair when short and close, a block otherwise).
+#include "wavefront/wavefront.cuh"
+
+extern __shared__ unsigned shared_words[];
+
+constexpr int LONGEST = 32767;
+
+// Letters as letters/device.py sends them. Pairs `list[0..count)` (null: 0..count) are taken from a counter by resident warps or blocks: pairs without
+// ambiguous letters where WAVEFRONT_AMBIGUOUS is 0, pairs with some where not. rows: null, or memory for the rows of every resident block. totals: words
+// of the pool asked for, words of CIGARs kept, pairs not aligned.
+extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS) wavefront_align(
+    const unsigned* query_codes, const int* query_starts, const unsigned short* query_lengths, const int* query_mask_starts, const unsigned* target_codes,
+    const int* target_starts, const unsigned short* target_lengths, const int* target_mask_starts, const unsigned char* masks, const int* list, int count,
+    int* next, int sequence_words, int width, Offset* row_memory, unsigned char* direction_memory, long long direction_bytes, int* row_start_memory,
+    unsigned char* op_memory, unsigned* run_memory, int steps, int free_query_begin, int free_query_end, int free_target_begin, int free_target_end,
+    unsigned char* status, int* bound, int* penalty, int* query_start, int* query_end, int* target_start, int* target_end, unsigned* pool,
+    unsigned long long pool_size, unsigned long long* totals, long long* cigar_place, unsigned short* cigar_runs) {
+  const int thread = threadIdx.x % WAVEFRONT_THREADS, slot_in_block = threadIdx.x / WAVEFRONT_THREADS;
+  const long long slot = (long long)blockIdx.x * WAVEFRONT_PAIRS + slot_in_block;
+  const int arrays = WAVEFRONT_AMBIGUOUS ? 4 : 2;
+  const int row_words = row_memory ? 0 : (int)(ROWS * (long long)width * sizeof(Offset) / 4);
+  unsigned* mine = shared_words + slot_in_block * (arrays * sequence_words + row_words + 4);
+  int* shared_found = (int*)mine;
+  int* shared_pair = (int*)mine + 1;
+  unsigned long long* shared_place = (unsigned long long*)(mine + 2);
+  unsigned* words = mine + 4;
+  const Rows rows = {row_memory ? row_memory + slot * ROWS * width : (Offset*)(words + arrays * sequence_words), width};
+  const Scratch scratch = {direction_memory + slot * direction_bytes, direction_bytes, row_start_memory + slot * (steps + 1LL),
+                           op_memory + slot * (steps + 1LL), run_memory + slot * (2LL * steps + 3), steps};
+  while (true) {
+    group_sync();
+    if (thread == 0) *shared_pair = atomicAdd(next, 1);
+    group_sync();
+    if (*shared_pair >= count) return;
+    const int index = list ? list[*shared_pair] : *shared_pair;
+    const int query_mask = query_mask_starts ? query_mask_starts[index] : -1, target_mask = target_mask_starts ? target_mask_starts[index] : -1;
+    const int query_length = query_lengths[index], target_length = target_lengths[index];
+    const bool too_long = max(query_length, target_length) > LONGEST;
+    if (too_long || (query_mask >= 0 || target_mask >= 0) != (WAVEFRONT_AMBIGUOUS != 0)) {
+      if (thread == 0) {
+        status[index] = too_long ? TOO_LONG : OTHER_LETTERS;
+        if (WAVEFRONT_CIGAR) cigar_runs[index] = 0;
+        atomicAdd(totals + 2, 1ull);
+      }
+      continue;
+    }
+    Pair pair = {words, words + sequence_words, words + 2 * sequence_words, words + 3 * sequence_words, query_length, target_length};
+    load_codes(query_codes, query_starts[index], query_length, words, thread, WAVEFRONT_THREADS);
+    load_codes(target_codes, target_starts[index], target_length, words + sequence_words, thread, WAVEFRONT_THREADS);
+    if (WAVEFRONT_AMBIGUOUS) {
+      load_mask(query_mask >= 0 ? masks + query_mask : nullptr, query_length, words + 2 * sequence_words, thread, WAVEFRONT_THREADS);
+      load_mask(target_mask >= 0 ? masks + target_mask : nullptr, target_length, words + 3 * sequence_words, thread, WAVEFRONT_THREADS);
+    }
+    group_sync();
+    const Free ends = {min(free_query_begin, query_length), min(free_query_end, query_length), min(free_target_begin, target_length),
+                       min(free_target_end, target_length)};
+    const Outcome outcome = wavefront(pair, rows, scratch, ends, WAVEFRONT_NARROW ? NOWHERE : bound[index], shared_found);
+    if (outcome.status != ALIGNED) {
+      if (thread == 0) {
+        status[index] = outcome.status;
+        if (WAVEFRONT_NARROW) bound[index] = outcome.status == BOUNDED ? outcome.penalty : NOWHERE;
+        if (WAVEFRONT_CIGAR) cigar_runs[index] = 0;
+        atomicAdd(totals + 2, 1ull);
+      }
+      continue;
+    }
+    int from_query = 0, from_target = 0;
+    bool kept = true;
+    if (WAVEFRONT_CIGAR) {
+      // Directions written by other threads of the pair are read by one.
+      __threadfence_block();
+      group_sync();
+      if (thread == 0) {
+        const int runs = walk_back(pair, scratch, outcome, &from_query, &from_target);
+        *shared_found = runs;
+        *shared_place = atomicAdd(totals, (unsigned long long)runs);
+        __threadfence_block();
+      }
+      group_sync();
+      const int runs = *shared_found;
+      const unsigned long long place = *shared_place;
+      kept = place + runs <= pool_size;
+      if (kept)
+        for (int i = thread; i < runs; i += WAVEFRONT_THREADS) pool[place + i] = scratch.runs[i];
+      if (thread == 0) {
+        cigar_place[index] = (long long)place;
+        cigar_runs[index] = kept ? runs : 0;
+        atomicAdd(totals + (kept ? 1 : 2), kept ? (unsigned long long)runs : 1ull);
+      }
+    }
+    if (thread == 0) {
+      status[index] = kept ? ALIGNED : NO_ROOM;
+      penalty[index] = outcome.penalty;
+      if (WAVEFRONT_FREE) {
+        query_start[index] = from_query;
+        query_end[index] = outcome.h - outcome.k;
+        target_start[index] = from_target;
+        target_end[index] = outcome.h;
+      }
+    }
+  }
+}

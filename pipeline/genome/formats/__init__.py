@@ -1,0 +1,1 @@
+"""Write alignments of genomes in LASTZ's formats, PAF, SAM, chain and Parquet."""

@@ -1,0 +1,32 @@
+"""AXT as LASTZ writes it (https://genome.ucsc.edu/goldenPath/help/axt.html): numbered from 0, 1-based closed ranges, `-` counted on the reverse strand."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tidalign.pipeline.genome.formats.block import Block
+from tidalign.pipeline.genome.formats.comments import measured
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.text import joined
+
+
+def lines(block: Block, parameters: GenomeParameters) -> Any:
+    """A large_string column: the paragraph of each row."""
+    return _paragraphs(block, "")
+
+
+def commented_lines(block: Block, parameters: GenomeParameters) -> Any:
+    """As `lines`, with LASTZ's `axt+` comments before each paragraph."""
+    return _paragraphs(block, measured(block, continuity=False))
+
+
+def _paragraphs(block: Block, comments: Any) -> Any:
+    rows = block.rows
+    target_text, query_text = block.texts
+    return joined(
+        *(comments, pa.array(block.first + np.arange(len(block))), " "),
+        *(rows["target_name"], " ", pa.array(block.numbers("target_start") + 1), " ", rows["target_end"], " "),
+        *(rows["query_name"], " ", pa.array(block.strand_start + 1), " ", pa.array(block.strand_end), " ", rows["strand"], " ", rows["score"], "\n"),
+        *(target_text, "\n", query_text, "\n\n"),
+    )

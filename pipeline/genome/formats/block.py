@@ -1,0 +1,126 @@
+"""Rows of alignments on their way into a file, with what the formats ask of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalign.kernels.text.gapped import gapped_texts
+from tidalign.pipeline.cigar import Operations
+from tidalign.pipeline.genome.input.sequences import Genome
+from tidalign.pipeline.text import joined, strings
+
+Numbers = npt.NDArray[np.int64]
+
+COLUMNS = 1 << 24
+"""Columns of alignment that are turned into text at a time; a single alignment may be longer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows of `schema.GENOME_ALIGNMENTS`, the two sides they are of, and how many rows of the file come before."""
+
+    rows: Any
+    target: Genome
+    query: Genome
+    first: int
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    def numbers(self, name: str) -> Numbers:
+        """A column of integers."""
+        return np.asarray(self.rows[name].to_numpy())
+
+    @cached_property
+    def operations(self) -> Operations:
+        return Operations.parse(self.rows["cigar"])
+
+    @cached_property
+    def reverse(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(pc.equal(self.rows["strand"], "-").to_numpy(zero_copy_only=False))
+
+    @cached_property
+    def strand_start(self) -> Numbers:
+        """Where alignments start on the query's strand, counted from that strand's first letter."""
+        return np.where(self.reverse, self.numbers("query_length") - self.numbers("query_end"), self.numbers("query_start"))
+
+    @cached_property
+    def strand_end(self) -> Numbers:
+        return np.where(self.reverse, self.numbers("query_length") - self.numbers("query_start"), self.numbers("query_end"))
+
+    @cached_property
+    def texts(self) -> tuple[Any, Any]:
+        """Gapped text of target and query (on its strand), letters as they were read: two large_string columns."""
+        target_at, query_at = (self._places(side) for side in ("target", "query"))
+        ends = query_at + self.numbers("query_end") - self.numbers("query_start")
+        operations = self.operations
+        target_text, query_text, offsets = gapped_texts(
+            *(self.target.letters, self.query.letters, target_at, query_at, ends, self.reverse),
+            *(operations.letters, operations.lengths, operations.offsets),
+        )
+        return text_column(target_text, offsets), text_column(query_text, offsets)
+
+    @cached_property
+    def query_letters(self) -> Any:
+        """The query's letters in each alignment, on its strand and without gaps: a large_string column."""
+        spans = np.concatenate(([0], np.cumsum(self.numbers("query_end") - self.numbers("query_start"))))
+        starts, count = self._places("query"), len(self)
+        _, text, offsets = gapped_texts(
+            *(np.zeros(0, np.uint8), self.query.letters, np.zeros(count, np.int64), starts, starts + np.diff(spans), self.reverse),
+            *(np.full(count, ord("I"), np.uint8), np.diff(spans), np.arange(count + 1)),
+        )
+        return text_column(text, offsets)
+
+    def _places(self, side: str) -> Numbers:
+        """Where alignments start in the letters of their side, on the forward strand."""
+        genome = self.target if side == "target" else self.query
+        sequences = self.numbers(f"{side}_number")
+        return np.asarray(genome.starts[sequences] + self.numbers(f"{side}_start") - genome.offsets[sequences])
+
+
+def blocks(rows: Any, target: Genome, query: Genome, first: int) -> Iterator[Block]:
+    """A batch in pieces of about COLUMNS columns of alignment each; a row is in one piece."""
+    longest = np.maximum(*(rows[f"{side}_end"].to_numpy() - rows[f"{side}_start"].to_numpy() for side in ("target", "query")))
+    groups = np.cumsum(longest) // COLUMNS
+    cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1), len(groups)]
+    for start, stop in zip(cuts, cuts[1:], strict=False):
+        if start < stop:
+            yield Block(rows.slice(start, stop - start), target, query, first + int(start))
+
+
+def text_column(text: npt.NDArray[np.uint8], offsets: Numbers) -> Any:
+    """large_string column over flat ASCII text, without a copy."""
+    return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, [None, pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(text)])
+
+
+def spelled(operations: Operations, *, ones: bool = True, lower: bool = False, apart: bool = False) -> Any:
+    """CIGARs as text: without the 1 of single letters unless `ones`, in lower case, or (`apart`) as ` M 12 I 3`."""
+    count = len(operations.letters)
+    letters = operations.letters | np.uint8(32) if lower else operations.letters
+    letters = np.where(operations.letters == ord("="), operations.letters, letters)
+    column = text_column(np.ascontiguousarray(letters), np.arange(count + 1))
+    lengths = strings(pa.array(operations.lengths))
+    if apart:
+        words = joined(" ", column, " ", lengths)
+    elif ones:
+        words = joined(lengths, column)
+    else:
+        words = joined(pc.if_else(pa.array(operations.lengths == 1), pa.scalar("", pa.large_string()), lengths), column)
+    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(operations.offsets), words), pa.scalar("", pa.large_string()))
+
+
+def padded(text: Any, width: Numbers, *, left: bool) -> Any:
+    """Texts with blanks on the left or the right, up to a width of its own for each row."""
+    blanks = pc.binary_repeat(pa.scalar(" ", pa.large_string()), pa.array(np.maximum(width - widths(text), 0)))
+    return joined(blanks, text) if left else joined(text, blanks)
+
+
+def widths(text: Any) -> Numbers:
+    """Bytes of each text."""
+    return np.asarray(pc.binary_length(strings(text)).to_numpy(), np.int64)

@@ -1,0 +1,187 @@
+"""LASTZ's `general` tables: tab-separated fields of the user's choice."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalign.kernels.letters.nucleotides import Codes, encode
+from tidalign.pipeline.genome.formats import measures
+from tidalign.pipeline.genome.formats.block import Block, Numbers, spelled, text_column
+from tidalign.pipeline.text import joined, strings
+
+Field = Callable[[Block], Any]
+
+DEFAULT = ["score", "name1", "strand1", "size1", "zstart1", "end1", "name2", "strand2", "size2", "zstart2", "end2", "identity", "coverage"]
+MAPPING = ["name1", "zstart1", "end1", "name2", "strand2", "zstart2+", "end2+", "identity", "coverage", "cigarx-"]
+
+
+def fields(names: Sequence[str]) -> list[str]:
+    """Field names as LASTZ's spelling has them. Raises ValueError for one that does not exist here."""
+    names = [_OTHER_SPELLINGS.get(name, name) for name in names]
+    for name in names:
+        if name in _QUALITIES:
+            raise ValueError(f"general field {name!r} is of base qualities, which genomes do not have")
+        if name not in FIELDS and name not in _SHARES:
+            raise ValueError(f"no general field {name!r}: use some of {', '.join([*FIELDS, *_SHARES])}")
+    return list(names)
+
+
+def header(names: Sequence[str]) -> str:
+    """The header line; a share has two columns."""
+    titles = [title for name in names for title in ((name, _SHARES[name][1]) if name in _SHARES else (name,))]
+    return "#" + "\t".join(titles) + "\n"
+
+
+def lines(block: Block, names: Sequence[str]) -> Any:
+    """A large_string column: the line of each row."""
+    columns = []
+    for name in names:
+        if name in _SHARES:
+            value = _SHARES[name][0](block)
+            columns += [measures.fractions(value), measures.percents(value)]
+        else:
+            columns.append(FIELDS[name](block))
+    pieces = [piece for column in columns for piece in (pa.array(column) if isinstance(column, np.ndarray) else column, "\t")]
+    return joined(*pieces[:-1], "\n")
+
+
+def _numbers(name: str) -> Field:
+    return lambda block: block.numbers(name)
+
+
+def _column(name: str) -> Field:
+    return lambda block: block.rows[name]
+
+
+def _constant(text: str) -> Field:
+    return lambda block: pa.array([text] * len(block))
+
+
+def _percents(share: Callable[[Block], measures.Fraction], form: str) -> Field:
+    return lambda block: measures.percents(share(block), form)
+
+
+def _fractions(share: Callable[[Block], measures.Fraction]) -> Field:
+    return lambda block: measures.fractions(share(block))
+
+
+def _diagonal(block: Block) -> Numbers:
+    return block.numbers("target_start") - block.strand_start
+
+
+def _shingle(block: Block) -> Any:
+    """Letters by which one sequence, laid along the alignment's diagonal, reaches past an end of the target: negative at its start; NA where it does not."""
+    diagonal = _diagonal(block)
+    lengths = {side: genome.lengths[block.numbers(f"{side}_number")] for side, genome in (("target", block.target), ("query", block.query))}
+    reach = diagonal + lengths["query"]
+    after = (diagonal > 0) & (reach > lengths["target"])
+    before = (diagonal < 0) & (reach < lengths["target"])
+    value = np.where(after, lengths["target"] - diagonal, -reach)
+    return pc.if_else(pa.array(after | before), strings(pa.array(value)), "NA")
+
+
+def _differences(block: Block) -> Any:
+    """For each column a dot (match), a colon (transition), x (transversion), X (a letter other than ACGT) or - (gap)."""
+    target, query = block.texts
+    offsets = np.frombuffer(target.buffers()[1], np.int64)
+    pair = [_code_of(np.frombuffer(text.buffers()[2], np.uint8)) for text in (target, query)]
+    return text_column(_DIFFERENCE[(pair[0] << 3) | pair[1]], offsets)
+
+
+def _code_of(text: Codes) -> Codes:
+    """0..3 for ACGT in either case, 4 for other letters, 5 for a gap."""
+    codes = encode(text)
+    return np.where(text == ord("-"), np.uint8(5), np.where(codes < 8, codes & 3, np.uint8(4)))
+
+
+def _difference_table() -> Codes:
+    table = np.full(64, ord("-"), np.uint8)
+    for one in range(5):
+        for other in range(5):
+            letter = "X" if 4 in (one, other) else "." if one == other else ":" if one ^ other == 2 else "x"
+            table[one << 3 | other] = ord(letter)
+    return table
+
+
+_DIFFERENCE = _difference_table()
+
+
+def _whole(side: str) -> Field:
+    """Letters of the whole sequence, on its forward strand."""
+
+    def field(block: Block) -> Any:
+        genome = block.target if side == "target" else block.query
+        numbers = block.numbers(f"{side}_number").tolist()
+        texts = {i: genome.letters[genome.starts[i] : genome.starts[i] + genome.lengths[i]].tobytes().decode() for i in set(numbers)}
+        return pa.array([texts[i] for i in numbers], pa.large_string())
+
+    return field
+
+
+def _cigar(*, merged: bool, ones: bool, lower: bool) -> Field:
+    return lambda block: spelled(block.operations.merged() if merged else block.operations, ones=ones, lower=lower)
+
+
+FIELDS: dict[str, Field] = {
+    "score": _column("score"),
+    **{f"name{i}": _column(f"{side}_name") for i, side in ((1, "target"), (2, "query"))},
+    **{f"number{i}": _numbers(f"{side}_number") for i, side in ((1, "target"), (2, "query"))},
+    "strand1": _constant("+"),
+    "strand2": _column("strand"),
+    **{f"size{i}": _numbers(f"{side}_length") for i, side in ((1, "target"), (2, "query"))},
+    "start1": lambda block: block.numbers("target_start") + 1,
+    "zstart1": _numbers("target_start"),
+    "end1": _numbers("target_end"),
+    "length1": lambda block: block.numbers("target_end") - block.numbers("target_start"),
+    "start2": lambda block: block.strand_start + 1,
+    "zstart2": lambda block: block.strand_start,
+    "end2": lambda block: block.strand_end,
+    "start2+": lambda block: block.numbers("query_start") + 1,
+    "zstart2+": _numbers("query_start"),
+    "end2+": _numbers("query_end"),
+    "length2": lambda block: block.strand_end - block.strand_start,
+    **{f"{word}1": lambda block: block.texts[0] for word in ("align", "text")},
+    **{f"{word}2": lambda block: block.texts[1] for word in ("align", "text")},
+    "nucs1": _whole("target"),
+    "nucs2": _whole("query"),
+    "nmatch": _numbers("matches"),
+    "nmismatch": _numbers("mismatches"),
+    "npair": measures.pairs,
+    "ncolumn": lambda block: measures.continuity(block)[1],
+    "ngap": measures.gap_runs,
+    "cgap": measures.gap_columns,
+    "diff": _differences,
+    "cigar": _cigar(merged=True, ones=True, lower=False),
+    "cigar-": _cigar(merged=True, ones=True, lower=True),
+    "cigarx": _cigar(merged=False, ones=False, lower=False),
+    "cigarx-": _cigar(merged=False, ones=False, lower=True),
+    "cigarx1": _cigar(merged=False, ones=True, lower=False),
+    "cigarx1-": _cigar(merged=False, ones=True, lower=False),  # LASTZ 1.04.22 does not make it lower case
+    "diagonal": _diagonal,
+    "shingle": _shingle,
+    "id%": _percents(measures.identity, "{:.1f}%"),
+    "idfrac": _fractions(measures.identity),
+    "blastid%": _percents(measures.blast_identity, "{:.2f}"),
+    "cov%": _percents(measures.coverage, "{:.1f}%"),
+    "covfrac": _fractions(measures.coverage),
+    "con%": _percents(measures.continuity, "{:.1f}%"),
+    "confrac": _fractions(measures.continuity),
+    "number": lambda block: block.first + 1 + np.arange(len(block)),
+    "znumber": lambda block: block.first + np.arange(len(block)),
+    "chore": _constant("NA"),
+}
+"""Fields of one column."""
+
+_SHARES: dict[str, tuple[Callable[[Block], measures.Fraction], str]] = {
+    "identity": (measures.identity, "idPct"),
+    "coverage": (measures.coverage, "covPct"),
+    "continuity": (measures.continuity, "conPct"),
+    "gaprate": (measures.gap_rate, "gapPct"),
+}
+"""Fields of two columns, n/m and percent, with the second one's title."""
+
+_OTHER_SPELLINGS = {"id": "identity"}
+_QUALITIES = ("quals1", "quals2", "qalign1", "qalign2")

@@ -1,0 +1,109 @@
+"""SAM as LASTZ writes it (https://samtools.github.io/hts-specs/SAMv1.pdf).
+
+SEQ is the aligned part (with soft clips: all) of the query's strand, QUAL `*`; there are no tags.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalign.kernels.letters.nucleotides import decode, reverse_complement
+from tidalign.pipeline.errors import InputError, shown
+from tidalign.pipeline.genome.formats.block import Block, Numbers
+from tidalign.pipeline.genome.input.sequences import Genome
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.pairs.formats.sam import LONGEST_TARGET, QUERY_NAME, REFERENCE_NAME
+from tidalign.pipeline.text import empty, joined
+
+_OTHER = "choose another format, PAF or MAF"
+_NAMES = {
+    "target": (REFERENCE_NAME, "target names of the letters SAM allows (section 1.2.1 of its specification)"),
+    "query": (QUERY_NAME, "query names of at most 254 printable ASCII letters other than @, as SAM wants them"),
+}
+
+
+def header(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
+    """The @HD line."""
+    return "@HD\tVN:1.0\tSO:unsorted\n"
+
+
+def targets(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
+    """An @SQ line for each target sequence; LASTZ has them where there is an alignment. Raises InputError for lengths that SAM does not have."""
+    texts = []
+    for target in targets:
+        _check_lengths(target)
+        texts += [f"@SQ\tSN:{name}\tLN:{length}\n" for name, length in zip(target.names, target.full_lengths.tolist(), strict=True)]
+    return "".join(texts)
+
+
+def check(role: str, file: str, genome: Genome) -> None:
+    """Raise InputError for a side whose names or lengths SAM does not have. role: target or query."""
+    _check(pa.array(genome.names, pa.large_string()), role, file)
+    if role == "target":
+        _check_lengths(genome, file)
+
+
+def check_whole(role: str, file: str, genome: Genome) -> None:
+    """As `check`, for records with whole sequences."""
+    check(role, file, genome)
+    if role == "query":
+        _check_whole(genome, slice(None), file)
+
+
+def hard_lines(block: Block, parameters: GenomeParameters) -> Any:
+    """A large_string column: the record of each row; what is not aligned is clipped off."""
+    return _lines(block, "H", pc.utf8_upper(block.query_letters))
+
+
+def soft_lines(block: Block, parameters: GenomeParameters) -> Any:
+    """As `hard_lines`, with the whole sequence in each record: what is clipped in lower case. Raises InputError for a subrange, whose rest is not there."""
+    sequences = block.numbers("query_number")
+    _check_whole(block.query, sequences, "softsam")
+    whole = {}
+    texts = []
+    for i, key in enumerate(zip(sequences.tolist(), block.reverse.tolist(), strict=True)):
+        if key not in whole:
+            codes = block.query.codes(key[0])
+            whole[key] = decode(reverse_complement(codes) if key[1] else codes).tobytes().decode()
+        text, start, end = whole[key], block.strand_start[i], block.strand_end[i]
+        texts.append(text[:start].lower() + text[start:end].upper() + text[end:].lower())
+    return _lines(block, "S", pa.array(texts, pa.large_string()))
+
+
+def _lines(block: Block, clip: str, letters: Any) -> Any:
+    rows = block.rows
+    for role in ("target", "query"):
+        _check(rows[f"{role}_name"], role, "SAM")
+    flags = pa.array(np.where(block.reverse, 16, 0))
+    return joined(
+        *(rows["query_name"], "\t", flags, "\t", rows["target_name"], "\t", pa.array(block.numbers("target_start") + 1), "\t255\t"),
+        *(_clip(block.strand_start, clip), block.operations.merged().text(), _clip(block.numbers("query_length") - block.strand_end, clip)),
+        *("\t*\t0\t0\t", letters, "\t*\n"),
+    )
+
+
+def _check(names: Any, role: str, file: str) -> None:
+    allowed, expected = _NAMES[role]
+    strange = pc.index(pc.match_substring_regex(names, allowed), False).as_py()
+    if strange >= 0:
+        raise InputError(file, expected, shown(names[strange].as_py()), _OTHER)
+
+
+def _check_lengths(target: Genome, file: str = "SAM header") -> None:
+    longest = int(np.argmax(target.full_lengths))
+    if target.full_lengths[longest] > LONGEST_TARGET:
+        found = f"{target.full_lengths[longest]} in {shown(target.names[longest])}"
+        raise InputError(file, f"targets of at most {LONGEST_TARGET} bases for SAM", found, _OTHER)
+
+
+def _check_whole(query: Genome, sequences: Any, file: str) -> None:
+    if (query.lengths[sequences] < query.full_lengths[sequences]).any():
+        raise InputError(file, "whole query sequences for softsam", "a subrange", "use --format=sam")
+
+
+def _clip(lengths: Numbers, letter: str) -> Any:
+    """`nH` where n > 0."""
+    return pc.if_else(pa.array(lengths > 0), joined(pa.array(lengths), letter), empty())

@@ -1,0 +1,28 @@
+"""Segments, as LASTZ writes them and reads them back with --segments: one line for each gap-free alignment, 1-based closed, `-` on the reverse strand."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.genome.formats.block import Block
+from tidalign.pipeline.genome.formats.measures import gap_columns
+from tidalign.pipeline.genome.input.sequences import Genome
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.text import joined
+
+
+def header(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
+    return "#name1\tstart1\tend1\tname2\tstart2\tend2\tstrand2\tscore\n"
+
+
+def lines(block: Block, parameters: GenomeParameters) -> Any:
+    """A large_string column: the line of each row. Raises InputError for alignments with gaps."""
+    if gap_columns(block).any():
+        raise InputError("segments", "alignments without gaps", "gaps", "use --nogapped")
+    rows = block.rows
+    return joined(
+        *(rows["target_name"], "\t", pa.array(block.numbers("target_start") + 1), "\t", rows["target_end"], "\t"),
+        *(rows["query_name"], "\t", pa.array(block.strand_start + 1), "\t", pa.array(block.strand_end), "\t", rows["strand"], "\t", rows["score"], "\n"),
+    )

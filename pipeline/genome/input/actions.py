@@ -1,0 +1,104 @@
+"""The name of an input with LASTZ's actions: `path[multiple,unmask][100..500]`."""
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.genome.input.names import RULES
+
+_NOT_HERE = {
+    "revcomp": "give the other strand in the file, or --strand=minus for a query",
+    "softmask": "write the masks into the file as lower case",
+    "xmask": "write the X into the file",
+    "nmask": "write the N into the file",
+    "nickname": "name the sequence in the file",
+    "chores": "list the jobs for `tidalign genomes`",
+    "subsample": "name the sequences: [subset=FILE]",
+    "quantum": "give plain DNA",
+    "format": "leave it out: the format is told from the file's content",
+}
+
+_KNOWN = "multiple, unmask, A..B, subset=FILE, nameparse=darkspace, separator=C"
+
+
+@dataclass(frozen=True, slots=True)
+class Specifier:
+    """What a file's name and its actions ask for.
+
+    path: of the file, `-` for standard input. select: one sequence of a 2bit file (`path/name`).
+    multiple: the sequences are read as one array even if there is one only. unmask: lower case becomes upper case.
+    subrange: first and last letter, from 1, None for the end, of each sequence. subset: path of a file of names.
+    nameparse: of RULES. separator: the letter that stands between pieces of a sequence.
+    """
+
+    path: str
+    select: str | None = None
+    multiple: bool = False
+    unmask: bool = False
+    subrange: tuple[int, int | None] | None = None
+    subset: str | None = None
+    nameparse: str = "short"
+    separator: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "Specifier":
+        """Raises InputError for an action that is unknown, not to be had here, or given twice; MissingInput where no file is named."""
+        path, brackets, rest = text, "", re.fullmatch(r"(.*?)((?:\[[^\]\[]*\])+)", text)
+        if rest and not Path(text).exists():  # a name may have brackets of its own
+            path, brackets = rest[1], rest[2]
+        elif not Path(text).exists() and re.search(r"\[[^\]]*$", text):
+            raise InputError(text, "actions in brackets after the file's name", "no closing bracket", "write path[action,action]")
+        if not path:
+            raise MissingInput(f"{text!r}: no file is named")
+        chosen = cls(*_select(path))
+        given: set[str] = set()
+        for action in re.findall(r"(?<=[\[,])(?:\d+,\d+|[^\],]*)(?=[\],])", brackets):
+            name, value = _action(text, action)
+            if name in given and name != "multiple":
+                raise InputError(text, "each action once", f"[{action}] besides another", "leave one out")
+            given.add(name)
+            chosen = replace(chosen, **{name: value})
+        return chosen
+
+
+def _select(path: str) -> tuple[str, str | None]:
+    """A path, and the sequence asked for where it is one within a file."""
+    above, _, name = path.rpartition("/")
+    return (above, name) if name and Path(above).is_file() and not Path(path).exists() else (path, None)
+
+
+def _action(text: str, action: str) -> tuple[str, Any]:
+    """The field of Specifier that an action sets, and its value."""
+    word, _, value = action.partition("=")
+    if action in ("multi", "multiple"):
+        return "multiple", True
+    if action == "unmask":
+        return "unmask", True
+    if word == "subset" and value:
+        return "subset", value
+    if word == "nameparse":
+        if value not in RULES[1:]:
+            raise InputError(text, f"nameparse={', '.join(RULES[1:])}", f"[{action}]", "leave it out: names end at the first blank, | or :")
+        return "nameparse", value
+    if word == "separator":
+        if len(value) != 1 or not value.isascii() or not value.isprintable():
+            raise InputError(text, "one letter after separator=", f"[{action}]", "write [separator=N]")
+        return "separator", value
+    if re.match(r"\d*(\.\.|,|#)\d*$", action) and any(map(str.isdigit, action)):
+        return "subrange", _subrange(text, action)
+    if word in _NOT_HERE:
+        raise InputError(text, f"actions that tidalign has ({_KNOWN})", f"[{action}]", _NOT_HERE[word])
+    raise InputError(text, f"the actions {_KNOWN}", f"[{action}]", "correct it or leave it out")
+
+
+def _subrange(text: str, action: str) -> tuple[int, int | None]:
+    first, mark, last = re.split(r"(\.\.|,|#)", action)
+    begin = int(first or 1)
+    end = int(last) if last else None
+    if mark == "#" and end is not None:
+        end += begin - 1
+    if not begin or (end is not None and end < begin) or (mark != ".." and not (first and last)):
+        raise InputError(text, "a subrange FIRST..LAST, counted from 1", f"[{action}]", "the last letter is not before the first")
+    return begin, end

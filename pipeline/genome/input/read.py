@@ -1,0 +1,170 @@
+"""Read one side of a genome run: FASTA or 2bit, with LASTZ's actions after the file's name."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.files.sniff import sniff, text_pieces
+from tidalign.pipeline.genome.input import fasta, twobit
+from tidalign.pipeline.genome.input.actions import Specifier
+from tidalign.pipeline.genome.input.letters import LetterRules
+from tidalign.pipeline.genome.input.names import shorten
+from tidalign.pipeline.genome.input.sequences import Genome, Positions
+
+_UNNAMED = {"target": "seq1", "query": "seq2"}
+"""What LASTZ calls sequences whose header has no name."""
+
+_AT_ONCE = 4_000_000  # letters; what stays in a core's cache
+
+
+def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome:
+    """The sequences of `path[actions]` (actions.py): FASTA, plain, gzip or BGZF, or 2bit; `-` is standard input.
+
+    role: `target`, whose names must differ, or `query`. ambiguous: None, "n" or "iupac", see LetterRules.
+    Takes a byte for each letter. A target of several sequences is read as with [multiple]; the pieces that [separator=C] makes of a query are sequences of
+    their own, at their places in the full ones. Records without letters are left out and counted; those without a name are named as by LASTZ.
+
+    Raises MissingInput (66) and InputError (65).
+    """
+    wanted = Specifier.parse(spec)
+    if role == "target" and wanted.path == "-":
+        raise InputError("-", "a file for the target", "standard input", "give the target's path; the query may be -")
+    rules = LetterRules(ambiguous=ambiguous, unmask=wanted.unmask, separator=wanted.separator)
+    genome = _gather(_records(wanted, rules), wanted, spec)
+    if role == "target":
+        _check_names(genome.names, wanted)
+    genome.names[:] = [name or _UNNAMED[role] for name in genome.names]
+    if role == "target":
+        return genome
+    if wanted.multiple and wanted.separator is None and len(genome) > 1:
+        raise InputError(
+            spec, "queries, which are aligned one by one", "[multiple]", "leave it out: LASTZ would take them as one query, and sort what all of them align"
+        )
+    return genome if wanted.separator is None else _apart(genome)
+
+
+def _records(wanted: Specifier, rules: LetterRules) -> Iterator[tuple[bytes | None, bytes]]:
+    """(header, letters) of a file, see fasta.records."""
+    if twobit.is_twobit(wanted.path):
+        return twobit.records(wanted.path, rules, wanted.select)
+    if wanted.select is not None:
+        raise InputError(
+            wanted.path, "a 2bit file, of which one sequence can be asked for", "another", f"write {wanted.path}[subset=FILE], {wanted.select!r} in FILE"
+        )
+    source = sniff(wanted.path)
+    if source.format != "fasta":
+        raise InputError(wanted.path, "FASTA or 2bit", source.format, "convert it to FASTA")
+    return fasta.records(text_pieces(source), rules, wanted.path)
+
+
+def _gather(records: Iterator[tuple[bytes | None, bytes]], wanted: Specifier, spec: str) -> Genome:
+    """One array of all that is wanted of the records."""
+    subset = _names_of(wanted.subset) if wanted.subset else None
+    left = set(subset or ())
+    letters = bytearray()
+    names: list[str] = []
+    places: list[tuple[int, int, int, int]] = []
+    record = empty = start = 0
+    keep = False
+
+    def close() -> None:
+        """End the sequence that begins at `start`."""
+        nonlocal empty
+        full = len(letters) - start
+        if not keep or not full:
+            empty += keep
+            del letters[max(0, start - 1) :]
+            return
+        first, last = wanted.subrange or (1, None)
+        last = full if last is None else last
+        if max(first, last) > full:
+            raise InputError(
+                spec, f"a subrange within the {full} letters of {name!r}", f"{first}..{last}", "correct it, or choose sequences with [subset=FILE]"
+            )
+        if wanted.subrange:
+            letters[start:] = letters[start + first - 1 : start + last]
+        names.append(name)
+        places.append((start, last - first + 1, first - 1, full))
+
+    name = ""
+    for header, piece in records:
+        if header is not None:
+            close()
+            record += 1
+            name = _name(header, wanted, record)
+            keep = subset is None or name in left
+            left.discard(name)
+            letters += b"\0"
+            start = len(letters)
+        if keep:
+            letters += piece
+    close()
+    if left:
+        raise InputError(wanted.path, f"all the sequences of {wanted.subset}", f"none named {min(left)!r}", "correct the name")
+    if not names:
+        raise MissingInput(f"{spec}: no sequence with letters in it")
+    starts, lengths, offsets, full_lengths = np.array(places, np.int64).reshape(-1, 4).T.copy()
+    array = np.frombuffer(letters, np.uint8)
+    if len(names) == 1 and not wanted.multiple and wanted.separator is None:
+        array, starts = array[1:], starts - 1
+    pieces = np.stack([starts, starts + lengths], axis=1) if wanted.separator is None else _pieces(array)
+    return Genome(array, names, starts, lengths, offsets, full_lengths, pieces, empty)
+
+
+def _apart(genome: Genome) -> Genome:
+    """The pieces of a side as its sequences."""
+    places, ends = genome.pieces.T.copy()
+    of = genome.sequence_at(places)
+    offsets = genome.offsets[of] + places - genome.starts[of]
+    return Genome(genome.letters, [genome.names[i] for i in of], places, ends - places, offsets, genome.full_lengths[of], genome.pieces, genome.empty)
+
+
+def _pieces(letters: npt.NDArray[np.uint8]) -> Positions:
+    """int64[m, 2]: begins and ends of the runs between NULs."""
+    borders, inside = [], False
+    for begin in range(0, len(letters), _AT_ONCE):
+        flags = np.concatenate([[inside], letters[begin : begin + _AT_ONCE] != 0])
+        borders.append(np.flatnonzero(flags[1:] != flags[:-1]) + begin)
+        inside = flags[-1]
+    return np.concatenate([*borders, [len(letters)] if inside else []]).astype(np.int64).reshape(-1, 2)
+
+
+def _name(header: bytes, wanted: Specifier, record: int) -> str:
+    try:
+        text = header.decode()
+    except UnicodeDecodeError:
+        raise InputError(wanted.path, "a name in UTF-8", repr(header[:40]), "convert it: iconv -f latin1 -t utf8", record=record) from None
+    name = shorten(text, wanted.nameparse)
+    if not name.removeprefix(">").strip():
+        return ""
+    if not name.isprintable():
+        raise InputError(wanted.path, "a name of printable characters", repr(name), "remove the others", record=record)
+    return name
+
+
+def _names_of(path: str) -> list[str]:
+    """The names in a file of [subset=]: the first word of each line; # begins a comment."""
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError as error:
+        raise MissingInput(f"{path}: {error.strerror}") from error
+    names = [line.split()[0] for line in lines if line.split() and not line.lstrip().startswith("#")]
+    if not names:
+        raise MissingInput(f"{path}: no names in it")
+    return names
+
+
+def _check_names(names: list[str], wanted: Specifier) -> None:
+    if len(names) > 1 and "" in names:
+        raise InputError(wanted.path, "a name for each target", f"none, sequence {names.index('') + 1}", "name every sequence: a word after >")
+    if len(set(names)) == len(names):
+        return
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if name in seen:
+            whole = "rename one; or, if the headers differ after | or :, use [nameparse=darkspace]" if wanted.nameparse != "darkspace" else "rename one"
+            raise InputError(wanted.path, "a name for each target", f"{name!r} again, sequence {i + 1}", whole)
+        seen.add(name)

@@ -1,0 +1,90 @@
+"""One side of a genome run: the sequences of a file in one array, and what their places in it stand for."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.letters.nucleotides import Codes, encode
+from tidalign.pipeline.store.rundir import write_json, writing_error
+
+Positions = npt.NDArray[np.int64]
+
+_LETTERS, _PLACES = "letters", "genome.json"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Genome:
+    """Sequences of one file, as LASTZ keeps them in memory.
+
+    letters: uint8[n], ASCII as read, after the actions of the file's name. Where there are several sequences, or one that is read as several
+    ([multiple], [separator=C]), a NUL stands before each and in place of each separator; so the first sequence begins at 1, and else at 0.
+    names: of the sequences, as output shows them. starts, lengths: int64[k], their places in `letters`.
+    offsets: int64[k], what is left out at the beginning of each (a subrange; or, in a query, what a [separator=C] before it ends). full_lengths: int64[k],
+    with all that is left out.
+    pieces: int64[m, 2], begins and ends in `letters` of what has no NUL within it: extensions do not leave a piece.
+    empty: records that had no letters; they are not among the sequences.
+    """
+
+    letters: npt.NDArray[np.uint8]
+    names: list[str]
+    starts: Positions
+    lengths: Positions
+    offsets: Positions
+    full_lengths: Positions
+    pieces: Positions
+    empty: int = 0
+
+    def __len__(self) -> int:
+        """How many sequences."""
+        return len(self.names)
+
+    def codes(self, i: int | None = None) -> Codes:
+        """Codes (kernels/letters/nucleotides.py) of the whole array, or of sequence i on its forward strand."""
+        return encode(self.letters if i is None else self.letters[self.starts[i] : self.starts[i] + self.lengths[i]])
+
+    def bounds(self, i: int | None = None) -> Positions:
+        """int64[m, 2]: the pieces of the whole array, or those of sequence i, counted from its own first letter.
+
+        On the reverse strand of a sequence of n letters they are `n - bounds(i)[::-1, ::-1]`.
+        """
+        if i is None:
+            return self.pieces
+        start = self.starts[i]
+        inside = slice(*np.searchsorted(self.pieces[:, 0], [start, start + self.lengths[i]]))
+        return np.ascontiguousarray(self.pieces[inside] - start)
+
+    def sequence_at(self, places: Positions) -> Positions:
+        """Which sequence holds each place of `letters`, int64[n] -> int64[n]."""
+        return np.asarray(np.searchsorted(self.starts, places, "right") - 1)
+
+    def whole(self) -> Positions:
+        """int64[k]: which sequence of the file each is of, from 0: those that are pieces of one are of the same."""
+        origins = self.starts - self.offsets
+        return np.asarray(np.cumsum(np.diff(origins, prepend=origins[:1]) != 0), np.int64)
+
+    def save(self, folder: str) -> None:
+        """Write it into a folder, for `load`. Raises CannotWrite and DiskFull."""
+        path = str(Path(folder, _LETTERS))
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            with Path(path).open("wb") as file:
+                file.write(self.letters.data)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise writing_error(path, error) from error
+        columns = {name: getattr(self, name).tolist() for name in ("starts", "lengths", "offsets", "full_lengths", "pieces")}
+        write_json(str(Path(folder, _PLACES)), {"names": self.names, "empty": self.empty, **columns})
+
+    @classmethod
+    def load(cls, folder: str) -> "Genome":
+        """What `save` wrote. The letters are mapped: they take no memory until they are read, and processes of one machine share them."""
+        values: dict[str, Any] = json.loads(Path(folder, _PLACES).read_text())
+        columns = {name: np.array(values[name], np.int64) for name in ("starts", "lengths", "offsets", "full_lengths")}
+        letters = np.asarray(np.memmap(Path(folder, _LETTERS), np.uint8, "r"))
+        return cls(letters, values["names"], **columns, pieces=np.array(values["pieces"], np.int64).reshape(-1, 2), empty=values["empty"])

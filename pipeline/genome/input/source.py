@@ -1,0 +1,119 @@
+"""What a genome run reads: pairs of sides, from the command line, from a table of jobs, or every sequence of one file against every one of another."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.genome.input.actions import Specifier
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A target and a query (`path[actions]`), and what their output is called."""
+
+    name: str
+    target: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class GenomeSource:
+    """pairs: what is aligned with what. all_vs_all: the one pair is to be taken sequence by sequence. segments: path of the anchors' segments, or None.
+    keep: stages whose tables are wanted (`results.STAGES`).
+    """
+
+    pairs: tuple[Pair, ...]
+    all_vs_all: bool = False
+    segments: str | None = None
+    keep: tuple[str, ...] = ()
+
+    def sides(self) -> list[tuple[str, str]]:
+        """Each (role, specifier) that is to be read, once."""
+        return list(dict.fromkeys((role, getattr(pair, role)) for pair in self.pairs for role in ("target", "query")))
+
+    def paths(self) -> list[str]:
+        """Every file that is read."""
+        named = [Specifier.parse(text) for _, text in self.sides()]
+        more = [specifier.subset for specifier in named] + [self.segments]
+        return list(dict.fromkeys([*(specifier.path for specifier in named), *(path for path in more if path)]))
+
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file["size"] for file in self.files())
+
+    def files(self) -> list[dict[str, Any]]:
+        """What tells whether the inputs are the same again: path, size in bytes (-1: a pipe) and time of change. MissingInput where there is none."""
+        return [_identity(path) for path in self.paths()]
+
+    def to_json(self) -> dict[str, Any]:
+        pairs = [{"name": pair.name, "target": pair.target, "query": pair.query} for pair in self.pairs]
+        more = {"all_vs_all": self.all_vs_all, "segments": self.segments, "keep": list(self.keep)}
+        return {"genomes": pairs, **more, "files": self.files()}
+
+
+def _identity(path: str) -> dict[str, Any]:
+    if path == "-":
+        return {"path": path, "size": -1, "mtime_ns": 0}
+    try:
+        state = Path(path).stat()
+    except OSError as error:
+        raise MissingInput(f"{path}: {error.strerror or error}; name a file of sequences") from error
+    piped = not Path(path).is_file()
+    return {"path": path, "size": -1 if piped else state.st_size, "mtime_ns": 0 if piped else state.st_mtime_ns}
+
+
+def pair_name(target: str, query: str) -> str:
+    """What the output of a pair of files or sequences is called."""
+    return f"{_stem(target)}__{_stem(query)}"
+
+
+def _stem(text: str) -> str:
+    name = Path(Specifier.parse(text).path).name if Path(text.partition("[")[0]).exists() else text
+    for suffix in (".gz", ".bgz", ".fa", ".fasta", ".fna", ".2bit"):
+        name = name.removesuffix(suffix)
+    return safe(name)
+
+
+def safe(name: str) -> str:
+    """A name as part of a file's name."""
+    return "".join(letter if letter.isalnum() or letter in "._+-" else "_" for letter in name) or "_"
+
+
+def read_jobs(path: str) -> tuple[Pair, ...]:
+    """The pairs of a table of jobs: a header line with target, query and, if wanted, name; tabs between. Paths are taken from the table's folder.
+
+    Raises MissingInput and InputError.
+    """
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError as error:
+        raise MissingInput(f"{path}: {error.strerror or error}; name a table of jobs") from error
+    except UnicodeDecodeError as error:
+        raise InputError(path, "a table of text", "other bytes") from error
+    rows = [(number, line.split("\t")) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
+    if not rows:
+        raise MissingInput(f"{path}: expected a header line and a line for each job, found none")
+    header = rows[0][1]
+    known = ("target", "query", "name")
+    if not {"target", "query"} <= set(header) <= set(known) or len(set(header)) < len(header):
+        expected = "a header line with target, query and, if wanted, name, with tabs between"
+        raise InputError(path, expected, repr(lines[rows[0][0] - 1]), "name the columns", line=rows[0][0])
+    folder = Path(path).parent
+    pairs = []
+    for number, fields in rows[1:]:
+        if len(fields) != len(header) or not all(fields):
+            raise InputError(path, f"{len(header)} fields with tabs between", f"{len([field for field in fields if field])}", "fill them in", line=number)
+        values = dict(zip(header, fields, strict=True))
+        target, query = (str(folder / values[side]) for side in ("target", "query"))
+        name = values.get("name") or pair_name(target, query)
+        if name != safe(name):
+            raise InputError(path, "a name that can be one of a file", repr(name), "use letters, digits and . _ + -", line=number)
+        pairs.append(Pair(name, target, query))
+    if not pairs:
+        raise MissingInput(f"{path}: expected a line for each job after the header, found none")
+    names = [pair.name for pair in pairs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise InputError(path, "a name of its own for each job", f"{twice!r} twice", "add a column `name`")
+    return tuple(pairs)

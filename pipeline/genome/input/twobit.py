@@ -1,0 +1,115 @@
+"""Sequences of UCSC's .2bit files (https://genome.ucsc.edu/FAQ/FAQformat.html#format7), of both byte orders, versions 0 and 1 (64-bit places)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.genome.input.letters import LetterRules
+
+Counts = npt.NDArray[np.int64]
+
+MAGIC = 0x1A412743
+
+_AT_ONCE = 1_000_000  # packed bytes
+_LOWER = 0x20
+_AGAIN = "copy the file again, or make it anew with faToTwoBit"
+
+
+def _unpacking() -> npt.NDArray[np.uint8]:
+    """uint8[256, 4]: the letters of a packed byte, the first in its top bits."""
+    packed = np.arange(256)[:, None] >> np.array([6, 4, 2, 0])
+    return np.ascontiguousarray(np.frombuffer(b"TCAG", np.uint8)[packed & 3])
+
+
+_LETTERS = _unpacking().view(np.uint32)[:, 0]
+
+
+class _File:
+    """Numbers of an open file, in its byte order."""
+
+    def __init__(self, path: str, file: BinaryIO, order: str) -> None:
+        self.path, self.file, self.order = path, file, order
+        self.size = Path(path).stat().st_size
+
+    def bytes(self, count: int) -> bytes:
+        if count > self.size - self.file.tell():
+            raise InputError(self.path, f"{count} bytes at byte {self.file.tell()}", "the end of the file (truncated or damaged)", _AGAIN)
+        return self.file.read(count)
+
+    def numbers(self, count: int, width: int = 4) -> Counts:
+        return np.frombuffer(self.bytes(count * width), f"{self.order}u{width}").astype(np.int64)
+
+    def number(self, width: int = 4) -> int:
+        return int(self.numbers(1, width)[0])
+
+    def seek(self, place: int) -> None:
+        if not 0 <= place <= self.size:
+            raise InputError(self.path, f"a sequence at byte {place}", f"a file of {self.size} bytes (truncated or damaged)", _AGAIN)
+        self.file.seek(place)
+
+    def blocks(self, size: int) -> tuple[Counts, Counts]:
+        """Begins and ends of blocks of a sequence."""
+        count, place = self.number(), self.file.tell()
+        starts, sizes = self.numbers(count), self.numbers(count)
+        ends = starts + sizes
+        if (ends > np.append(starts[1:], size)).any():
+            raise InputError(self.path, "blocks in order, within the sequence", f"others at byte {place} (damaged)", _AGAIN)
+        return starts, ends
+
+
+def is_twobit(path: str) -> bool:
+    """Whether a file is in this format, by its first bytes."""
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(4) in (MAGIC.to_bytes(4, "little"), MAGIC.to_bytes(4, "big"))
+
+
+def records(path: str, rules: LetterRules, select: str | None = None) -> Iterator[tuple[bytes | None, bytes]]:
+    """(name, letters) as fasta.records gives them, in the order of the file's index; masked letters are in lower case.
+
+    select: the one sequence wanted. Raises InputError for a file that is damaged, MissingInput where it has no such sequence.
+    """
+    with Path(path).open("rb") as opened:
+        order = "<" if opened.read(4) == MAGIC.to_bytes(4, "little") else ">"
+        file = _File(path, opened, order)
+        version, count, _ = map(int, file.numbers(3))
+        if version > 1:
+            raise InputError(path, "2bit of version 0 or 1", f"version {version}", "make it anew with faToTwoBit")
+        index = []
+        for _ in range(count):
+            name = file.bytes(file.bytes(1)[0])
+            index.append((name, file.number(8 if version else 4)))
+        chosen = [entry for entry in index if select is None or entry[0].decode("latin-1") == select]
+        if not chosen and select is not None:
+            raise MissingInput(f"{path}: no sequence named {select!r}")
+        for name, place in chosen:
+            file.seek(place)
+            yield name, b""
+            yield from ((None, letters) for letters in _sequence(file, rules))
+
+
+def _sequence(file: _File, rules: LetterRules) -> Iterator[bytes]:
+    """The letters of the record where the file stands."""
+    size = file.number()
+    unknown, masked = file.blocks(size), file.blocks(size)
+    file.number()
+    packed = memoryview(file.bytes(-(-size // 4)))
+    for begin in range(0, size, 4 * _AT_ONCE):
+        end = min(size, begin + 4 * _AT_ONCE)
+        letters = _LETTERS[np.frombuffer(packed[begin // 4 : -(-end // 4)], np.uint8)].view(np.uint8)[: end - begin]
+        letters[_covered(*unknown, begin, end)] = ord("N")
+        letters |= _covered(*masked, begin, end) * np.uint8(_LOWER)
+        yield letters.tobytes().translate(rules.table)
+
+
+def _covered(starts: Counts, ends: Counts, begin: int, end: int) -> npt.NDArray[np.bool_]:
+    """bool[end - begin]: the letters [begin, end) that lie in blocks, which are in order and do not overlap."""
+    inside = slice(np.searchsorted(ends, begin, "right"), np.searchsorted(starts, end, "left"))
+    borders = np.stack([starts[inside], ends[inside]], axis=1).clip(begin, end).ravel()
+    lengths = np.diff(borders, prepend=begin, append=end)
+    return np.repeat(np.arange(len(lengths)) % 2 == 1, lengths)

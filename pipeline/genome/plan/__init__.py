@@ -1,0 +1,1 @@
+"""Plan a genome run: jobs, units, tiles; the manifest and the parts that say what is done."""

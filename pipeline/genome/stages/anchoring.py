@@ -1,0 +1,149 @@
+"""The first stage of a unit: its anchors, and the file of them that lies between the stages of a large one."""
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidalign.kernels.gapped.alignments import Extensions
+from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.pipeline.genome.input.segments import load_segments
+from tidalign.pipeline.genome.input.sides import load_side
+from tidalign.pipeline.genome.plan.manifest import read_manifest
+from tidalign.pipeline.genome.plan.tiles import strands, unit_name
+from tidalign.pipeline.genome.stages import anchors_file, gapped, seeding
+from tidalign.pipeline.genome.stages.filters import asked, passed
+from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
+from tidalign.pipeline.store.rundir import writing_error
+
+T = TypeVar("T")
+
+
+def anchors_path(directory: str, job: int, unit: int) -> str:
+    return f"{directory}/stages/{unit_name(job, unit)}.anchors.arrow"
+
+
+def count_anchors(directory: str, job: int, unit: int, run: str) -> int | None:
+    """How many anchors a large unit has; None while they are not known."""
+    return anchors_file.count_anchors(anchors_path(directory, job, unit), run)
+
+
+def write_anchors(unit: Unit, beat: Callable[[], None]) -> int:
+    """Find a large unit's anchors and write them, of which a bounded number is in memory at a time; returns how many."""
+    path = anchors_path(unit.directory, unit.job_number, unit.number)
+    if anchors_file.count_anchors(path, unit.run) is None:
+        find(unit, beat, lambda tables: anchors_file.write_anchors(path, tables, schema_of(unit), unit.run, beat))
+    return anchors_file.count_anchors(path, unit.run) or 0
+
+
+def read_anchors(unit: Unit, start: int = 0, stop: int | None = None) -> Any:
+    """Anchors [start, stop) of a large unit, in the order they are extended; mapped."""
+    return anchors_file.read_anchors(anchors_path(unit.directory, unit.job_number, unit.number), start, stop)
+
+
+def schema_of(unit: Unit) -> Any:
+    """Of a unit's anchors: HSPs where these are the result."""
+    return ANCHORS if unit.parameters.gapped else HSPS
+
+
+def find(unit: Unit, beat: Callable[[], None], take: Callable[[Iterator[Any]], T]) -> T:
+    """What `take` makes of the unit's anchors, which come in tables; from the first one again where the card cannot go on."""
+    _keep(unit, beat)
+    parameters = unit.parameters
+    if unit.segments is not None:
+        hsps = _segments(unit.directory, unit.run, unit.segments, unit.job.target, unit.job.sequence, unit.job.query)
+        found = hsps.get((unit.query_index, unit.strand), HSPS.empty_table())
+        anchors = seeding.anchors(unit.target_codes, unit.query_codes, found, parameters) if parameters.gapped else found
+        return take(_in_order(unit, iter([anchors])))
+    found = partial(seeding.find_anchors, unit.target, unit.query_codes, unit.strand)
+    # Closed, as a card is held for a strand until all its tiles are there or nobody wants them.
+    try:
+        with closing(found(unit.index(), parameters, beat, partial(_passing, unit))) as tables:
+            return take(_in_order(unit, tables))
+    except (DeviceLimit, MemoryError):
+        if unit.device == "cpu":
+            raise
+    unit.counts["strands seeded by the host for lack of room"] += 1
+    return take(_in_order(unit, found(unit.index_here(), parameters, beat, partial(_passing, unit))))
+
+
+def _in_order(unit: Unit, found: Iterator[Any]) -> Iterator[Any]:
+    """Tables of anchors in the order they are extended: exact mode by falling score, independent mode as they are found. Kept on the way if asked for."""
+    if unit.parameters.mode == "exact" and unit.parameters.gapped:
+        found = anchors_file.in_lastz_order(found, f"{unit.directory}/stages")
+    found = anchors_file.in_tables(found, schema_of(unit))
+    return _kept(unit, "anchors", found, ANCHORS) if "anchors" in unit.keep and unit.parameters.gapped else found
+
+
+@lru_cache(maxsize=1)
+def _segments(directory: str, run: str, path: str, target: int, sequence: int | None, query: int) -> dict[tuple[int, str], Any]:
+    sides = load_side(directory, run, target, sequence)[0], load_side(directory, run, query)[0]
+    parameters = read_manifest(directory).parameters
+    return load_segments(path, *sides, strands(parameters), parameters.query_hsp_best)
+
+
+def _passing(unit: Unit, hsps: Any) -> Any:
+    """Those of a unit's HSPs that may be chained: where they are the result, LASTZ filters them before."""
+    parameters = unit.parameters
+    if parameters.gapped or parameters.chain is None or not parameters.filters:
+        return hsps
+    return hsps.filter(pa.array(passed(gapped.rows(without_gaps(hsps), unit), asked(parameters))))
+
+
+def _named(unit: Unit, table: Any) -> Any:
+    """With columns that say of which pair of genomes, query and strand it is."""
+    first: dict[str, Any] = unit.where()
+    columns = {name: pa.array([value] * len(table), pa.int64() if name == "job" else pa.string()) for name, value in first.items()}
+    return pa.table(columns | {name: table[name] for name in table.schema.names})
+
+
+def _keep(unit: Unit, beat: Callable[[], None]) -> None:
+    """Write the tables of hits and HSPs that are asked for, a batch at a time."""
+    for stage, finder, schema in (("hits", seeding.find_hits, HITS), ("hsps", seeding.find_hsps, HSPS)):
+        if stage in unit.keep and unit.segments is None:
+            batches = finder(unit.index_here(), unit.query_codes, unit.parameters)
+            for _ in _kept(unit, stage, (pa.Table.from_batches([batch]) for batch in batches), schema):
+                beat()
+
+
+def _kept(unit: Unit, stage: str, tables: Iterator[Any], schema: Any) -> Iterator[Any]:
+    """The same tables, written on the way to where those of the stage are kept."""
+    folder = Path(unit.directory, "kept", stage)
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{unit.name}.parquet"
+    temporary = Path(f"{path}.{secrets.token_hex(4)}.tmp")
+    try:
+        with pq.ParquetWriter(temporary, _named(unit, schema.empty_table()).schema, compression="zstd") as writer:
+            for table in tables:
+                writer.write_table(_named(unit, table))
+                yield table
+        temporary.replace(path)
+    except OSError as error:
+        raise writing_error(str(path), error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def without_gaps(hsps: Any) -> Extensions:
+    """HSPs as alignments, in their order."""
+    t, q, length, score = (hsps[name].to_numpy() for name in ("target", "query", "length", "score"))
+    count = len(hsps)
+    return Extensions(
+        anchor=np.arange(count),
+        score=score,
+        target_start=t,
+        target_end=t + length,
+        query_start=q,
+        query_end=q + length,
+        capped=np.zeros(count, np.bool_),
+        run_offsets=np.arange(count + 1),
+        run_ops=np.zeros(count, np.uint8),
+        run_lengths=length,
+    )

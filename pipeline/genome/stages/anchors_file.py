@@ -1,0 +1,171 @@
+"""A unit's anchors on disk, however many: written as they come, sorted in bounded memory, mapped by those who read them.
+
+The file is uncompressed Arrow IPC in batches of ROWS. It gets its name when it is whole, and has the run's id in it.
+"""
+
+import os
+import tempfile
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+
+from tidalign.kernels.anchors.points import lastz_order
+from tidalign.kernels.seed.index import Positions
+from tidalign.pipeline.schema import ANCHORS
+from tidalign.pipeline.store.rundir import durably
+
+ROWS = 1 << 18
+"""Of a batch of the file: 6 MB of anchors."""
+
+RUN = 1 << 19
+"""Anchors that are sorted together."""
+
+STRIDE = 1 << 10
+"""Of so many sorted anchors one is remembered, to find out where to cut."""
+
+
+_KEY = 24
+"""Bytes of what anchors are sorted by."""
+
+
+# ---- the file
+
+
+def count_anchors(path: str, run: str) -> int | None:
+    """How many anchors a file holds; None where there is none of this run."""
+    try:
+        reader = pa.ipc.open_file(pa.memory_map(path))
+    except (OSError, pa.ArrowException):
+        return None
+    return _count(reader) if (reader.schema.metadata or {}).get(b"tidalign.run") == run.encode() else None
+
+
+def read_anchors(path: str, start: int = 0, stop: int | None = None) -> pa.Table:
+    """Anchors [start, stop) of a file. They are mapped: nothing is read before it is looked at."""
+    reader = pa.ipc.open_file(pa.memory_map(path))
+    stop = _count(reader) if stop is None else stop
+    first = start // ROWS
+    batches = [reader.get_batch(number) for number in range(first, -(-stop // ROWS))]
+    return pa.Table.from_batches(batches, reader.schema).slice(start - first * ROWS, stop - start).replace_schema_metadata(None)
+
+
+def _count(reader: pa.RecordBatchFileReader) -> int:
+    last = reader.num_record_batches - 1
+    return 0 if last < 0 else last * ROWS + int(reader.get_batch(last).num_rows)
+
+
+def write_anchors(path: str, tables: Iterable[pa.Table], schema: pa.Schema, run: str, beat: Callable[[], None] = lambda: None) -> None:
+    """Write tables of ROWS (`in_tables`) one after the other, whole or not at all. `beat` is called for each. DiskFull or CannotWrite where that fails."""
+    schema = schema.with_metadata({"tidalign.run": run})
+
+    def write(temporary: str) -> None:
+        with pa.OSFile(temporary, "wb") as file, pa.ipc.new_file(file, schema) as writer:
+            for table in tables:
+                beat()
+                writer.write_table(table.replace_schema_metadata(schema.metadata))
+
+    durably(path, write)
+
+
+def places(anchors: pa.Table, start: int = 0, stop: int | None = None) -> tuple[Positions, Positions]:
+    """Where anchors [start, stop) are on target and query, int64[n] each: arrays that may be written, as kernels are compiled for."""
+    some = anchors.slice(start, None if stop is None else stop - start)
+    t, q = (np.require(some[name].to_numpy(), requirements=["C", "W"]) for name in ("target", "query"))
+    return t, q
+
+
+# ---- on the way there
+
+
+def in_tables(pieces: Iterable[pa.Table], schema: pa.Schema, rows: int | None = None) -> Iterator[pa.Table]:
+    """The rows of tables, columns int64 all of them, in tables of `rows` (ROWS), of which only the last may be shorter."""
+    rows = ROWS if rows is None else rows
+    block, filled = np.empty((len(schema), rows), np.int64), 0
+    for piece in pieces:
+        at = 0
+        while at < len(piece):
+            count = min(rows - filled, len(piece) - at)
+            for values, column in zip(block, piece.columns, strict=True):
+                values[filled : filled + count] = column.slice(at, count).to_numpy()
+            at, filled = at + count, filled + count
+            if filled == rows:
+                yield pa.table(list(block), schema=schema)
+                block, filled = np.empty_like(block), 0
+    if filled:
+        yield pa.table(list(block[:, :filled]), schema=schema)
+
+
+def in_lastz_order(pieces: Iterable[pa.Table], folder: str, rows: int = RUN, stride: int = STRIDE) -> Iterator[pa.Table]:
+    """The rows of tables (ANCHORS) in LASTZ's order, `kernels.anchors.lastz_order`, in tables of about `rows`.
+
+    More than `rows` of them are sorted so many at a time and lie in a nameless file of `folder` until all have come: a merge sort with cuts from regular
+    samples (Shi, Schaeffer 1992, Parallel sorting by regular sampling). At most rows + stride * (number of runs) are in memory, whatever the order they
+    come in, but for equal ones.
+    """
+    blocks = in_tables(pieces, ANCHORS, rows)
+    first = next(blocks, ANCHORS.empty_table())
+    if len(first) < rows:
+        yield _table(_sorted(_keys(first)))
+        return
+    blocks = chain([first], blocks)
+    del first
+    runs: list[_Run] = []
+    with tempfile.TemporaryFile(dir=folder) as file:
+        for block in blocks:
+            keys = _sorted(_keys(block))
+            runs.append(_Run(file.fileno(), file.tell(), len(keys), stride, keys[::stride].copy()))
+            file.write(keys.data)
+            del block, keys
+        file.flush()
+        samples = np.concatenate([run.sample for run in runs])
+        cuts = samples[np.lexsort(samples.T[::-1])][rows // stride :: rows // stride]
+        begins = [0] * len(runs)
+        for cut in [*cuts.tolist(), None]:
+            ends = [run.rows if cut is None else run.before(cut) for run in runs]
+            yield _table(_sorted(np.concatenate([run.read(begin, end) for run, begin, end in zip(runs, begins, ends, strict=True)])))
+            begins = ends
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Sorted keys in an open file, from byte `start` on. sample: each `stride`-th of them."""
+
+    file: int
+    start: int
+    rows: int
+    stride: int
+    sample: Positions
+
+    def read(self, begin: int, end: int) -> Positions:
+        """Keys [begin, end)."""
+        return np.frombuffer(os.pread(self.file, _KEY * (end - begin), self.start + _KEY * begin), np.int64).reshape(-1, 3)
+
+    def before(self, cut: list[int]) -> int:
+        """How many are less than `cut`: the sample says between which two of it to look."""
+        after = _less(self.sample, cut)
+        begin = max(0, after - 1) * self.stride
+        return begin + _less(self.read(begin, min(after * self.stride, self.rows)), cut)
+
+
+def _less(keys: Positions, cut: list[int]) -> int:
+    return bisect_left(range(len(keys)), cut, key=lambda row: keys[row].tolist())
+
+
+def _keys(anchors: pa.Table) -> Positions:
+    """What LASTZ's order is the rising order of: int64[n, 3], scores below 0, query places, target places."""
+    target, query, score = (column.to_numpy() for column in anchors.columns)
+    return np.stack([-score, query, target], axis=1)
+
+
+def _sorted(keys: Positions) -> Positions:
+    below, query, target = keys.T
+    return keys[lastz_order(target, query, -below)]
+
+
+def _table(keys: Positions) -> pa.Table:
+    below, query, target = np.ascontiguousarray(keys.T)
+    return pa.table([target, query, -below], schema=ANCHORS)

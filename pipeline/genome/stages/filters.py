@@ -1,0 +1,84 @@
+"""LASTZ's filters of finished alignments: identity, coverage, continuity, matches, mismatches, gaps. Bounds are inclusive."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidalign.pipeline.genome.formats import measures
+from tidalign.pipeline.genome.formats.block import Block, Numbers
+from tidalign.pipeline.genome.parameters import GenomeParameters
+
+Filter = tuple[str, float, float]
+
+_SHARES: dict[str, Callable[[Block], measures.Fraction]] = {
+    "identity": measures.identity,
+    "coverage": measures.coverage,
+    "continuity": measures.continuity,
+}
+_COUNTS: dict[str, Callable[[Block], Numbers]] = {
+    "nmatch": lambda block: block.numbers("matches"),
+    "nmismatch": lambda block: block.numbers("mismatches"),
+    "ngap": measures.gap_runs,
+    "cgap": measures.gap_columns,
+}
+MATCHES_OF_QUERY = "nmatch%"
+"""Matches as a percentage of the query sequence's length."""
+
+NAMES = (*_SHARES, *_COUNTS, MATCHES_OF_QUERY)
+"""What `GenomeParameters.filters` may name: the first three and the last are in percent, the others are counts."""
+
+
+def asked(parameters: GenomeParameters) -> tuple[Filter, ...]:
+    """The filters that LASTZ applies, all if there is gapped extension.
+
+    Of HSPs it does not ask continuity; and the share of the query only where it does not write them out as they are found.
+    """
+    filters = parameters.filters
+    if parameters.gapped:
+        return filters
+    collected = (parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit) != (None, None, None)
+    collected |= any(name != MATCHES_OF_QUERY for name, *_ in filters)
+    return tuple(one for one in filters if one[0] != "continuity" and (collected or one[0] != MATCHES_OF_QUERY))
+
+
+def keep(rows: Any, filters: tuple[Filter, ...]) -> Any:
+    """The rows of `schema.GENOME_ALIGNMENTS` (a record batch or table) that are `passed`.
+
+    A filtered alignment has played its part before: in exact mode it has fenced those that came after it.
+    """
+    return rows.filter(pa.array(passed(rows, filters))) if filters else rows
+
+
+def passed(rows: Any, filters: tuple[Filter, ...]) -> npt.NDArray[np.bool_]:
+    """Which rows pass every filter (name, lowest, highest)."""
+    if not rows.num_rows or not filters:
+        return np.ones(rows.num_rows, np.bool_)
+    block = Block(rows, None, None, 0)  # type: ignore[arg-type]  # no letters are looked at
+    return np.asarray(np.logical_and.reduce([_passes(block, *one) for one in filters]))
+
+
+def shown(strands: list[Any], limit: int, *, gapped: bool) -> list[Any]:
+    """What LASTZ shows of the filtered rows of a query's strands where it may have `limit` HSPs (`--queryhsplimit`): of HSPs so many; of alignments all
+    of a strand, but of no more strands than that.
+    """
+    left, room = [], limit
+    for rows in strands:
+        left.append(rows if gapped and room else rows.slice(0, room))
+        room -= min(rows.num_rows, 1 if gapped else room)
+    return left
+
+
+def _passes(block: Block, name: str, lowest: float, highest: float) -> npt.NDArray[np.bool_]:
+    if name in _COUNTS:
+        count = _COUNTS[name](block)
+        return np.asarray((lowest <= count) & (count <= highest))
+    if name == MATCHES_OF_QUERY:
+        matches, length = block.numbers("matches"), block.numbers("query_length")
+        return np.asarray((matches >= lowest / 100 * length) & (matches <= highest / 100 * length))
+    # LASTZ compares in single precision, the part with the bound's share of the whole; where there is nothing to share out, it drops the alignment.
+    part, whole = (numbers.astype(np.float32) for numbers in _SHARES[name](block))
+    low, high = (whole * np.float32(np.float32(bound) / 100) for bound in (lowest, highest))
+    return np.asarray((whole > 0) & (low <= part) & (part <= high))

@@ -1,0 +1,36 @@
+"""What a stage of a genome run says while it runs and when it is done, and limits of what it may take."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.stages.unit import Unit
+
+Beat = Callable[[int], None]
+"""Called with how far a tile is."""
+
+Done = tuple[Any, list[dict[str, Any]]]
+"""Rows (`GENOME_ALIGNMENTS`), and what was cut or given up."""
+
+
+class Budget:
+    """What a tile may take of cells and seconds of gapped extension (`--cells`, `--seconds`)."""
+
+    def __init__(self, parameters: GenomeParameters) -> None:
+        self._cells, self._seconds = parameters.cells, parameters.seconds
+        self._began = time.monotonic()
+
+    def cells_left(self, used: int) -> int | None:
+        """None: no limit."""
+        return None if self._cells is None else self._cells - used
+
+    def spent(self, cells: int) -> bool:
+        """Whether there is nothing left after so many cells."""
+        return (self._cells is not None and cells >= self._cells) or (self._seconds is not None and time.monotonic() - self._began >= self._seconds)
+
+    def shortfall(self, unit: Unit, at: int, stop: int) -> dict[str, Any]:
+        """What a report says of the rest."""
+        limits = {"cells": self._cells, "seconds": self._seconds}
+        limit = " and ".join(f"--{name}={value:g}" for name, value in limits.items() if value is not None)
+        return {**unit.where(), "status": "capped", "reason": f"guard {limit}: anchors {at:,} to {stop:,} of this tile were not extended"}

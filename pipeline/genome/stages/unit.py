@@ -1,0 +1,98 @@
+"""A unit of a genome run: one query sequence on one strand against a target side, with what its stages need of both."""
+
+from collections import Counter
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from tidalign.kernels.extension.costs import Costs
+from tidalign.kernels.letters.nucleotides import Codes, reverse_complement
+from tidalign.kernels.runtime.card import CARD
+from tidalign.kernels.seed.index import Index, SeedPattern, build_index
+from tidalign.pipeline.genome.input.sides import load_side
+from tidalign.pipeline.genome.plan.manifest import read_manifest
+from tidalign.pipeline.genome.plan.tiles import unit_name, unit_of
+
+if TYPE_CHECKING:
+    from tidalign.kernels.seed.device import DeviceIndex
+    from tidalign.pipeline.pairs.align import Device
+
+
+class Unit:
+    """Unit `number` of job `job` of the run in `directory`.
+
+    device: `cpu`, or `gpu` for this process's card: it makes a difference of speed only.
+    query_index, strand: which query sequence. name: of its files. bounds: the target's pieces, int64[m, 2].
+    """
+
+    def __init__(self, directory: str, job: int, number: int, device: "Device" = "cpu") -> None:
+        manifest = read_manifest(directory)
+        self.directory, self.run, self.number, self.device = directory, manifest.run, number, device
+        self.counts: Counter[str] = Counter()
+        """What was done for it, in numbers."""
+        self.parameters = manifest.parameters
+        self.segments: str | None = manifest.source["segments"]
+        self.keep: list[str] = manifest.source["keep"]
+        self.job_number, self.job = job, manifest.jobs[job]
+        self.name = unit_name(job, number)
+        self.query_index, self.strand = unit_of(number, self.parameters)
+        self.target, self.target_codes = load_side(directory, manifest.run, self.job.target, self.job.sequence)
+        self.query = load_side(directory, manifest.run, self.job.query)[0]
+        self.bounds = self.target.bounds()
+
+    @property
+    def row_job(self) -> int:
+        """What the rows' column `job` says."""
+        return self.job.row_job(self.query_index)
+
+    @cached_property
+    def query_codes(self) -> Codes:
+        """Of the query sequence on its strand."""
+        codes = self.query.codes(self.query_index)
+        return codes if self.strand == "+" else reverse_complement(codes)
+
+    @cached_property
+    def costs(self) -> Costs:
+        """What gapped extension needs to know."""
+        parameters, scoring = self.parameters, self.parameters.scoring
+        return Costs(
+            scoring.plain(),
+            scoring.gap_open,
+            scoring.gap_extend,
+            parameters.ydrop,
+            parameters.gappedthresh,
+            parameters.trim,
+            parameters.traceback_bytes if parameters.mode == "exact" else None,
+        )
+
+    def index(self) -> "Index | DeviceIndex":
+        """The target's words; kept for the next unit. Raises DeviceLimit where they do not fit the card."""
+        if self.device == "cpu":
+            return self.index_here()
+        with CARD:  # of two units of one target the second finds it
+            return _index_on_card(self.directory, self.run, self.job.target, self.job.sequence)
+
+    def index_here(self) -> Index:
+        """The same on the host, whatever the device."""
+        return _index_here(self.directory, self.run, self.job.target, self.job.sequence)
+
+    def where(self) -> dict[str, Any]:
+        """Names the unit in a report."""
+        return {"job": self.row_job, "query_name": self.query.names[self.query_index], "strand": self.strand}
+
+
+@lru_cache(maxsize=1)
+def _index_here(directory: str, run: str, side: int, sequence: int | None) -> Index:
+    return build_index(*_words(directory, run, side, sequence))
+
+
+@lru_cache(maxsize=1)
+def _index_on_card(directory: str, run: str, side: int, sequence: int | None) -> "DeviceIndex":
+    from tidalign.kernels.seed import device as seed_device
+
+    return seed_device.build_index(*_words(directory, run, side, sequence))
+
+
+def _words(directory: str, run: str, side: int, sequence: int | None) -> tuple[Codes, SeedPattern, int, str | None]:
+    parameters = read_manifest(directory).parameters
+    codes = load_side(directory, run, side, sequence)[1]
+    return codes, SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count

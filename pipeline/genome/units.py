@@ -1,0 +1,66 @@
+"""The stages of a unit that give rows, and the files between them: all of a small one at once; of a large one the last."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidalign.pipeline.genome.plan.manifest import read_manifest
+from tidalign.pipeline.genome.plan.parts import scan_chunk, write_part
+from tidalign.pipeline.genome.plan.tiles import Tile, strands
+from tidalign.pipeline.genome.stages.anchoring import find, schema_of
+from tidalign.pipeline.genome.stages.filters import asked, keep, shown
+from tidalign.pipeline.genome.stages.guards import Done
+from tidalign.pipeline.genome.stages.independent import ENDS, EXTENDED, extend, unique
+from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.genome.walk.walk import walk
+from tidalign.pipeline.schema import GENOME_ALIGNMENTS
+
+
+def empty_rows() -> Any:
+    """No rows."""
+    return GENOME_ALIGNMENTS.empty_table()
+
+
+def whole(unit: Unit, beat: Callable[[], None]) -> Done:
+    """All of a small unit at once."""
+    anchors = find(unit, beat, lambda tables: pa.concat_tables([schema_of(unit).empty_table(), *tables]))
+    if unit.parameters.mode == "exact" or not unit.parameters.gapped:
+        return walk(unit, anchors, lambda _: beat(), checkpoint=False)
+    rows, shortfalls = extend(unit, anchors, 0, lambda _: beat())
+    return _by_start(rows), shortfalls
+
+
+def assemble(unit: Unit) -> Done:
+    """The rows of a large unit whose anchors are all extended."""
+    parts = scan_chunk(f"{unit.directory}/extended", unit.run, Tile("extend", unit.job_number, unit.number, 0, 0).chunk)
+    tables = [EXTENDED.empty_table(), *(pq.read_table(part.path).cast(EXTENDED) for part in parts)]
+    return _by_start(unique(pa.concat_tables(tables))), [shortfall for part in parts for shortfall in part.shortfalls]
+
+
+def _by_start(rows: Any) -> Any:
+    """By target start; `GENOME_ALIGNMENTS`."""
+    return rows.sort_by([(name, "ascending") for name in ENDS]).drop_columns(["anchor"]).cast(GENOME_ALIGNMENTS)
+
+
+def write_units(directory: str, run: str, tile: Tile, done: list[Done]) -> None:
+    """Write the part of a range of units, filters applied."""
+    parameters = read_manifest(directory).parameters
+    kept = [keep(rows, asked(parameters)) for rows, _ in done]
+    if (limit := parameters.query_hsp_limit) is not None:
+        # A query's strands are in one tile.
+        several = len(strands(parameters))
+        kept = [rows for first in range(0, len(kept), several) for rows in shown(kept[first : first + several], limit, gapped=parameters.gapped)]
+    rows = pa.concat_tables([empty_rows(), *kept])
+    write_part(f"{directory}/parts", run, tile.chunk, tile.start, tile.stop, rows, [shortfall for _, shortfalls in done for shortfall in shortfalls])
+
+
+def forget(unit: Unit) -> None:
+    """Remove what lay between the stages of a unit whose part is written."""
+    for folder in ("stages", "extended"):
+        for path in Path(unit.directory, folder).glob(f"{unit.name}.*"):
+            # Somebody who works ahead may still be writing; `_finish` removes what comes of that.
+            if path.suffix != ".tmp":
+                path.unlink(missing_ok=True)

@@ -1,0 +1,98 @@
+"""Exact mode by several workers: free extensions of anchors ahead of a unit's walk, which takes those that nothing it keeps has come near.
+
+What is extended ahead is a matter of speed only: the walk's result does not depend on it.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidalign.kernels.commit.paths import Paths
+from tidalign.kernels.gapped.alignments import Extensions
+from tidalign.kernels.gapped.speculated import Speculated, speculate
+from tidalign.pipeline.genome.stages.anchors_file import places
+from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.store.rundir import write_table
+
+_BATCH = 8
+_NAME = re.compile(r"\.(\d+)-(\d+)\.ahead\.parquet$")
+
+
+def ahead_path(unit: Unit, start: int, stop: int) -> str:
+    """Where the free extensions of anchors [start, stop) are, or will be."""
+    return f"{unit.directory}/stages/{unit.name}.{start}-{stop}.ahead.parquet"
+
+
+def extend_ahead(unit: Unit, anchors: Any, kept: Extensions, start: int, over: Callable[[], bool]) -> int:
+    """Extend those anchors of [start, start + len(anchors)) that do not seem to lie on something better, and write what comes of it; returns how many.
+
+    kept: what the walk was known to keep. over: whether it has ended, and nobody wants more.
+    """
+    t, q = places(anchors)
+    paths = Paths(len(unit.target_codes))
+    for one in kept:
+        paths.keep(one.ends, one.ops, one.lengths)
+    wanted: list[int] = []
+    parts: list[Speculated] = []
+    at = 0
+    while at < len(t):
+        if over():
+            return 0
+        left = at + np.flatnonzero(~paths.near(t[at:], q[at:]))[:_BATCH]
+        part = speculate(unit.target_codes, unit.query_codes, unit.bounds, t[left], q[left], unit.costs)
+        extended = left[part.extensions.anchor]
+        paths.keep_apart(t[extended], q[extended], part.extensions)
+        wanted += left.tolist()
+        parts.append(part)
+        at = wanted[-1] + 1 if len(left) == _BATCH else len(t)
+    if parts:
+        arrays = Speculated.concat(parts).spread(np.array(wanted, np.int64), len(t)).to_arrays()
+        _write(ahead_path(unit, start, start + len(t)), arrays, unit.run)
+    return len(wanted)
+
+
+def _write(path: str, arrays: dict[str, npt.NDArray[Any]], run: str) -> None:
+    columns = {name: pa.array([values.ravel()], pa.large_list(pa.from_numpy_dtype(values.dtype))) for name, values in arrays.items()}
+    write_table(path, pa.table(columns), metadata={"tidalign.run": run})
+
+
+class Ahead:
+    """What other workers have extended ahead of a unit's walk; looked for again whenever the walk asks."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+        self._read: tuple[str, Speculated | None] = ("", None)
+
+    def at(self, place: int, last: int) -> tuple[int, Speculated | None]:
+        """Up to where the walk may go in one piece from anchor `place` (at most `last`), and what is known of these anchors."""
+        begins = [last]
+        for path in Path(self._unit.directory, "stages").glob(f"{self._unit.name}.*.ahead.parquet"):
+            named = _NAME.search(path.name)
+            start, stop = (int(named[1]), int(named[2])) if named else (0, 0)
+            if start <= place < stop and (found := self._open(str(path))) is not None:
+                return stop, found.after(place - start)
+            if start > place:
+                begins.append(start)
+        return min(begins), None
+
+    def _open(self, path: str) -> Speculated | None:
+        if self._read[0] != path:
+            self._read = path, _load(path, self._unit.run)
+        return self._read[1]
+
+
+def _load(path: str, run: str) -> Speculated | None:
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException):
+        return None
+    if (table.schema.metadata or {}).get(b"tidalign.run") != run.encode():
+        return None
+    arrays = {name: table[name].combine_chunks().values.to_numpy(zero_copy_only=False) for name in table.schema.names}
+    return Speculated.from_arrays({**arrays, "boxes": arrays["boxes"].reshape(-1, 4), "ranges": arrays["ranges"].reshape(-1, 2)})

@@ -1,0 +1,132 @@
+"""Exact mode on a card: free extensions of anchors in waves of falling score, ahead of a unit's walk on the host.
+
+While the walk commits a wave, the card makes the next. Most anchors lie on an alignment that better ones have found, and are left out; so are all but one
+of many in one place, until it is known what that one finds. What is left out and needed all the same is the walk's own work. The walk's result
+does not depend on what is extended here, and what is extended does not depend on how far the walk is.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tidalign.kernels.commit.paths import Paths
+from tidalign.kernels.extension.costs import Integers
+from tidalign.kernels.gapped.alignments import Extensions
+from tidalign.kernels.gapped.speculated import REJECTED, UNDECIDED, Speculated
+from tidalign.kernels.runtime.card import CARD
+from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.pipeline.genome.stages.anchors_file import places
+
+if TYPE_CHECKING:
+    from tidalign.kernels.gapped.device import DeviceExtender
+    from tidalign.pipeline.genome.stages.unit import Unit
+
+FIRST = 1 << 10
+"""Anchors of the first wave, after which the walk can begin; each is twice the one before."""
+
+LARGEST = 1 << 20
+"""Most anchors of a wave: some tens of megabytes of the host."""
+
+FEW = 1 << 8
+"""So many anchors are extended at once wherever they are."""
+
+MOST = 1 << 11
+"""Most anchors that are extended at once."""
+
+LEFT = 1 << 5
+"""So many that are not about an alignment of their wave after all are left to the walk: it has done them before the card has, which takes as long for few
+as for many."""
+
+PLACES = ((14, 9), (12, 8), (10, 7), (8, 6))
+"""Bits of target places and of diagonals of a neighbourhood of which one anchor is extended at a time: smaller ones each time, in the end all that are
+left."""
+
+
+class Waves:
+    """What is known of a unit's anchors (ANCHORS, all of them) ahead of its walk, which begins at anchor `at` and keeps `kept` there."""
+
+    def __init__(self, unit: "Unit", anchors: Any, at: int, kept: Extensions) -> None:
+        self._waves = _waves(unit, anchors, at, kept)
+        self._thread = ThreadPoolExecutor(1, "waves")
+        self._coming: Future[tuple[int, Speculated | None] | None] = self._thread.submit(next, self._waves, None)
+        self._start = self._stop = at
+        self._known: Speculated | None = None
+
+    def __enter__(self) -> "Waves":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.shutdown(cancel_futures=True)
+
+    def at(self, place: int) -> tuple[int, Speculated | None]:
+        """Up to where the walk may go in one piece from anchor `place`, and what is known of these anchors."""
+        if place == self._stop and (wave := self._coming.result()) is not None:
+            self._start, (self._stop, self._known) = place, wave
+            self._coming = self._thread.submit(next, self._waves, None)
+        return self._stop, self._known.after(place - self._start) if self._known else None
+
+
+def _waves(unit: "Unit", anchors: Any, at: int, kept: Extensions) -> Iterator[tuple[int, Speculated | None]]:
+    """(stop, what is known of the anchors up to it) of one wave after the other."""
+    from tidalign.kernels.gapped.device import DeviceExtender
+
+    paths = Paths(len(unit.target_codes))
+    for one in kept:
+        paths.keep(one.ends, one.ops, one.lengths)
+    size = FIRST
+    try:
+        with CARD:
+            extender = DeviceExtender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
+        while at < len(anchors):
+            stop = min(at + size, len(anchors))
+            wave = speculate(extender, paths, *places(anchors, at, stop))
+            unit.counts["extended by the host for the card"] = extender.taken_by_host
+            yield stop, wave
+            at, size = stop, min(2 * size, LARGEST)
+    except (DeviceLimit, MemoryError):
+        unit.counts["strands extended by the host for lack of room"] += 1
+        while at < len(anchors):
+            at = min(at + LARGEST, len(anchors))
+            yield at, None
+
+
+def speculate(extender: "DeviceExtender", paths: Paths, t: Integers, q: Integers) -> Speculated:
+    """What the card makes of a range of anchors; those that seem to lie on `paths`, or on better ones of their own, are not extended.
+
+    What is found is added to `paths`.
+    """
+    # All of them, as the card rejects one sooner than it is known here where it lies; what it cannot reject, the walk need not try to.
+    with CARD:
+        below, boxes = extender.inspect(t, q)
+    known = np.where(below, REJECTED, UNDECIDED)
+    left = np.flatnonzero(~below)
+    left = left[~paths.near(t[left], q[left])]
+    parts, places = [Speculated.nothing(0)], [left[:0]]
+    neighbourhoods = iter(PLACES)
+    while len(left) > (LEFT if len(parts) > 1 else 0):
+        chosen, left = _spread_out(left, t, q, next(neighbourhoods, None))
+        with CARD:
+            found = extender.extend(t[chosen], q[chosen], ranges=True)
+        known[chosen], boxes[chosen] = found.known, found.boxes
+        at = chosen[found.extensions.anchor]
+        paths.keep_apart(t[at], q[at], found.extensions)
+        parts.append(found)
+        places.append(chosen)
+        left = left[~paths.near(t[left], q[left])]
+    together = Speculated.concat(parts).spread(np.concatenate(places), len(t))
+    return Speculated(known, boxes, together.extensions, together.range_offsets, together.ranges)
+
+
+def _spread_out(anchors: Integers, t: Integers, q: Integers, neighbourhood: tuple[int, int] | None) -> tuple[Integers, Integers]:
+    """The anchors to extend now, the first of each neighbourhood (None: all), at most MOST; and those that wait. Both in their order."""
+    if len(anchors) <= FEW:
+        return anchors, anchors[:0]
+    first = np.arange(len(anchors))
+    if neighbourhood is not None:
+        cells = (t[anchors] >> neighbourhood[0] << 32) + ((t[anchors] - q[anchors]) >> neighbourhood[1])
+        first = np.sort(np.unique(cells, return_index=True)[1])
+    waiting = np.ones(len(anchors), np.bool_)
+    waiting[first[:MOST]] = False
+    return anchors[~waiting], anchors[waiting]

@@ -1,0 +1,1 @@
+"""Stages of a run over pairs: read, pack, partition, align, results."""

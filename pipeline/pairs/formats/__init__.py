@@ -1,0 +1,1 @@
+"""Write alignments of pairs: PAF, SAM, TSV, Parquet."""

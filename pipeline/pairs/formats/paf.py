@@ -1,0 +1,58 @@
+"""PAF: one line of twelve columns and tags for each pair (https://github.com/lh3/miniasm/blob/master/PAF.md).
+
+Positions are 0-based and half-open. Tags: NM:i (letters in X, I and D), AS:i (minus the penalty), cg:Z (CIGAR); and, where a row is not exact,
+st:Z (status) and rs:Z (reason). Without CIGARs (`--penalty-only`) columns 10 and 11 are 0 and the longer aligned side, and NM and cg are left out.
+A rejected pair is a line as minimap2 writes it for a query without a hit (`--paf-no-hit`): no target, `*` for the strand.
+"""
+
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalign.pipeline.cigar import Operations
+from tidalign.pipeline.pairs.results import Results
+from tidalign.pipeline.text import content, joined, status_tags, two_kinds
+
+
+def write(results: Results, sink: BinaryIO, cigar: str, notice: Callable[[str], None]) -> None:
+    """Write every row to `sink`, CIGARs with `=X` or `M`."""
+    for made in results.map(lambda batch: lines(batch, cigar)):
+        sink.write(content(made))
+
+
+def lines(batch: Any, cigar: str) -> Any:
+    """A large_string column: the line of each row of a batch in `schema.ALIGNMENTS`, with its newline."""
+    return two_kinds(batch, pc.is_valid(batch["query_start"]), lambda rows: _aligned(rows, cigar), _rejected)
+
+
+def _aligned(rows: Any, cigar: str) -> Any:
+    tags: tuple[Any, ...]
+    if rows["cigar"].null_count:
+        spans = [rows[f"{side}_end"].to_numpy() - rows[f"{side}_start"].to_numpy() for side in ("query", "target")]
+        matches, letters = np.zeros(len(rows), np.int64), np.maximum(*spans)
+        tags = ("\tAS:i:", pc.negate(rows["penalty"]))
+    else:
+        operations = Operations.parse(rows["cigar"])
+        matches, edits = operations.count(b"="), operations.count(b"XID")
+        letters = matches + edits
+        text = rows["cigar"] if cigar == "=X" else operations.merged().text()
+        tags = ("\tNM:i:", pa.array(edits), "\tAS:i:", pc.negate(rows["penalty"]), "\tcg:Z:", text)
+    return joined(
+        *_tabbed(rows, "query_name", "query_length", "query_start", "query_end"),
+        "+\t",
+        *_tabbed(rows, "target_name", "target_length", "target_start", "target_end"),
+        *(pa.array(matches), "\t", pa.array(letters), "\t255"),
+        *(*tags, status_tags(rows), "\n"),
+    )
+
+
+def _rejected(rows: Any) -> Any:
+    return joined(*_tabbed(rows, "query_name", "query_length"), "0\t0\t*\t*\t0\t0\t0\t0\t0\t0", status_tags(rows), "\n")
+
+
+def _tabbed(rows: Any, *names: str) -> list[Any]:
+    """The named columns, a tab after each."""
+    return [piece for name in names for piece in (rows[name], "\t")]

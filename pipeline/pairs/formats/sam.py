@@ -1,0 +1,101 @@
+"""SAM 1.6 (https://samtools.github.io/hts-specs/SAMv1.pdf): one record for each pair, in input order.
+
+POS is 1-based; SEQ and QUAL are `*`; free query ends are soft-clipped; tags NM:i, AS:i (minus the penalty), st:Z and rs:Z where a row is not exact.
+A rejected pair, and a pair of which no target letter is aligned (it has no place on the target), is an unmapped record (flag 4). The header has one @SQ for
+each distinct target name in order of appearance, and nothing that could differ between two runs of the same work: no device, worker, time or run id.
+"""
+
+import shlex
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import PurePath
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalign.pipeline.cigar import Operations
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.pairs.formats.targets import first_rows, rows_at
+from tidalign.pipeline.pairs.results import Results
+from tidalign.pipeline.text import content, empty, joined, status_tags, two_kinds
+
+LONGEST_TARGET = 2**31 - 1
+"""Section 1.3: LN lies in 1..2^31-1."""
+
+MANY_TARGETS = 1_000_000
+"""Above this many @SQ lines most programs that read SAM become slow or give up."""
+
+# Sections 1.2.1 and 1.4: what a reference name and a query name may be made of.
+REFERENCE_NAME = r"^[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*$"
+QUERY_NAME = r"^[!-?A-~]{1,254}$"
+
+
+def write(results: Results, sink: BinaryIO, cigar: str, notice: Callable[[str], None]) -> None:
+    """Write header and records to `sink`, CIGARs with `=X` or `M`. Raises InputError for what SAM cannot say."""
+    if results.parameters.penalty_only:
+        raise InputError("SAM", "a run with CIGARs", "one made with --penalty-only", "export .paf, .tsv or .parquet")
+    firsts = first_rows(results)
+    if len(firsts) > MANY_TARGETS:
+        notice(f"{len(firsts):,} distinct targets give as many @SQ lines, which many programs cannot take: PAF (-o out.paf) suits such pairs better")
+    sink.write(b"@HD\tVN:1.6\tSO:unsorted\n")
+    for batch in rows_at(results, firsts):
+        sink.write(content(_references(batch)))
+    sink.write(f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(results)}\n".encode())
+    for made in results.map(lambda batch: lines(batch, cigar)):
+        sink.write(content(made))
+
+
+def _references(targets: Any) -> Any:
+    """The @SQ line of each target of a batch; one without a letter has none, as LN is at least 1 and nothing can be placed on it."""
+    names, lengths = targets["target_name"], targets["target_length"]
+    long = pc.index(pc.greater(lengths, LONGEST_TARGET), True).as_py()
+    if long >= 0:
+        found = f"{lengths[long].as_py()} in {names[long].as_py()!r}"
+        raise InputError("SAM header", f"targets of at most {LONGEST_TARGET} bases", found, "export .paf")
+    strange = pc.index(pc.match_substring_regex(names, REFERENCE_NAME), False).as_py()
+    if strange >= 0:
+        expected = "a target name of the letters SAM allows (section 1.2.1 of its specification)"
+        raise InputError("SAM header", expected, repr(names[strange].as_py()), "export .paf")
+    return joined("@SQ\tSN:", names, "\tLN:", lengths, "\n").filter(pc.greater(lengths, 0))
+
+
+def lines(batch: Any, cigar: str) -> Any:
+    """A large_string column: the record of each row of a batch in `schema.ALIGNMENTS`, with its newline."""
+    strange = pc.index(pc.match_substring_regex(batch["query_name"], QUERY_NAME), False).as_py()
+    if strange >= 0:
+        name, record = batch["query_name"][strange].as_py(), batch["ordinal"][strange].as_py() + 1
+        raise InputError("SAM", "a query name of at most 254 printable ASCII letters other than @", repr(name), "export .paf, .tsv or .parquet", record=record)
+    placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
+    return two_kinds(batch, placed, lambda rows: _mapped(rows, cigar), _unmapped)
+
+
+def _mapped(rows: Any, cigar: str) -> Any:
+    operations = Operations.parse(rows["cigar"])
+    text = rows["cigar"] if cigar == "=X" else operations.merged().text()
+    return joined(
+        *(rows["query_name"], "\t0\t", rows["target_name"], "\t", pc.add(rows["target_start"], 1), "\t255\t"),
+        *(_clip(rows["query_start"]), text, _clip(pc.subtract(rows["query_length"], rows["query_end"]))),
+        *("\t*\t0\t0\t*\t*\tNM:i:", pa.array(operations.count(b"XID")), "\tAS:i:", pc.negate(rows["penalty"]), status_tags(rows), "\n"),
+    )
+
+
+def _clip(letters: Any) -> Any:
+    """`nS` where n > 0."""
+    free = pc.greater(letters, 0)
+    return pc.if_else(free, joined(letters, "S"), empty()) if pc.any(free).as_py() else ""
+
+
+def _unmapped(rows: Any) -> Any:
+    score = pc.if_else(pc.is_valid(rows["penalty"]), joined("\tAS:i:", pc.negate(rows["penalty"])), empty())
+    return joined(rows["query_name"], "\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*", score, status_tags(rows), "\n")
+
+
+def command_line(results: Results) -> str:
+    """What was computed, as a command: inputs by their file names and everything that can change a row, and nothing else."""
+    parameters = results.parameters
+    words = ["tidalign", "pairs", *(PurePath(path).name for path in (results.source.get("queries"), results.source.get("targets")) if path)]
+    words += ["--penalties", parameters.penalties, "--ambiguous", parameters.ambiguous]
+    if parameters.ends_free:
+        words += ["--ends-free", ",".join(map(str, parameters.ends_free))]
+    return "".join(letter if letter.isprintable() else " " for letter in shlex.join(words))

@@ -1,0 +1,90 @@
+"""The distinct targets of a run, for a header that lists each once: found in one pass, in memory that follows their number and not their names."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.pairs.results import Results
+from tidalign.pipeline.text import strings
+
+MERGE_ROWS = 1_000_000
+"""Rows gathered before they are merged with the targets known, or half as many as are known if that is more."""
+
+Words = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.int64]
+
+_COLUMNS = 4  # two words of the name's hash, length, ordinal
+
+
+def first_rows(results: Results) -> Numbers:
+    """Ordinals, ascending, of the first row of each distinct target name. Raises InputError where one name has two lengths."""
+    known: list[Any] = [np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64)]
+    waiting: list[list[Any]] = []
+    rows = 0
+    for batch in results.to_batches(["ordinal", "target_name", "target_length"]):
+        waiting.append([*hashes(batch["target_name"]), batch["target_length"].to_numpy(), batch["ordinal"].to_numpy()])
+        rows += len(batch)
+        if rows >= max(MERGE_ROWS, len(known[0]) // 2):
+            known, waiting, rows = _merged(known, waiting, results), [], 0
+    ordinals: Numbers = np.sort(_merged(known, waiting, results)[-1])
+    return ordinals
+
+
+def rows_at(results: Results, ordinals: Numbers) -> Iterator[Any]:
+    """Record batches (ordinal, target_name, target_length) of the rows with the given ascending ordinals."""
+    for batch in results.to_batches(["ordinal", "target_name", "target_length"]):
+        inside = batch["ordinal"].to_numpy()
+        start, stop = np.searchsorted(ordinals, (inside[0], inside[-1] + 1))
+        yield batch.take(pa.array(ordinals[start:stop] - inside[0]))
+
+
+def hashes(names: Any) -> tuple[Words, Words]:
+    """128 bits for each name, in two words: sums of each byte times a random odd word of its position (multilinear hashing, Carter and Wegman 1979).
+
+    Two given names have the same with a probability below 2^-110, so names of equal hash are taken to be one.
+    """
+    array = strings(names)
+    _, offset_buffer, data = array.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int64)[array.offset : array.offset + len(array) + 1]
+    letters = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]].astype(np.uint64)
+    lengths = np.diff(offsets)
+    places = np.arange(len(letters)) - np.repeat(offsets[:-1] - offsets[0], lengths)
+    # Names have at least one letter, so no range of reduceat is empty.
+    one, two = (np.add.reduceat(letters * _weights(int(lengths.max()), seed)[places], offsets[:-1] - offsets[0]) for seed in (1, 2))
+    return one, two
+
+
+def _weights(count: int, seed: int) -> Words:
+    """The first `count` of a fixed sequence of random words."""
+    return np.random.default_rng(seed).integers(0, 1 << 64, count, np.uint64, endpoint=False) | np.uint64(1)
+
+
+def _merged(known: list[Any], waiting: list[list[Any]], results: Results) -> list[Any]:
+    """The targets of both, one row each: that of the smallest ordinal, as rows arrive by ordinal and the sort is stable.
+
+    Takes the columns out of its arguments and works on one at a time, as they may be most of what is in memory.
+    """
+    columns = [np.concatenate([known.pop(0), *(rows.pop(0) for rows in waiting)]) for _ in range(_COLUMNS)]
+    order = np.lexsort((columns[1], columns[0]))
+    for column in range(_COLUMNS):
+        columns[column] = columns[column][order]
+    del order
+    one, two, lengths, ordinals = columns
+    same = (one[1:] == one[:-1]) & (two[1:] == two[:-1])
+    different = np.flatnonzero(same & (lengths[1:] != lengths[:-1]))
+    if len(different):
+        at = different[0]
+        name = next(name for batch in rows_at(results, ordinals[at : at + 1]) for name in batch["target_name"].to_pylist())
+        found = f"{lengths[at]} and {lengths[at + 1]} for {name!r} (records {ordinals[at] + 1} and {ordinals[at + 1] + 1})"
+        raise InputError("SAM header", "one length for each target name", found, "name the targets apart, or export .paf")
+    if not same.any():
+        return columns
+    del one, two, lengths, ordinals
+    first = np.concatenate(([True], ~same))
+    for column in range(_COLUMNS):
+        columns[column] = columns[column][first]
+    return columns

@@ -1,0 +1,1 @@
+"""Read pairs: FASTA, FASTQ, .seq, Parquet and Arrow, in blocks or as a stream."""

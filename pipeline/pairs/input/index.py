@@ -1,0 +1,153 @@
+"""Where the records of a file lie, in cells of about a quarter megabyte, and how an input is cut into blocks.
+
+Lines are only counted, a cell at a time: no record's number is ever guessed, whatever its qualities look like.
+A reader starts at the cell that holds its first record and skips what lies before it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.text.lines import count_marks as count_line_marks
+from tidalign.pipeline.files.decompress import bgzf_blocks, read_range
+from tidalign.pipeline.files.sniff import Input
+from tidalign.pipeline.pairs.input.records import FORMATS, Format
+
+Positions = npt.NDArray[np.int64]
+
+CELL_BYTES = 262_144
+TASK_CELLS = 128
+"""Cells counted by one task: 32 MB of text."""
+
+_AT_ONCE = 8
+"""Cells counted in one call: enough that threads do not wait for each other's interpreter lock, few enough that memory is used again."""
+
+BLOCK_BASES = 48_000_000
+"""Letters of a block, both sides together, about."""
+
+BLOCK_PAIRS = 262_144
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Records of one file: those of bytes [start, stop), or of its row groups, after the first `skip` and `records` of them.
+
+    line_start: whether a line begins at `start`.
+    """
+
+    start: int
+    stop: int
+    skip: int
+    records: int
+    line_start: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Marks (counted lines, or rows of a table) and letters before each cell of a file, and where it lies; all [cells + 1]."""
+
+    marks: Positions
+    letters: npt.NDArray[np.float64]
+    positions: Positions
+    line_starts: npt.NDArray[np.bool_]  # whether a line begins at the cell's first byte
+
+    def cell(self, mark: int) -> int:
+        """The cell that holds a mark; the number of cells if there are not as many marks."""
+        return int(np.searchsorted(self.marks, mark, "right")) - 1 if mark < self.marks[-1] else len(self.marks) - 1
+
+    def letters_before(self, mark: int) -> float:
+        """Letters before a mark, to the precision of a cell."""
+        return float(self.letters[self.cell(mark)])
+
+    def span(self, form: Format, first: int, records: int) -> Span:
+        """How to read `records` records of a text from record `first`."""
+        mark = first * form.marks
+        start, stop = self.cell(mark), min(self.cell(mark + records * form.marks) + 1, len(self.positions) - 1)
+        line_start = bool(self.line_starts[start])
+        return Span(int(self.positions[start]), int(self.positions[stop]), int(mark - self.marks[start]), records, line_start)
+
+
+def cells(source: Input) -> tuple[Positions, Positions]:
+    """Where the cells of a text begin in its file, and its end [cells + 1], and the bytes of text before each [cells + 1]."""
+    if source.compression == "none":
+        positions = np.append(np.arange(0, source.size, CELL_BYTES), source.size)
+        return positions, positions
+    positions, sizes = bgzf_blocks(source.path)
+    before = np.concatenate([[0], np.cumsum(sizes)])
+    # The block with which a cell's worth of text begins; empty blocks begin none, but for the file's first.
+    chosen = np.unique(np.searchsorted(before, np.arange(0, before[-1] + 1, CELL_BYTES), "right") - 1)
+    chosen = np.append(chosen[before[chosen] < before[-1]], len(sizes))
+    return positions[chosen], before[chosen]
+
+
+def count_marks(task: tuple[Input, Positions]) -> tuple[list[int], bool, list[bool]]:
+    """A function for workers: marks in each cell of a stretch of text that begins amid a line; whether its first byte is a mark if it
+    begins a line; and whether each cell ends a line."""
+    source, positions = task
+    form = FORMATS[source.format]
+    counts, begins, ended = (np.concatenate(found) for found in zip(*_counted(source, positions, form), strict=True))
+    # A mark belongs to the cell that holds its first byte: the line after a cell's last byte is in the next.
+    counts[1:] += begins[1:] & ended[:-1]
+    return counts.tolist(), bool(begins[0]), ended.tolist()
+
+
+def _counted(source: Input, positions: Positions, form: Format) -> Iterator[tuple[Positions, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]]:
+    """Marks in each cell but for one at its first byte; whether a mark would begin there; whether a line ends at its last byte."""
+    first = ord(form.first) if form.first else 0
+    for begin in range(0, len(positions) - 1, _AT_ONCE):
+        places = positions[begin : begin + _AT_ONCE + 1]
+        if source.compression == "none":
+            text, bounds = read_range(source.path, source.compression, int(places[0]), int(places[-1])), places - places[0]
+        else:
+            texts = [read_range(source.path, source.compression, int(start), int(stop)) for start, stop in zip(places[:-1], places[1:], strict=True)]
+            text, bounds = b"".join(texts), np.cumsum([0, *map(len, texts)])
+        letters = np.frombuffer(text, np.uint8)
+        counts = np.zeros(len(bounds) - 1, np.int64)
+        count_line_marks(letters, bounds, first, counts)
+        yield counts, letters[bounds[:-1]] == first if first else np.ones(len(counts), np.bool_), letters[bounds[1:] - 1] == ord("\n")
+
+
+def index_texts(sources: Sequence[Input], map: Callable[..., Iterable[Any]]) -> list[Index]:
+    """The indexes of text files, counted by `map` in tasks of TASK_CELLS cells."""
+    laid = [cells(source) for source in sources]
+    tasks = [
+        (source, positions[begin : begin + TASK_CELLS + 1])
+        for source, (positions, _) in zip(sources, laid, strict=True)
+        for begin in range(0, len(positions) - 1, TASK_CELLS)
+    ]
+    results = iter(list(map(count_marks, tasks)))
+    indexes = []
+    for source, (positions, before) in zip(sources, laid, strict=True):
+        counts: list[int] = []
+        line_starts = [True]
+        while len(counts) < len(positions) - 1:
+            numbers, first, ended = next(results)
+            counts += [numbers[0] + (first and line_starts[-1]), *numbers[1:]]
+            line_starts += ended
+        marks = np.concatenate([[0], np.cumsum(counts)])
+        indexes.append(Index(marks, (before * FORMATS[source.format].weight).astype(np.float64), positions, np.array(line_starts)))
+    return indexes
+
+
+def cut(indexes: Sequence[tuple[Index, int]], pairs: int, bases: int) -> list[tuple[int, int]]:
+    """Blocks (first pair, pairs) of at most BLOCK_PAIRS pairs and about `bases` letters, from indexes and the marks that a pair has in each.
+
+    They depend on the input alone, not on who reads it. A pair with more letters than that is a block of its own.
+    """
+
+    def letters(pair: int) -> float:
+        return sum(index.letters_before(pair * marks) for index, marks in indexes)
+
+    blocks = []
+    first = 0
+    while first < pairs:
+        limit = letters(first) + bases
+        stops = range(first + 1, min(first + BLOCK_PAIRS, pairs) + 1)
+        stop = first + max(1, bisect_right(stops, limit, key=letters))
+        blocks.append((first, stop - first))
+        first = stop
+    return blocks

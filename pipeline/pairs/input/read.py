@@ -1,0 +1,185 @@
+"""Read pairs: look at the inputs, plan blocks that anyone can read by themselves, read one block, or all in sequence.
+
+A block's table is in `schema.PAIRS`; blocks follow each other and hold every pair of the input once.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.files.decompress import changed, read_range
+from tidalign.pipeline.files.sniff import Input, sniff
+from tidalign.pipeline.pairs.input import tables
+from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Span, cut, index_texts
+from tidalign.pipeline.pairs.input.records import FORMATS, FOUR_LINES, find_lines, marked, parse
+from tidalign.pipeline.pairs.input.stream import stream_pairs
+from tidalign.pipeline.pairs.table import count_pairs, pair_table, split
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where pairs come from. One input holds both sides (`interleaved`: record 2i is the query, 2i + 1 the target of pair i; or a table), or two do."""
+
+    inputs: tuple[Input, ...]
+    interleaved: bool = False
+    same_names: bool = False
+    query_column: str = "query"
+    target_column: str = "target"
+
+    @property
+    def queries(self) -> str:
+        """Path of the queries."""
+        return self.inputs[0].path
+
+    @property
+    def targets(self) -> str | None:
+        """Path of the targets; None if they are in the same file."""
+        return self.inputs[1].path if len(self.inputs) > 1 else None
+
+    @property
+    def has_ranges(self) -> bool:
+        """Whether blocks can be read by themselves."""
+        return all(source.has_ranges for source in self.inputs)
+
+    @property
+    def has_pipe(self) -> bool:
+        """Whether only this process can read it, once."""
+        return any(source.stream for source in self.inputs)
+
+    def files(self) -> list[dict[str, Any]]:
+        """What tells whether the inputs are the same again: path, size in bytes (-1: a pipe) and time of change."""
+        return [{"path": source.path, "size": source.size, "mtime_ns": source.mtime_ns} for source in self.inputs]
+
+    def to_json(self) -> dict[str, Any]:
+        options = {name: getattr(self, name) for name in ("interleaved", "same_names", "query_column", "target_column")}
+        return {"queries": self.queries, "targets": self.targets, "inputs": [source.to_json() for source in self.inputs], **options}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "Source":
+        options = {name: values[name] for name in ("interleaved", "same_names", "query_column", "target_column")}
+        return cls(tuple(Input(**source) for source in values["inputs"]), **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Pairs [first, first + pairs) of an input, and where they lie in each of its files; no spans: only in sequence."""
+
+    id: int
+    first: int
+    pairs: int
+    spans: tuple[Span, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "Block":
+        return cls(values["id"], values["first"], values["pairs"], tuple(Span(**span) for span in values["spans"]))
+
+
+def inspect(
+    queries: str,
+    targets: str | None = None,
+    *,
+    interleaved: bool = False,
+    same_names: bool = False,
+    query_column: str = "query",
+    target_column: str = "target",
+    allow_empty: bool = False,
+) -> Source:
+    """Look at the inputs, by content: FASTA, FASTQ, .seq (plain, gzip, BGZF), Parquet, Arrow; `-` is standard input.
+
+    interleaved: one file holds queries and targets in turn. same_names: names of a pair must agree, but for /1 and /2 at their ends.
+    query_column, target_column: of a table. allow_empty: no pairs at all is no error.
+
+    Raises MissingInput (66) and InputError (65).
+    """
+    if queries == "-" == targets:
+        raise InputError("-", "standard input for one of the inputs", "it for both", "write one of them to a file, or interleave them")
+    inputs = tuple(sniff(path, allow_empty=True) for path in (queries, targets) if path is not None)
+    if not allow_empty and (empty := next((source.path for source in inputs if source.format == "empty"), None)):
+        raise MissingInput(f"{empty}: empty; use --allow-empty if that is no mistake")
+    formats = {source.format for source in inputs}
+    whole = formats & {"seq", "parquet", "arrow"}
+    if whole and (len(inputs) > 1 or interleaved and whole != {"seq"}):
+        raise InputError(inputs[0].path, f"one {whole.pop()} file, which holds both sides of every pair", "more than that", "give it alone")
+    if interleaved and len(inputs) > 1:
+        raise InputError(inputs[0].path, "one file of interleaved pairs", "two", "give one, or leave out --interleaved")
+    if not whole and not interleaved and len(inputs) == 1 and formats != {"empty"}:
+        raise InputError(inputs[0].path, "a second file, of targets", "none", "name it, or use --interleaved if this one holds both")
+    source = Source(inputs, interleaved or "seq" in formats, same_names, query_column, target_column)
+    if inputs[0].is_table and not tables.check_schema(inputs[0], (query_column, target_column)) and not allow_empty:
+        raise MissingInput(f"{inputs[0].path}: no rows; use --allow-empty if that is no mistake")
+    return source
+
+
+def plan(source: Source, map: Callable[..., Iterable[Any]] = map, *, block_bases: int = BLOCK_BASES) -> list[Block] | None:
+    """Cut an input into blocks of about `block_bases` letters; None if it can only be read in sequence (`stream_blocks`).
+
+    map: calls a function on small tasks, here or on workers. Raises InputError for files whose numbers of records do not fit.
+    """
+    if not source.has_ranges:
+        return None
+    if source.inputs[0].is_table:
+        columns = (source.query_column, source.target_column)
+        index = tables.index_table(source.inputs[0], columns, map)
+        blocks = cut([(index, 1)], int(index.marks[-1]), block_bases)
+        return [Block(i, first, pairs, (tables.span(index, first, pairs),)) for i, (first, pairs) in enumerate(blocks)]
+    texts = [text for text in source.inputs if text.format != "empty"]
+    indexes = index_texts(texts, map)
+    counts = dict.fromkeys((text.path for text in source.inputs), 0)
+    for text, index in zip(texts, indexes, strict=True):
+        form = FORMATS[text.format]
+        records, rest = divmod(int(index.marks[-1]), form.marks)
+        if rest:  # of FASTQ: other formats have one mark a record
+            line = int(index.marks[-1])
+            raise InputError(text.path, "four lines", f"{rest} at the end of the file", FOUR_LINES, record=records + 1, line=line)
+        counts[text.path] = records
+    pairs = count_pairs(list(counts), list(counts.values()), interleaved=source.interleaved)
+    forms = [FORMATS[text.format] for text in texts]
+    each = 2 if source.interleaved else 1
+    blocks = cut([(index, form.marks * each) for index, form in zip(indexes, forms, strict=True)], pairs, block_bases)
+    return [
+        Block(i, first, count, tuple(index.span(form, first * each, count * each) for index, form in zip(indexes, forms, strict=True)))
+        for i, (first, count) in enumerate(blocks)
+    ]
+
+
+def read_block(source: Source, block: Block) -> Any:
+    """The pairs of a planned block, in `schema.PAIRS`; reads only its ranges. Raises InputError for what is wrong in them."""
+    first = source.inputs[0]
+    try:
+        if first.is_table:
+            query, target = tables.read_rows(first, (source.query_column, source.target_column), block.spans[0], block.first)
+        else:
+            each = 2 if source.interleaved else 1
+            sides = [_read_span(text, span, block.first * each) for text, span in zip(source.inputs, block.spans, strict=True)]
+            query, target = split(sides[0]) if source.interleaved else sides
+    except OSError as error:
+        raise MissingInput(f"{error.filename or source.queries}: {error.strerror or error}; every worker must see the inputs") from error
+    return pair_table(source.queries, block.first, query, target, same_names=source.same_names)
+
+
+def _read_span(text: Input, span: Span, first: int) -> Any:
+    form = FORMATS[text.format]
+    lines = find_lines(read_range(text.path, text.compression, span.start, span.stop), at_line_start=span.line_start)
+    marks = np.append(marked(lines, form), len(lines))
+    last = span.skip + span.records * form.marks
+    if last >= len(marks):
+        raise changed(text.path)
+    return parse(form, lines[int(marks[span.skip]) : int(marks[last])], text.path, first)
+
+
+def stream_blocks(source: Source, *, block_bases: int = BLOCK_BASES) -> Iterator[tuple[Block, Any]]:
+    """Every block with its pairs, from the input's beginning to its end. Raises InputError as soon as something wrong is met."""
+    blocks = plan(source, block_bases=block_bases)
+    if blocks is not None:
+        yield from ((block, read_block(source, block)) for block in blocks)
+        return
+    first = 0
+    for number, (query, target) in enumerate(stream_pairs(source.inputs, interleaved=source.interleaved, bases=block_bases)):
+        yield Block(number, first, len(query)), pair_table(source.queries, first, query, target, same_names=source.same_names)
+        first += len(query)

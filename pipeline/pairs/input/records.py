@@ -1,0 +1,211 @@
+"""Text of FASTA, FASTQ and .seq to columns of names and letters: whole blocks at a time, every record checked.
+
+Arrow's `take` on the text itself, with the ends of lines as offsets, copies names and letters together in one pass;
+no Python object is made for a record.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalign.kernels.text.lines import line_ends
+from tidalign.pipeline.files.decompress import Damage
+from tidalign.pipeline.pairs.letters import Place, check_letters, check_names
+from tidalign.pipeline.pairs.pack import flat
+
+Positions = npt.NDArray[np.int64]
+
+STREAM_BYTES = 8_000_000
+"""Text parsed at once where a file is read from its beginning to its end."""
+
+FOUR_LINES = "every record has four lines, its letters and its qualities one each: get the whole file again, or rewrite it so"
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How records lie in a text. A mark is a line that is counted: any line, or one that begins with `first`.
+
+    marks: of a record. lines: of a record, 0 if they vary. records: for one number in messages (a .seq pair is two of our records).
+    weight: letters in a byte, about.
+    """
+
+    name: str
+    first: bytes
+    marks: int
+    lines: int
+    records: int
+    weight: float
+
+
+FORMATS = {
+    "fasta": Format("FASTA", b">", 1, 0, 1, 1.0),
+    "fastq": Format("FASTQ", b"", 4, 4, 1, 0.5),
+    "seq": Format(".seq", b"", 1, 1, 2, 1.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of a text: line i is text[starts[i]:ends[i]], its LF or CRLF left out."""
+
+    text: bytes
+    starts: Positions
+    ends: Positions
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, rows: Any) -> "Lines":
+        return Lines(self.text, self.starts[rows], self.ends[rows])
+
+    def first_letters(self) -> npt.NDArray[np.uint8]:
+        """The first byte of each line; 0 for an empty one."""
+        letters = np.frombuffer(self.text, np.uint8)
+        return np.where(self.starts < self.ends, letters[np.minimum(self.starts, len(letters) - 1)], 0).astype(np.uint8) if len(self) else np.empty(0, np.uint8)
+
+
+def find_lines(text: bytes, *, at_line_start: bool = True) -> Lines:
+    """The lines that begin in a text; the last may lack its end. at_line_start: whether one begins at its first byte."""
+    letters = np.frombuffer(text, np.uint8)
+    newlines = line_ends(letters)
+    starts = np.concatenate([[0], newlines + 1]) if at_line_start else newlines + 1
+    ends = np.append(newlines if at_line_start else newlines[1:], len(text))
+    if len(starts) and starts[-1] == len(text):
+        starts, ends = starts[:-1], ends[:-1]
+    ends = ends[: len(starts)]
+    if len(starts):
+        ends = ends - ((ends > starts) & (letters[ends - 1] == ord("\r")))
+    return Lines(text, starts, ends)
+
+
+def marked(lines: Lines, form: Format) -> Positions:
+    """Which lines are marks of a format."""
+    return np.flatnonzero(lines.first_letters() == ord(form.first)) if form.first else np.arange(len(lines))
+
+
+def gather(text: Any, starts: Positions, ends: Positions) -> Any:
+    """text[starts[i]:ends[i]] for each i as large_binary. The ranges are in order and do not overlap."""
+    if not len(starts):
+        return pa.array([], pa.large_binary())
+    bounds = np.empty(2 * len(starts), np.int64)
+    bounds[0::2], bounds[1::2] = starts, ends
+    pieces = pa.Array.from_buffers(pa.large_binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(text)])
+    return pieces.take(pa.array(np.arange(0, len(bounds), 2)))
+
+
+def parse(form: Format, lines: Lines, file: str, first: int) -> Any:
+    """Whole records as a table of `name` (string; null in .seq) and `letters` (large_binary).
+
+    first: records of the file before these, for messages. Raises InputError for the first record that is not right.
+    """
+    place = Place(file, first, form.lines, form.records)
+    if form.name == "FASTQ":
+        names, letters = _fastq(lines, place)
+    elif form.name == "FASTA":
+        names, letters = _fasta(lines, place)
+    else:
+        letters = _seq(lines, place)
+        return pa.table({"name": pa.nulls(len(letters), pa.string()), "letters": check_letters(letters, None, place)})
+    names = check_names(cut_names(names), place)
+    return pa.table({"name": names, "letters": check_letters(letters, names, place)})
+
+
+def cut_names(headers: Any) -> Any:
+    """A large_binary column of names, each ended at its first blank or tab."""
+    data, offsets = flat(headers)
+    blanks = np.flatnonzero((data == ord(" ")) | (data == ord("\t")))
+    if not len(blanks):
+        return headers
+    ends = np.append(blanks, len(data))[np.searchsorted(blanks, offsets[:-1])]
+    return gather(data, offsets[:-1], np.minimum(ends, offsets[1:]))
+
+
+def _fastq(lines: Lines, place: Place) -> tuple[Any, Any]:
+    if len(lines) % 4:
+        raise place.error(len(lines) // 4, "four lines", f"{len(lines) % 4} at the end of the file", FOUR_LINES, line=len(lines) % 4)
+    head, letters, plus, quality = (lines[i::4] for i in range(4))
+    lengths, qualities = letters.ends - letters.starts, quality.ends - quality.starts
+    no_head, no_plus = head.first_letters() != ord("@"), plus.first_letters() != ord("+")
+    if (wrong := no_head | no_plus | (lengths != qualities)).any():
+        row = int(wrong.argmax())
+        if no_head[row] or no_plus[row]:
+            line, part, mark = (1, head, "@") if no_head[row] else (3, plus, "+")
+            raise place.error(row, f"a line that begins with {mark!r}", _shown(part, row), FOUR_LINES, line=line)
+        raise place.error(row, f"{lengths[row]} qualities for as many letters", f"{qualities[row]}", FOUR_LINES, line=4)
+    repeated = np.flatnonzero(plus.ends - plus.starts > 1)
+    texts = [gather(lines.text, part[repeated].starts + 1, part[repeated].ends) for part in (head, plus)]
+    for row in repeated[pc.not_equal(*texts).to_numpy(zero_copy_only=False)]:
+        raise place.error(row, "the record's name, or nothing, after '+'", _shown(plus, row), line=3)
+    return gather(lines.text, head.starts + 1, head.ends), gather(lines.text, letters.starts, letters.ends)
+
+
+def _fasta(lines: Lines, place: Place) -> tuple[Any, Any]:
+    is_head = lines.first_letters() == ord(">")
+    heads = lines[is_head]
+    if len(lines) and not is_head[0]:
+        raise place.error(0, "a header line that begins with '>'", _shown(lines, 0))
+    letters = gather(lines.text, lines.starts[~is_head], lines.ends[~is_head])
+    # A record's letters are those of its lines, which lie one after the other already.
+    line_offsets = np.frombuffer(letters.buffers()[1], np.int64)[: len(letters) + 1] if len(letters) else np.zeros(1, np.int64)
+    rows = np.flatnonzero(is_head)
+    offsets = np.append(line_offsets[rows - np.arange(len(rows))], line_offsets[-1])
+    joined = pa.Array.from_buffers(pa.large_binary(), len(rows), [None, pa.py_buffer(offsets), letters.buffers()[2]])
+    return gather(lines.text, heads.starts + 1, heads.ends), joined
+
+
+def _seq(lines: Lines, place: Place) -> Any:
+    marks = np.where((place.first + np.arange(len(lines))) % 2, ord("<"), ord(">"))
+    wrong = np.flatnonzero(lines.first_letters() != marks)
+    if len(wrong):
+        expected = f"a line that begins with {chr(marks[wrong[0]])!r}"
+        raise place.error(wrong[0], expected, _shown(lines, wrong[0]), "a pair is a line >QUERY and a line <TARGET", line=1)
+    return gather(lines.text, lines.starts + 1, lines.ends)
+
+
+def _shown(lines: Lines, row: int) -> str:
+    text = lines.text[lines.starts[row] : min(lines.ends[row], lines.starts[row] + 20)].decode("utf-8", "replace")
+    return repr(text) if text else "an empty line"
+
+
+def stream_records(pieces: Iterator[bytes], form: Format, file: str) -> Iterator[Any]:
+    """The records of a whole text that comes in pieces, as tables of `parse`."""
+    first, last = 0, False
+    parts: list[bytes] = []
+    while not last:
+        # At least as much again as is left over, so that one long record is not looked through over and over.
+        wanted = max(STREAM_BYTES, sum(map(len, parts)))
+        while wanted > 0 and not last:
+            try:
+                piece = next(pieces, b"")
+            except Damage as damage:
+                whole = max(0, len(marked(find_lines(b"".join(parts)), form)) - 1) // form.marks
+                raise Place(file, first, 0, form.records).error(whole, *damage.args) from damage
+            last = not piece
+            wanted -= len(piece)
+            parts.append(piece)
+        text = b"".join(parts)
+        parts.clear()
+        records, rest = _parse_complete(text, last, form, file, first)
+        del text  # as long as the longest record
+        parts.append(rest)
+        if records is not None:
+            first += len(records)
+            yield records
+
+
+def _parse_complete(text: bytes, last: bool, form: Format, file: str, first: int) -> tuple[Any, bytes]:
+    """The records that end in a text, or None, and what is left of it; `last`: nothing follows."""
+    lines = find_lines(text)
+    marks = marked(lines, form)
+    complete = len(marks) if last else max(0, len(marks) - 1) // form.marks * form.marks
+    begin = int(marks[0]) if len(marks) else len(lines)
+    end = int(marks[complete]) if complete < len(marks) else len(lines)
+    if (lines.ends[:begin] > lines.starts[:begin]).any():
+        raise Place(file, first, form.lines, form.records).error(0, f"a line that begins with {form.first.decode()!r}", _shown(lines, 0))
+    records = parse(form, lines[begin:end], file, first) if complete else None
+    return records, text[lines.starts[end] :] if end < len(lines) else b""

@@ -1,0 +1,88 @@
+"""Pairs of inputs that can only be read from their beginning to their end: gzip, pipes."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.files.decompress import Damage
+from tidalign.pipeline.files.sniff import Input, text_pieces
+from tidalign.pipeline.pairs.input.index import BLOCK_BASES, BLOCK_PAIRS
+from tidalign.pipeline.pairs.input.records import FORMATS, stream_records
+from tidalign.pipeline.pairs.table import count_pairs, split
+
+
+def stream_pairs(texts: Sequence[Input], *, interleaved: bool, bases: int = BLOCK_BASES) -> Iterator[tuple[Any, Any]]:
+    """Queries and targets, as tables of `records.parse`, by blocks of at most BLOCK_PAIRS pairs and `bases` letters (or one pair).
+
+    Raises InputError for what is wrong in the files, at the end also for unequal numbers of records.
+    """
+    query: Any = None
+    target: Any = None
+    for more in _interleaved(texts[0]) if interleaved else _mates(texts):
+        query, target = (side if held is None else pa.concat_tables([held, side]) for held, side in zip((query, target), more, strict=True))
+        letters = np.cumsum(_lengths(query) + _lengths(target))
+        first = before = 0
+        while first < len(letters) and (len(letters) - first >= BLOCK_PAIRS or letters[-1] - before > bases):
+            stop = int(np.searchsorted(letters, before + bases, "right"))
+            stop = min(max(first + 1, stop), first + BLOCK_PAIRS)
+            yield query.slice(first, stop - first), target.slice(first, stop - first)
+            first, before = stop, letters[stop - 1]
+        query, target = query.slice(first), target.slice(first)
+    if query is not None and len(query):
+        yield query, target
+
+
+def _lengths(side: Any) -> Any:
+    return pc.binary_length(side["letters"]).to_numpy()
+
+
+def _records(text: Input) -> Iterator[Any]:
+    if text.format == "empty":
+        return
+    pieces = text_pieces(text)
+    try:
+        yield from stream_records(pieces, FORMATS[text.format], text.path)
+    except InputError:
+        try:
+            for _ in pieces:
+                pass  # damage shows at the end of gzip data: say that rather than what it made of the letters
+        except Damage as damage:
+            raise InputError(text.path, *damage.args) from damage
+        raise
+
+
+def _interleaved(text: Input) -> Iterator[tuple[Any, Any]]:
+    rest: Any = None
+    count = 0
+    for records in _records(text):
+        count += len(records)
+        held = records if rest is None else pa.concat_tables([rest, records])
+        even = len(held) // 2 * 2
+        rest = held.slice(even)
+        yield split(held.slice(0, even))
+    count_pairs([text.path], [count], interleaved=True)
+
+
+def _mates(texts: Sequence[Input]) -> Iterator[tuple[Any, Any]]:
+    readers = [_records(text) for text in texts]
+    held: list[Any] = [None, None]
+    counts = [0, 0]
+    while True:
+        waiting = [0 if side is None else len(side) for side in held]
+        side = int(waiting[1] < waiting[0])
+        more = next(readers[side], None)
+        if more is None:
+            break
+        counts[side] += len(more)
+        held[side] = more if held[side] is None else pa.concat_tables([held[side], more])
+        pairs = min(0 if half is None else len(half) for half in held)
+        if pairs:
+            yield held[0].slice(0, pairs), held[1].slice(0, pairs)
+            held = [half.slice(pairs) for half in held]
+    for side, reader in enumerate(readers):
+        counts[side] += sum(len(more) for more in reader)
+    count_pairs([text.path for text in texts], counts, interleaved=False)

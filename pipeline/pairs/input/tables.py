@@ -1,0 +1,161 @@
+"""Pairs in the columns of Parquet and Arrow files: a row group or record batch at a time, never a whole file."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.files.decompress import changed
+from tidalign.pipeline.files.sniff import Input
+from tidalign.pipeline.pairs.input.index import CELL_BYTES, Index, Span
+from tidalign.pipeline.pairs.input.records import cut_names
+from tidalign.pipeline.pairs.letters import Place, check_letters, check_names
+
+BATCH_BYTES = 8_000_000
+_SAMPLE = 64
+
+SIDES = ("query", "target")
+
+
+def _open(source: Input) -> Any:
+    try:
+        if source.format == "parquet":
+            return pq.ParquetFile(source.path, memory_map=True)
+        return pa.ipc.open_file(pa.memory_map(source.path))
+    except pa.ArrowInvalid as error:
+        raise InputError(source.path, f"a whole {source.format} file", f"a damaged or truncated one ({error})", "write it again") from error
+
+
+def check_schema(source: Input, columns: tuple[str, str]) -> bool:
+    """Whether a table with the query and target columns has rows; InputError says what it has instead of the columns."""
+    file = _open(source)
+    schema = file.schema_arrow if source.format == "parquet" else file.schema
+    for name, option in zip(columns, SIDES, strict=True):
+        if schema.names.count(name) != 1:
+            found = ", ".join(schema.names) or "none"
+            raise InputError(source.path, f"one column {name!r}", f"columns {found}", f"name the column with --{option}-column")
+        kind = schema.field(name).type
+        letters = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not any(is_kind(letters) for is_kind in _LETTERS):
+            raise InputError(source.path, f"column {name!r} as string or binary", f"{kind}", "cast it")
+    if source.format == "parquet":
+        return bool(file.metadata.num_rows)
+    return any(file.get_batch(batch).num_rows for batch in range(file.num_record_batches))
+
+
+_LETTERS = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_string_view,
+    pa.types.is_binary_view,
+)
+
+
+def _units(source: Input) -> int:
+    file = _open(source)
+    return int(file.num_row_groups if source.format == "parquet" else file.num_record_batches)
+
+
+def _batches(source: Input, unit: int, columns: list[str]) -> Iterator[Any]:
+    """The rows of a row group or record batch, some megabytes at a time."""
+    file = _open(source)
+    if source.format == "arrow":
+        yield file.get_batch(unit).select(columns)
+        return
+    group = file.metadata.row_group(unit)
+    # Sequences that are repeated take no room in the file: look at some rows.
+    for sample in file.iter_batches(batch_size=_SAMPLE, row_groups=[unit], columns=columns):
+        row_bytes = max(group.total_byte_size / group.num_rows, sample.nbytes / len(sample), 1)
+        rows = int(np.clip(BATCH_BYTES // row_bytes, 1, 65_536))
+        yield from file.iter_batches(batch_size=rows, row_groups=[unit], columns=columns)
+        return
+
+
+def measure(task: tuple[Input, tuple[str, str], int]) -> tuple[list[int], list[float]]:
+    """A function for workers: rows and letters in each cell of a row group or record batch, a cell being rows of CELL_BYTES letters, about."""
+    source, columns, unit = task
+    rows: list[int] = []
+    letters: list[float] = []
+    for batch in _batches(source, unit, list(columns)):
+        total = np.cumsum(sum(_lengths(batch.column(name)) for name in columns))
+        # The rows after which a cell is full.
+        ends = np.append(np.flatnonzero(np.diff(total // CELL_BYTES)) + 1, len(total)) if len(total) else np.empty(0, np.int64)
+        rows += np.diff(ends, prepend=0).tolist()
+        letters += np.diff(total[ends - 1], prepend=0).astype(float).tolist()
+    return rows, letters
+
+
+def _lengths(letters: Any) -> Any:
+    if pa.types.is_dictionary(letters.type):  # without a copy for every row
+        return _binary_lengths(letters.dictionary).take(letters.indices).fill_null(0).to_numpy()
+    return _binary_lengths(letters).fill_null(0).to_numpy()
+
+
+def _binary_lengths(letters: Any) -> Any:
+    return pc.binary_length(letters.cast(pa.large_binary()))
+
+
+def index_table(source: Input, columns: tuple[str, str], map: Callable[..., Iterable[Any]]) -> Index:
+    """The index of a table: a mark is a row, a position the row group or record batch that a cell lies in."""
+    units = _units(source)
+    measured = list(map(measure, [(source, columns, unit) for unit in range(units)]))
+    positions = [unit for unit, (rows, _) in enumerate(measured) for _ in rows] + [units]
+    marks = np.concatenate([[0], np.cumsum([count for rows, _ in measured for count in rows])]).astype(np.int64)
+    letters = np.concatenate([[0.0], np.cumsum([count for _, counts in measured for count in counts])])
+    return Index(marks, letters, np.array(positions, np.int64), np.ones(len(positions), bool))
+
+
+def span(index: Index, first: int, rows: int) -> Span:
+    """How to read rows [first, first + rows)."""
+    start = int(index.positions[index.cell(first)])
+    stop = int(index.positions[index.cell(first + rows - 1)]) + 1
+    return Span(start, stop, first - int(index.marks[np.searchsorted(index.positions, start)]), rows)
+
+
+def read_rows(source: Input, columns: tuple[str, str], span: Span, first: int) -> tuple[Any, Any]:
+    """The query and the target side of a span, as tables of `records.parse`. first: ordinal of its first row."""
+    file = _open(source)
+    present = (file.schema_arrow if source.format == "parquet" else file.schema).names
+    names = [f"{side}_name" for side in SIDES]
+    wanted = [*columns, *(name for name in names if name in present)]
+    skip, left, batches = span.skip, span.records, []
+    for unit in range(span.start, span.stop):
+        for batch in _batches(source, unit, wanted):
+            kept = batch.slice(skip, left)
+            skip = max(0, skip - len(batch))
+            left -= len(kept)
+            if len(kept):
+                batches.append(kept)
+            if not left:
+                break
+    if left:
+        raise changed(source.path)
+    table = pa.Table.from_batches(batches)
+    place = Place(source.path, first)
+    query, target = (_side(table, column, name, place) for column, name in zip(columns, names, strict=True))
+    return query, target
+
+
+def _side(table: Any, column: str, name: str, place: Place) -> Any:
+    letters = _column(table[column], pa.large_binary(), column, place)
+    names = pa.nulls(len(table), pa.string())
+    if name in table.column_names:
+        names = check_names(cut_names(_column(table[name], pa.string(), name, place).cast(pa.large_binary())), place)
+    return pa.table({"name": names, "letters": check_letters(letters, None, place)})
+
+
+def _column(values: Any, kind: Any, name: str, place: Place) -> Any:
+    """A column as one array of a type, without nulls."""
+    if values.null_count:
+        row = int(np.flatnonzero(values.is_null().to_numpy())[0])
+        raise place.error(row, f"a value in column {name!r}", "null", "remove the row")
+    try:
+        return pa.concat_arrays([chunk.cast(kind) for chunk in values.chunks])
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(place.file, f"column {name!r} as {kind}", f"{values.type} ({error})", "cast it") from error

@@ -1,0 +1,63 @@
+"""Claims: which batch a worker is at, on disk before the batch begins, so that a death can be blamed on it.
+
+A claim is 16 bytes, (lo, hi) as two little-endian 64-bit integers, in claims/<chunk>.<a>-<b>.<attempt>. It is written with pwrite, which
+outlives the process, and closed each time, which is when a network file system shows it to others. A worker that ends well removes its claim;
+those left over are the deaths, and two that overlap make their common rows suspect (ranges.suspects).
+"""
+
+import os
+import re
+import struct
+from pathlib import Path
+
+from tidalign.pipeline.store.ranges import Range
+from tidalign.pipeline.store.rundir import writing_error
+
+_RECORD = struct.Struct("<qq")
+_NAME = re.compile(r"(.+)\.(\d+)-(\d+)\.([0-9a-f]+)$")
+
+
+def claim_path(directory: str, chunk: str, start: int, stop: int, attempt: str) -> str:
+    """Where the worker that runs rows [start, stop) of a chunk says how far it is; `attempt` is a hexadecimal word of its own."""
+    return f"{directory}/claims/{chunk}.{start}-{stop}.{attempt}"
+
+
+def write(path: str, lo: int, hi: int) -> None:
+    """Say that rows [lo, hi) begin now."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+        try:
+            os.pwrite(handle, _RECORD.pack(lo, hi), 0)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise writing_error(path, error) from error
+
+
+def read(path: str) -> Range | None:
+    """The batch a claim names, the whole of its range where it does not name one inside it; None if there is no such claim."""
+    named = _NAME.match(Path(path).name)
+    try:
+        record = Path(path).read_bytes()
+    except OSError:
+        return None
+    if named is None:
+        return None
+    start, stop = int(named[2]), int(named[3])
+    lo, hi = _RECORD.unpack(record) if len(record) == _RECORD.size else (start, stop)
+    return (lo, hi) if start <= lo < hi <= stop else (start, stop)
+
+
+def remove(path: str) -> None:
+    """Take a claim back."""
+    Path(path).unlink(missing_ok=True)
+
+
+def leftover(directory: str) -> dict[str, list[tuple[Range, str]]]:
+    """Every claim there is, by chunk: (rows, path)."""
+    found: dict[str, list[tuple[Range, str]]] = {}
+    for path in sorted(Path(directory, "claims").iterdir()):
+        named, rows = _NAME.match(path.name), read(str(path))
+        if named and rows:
+            found.setdefault(named[1], []).append((rows, str(path)))
+    return found

@@ -1,0 +1,103 @@
+"""`tidalign check`: what is installed, what it runs on, and a test of it on known answers; what to do where something is wrong."""
+
+import argparse
+import platform
+import re
+import time
+from importlib.metadata import PackageNotFoundError, requires, version
+from typing import TYPE_CHECKING
+
+from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.gpus import usable
+from tidalign.workflows.status import Exit
+
+if TYPE_CHECKING:
+    from tidalign.pipeline.pairs.align import Device
+
+KNOWN = {
+    # The pair of WFA2-lib's README, and one with a long gap. Made with pywfa 0.6 (memory_mode high, no heuristic), its I and D read as SAM's D and I.
+    ("TCTTTACTCGCGCGTTGGAGAAATACAATAGT", "TCTATACTGCGCGTTTGGAGAAATAAAATAGT"): {
+        "edit": (4, "3=1X4=1I7=1D9=1X6="),
+        "linear:4,2": (12, "3=1D1=1I3=1I7=1D9=1I2=1D4="),
+        "affine:4,6,2": (24, "3=1X4=1I7=1D9=1X6="),
+        "affine2p:4,6,2,24,1": (24, "3=1X4=1I7=1D9=1X6="),
+    },
+    ("GATTACAGATTACAGATTACAGATTACA", "GATTACAGATTACA" + "T" * 39 + "GATTACAGATCACA"): {
+        "edit": (40, "14=39D10=1X3="),
+        "linear:4,2": (82, "14=39D10=1X3="),
+        "affine:4,6,2": (88, "14=39D10=1X3="),
+        "affine2p:4,6,2,24,1": (67, "14=39D10=1X3="),
+    },
+}
+"""Penalty and CIGAR by model, for each pair (query, target)."""
+
+
+def command(args: argparse.Namespace) -> Exit:
+    """Print one line for each thing looked at; status 0, 69 if something is missing, 1 if an answer is wrong."""
+    print(f"tidalign {version('tidalign')}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
+    missing = _packages()
+    if missing:
+        raise NoWorkers(f"missing: {', '.join(missing)}; install what tidalign needs: python -m pip install --upgrade tidalign")
+    return max(_self_test(device) for device in _machine())
+
+
+def _packages() -> list[str]:
+    """Print the versions of what tidalign requires; the names of what is not there."""
+    found, missing = [], []
+    for requirement in requires("tidalign") or []:
+        name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
+        if "extra ==" in requirement:
+            continue
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    print(f"packages: {', '.join(found)}")
+    return missing
+
+
+def _machine() -> "list[Device]":
+    """Print what alignments run on; the devices to test."""
+    from tidalign.cluster.task import cores
+    from tidalign.kernels.runtime.numba_cache import folder
+    from tidalign.kernels.runtime.vectors import LANES
+
+    width = f"vectors of {LANES} lanes" if LANES > 1 else "plain loops (no vector instructions that the kernels use)"
+    print(f"processor: {cores()} cores for this process, {width}")
+    place = folder("wavefront_host")
+    print(f"compiled kernels: {place.parent if place else 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}")
+    try:
+        cards = usable()
+    except NoWorkers as error:
+        print(f"GPUs: none used, pairs and genomes are aligned on the cores: {error}")
+        return ["cpu"]
+    print(f"GPUs: {', '.join(f'{name} ({device})' for device, name in cards.items())}; pairs and genomes are aligned there, with --device cpu on the cores")
+    return ["cpu", "gpu"]
+
+
+def _self_test(device: "Device") -> Exit:
+    from tidalign.workflows.table import align
+
+    began = time.monotonic()
+    wrong, tried = [], 0
+    for model in next(iter(KNOWN.values())):
+        table = align([query for query, _ in KNOWN], [target for _, target in KNOWN], penalties=model, device=device)
+        for row, answers in zip(table.to_pylist(), KNOWN.values(), strict=True):
+            tried += 1
+            if (row["penalty"], row["cigar"]) != answers[model]:
+                wrong.append(f"{model} on the {device}: expected {answers[model]}, found {(row['penalty'], row['cigar'])}")
+    if device == "gpu":
+        from tidalign.pipeline.genome.compile import warm_up
+        from tidalign.pipeline.genome.parameters import GenomeParameters
+
+        tried += 1
+        if not warm_up(GenomeParameters(), device).equals(warm_up(GenomeParameters())):
+            wrong.append("two small genomes: other alignments on the gpu than on the cpu")
+    for line in wrong:
+        print(f"wrong: {line}")
+    seconds = time.monotonic() - began
+    print(f"self-test on the {device}: {tried - len(wrong)} of {tried} known answers, {seconds:.1f} s{' (compiling included)' if seconds > 2 else ''}")
+    if not wrong:
+        return Exit.COMPLETE
+    print("Alignments cannot be trusted here. Remove the folder of compiled kernels and try again; if that does not help, please report all of the above.")
+    return Exit.BUG

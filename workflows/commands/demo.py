@@ -1,0 +1,102 @@
+"""`tidalign demo`: align real reads and genomes that come with the package, and say in words what came out."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from tidalign.pipeline.cigar import Operations
+from tidalign.pipeline.genome.results import GenomeResults
+from tidalign.pipeline.pairs.results import Results
+from tidalign.pipeline.text import strings
+from tidalign.workflows.commands.genome import align_genomes
+from tidalign.workflows.commands.pairs import align_pairs
+from tidalign.workflows.progress import Progress
+from tidalign.workflows.status import Exit
+
+DATA = Path(__file__).parents[1] / "demo"
+"""Two files and a page on where they come from."""
+
+FLANK = 16
+"""Letters of the genome on either side of where a read lies in its window; the alignment leaves them out at no cost."""
+
+EXAMPLES = 6
+
+
+def command(args: argparse.Namespace) -> Exit:
+    """Align the reads, write a table and a SAM file, show some of it."""
+    folder = Path(args.output)
+    progress = Progress()
+    try:
+        results = align_pairs(
+            DATA / "reads.fastq.gz",
+            DATA / "windows.fasta.gz",
+            out=folder / "run",
+            ends_free=(0, 0, FLANK, FLANK),
+            progress=None if args.quiet else progress,
+        )
+    finally:
+        progress.close()
+    results.export(folder / "alignments.sam")
+    results.export(folder / "alignments.tsv")
+    print(summary(results))
+    try:
+        genomes = align_genomes(
+            DATA / "fly_melanogaster.fa.gz", DATA / "fly_pseudoobscura.fa.gz", out=folder / "flies", progress=None if args.quiet else progress
+        )
+    finally:
+        progress.close()
+    genomes.export(folder / "flies.maf")
+    print(summary_of_genomes(genomes))
+    print(
+        f"""
+Written: {folder}/alignments.sam, {folder}/alignments.tsv, {folder}/flies.maf and the run directories {folder}/run and {folder}/flies.
+Next:
+  tidalign export {folder}/run -o reads.paf
+  python -c 'import tidalign; print(tidalign.Results("{folder}/run").to_table())'
+  tidalign pairs YOUR_READS.fastq YOUR_TARGETS.fasta -o out.sam
+  tidalign plot {folder}/flies -o flies.png
+  tidalign genome YOUR_TARGET.fa YOUR_QUERY.fa -o out.maf"""
+    )
+    return Exit.COMPLETE
+
+
+def summary(results: Results) -> str:
+    """What the alignments say of the reads, and the first of them that differ from the genome."""
+    table = results.to_table()
+    operations = Operations.parse(strings(table["cigar"]))
+    edits = operations.count(b"XID")
+    letters = int(table["query_length"].to_numpy().sum())
+    lines = [
+        f"{len(table):,} reads of E. coli DSM 30083, each with its place in the genome of another strain, K-12 MG1655.",
+        f"{edits.sum() / letters:.1%} of their {letters:,} letters differ; an exact alignment says where:",
+        "",
+        "  differences  reads",
+    ]
+    for number in range(5):
+        reads = int((edits == number).sum() if number < 4 else (edits >= number).sum())
+        lines.append(f"  {number if number < 4 else '4 or more':>11}  {reads:>5,}  {'#' * round(40 * reads / len(table))}")
+    lines += ["", f"  {'read':<17} {'genome, first aligned letter':<29} {'penalty':>7}  CIGAR"]
+    for row in table.take(np.flatnonzero(edits >= 2)[:EXAMPLES]).to_pylist():
+        sequence, _, window = row["target_name"].partition(":")
+        place = int(window.partition("-")[0]) + row["target_start"]
+        lines.append(f"  {row['query_name']:<17} {f'{sequence} {place:,}':<29} {row['penalty']:>7}  {row['cigar']}")
+    return "\n".join(lines)
+
+
+def summary_of_genomes(results: GenomeResults) -> str:
+    """The alignments of the flies, the longest first."""
+    table = results.to_table()
+    target, query = results.genomes()
+    lines = [
+        "",
+        f"{int(target.lengths.sum()):,} bases of Drosophila melanogaster (2R) and {int(query.lengths.sum()):,} of D. pseudoobscura:",
+        f"{len(table)} alignments, those that LASTZ finds, the best first.",
+        "",
+        f"  {'melanogaster':<16} {'pseudoobscura':<24} {'score':>7}  identity",
+    ]
+    for row in sorted(table.to_pylist(), key=lambda row: -int(row["score"])):
+        identity = row["matches"] / (row["matches"] + row["mismatches"])
+        places = f"{row['target_start']:,}-{row['target_end']:,}", f"{row['query_name']} {row['query_start']:,}-{row['query_end']:,} {row['strand']}"
+        lines.append(f"  {places[0]:<16} {places[1]:<24} {row['score']:>7,}  {identity:.1%}")
+    return "\n".join(lines)

@@ -1,0 +1,82 @@
+"""Align many pairs of genomes in one run: the command `tidalign genomes`."""
+
+import argparse
+import os
+import time
+from collections import Counter
+from pathlib import Path
+
+from tidalign.pipeline.errors import CannotWrite, InputError, shown
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, read_jobs, safe
+from tidalign.pipeline.genome.plan.manifest import Manifest
+from tidalign.pipeline.genome.results import GenomeResults
+from tidalign.pipeline.store import rundir
+from tidalign.workflows.commands.genome import check_format, is_partial, kept_stages, run_parameters, run_with_progress
+from tidalign.workflows.progress import by_status, say
+from tidalign.workflows.run.devices import device_of
+from tidalign.workflows.status import Exit
+
+RUN = "run"
+"""The run directory inside DIR."""
+
+MERGED = "all"
+
+LONGEST = 240
+"""Bytes of the name of a file: file systems have 255, and until it is whole a file has a longer name."""
+
+
+def source_of(args: argparse.Namespace) -> GenomeSource:
+    """What `tidalign genomes` reads: pairs of files, or the sequences of two."""
+    keep = kept_stages(args.keep)
+    if args.all_vs_all:
+        target, query = args.inputs
+        return GenomeSource((Pair(pair_name(target, query), target, query),), all_vs_all=True, segments=args.segments, keep=keep)
+    return GenomeSource(read_jobs(args.inputs[0]), segments=args.segments, keep=keep)
+
+
+def command(args: argparse.Namespace) -> Exit:
+    """`tidalign genomes`: DIR/run is the run directory; beside it a file for each pair, or one for all."""
+    folder = Path(args.output)
+    if folder.is_file():
+        raise CannotWrite(f"{folder}: expected a folder to write to, found a file")
+    began = time.monotonic()
+    run = folder / RUN
+    finished = rundir.finished(str(run)) is not None and not args.new
+    results = run_with_progress(args, source_of(args), run_parameters(args), run, lambda manifest: check_names(run, args, manifest))
+    statuses = results.statuses()
+    written = export_pairs(results, folder, args)
+    partial = is_partial(results)
+    if not args.quiet:
+        took = "the run was finished already" if finished else f"{time.monotonic() - began:.1f} s on {device_of(rundir.read_report(str(run)))}"
+        rows = sum(count for status, count in statuses.items() if status != "rejected")
+        say(f"{len(results.names):,} pairs, {rows:,} alignments: {by_status(statuses, 'none')}; {took}; {written}")
+    return Exit.PARTIAL if partial else Exit.COMPLETE
+
+
+def check_names(run: Path, args: argparse.Namespace, manifest: Manifest) -> None:
+    """Refuse names that cannot be written in the format, or be those of files, before anything is aligned."""
+    check_format(run, args.format, manifest)
+    if args.merge:
+        return
+    files = [f"{safe(name)}.{_suffix(args)}" for name in manifest.names]
+    way_out = f"shorten or change the names{' of the sequences' if args.all_vs_all else ''}, or use --merge for one file of all pairs"
+    if long := next((file for file in files if len(os.fsencode(file)) > LONGEST), None):
+        raise InputError(" ".join(args.inputs), f"pairs whose files have names of at most {LONGEST} bytes", shown(long), way_out)
+    if twice := next((file for file, times in Counter(files).items() if times > 1), None):
+        raise InputError(" ".join(args.inputs), "a file of its own for each pair", f"{shown(twice)} twice", way_out)
+
+
+def _suffix(args: argparse.Namespace) -> str:
+    return str(args.format.partition(":")[0].rstrip("+-"))
+
+
+def export_pairs(results: GenomeResults, folder: Path, args: argparse.Namespace) -> str:
+    """Write the rows of each pair, or all in one; says where they are."""
+    suffix = _suffix(args)
+    if args.merge:
+        path = folder / f"{MERGED}.{suffix}"
+        results.export(path, format=args.format, markend=args.markend)
+        return str(path)
+    for job, name in enumerate(results.names):
+        results.export(folder / f"{safe(name)}.{suffix}", format=args.format, markend=args.markend, job=job)
+    return f"{folder}/*.{suffix}"

@@ -1,0 +1,220 @@
+"""The command line's arguments: what each command takes, and usage that one argument alone does not show."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from tidalign import __version__
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.workflows.options.formats import ELSEWHERE, SUFFIXES
+from tidalign.workflows.status import Exit
+
+FORMATS = ("paf", "sam", "tsv", "parquet")
+"""What `pipeline/pairs/formats/export.py` writes; its test sees that both lists agree."""
+
+_ELSEWHERE = {
+    ".bam": "write .sam and convert it: samtools view -b",
+    ".cram": "write .sam and convert it: samtools view -C",
+    ".csv": "write .tsv or .parquet",
+    ".gz": "write it plain and compress it after",
+}
+
+_PICTURES = (".png", ".svg", ".pdf", ".html")
+
+_PAIRS = """examples:
+  tidalign pairs reads.fastq windows.fasta -o run           the run directory `run`; `tidalign export` and Python read it
+  tidalign pairs reads.fastq windows.fasta -o out.sam       SAM; a killed command goes on from out.sam.run
+  tidalign pairs pairs.parquet -o out.parquet --penalties edit
+  tidalign pairs both.fastq.gz --interleaved -o out.paf --penalties affine2p:4,6,2,24,1
+  tidalign pairs reads.fq windows.fa -o out.tsv --ends-free 0,0,16,16       up to 16 target letters free at either end
+  tidalign pairs reads.fq windows.fa -o run --scheduler tcp://10.0.0.1:8786
+"""
+
+_PARTITION = """example:
+  tidalign partition reads.fastq windows.fasta -o run && tidalign pairs reads.fastq windows.fasta -o run
+"""
+
+_GENOME = """examples:
+  tidalign genome target.fa query.fa -o out.maf                            what LASTZ prints; a killed command goes on from out.maf.run
+  tidalign genome 'target.fa[unmask]' query.2bit -o out.paf --step=20 --notransition
+  tidalign genome target.fa query.fa -o out.axt K=2400 L=3000 Y=9400 --scores=HoxD55.q
+  tidalign genome target.fa query.fa --format=general:score,name1,zstart1,end1 | head
+  tidalign genome target.fa query.fa -o run --keep hsps && tidalign plot run -o dotplot.png
+"""
+
+_GENOMES = """examples:
+  tidalign genomes jobs.tsv -o out --format axt --step=20                  out/NAME.axt for each line of jobs.tsv
+  tidalign genomes --all-vs-all a.fa b.fa -o out --merge                   every sequence of a.fa with every one of b.fa, in out/all.maf
+"""
+
+_PLOT = """examples:
+  tidalign genome target.fa query.fa -o run && tidalign plot run -o dotplot.png
+  tidalign plot out/run -o dotplot.html --pair human__mouse                a page to zoom in
+"""
+
+_EXPORT = """examples:
+  tidalign export run -o out.sam
+  tidalign export run -o out.paf --cigar M
+  tidalign export run -o - --format tsv | head
+  tidalign export genome_run -o out.maf
+"""
+
+_EXITS = """exit status: 0 everything is aligned, 3 something was cut or given up (rows or report say why), 2 wrong usage, 65 bad input, 66 no input,
+69 no usable GPU or workers, 73 cannot write, 74 disk full, 75 cluster lost, 78 the run directory is of other inputs or parameters, 130 and 143
+stopped by a signal, 1 a bug. After 69 to 75, 130 and 143 the same command goes on where it was."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(Exit.USAGE, f"{self.prog}: {message}\nsee: {self.prog} --help\n")
+
+
+def _penalties(text: str) -> str:
+    try:
+        return str(Penalties.parse(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _ends_free(text: str) -> tuple[int, ...]:
+    fields = text.split(",")
+    if len(fields) != 4 or not all(field.isascii() and field.isdigit() for field in fields):
+        raise argparse.ArgumentTypeError(f"expected four whole numbers QB,QE,TB,TE, found {text!r}")
+    return tuple(map(int, fields))
+
+
+def _workers(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, found {text!r}")
+    return int(text)
+
+
+def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, module: str, summary: str, epilog: str = "") -> _Parser:
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(module=module, error=parser.error)
+    parser.add_argument("--quiet", action="store_true", help="no progress and no last line; errors only")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    return parser
+
+
+def _add_run(parser: _Parser, output: str) -> None:
+    """What `pairs` and `partition` share."""
+    parser.add_argument("queries", metavar="QUERIES", help="FASTA or FASTQ (plain, gzip, bgzip); or one file of pairs: .seq, Parquet, Arrow, or --interleaved")
+    parser.add_argument("targets", metavar="TARGETS", nargs="?", help="FASTA or FASTQ; record i is aligned with record i of QUERIES")
+    parser.add_argument("-o", dest="output", metavar="OUT", required=True, help=output)
+    shapes = "edit, linear:X,G, affine:X,O,E or affine2p:X,O1,E1,O2,E2: mismatch X, a gap of n letters O+nE (default: affine:4,6,2)"
+    parser.add_argument("--penalties", metavar="MODEL", type=_penalties, default="affine:4,6,2", help=shapes)
+    free = "letters free of charge at the begin and end of query and target (default: 0,0,0,0, end to end)"
+    parser.add_argument("--ends-free", metavar="QB,QE,TB,TE", type=_ends_free, help=free)
+    parser.add_argument("--penalty-only", action="store_true", help="no CIGARs, which is faster")
+    letters = "a letter other than A, C, G, T equals nothing (default), equals every letter, or is an error"
+    parser.add_argument("--ambiguous", choices=("mismatch", "match", "error"), default="mismatch", help=letters)
+    parser.add_argument("--interleaved", action="store_true", help="QUERIES holds query, target, query, target, ...")
+    parser.add_argument("--same-names", action="store_true", help="refuse pairs whose two names differ")
+    parser.add_argument("--query-column", metavar="NAME", default="query", help="column of a table with the queries (default: query)")
+    parser.add_argument("--target-column", metavar="NAME", default="target", help="column of a table with the targets (default: target)")
+    parser.add_argument("--allow-empty", action="store_true", help="an input without records gives an empty output instead of status 66")
+    parser.add_argument("--workers", metavar="N", type=_workers, help="processes on this machine (default: one a core, none for little work)")
+    parser.add_argument("--scheduler", metavar="ADDR", help="address or file of a Dask scheduler whose workers to use; they must see the input and OUT")
+    parser.add_argument("--new", action="store_true", help="throw away what an earlier run left in the run directory")
+
+
+def _add_export(parser: _Parser) -> None:
+    parser.add_argument("--cigar", choices=("=X", "M"), default="=X", help="letters of matches in PAF and SAM (default: =X)")
+
+
+def parser(chosen: str | None = None) -> argparse.ArgumentParser:
+    """The parser of the whole command line. The arguments of the genome commands are there if one is `chosen`: they take a second to load."""
+    top = _Parser(prog="tidalign", description="DNA alignment by the batch.", epilog=_EXITS, formatter_class=argparse.RawDescriptionHelpFormatter)
+    top.add_argument("--version", action="version", version=f"tidalign {__version__}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
+
+    pairs = _command(commands, "pairs", "pairs", "align every query with its target", _PAIRS)
+    _add_run(pairs, "a run directory; or a file .paf, .sam, .tsv or .parquet, written from the run directory OUT.run, which is then removed")
+    pairs.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto (default): the GPUs of this machine if it has any")
+    pairs.add_argument("--gpus", type=_workers, metavar="N", help="how many GPUs (default: all)")
+    _add_export(pairs)
+    pairs.add_argument("--keep-run", action="store_true", help="keep OUT.run")
+
+    genome = _command(commands, "genome", "genome", "align two genomes as LASTZ does, with its options", _GENOME)
+    genomes = _command(commands, "genomes", "genomes", "align many pairs of genomes, or of their sequences, in one run", _GENOMES)
+    if chosen in ("genome", "genomes"):
+        from tidalign.workflows.options.genome import add_genome, add_genomes
+
+        add_genome(genome)
+        add_genomes(genomes)
+
+    partition = _command(commands, "partition", "partition", "read and cut the input into chunks, the first stage of `tidalign pairs`", _PARTITION)
+    _add_run(partition, "a run directory")
+
+    export = _command(commands, "export", "export", "write the results of a finished run as one file", _EXPORT)
+    export.add_argument("run", metavar="RUN", help="a run directory of `tidalign pairs` or `tidalign genome`")
+    formats = f"a file .{', .'.join(FORMATS)}, for genomes .{', .'.join(SUFFIXES)}; or - for standard output with --format"
+    export.add_argument("-o", dest="output", metavar="OUT", required=True, help=formats)
+    export.add_argument("--format", metavar="FORMAT", help="format where the name of OUT does not say it: as its endings, or for genomes as `tidalign genome`")
+    export.add_argument("--markend", action="store_true", help="genomes: end the output with a line that says so")
+    export.add_argument("--pair", metavar="NAME", help="genomes: one pair of a run over many")
+    _add_export(export)
+
+    plot = _command(commands, "plot", "plot", "draw a dot plot of a run over genomes", _PLOT)
+    plot.add_argument("run", metavar="RUN", help="a run directory of `tidalign genome` or `tidalign genomes`")
+    plot.add_argument("-o", dest="output", metavar="OUT", required=True, help="a picture .png, .svg or .pdf, or a page .html")
+    plot.add_argument("--pair", metavar="NAME", help="one pair of a run over many")
+
+    _command(commands, "check", "check", "show what is installed and test it on known answers")
+    demo = _command(commands, "demo", "demo", "align real reads and genomes that come with tidalign")
+    demo.add_argument("-o", dest="output", metavar="DIR", default="tidalign-demo", help="where to write (default: tidalign-demo)")
+    return top
+
+
+def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Namespace:
+    """The arguments, checked: what is wrong with them is said in the name of their command, and pointed to its help."""
+    args, unknown = top.parse_known_args(arguments)
+    if unknown:
+        args.error(f"unrecognized arguments: {' '.join(unknown)}")
+    check(args)
+    return args
+
+
+def check(args: argparse.Namespace) -> None:
+    """Usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
+    if args.module in ("pairs", "genome", "genomes") and args.gpus and (args.device == "cpu" or args.scheduler):
+        args.error("--gpus counts GPUs of this machine: leave it out with --device cpu and with --scheduler")
+    if args.module in ("pairs", "partition"):
+        if args.workers and args.scheduler:
+            args.error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
+        if args.interleaved and args.targets:
+            args.error("--interleaved takes one file")
+        if args.output == "-":
+            args.error("-o takes a run directory or a file; `tidalign export RUN -o - --format sam` writes to standard output")
+    if args.module in ("genome", "genomes"):
+        from tidalign.workflows.options.genome import check_genome
+
+        check_genome(args, args.error)
+    if args.module == "plot" and Path(args.output).suffix.lower() not in _PICTURES:
+        args.error(f"no picture in {args.output!r}: end it in {', '.join(_PICTURES)}")
+    if args.module not in ("pairs", "export"):
+        return
+    suffix = Path(args.output).suffix.lower()
+    elsewhere = _ELSEWHERE | (ELSEWHERE if args.module == "export" else {})
+    if suffix in elsewhere and not (args.module == "export" and args.format):
+        args.error(f"cannot write {suffix}: {elsewhere[suffix]}")
+    if args.module == "export":
+        if not args.format and suffix[1:] not in (*FORMATS, *SUFFIXES):
+            args.error(f"no format in {args.output!r}: end it in .{', .'.join(dict.fromkeys((*FORMATS, *SUFFIXES)))}, or give --format")
+    else:
+        args.format = suffix[1:] if suffix[1:] in FORMATS else None
+    if args.module == "pairs" and args.keep_run and not args.format:
+        args.error("--keep-run goes with a file for -o; a run directory is always kept")
+    if args.module == "pairs" and args.format == "sam" and args.penalty_only:
+        args.error("SAM needs CIGARs: leave --penalty-only out, or write .paf, .tsv or .parquet")
+    if args.cigar != "=X" and (args.format or suffix[1:]) not in ("paf", "sam"):
+        args.error("--cigar is for .paf and .sam")

@@ -1,0 +1,113 @@
+"""Arguments of `tidalign genome` and `tidalign genomes` that are not LASTZ's."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tidalign.workflows.options.formats import ELSEWHERE, NAMES, SUFFIXES, named
+from tidalign.workflows.options.lastz import add_options, check
+
+_KEPT = ("hits", "hsps", "anchors")
+
+
+def add_guards(parser: argparse.ArgumentParser) -> None:
+    """Limits of what one tile may take."""
+    group = parser.add_argument_group("guards against repeats (off by default; what they cut is in the report)")
+    group.add_argument("--cells", metavar="N", type=_count, help="cells of gapped extension in a tile: a query sequence and strand, or 1,024 anchors")
+    group.add_argument("--seconds", metavar="S", type=_seconds, help="seconds of gapped extension that a tile may take; results then depend on the machine")
+
+
+def add_genome(parser: argparse.ArgumentParser) -> None:
+    """All of `tidalign genome`."""
+    parser.add_argument("target", metavar="TARGET", help="FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted: t.fa[multiple,unmask]")
+    parser.add_argument("query", metavar="QUERY", help="the same; every sequence of it is aligned with all of TARGET")
+    output = f"a run directory; or a file .{', .'.join(SUFFIXES)}, written from the run directory OUT.run; or - (default), standard output, with --format"
+    parser.add_argument("-o", dest="output", metavar="OUT", default="-", help=output)
+    parser.add_argument("--keep-run", action="store_true", help="keep OUT.run, for `tidalign plot` and other formats")
+    _add_common(parser)
+
+
+def add_genomes(parser: argparse.ArgumentParser) -> None:
+    """All of `tidalign genomes`."""
+    inputs = "a table of jobs: a header line with target, query and, if wanted, name, tabs between; with --all-vs-all: TARGETS QUERIES, two files"
+    parser.add_argument("inputs", metavar="JOBS.tsv", nargs="+", help=inputs)
+    parser.add_argument("--all-vs-all", action="store_true", help="align every sequence of the first file with every sequence of the second")
+    parser.add_argument("-o", dest="output", metavar="DIR", required=True, help="a folder: a file for each pair, and the run directory DIR/run")
+    parser.add_argument("--merge", action="store_true", help="one file for all pairs")
+    _add_common(parser)
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", metavar="FORMAT", help=f"{', '.join(NAMES)}; `general:score,name1,...` names the fields")
+    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto (default): the GPUs of this machine if it has any")
+    parser.add_argument("--gpus", metavar="N", type=_count, help="how many GPUs (default: all; one for small input)")
+    parser.add_argument("--workers", metavar="N", type=_count, help="processes on this machine (default: one a core, none for little work)")
+    parser.add_argument("--scheduler", metavar="ADDR", help="address or file of a Dask scheduler whose workers to use; they must see the input and OUT")
+    parser.add_argument("--keep", metavar="STAGES", type=_kept, default=(), help=f"keep tables of {', '.join(_KEPT)} in the run directory (commas between)")
+    parser.add_argument("--new", action="store_true", help="throw away what an earlier run left in the run directory")
+    add_options(parser)
+    add_guards(parser)
+
+
+def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
+    """Call error(message) for usage that one argument alone does not show; sets `format` (None: a run directory)."""
+    if args.workers and args.scheduler:
+        error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
+    check(args, error)
+    if args.module == "genomes":
+        _check_genomes(args, error)
+        return
+    suffix = Path(args.output).suffix.lower()
+    if args.format is None and suffix in ELSEWHERE:
+        error(f"cannot write {suffix}: {ELSEWHERE[suffix]}")
+    wanted = args.format or suffix[1:]
+    args.format = SUFFIXES.get(wanted, args.format)
+    if args.format and (wrong := named(args.format)):
+        error(wrong)
+    if args.output == "-" and not args.format:
+        error("standard output needs a --format, such as --format=maf; or name a file or a run directory with -o")
+    if args.output == "-" and args.scheduler:
+        error("workers of a scheduler need a run directory that they see: name a file or a run directory with -o")
+    if args.keep_run and (not args.format or args.output == "-"):
+        error("--keep-run goes with a file for -o; a run directory is always kept")
+    if args.keep and args.output == "-":
+        error("--keep needs a run directory: name one, or a file, with -o")
+    if args.keep and args.format:
+        args.keep_run = True
+
+
+def _check_genomes(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
+    if len(args.inputs) != (2 if args.all_vs_all else 1):
+        error(
+            "--all-vs-all takes two files, TARGETS and QUERIES" if args.all_vs_all else "expected one table of jobs; two files of sequences need --all-vs-all"
+        )
+    if args.output == "-":
+        error("-o takes a folder; `tidalign export DIR/run -o - --format maf` writes to standard output")
+    args.format = SUFFIXES.get(args.format, args.format) if args.format else "maf"
+    if wrong := named(args.format):
+        error(wrong)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, found {text!r}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds above 0, found {text!r}")
+    return value
+
+
+def _kept(text: str) -> tuple[str, ...]:
+    names = text.split(",")
+    unknown = [name for name in names if name not in _KEPT]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"expected some of {', '.join(_KEPT)}, with commas between, found {unknown[0]!r}")
+    return tuple(names)

@@ -1,0 +1,164 @@
+"""Whoever does a run's tasks: this process, until workers are hired."""
+
+import os
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidalign.cluster.gpus import TASKS_OF_A_CARD
+from tidalign.cluster.stop import Stop
+from tidalign.cluster.task import Outcomes, Task, run_here
+from tidalign.pipeline.errors import CannotWrite
+from tidalign.pipeline.store import rundir
+
+if TYPE_CHECKING:
+    from tidalign.cluster.start import Workers
+
+DEATHS_ALLOWED = 5
+"""How often a task that says nothing of its progress may lose its worker; the worker may have died of another's."""
+
+
+class Crew:
+    """Runs tasks for a run in `directory`. `dismiss` it at the end.
+
+    module: of the tasks; loaded by who is hired before they get one. count, scheduler: which workers `hire` takes, as `cluster.start.start` has it.
+    threads: of this process, for tasks that nobody was hired for.
+    """
+
+    def __init__(self, stop: Stop, directory: str, module: str, count: int | None, scheduler: str | None, threads: int = 1) -> None:
+        self._stop, self.directory, self._module, self._count, self._scheduler = stop, directory, module, count, scheduler
+        self._gpus: Sequence[str] = ()
+        self.threads = threads
+        self._contract = ExitStack()
+        self._workers: Workers | None = None
+        self._coming: Future[None] | None = None
+        self.size = 0
+        """Workers that were there when they were last asked for something; 0: this process does the work."""
+
+    def begin_to_hire(self) -> None:
+        """What `hire` does, meanwhile: who needs the workers calls it all the same."""
+        if not self._workers and not self._coming:
+            thread = ThreadPoolExecutor(1, "hire")
+            self._coming = thread.submit(self._hire)
+            thread.shutdown(wait=False)
+
+    def hire(self) -> None:
+        """Start workers, or connect to them, and see that they reach the run directory. Does nothing where that was done."""
+        if self._coming:
+            self._coming.result()
+            self._coming = None
+        if not self._workers:
+            self._hire()
+
+    def _hire(self) -> None:
+        from tidalign.cluster.start import start
+
+        self._workers = self._contract.enter_context(start(self._count, self._scheduler, self._gpus, [self._module]))
+        self.size = len(self._workers.live())
+        rundir.journal(self.directory, "hired", workers=self.size)
+        token = secrets.token_hex(16)
+        path = Path(self.directory, f"probe.{token[:8]}.tmp")
+        path.write_text(token)
+        try:
+            seen = self._workers.everywhere(_reach, str(path), token, self._module)
+        finally:
+            path.unlink()
+        for worker, trouble in seen.items():
+            if trouble is not None:
+                raise CannotWrite(f"{self.directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
+
+    def replace(self, gpus: Sequence[str]) -> None:
+        """From now on workers with a GPU each, or this process with one. Those of a scheduler stay."""
+        self.threads = TASKS_OF_A_CARD
+        if not self._scheduler:
+            self._contract.close()
+            self._contract, self._workers, self.size, self._gpus = ExitStack(), None, 0, gpus
+
+    def everywhere(self, function: Callable[..., Any]) -> dict[str, Any]:
+        """What `function` returns, or raises, on each hired worker."""
+        if not self._workers:
+            return {}
+        answers = self._workers.everywhere(function)
+        self.size = len(answers)
+        return answers
+
+    def dismiss(self) -> bool:
+        """Stop the workers that were started. Whether nobody works any more: workers of a scheduler that is not ours finish what they are at."""
+        if self._coming:
+            wait([self._coming])
+            self._coming = None
+        self._contract.close()
+        return self._scheduler is None
+
+    def run(self, tasks: Iterable[Task], outcomes: Outcomes, *, here: bool = False) -> None:
+        """Run tasks to the end of them all; see `cluster.map.run_on`. here: in this process in any case."""
+        if self._workers and not here:
+            from tidalign.cluster.map import run_on
+
+            run_on(self._workers, tasks, outcomes, self._stop)
+        else:
+            run_here(tasks, outcomes, self._stop, self.threads)
+
+    def map(self, function: Callable[..., Any], *items: Iterable[Any], here: bool = False) -> list[Any]:
+        """As the built-in `map`, a task for each call, results in order. here: in this process in any case."""
+        collected = _Collected(self.directory)
+        name = getattr(function, "__name__", "map")
+        tasks = [Task(f"{name}-{place}", _placed, (place, function, *arguments)) for place, arguments in enumerate(zip(*items, strict=True))]
+        self.run(tasks, collected, here=here)
+        return [collected.results[place] for place in sorted(collected.results)]
+
+
+def _placed(place: int, function: Callable[..., Any], *arguments: Any) -> tuple[int, Any]:
+    return place, function(*arguments)
+
+
+def _reach(path: str, token: str, module: str) -> str | None:
+    """On a worker: what keeps it from the run directory, or None. Loads a module, too."""
+    host = os.uname().nodename
+    import_module(module)
+    try:
+        if Path(path).read_text() != token:
+            return f"on {host} sees another directory there"
+        trial = Path(f"{path}.{os.getpid()}.tmp")
+        trial.write_text(token)
+        trial.unlink()
+    except FileNotFoundError:
+        return f"on {host} does not see it"
+    except OSError as error:
+        return f"on {host} cannot write there ({error.strerror})"
+    return None
+
+
+class Repeated:
+    """Outcomes of tasks that can be done over: again after a death, `DEATHS_ALLOWED` times; an error ends the run."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._deaths: dict[str, int] = {}
+
+    def died(self, task: Task, killed: bool) -> Iterable[Task]:
+        self._deaths[task.key] = deaths = self._deaths.get(task.key, 0) + killed
+        self.note("died", task=task.key, killed=killed)
+        if deaths > DEATHS_ALLOWED:
+            raise RuntimeError(f"{task.key}: its worker died {deaths} times; the cause may be too little memory")
+        return [task]
+
+    def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
+        self.note("failed", task=task.key, error=repr(error))
+        raise error
+
+    def note(self, event: str, **details: Any) -> None:
+        rundir.journal(self._directory, event, **details)
+
+
+class _Collected(Repeated):
+    def __init__(self, directory: str) -> None:
+        super().__init__(directory)
+        self.results: dict[int, Any] = {}
+
+    def done(self, task: Task, result: Any) -> None:
+        self.results[result[0]] = result[1]

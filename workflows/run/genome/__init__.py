@@ -1,0 +1,1 @@
+"""Run over genomes: read, then seed, extend and gather tile by tile."""

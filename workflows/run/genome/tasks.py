@@ -1,0 +1,192 @@
+"""What runs on a worker of a genome run: one tile. The run directory says everything else."""
+
+import multiprocessing
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tidalign.cluster.errors import Stopped
+from tidalign.cluster.stop import Stop
+from tidalign.kernels.runtime.card import CARD, CardLost
+from tidalign.kernels.runtime.errors import KernelError
+from tidalign.kernels.runtime.fault import fault
+from tidalign.pipeline.genome import units as stages
+from tidalign.pipeline.genome.plan import parts
+from tidalign.pipeline.genome.plan.manifest import read_manifest
+from tidalign.pipeline.genome.plan.tiles import Tile
+from tidalign.pipeline.genome.stages import anchoring
+from tidalign.pipeline.genome.stages.guards import Beat
+from tidalign.pipeline.genome.stages.independent import extend
+from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.genome.walk import walk
+from tidalign.pipeline.store import claims
+
+if TYPE_CHECKING:
+    from tidalign.pipeline.pairs.align import Device
+
+Counts = dict[str, Any]
+
+BEAT_SECONDS = 0.25
+"""Between two signs of life."""
+
+
+_claims: set[str] = set()
+"""Of the tiles that this process is at."""
+
+
+_stop: Stop | None = None
+
+
+@contextmanager
+def heeding(stop: Stop) -> Iterator[None]:
+    """Tiles of this process end soon after `stop` says so: Stopped. Walks have written down how far they are."""
+    global _stop
+    _stop = stop
+    try:
+        yield
+    finally:
+        _stop = None
+
+
+def perform(directory: str, run: str, tile: Tile, claim: str | None, device: "Device" = "cpu") -> Counts:
+    """Do a tile and write what comes of it; returns what was done, in numbers, and with a card which one and how long it was busy for this process in
+    all. What is there already is left alone.
+
+    claim: path of the claim that says how far the tile is, kept if the process dies; None where someone else watches.
+    """
+    began = time.perf_counter()
+    manifest = read_manifest(directory)
+    if manifest.run != run:
+        raise RuntimeError(f"{directory}: holds run {manifest.run}, not {run}")
+    try:
+        with _claimed(claim, tile, device) as beat:
+            counts = _STAGES[tile.stage](directory, run, tile, beat, device)
+    except KernelError:
+        # No call of CUDA works in this process any more. A worker gives way to a new one; only the tile that was on the card is to blame.
+        if multiprocessing.parent_process() is not None:
+            for other in _claims:
+                claims.remove(other)
+            os._exit(86)
+        raise
+    if device == "gpu":
+        card = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
+        counts |= {"card": f"{os.uname().nodename}:{card} in process {os.getpid()}", "busy": round(CARD.busy, 3)}
+    return counts | {"seconds": round(time.perf_counter() - began, 3)}
+
+
+@contextmanager
+def _claimed(claim: str | None, tile: Tile, device: "Device") -> Iterator[Beat]:
+    """Tells the claim how far the tile is; takes it back at the end, or after an error that is nobody's fault but the program's or another tile's."""
+    said, at = time.monotonic(), tile.start
+
+    def beat(place: int) -> None:
+        nonlocal said, at
+        if _stop and _stop.at_once():
+            raise Stopped(_stop.number or signal.SIGTERM)
+        if place != at:
+            _test_hooks(tile, place, device)
+        at = place
+        if claim and time.monotonic() - said > BEAT_SECONDS:
+            # A claim that is late still has in it what comes after.
+            claims.write(claim, place, tile.stop)
+            said = time.monotonic()
+
+    try:
+        if claim:
+            claims.write(claim, tile.start, tile.stop)
+            _claims.add(claim)
+        _test_hooks(tile, tile.start, device)
+        yield beat
+    except Exception as error:
+        if claim:
+            _claims.discard(claim)
+            if isinstance(error, CardLost) or not isinstance(error, MemoryError | KernelError):
+                claims.remove(claim)
+        raise  # where the claim stays, the tile is to blame
+    if claim:
+        _claims.discard(claim)
+        claims.remove(claim)
+
+
+def _units(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -> Counts:
+    """All of a few small units."""
+    if parts.read_part(parts.part_path(f"{directory}/parts", tile.chunk, tile.start, tile.stop), run):
+        return {}
+    units = [Unit(directory, tile.job, number, device) for number in range(tile.start, tile.stop)]
+    done = [stages.whole(unit, partial(beat, unit.number)) for unit in units]
+    stages.write_units(directory, run, tile, done)
+    return {"units": len(done), **sum((unit.counts for unit in units), Counter())}
+
+
+def _seed(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -> Counts:
+    unit = Unit(directory, tile.job, tile.unit, device)
+    return {"anchors": anchoring.write_anchors(unit, partial(beat, tile.start)), **unit.counts}
+
+
+def _walk(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -> Counts:
+    unit = Unit(directory, tile.job, tile.unit, device)
+    whole = _whole_unit(tile)
+    if not parts.read_part(parts.part_path(f"{directory}/parts", whole.chunk, whole.start, whole.stop), run):
+        stages.write_units(directory, run, whole, [walk.walk(unit, anchoring.read_anchors(unit), beat, checkpoint=True)])
+    stages.forget(unit)
+    return {"walked": tile.stop, **unit.counts}
+
+
+def _extend(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -> Counts:
+    unit = Unit(directory, tile.job, tile.unit, device)
+    if not parts.read_part(parts.part_path(f"{directory}/extended", tile.chunk, tile.start, tile.stop), run):
+        rows, shortfalls = extend(unit, anchoring.read_anchors(unit, tile.start, tile.stop), tile.start, beat)
+        parts.write_part(f"{directory}/extended", run, tile.chunk, tile.start, tile.stop, rows, shortfalls)
+    return {"extended": tile.stop - tile.start, **unit.counts}
+
+
+def _assemble(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -> Counts:
+    unit = Unit(directory, tile.job, tile.unit)
+    whole = _whole_unit(tile)
+    if not parts.read_part(parts.part_path(f"{directory}/parts", whole.chunk, whole.start, whole.stop), run):
+        stages.write_units(directory, run, whole, [stages.assemble(unit)])
+    stages.forget(unit)
+    return {"units": 1}
+
+
+def speculate(directory: str, run: str, job: int, unit: int, start: int, stop: int) -> int:
+    """Extend anchors [start, stop) of a unit ahead of its walk; returns how many seemed worth it."""
+    try:
+        return walk.speculate(Unit(directory, job, unit), start, stop)
+    except FileNotFoundError:
+        return 0  # the walk is over, and its files are gone
+
+
+def _whole_unit(tile: Tile) -> Tile:
+    return Tile("units", tile.job, -1, tile.unit, tile.unit + 1)
+
+
+_STAGES: dict[str, Callable[[str, str, Tile, Beat, Any], Counts]] = {
+    "units": _units,
+    "seed": _seed,
+    "walk": _walk,
+    "extend": _extend,
+    "assemble": _assemble,
+}
+
+
+def _test_hooks(tile: Tile, place: int, device: "Device") -> None:
+    """For tests of what kills workers: TIDALIGN_TEST_POISON, TIDALIGN_TEST_HANG and TIDALIGN_TEST_FAULT name `chunk:place` at which the process kills
+    itself, stops, or has a kernel write where nothing is; TIDALIGN_TEST_SLOW is a number of seconds to wait at each step."""
+    if slow := os.environ.get("TIDALIGN_TEST_SLOW"):
+        time.sleep(float(slow))
+    for variable in ("TIDALIGN_TEST_POISON", "TIDALIGN_TEST_HANG", "TIDALIGN_TEST_FAULT"):
+        chunk, _, number = os.environ.get(variable, "").partition(":")
+        if chunk == tile.chunk and place == int(number):
+            if variable.endswith("HANG"):
+                time.sleep(1e6)
+            if not variable.endswith("FAULT"):
+                os.kill(os.getpid(), signal.SIGKILL)
+            if device == "gpu":
+                with CARD:
+                    fault(wait=True)

@@ -1,0 +1,1 @@
+"""Run over pairs: partition, then align."""

@@ -1,0 +1,50 @@
+"""The partition stage of a run: every block of the input becomes chunks, counts are checked, the manifest is written."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tidalign.cluster.task import Task
+from tidalign.pipeline.pairs.input.read import Block, Source, plan
+from tidalign.pipeline.pairs.parameters import PairParameters
+from tidalign.pipeline.pairs.partition import partition_block, partition_stream
+from tidalign.pipeline.store import rundir
+from tidalign.workflows.run.crew import Crew, Repeated
+
+
+def partition(crew: Crew, source: Source, parameters: PairParameters, progress: Callable[[str, int, int | None], None]) -> dict[str, Any]:
+    """The manifest of a run whose chunks are all there: what is missing of them is made. The caller holds the directory's lock."""
+    directory = crew.directory
+    manifest = rundir.read_manifest(directory)
+    if manifest and all(rundir.read_block_record(directory, record["id"]) for record in manifest["blocks"]):
+        return manifest
+    if not rundir.exists(directory):
+        blocks = plan(source, map=crew.map)
+        described = None if blocks is None else [block.to_json() for block in blocks]
+        rundir.create(directory, parameters.to_json(), source.to_json(), described)
+    # As written rather than as planned: a run that goes on must cut its input where it did before.
+    planned = rundir.read_plan(directory)["blocks"]
+    blocks = None if planned is None else [Block.from_json(block) for block in planned]
+    pairs = None if blocks is None else sum(block.pairs for block in blocks)
+    progress("partition", 0, pairs)
+    stage = _Partition(directory, pairs, progress)
+    if blocks is None:
+        crew.run([Task("partition", partition_stream, (directory, source))], stage, here=source.has_pipe)
+    else:
+        crew.run([Task(f"partition-{block.id}", partition_block, (directory, source, block), block.pairs) for block in blocks], stage)
+    manifest = rundir.write_manifest(directory, stage.records)
+    rundir.journal(directory, "partitioned", pairs=manifest["pairs"], blocks=len(stage.records), chunks=sum(len(r["chunks"]) for r in stage.records))
+    return manifest
+
+
+class _Partition(Repeated):
+    def __init__(self, directory: str, pairs: int | None, progress: Callable[[str, int, int | None], None]) -> None:
+        super().__init__(directory)
+        self._pairs, self._progress = pairs, progress
+        self._done = 0
+        self.records: list[dict[str, Any]] = []
+
+    def done(self, task: Task, result: dict[str, Any] | list[dict[str, Any]]) -> None:
+        for record in result if isinstance(result, list) else [result]:
+            self.records.append(record)
+            self._done += record["pairs"]
+        self._progress("partition", self._done, self._pairs)

@@ -1,0 +1,202 @@
+"""What runs on a worker: rows of chunks in, parts out. The run directory says everything else.
+
+Reading, aligning and writing overlap: rows that come next are read while a batch is aligned, and what was aligned before becomes text and files.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from tidalign.kernels.pairwise.wavefront import warm_up
+from tidalign.kernels.runtime.errors import KernelError
+from tidalign.kernels.runtime.fault import fault
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront.alignments import Alignments
+from tidalign.pipeline.pairs.align import BATCH_ROWS, BATCH_WORK, Device, alignments, batches, longest, part_of, rows
+from tidalign.pipeline.pairs.parameters import PairParameters
+from tidalign.pipeline.pairs.partition import read_chunk
+from tidalign.pipeline.pairs.parts import part_path, read_part, write_part
+from tidalign.pipeline.pairs.work import work
+from tidalign.pipeline.store import claims
+
+AHEAD = {"cpu": 1, "gpu": 12}
+"""Ranges read before they are needed."""
+
+READERS = {"cpu": 1, "gpu": 4}
+
+WRITERS = {"cpu": 1, "gpu": 12}
+"""Parts made text and written at a time; as many more may wait for it. A card makes alignments faster than some ten cores write them."""
+
+_CARD = threading.Lock()
+"""Held while a batch is on the device: of two tasks in one process one aligns, the other reads ahead or writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowRange:
+    """Rows [start, stop) of a chunk. claim: path of the claim that says which of them are being aligned, kept if the process dies at it;
+    None where someone else watches."""
+
+    chunk: str
+    start: int
+    stop: int
+    claim: str | None = None
+
+
+def align_ranges(directory: str, run: str, parameters: dict[str, Any], ranges: Sequence[RowRange], device: Device = "cpu") -> tuple[float, int]:
+    """Align ranges of rows, in order, and write a part for each; returns the seconds it took, and how many pairs the host took for a card. A part that is
+    there already is left alone."""
+    began, by_host = time.perf_counter(), 0
+    todo = [each for each in ranges if not read_part(part_path(directory, each.chunk, each.start, each.stop), run)]
+    if todo:
+        pipeline = _Pipeline(directory, run, PairParameters.from_json(parameters), device)
+        try:
+            pipeline.align(todo)
+            by_host = pipeline.by_host
+        except KernelError:
+            # No call of CUDA works in this process any more. A worker gives way to a new one; the claims stay.
+            if multiprocessing.parent_process() is not None:
+                os._exit(86)
+            raise
+    return time.perf_counter() - began, by_host
+
+
+@dataclass(slots=True)
+class _Open:
+    """A range being aligned: its rows, how many batches they make, and what is there of them."""
+
+    rows: RowRange
+    table: Any
+    batches: int
+    found: list[tuple[int, int, Alignments]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Rows [start, stop) of an open range, which go into one batch."""
+
+    of: _Open
+    start: int
+    stop: int
+    work: float
+
+
+class _Pipeline:
+    def __init__(self, directory: str, run: str, settings: PairParameters, device: Device) -> None:
+        self._directory, self._run, self._settings, self._device = directory, run, settings, device
+        self._pieces: deque[_Piece] = deque()
+        self._reading: deque[tuple[RowRange, Future[Any]]] = deque()
+        self._writing: deque[Future[None]] = deque()
+        self.by_host = 0
+
+    def align(self, ranges: Sequence[RowRange]) -> None:
+        coming = iter(ranges)
+        with ThreadPoolExecutor(READERS[self._device]) as readers, ThreadPoolExecutor(WRITERS[self._device]) as writers:
+            try:
+                while True:
+                    while len(self._reading) <= AHEAD[self._device] and (each := next(coming, None)):
+                        self._reading.append((each, readers.submit(read_chunk, self._directory, each.chunk, each.start, each.stop)))
+                    if not (batch := self._next_batch()):
+                        break
+                    self._align(batch)
+                    for done in {id(piece.of): piece.of for piece in batch}.values():
+                        if len(done.found) == done.batches:
+                            self._writing.append(writers.submit(self._write, done))
+                    while self._writing and (len(self._writing) > 2 * WRITERS[self._device] or self._writing[0].done()):
+                        self._writing.popleft().result()
+                while self._writing:
+                    self._writing.popleft().result()
+            except BaseException:
+                for pool in (readers, writers):
+                    pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def _next_batch(self) -> list[_Piece]:
+        """Pieces that are read already, as many as a batch takes; waits for one if there is none."""
+        batch: list[_Piece] = []
+        units, count = 0.0, 0
+        while self._pieces or self._reading:
+            if not self._pieces:
+                if batch and not self._reading[0][1].done():
+                    break
+                self._cut(*self._reading.popleft())
+            piece = self._pieces[0]
+            units, count = units + piece.work, count + piece.stop - piece.start
+            if batch and (units > BATCH_WORK[self._device] or count > BATCH_ROWS[self._device]):
+                break
+            batch.append(self._pieces.popleft())
+        return batch
+
+    def _cut(self, each: RowRange, read: Future[Any]) -> None:
+        table = read.result()
+        if self._device == "cpu":
+            warm_up([Penalties.parse(self._settings.penalties)], longest(table))  # no batch is to blame for what this takes
+        weights = work(table["query_length"].to_numpy(), table["target_length"].to_numpy())
+        bounds = batches(table, self._device)
+        begun = _Open(each, table, len(bounds))
+        self._pieces.extend(_Piece(begun, start, stop, float(weights[start:stop].sum())) for start, stop in bounds)
+
+    def _align(self, batch: list[_Piece]) -> None:
+        table = pa.concat_tables([piece.of.table.slice(piece.start, piece.stop - piece.start) for piece in batch])
+        claimed = [(piece, piece.of.rows.claim) for piece in batch]
+        with nullcontext() if self._device == "cpu" else _CARD:
+            try:
+                for piece, claim in claimed:
+                    if claim:
+                        claims.write(claim, piece.of.rows.start + piece.start, piece.of.rows.start + piece.stop)
+                _test_hooks(table, self._device)
+                found = alignments(table, self._settings, self._device)
+            except (MemoryError, KernelError):
+                raise  # the claims stay: the batch is to blame
+            except BaseException:
+                self._withdraw(batch)
+                raise
+            self._withdraw(batch)
+        self.by_host += found.by_host
+        first = 0
+        for piece in batch:
+            stop = first + piece.stop - piece.start
+            piece.of.found.append((piece.start, piece.stop, part_of(found, first, stop)))
+            first = stop
+
+    def _withdraw(self, batch: list[_Piece]) -> None:
+        for piece in batch:
+            if piece.of.rows.claim:
+                claims.remove(piece.of.rows.claim)
+
+    def _write(self, done: _Open) -> None:
+        where = done.rows
+        try:
+            tables = [rows(done.table.slice(start, stop - start), found) for start, stop, found in done.found]
+            done.found.clear()
+            write_part(self._directory, self._run, where.chunk, where.start, where.stop, pa.concat_tables(tables))
+        except MemoryError:
+            if where.claim:
+                claims.write(where.claim, where.start, where.stop)
+            raise
+
+
+def _test_hooks(batch: Any, device: Device) -> None:
+    """For tests of what kills workers: TIDALIGN_TEST_POISON, TIDALIGN_TEST_HANG and TIDALIGN_TEST_FAULT name ordinals (with commas between) at which
+    the process kills itself, stops, or has a kernel write where nothing is; TIDALIGN_TEST_SLOW is a number of seconds to wait at each batch."""
+    if slow := os.environ.get("TIDALIGN_TEST_SLOW"):
+        time.sleep(float(slow))
+    for variable in ("TIDALIGN_TEST_POISON", "TIDALIGN_TEST_HANG", "TIDALIGN_TEST_FAULT"):
+        if named := os.environ.get(variable):
+            marked = {int(ordinal) for ordinal in named.split(",")}
+            if marked & set(batch["ordinal"].to_pylist()):
+                if variable.endswith("HANG"):
+                    time.sleep(1e6)
+                if not variable.endswith("FAULT"):
+                    os.kill(os.getpid(), signal.SIGKILL)
+                if device == "gpu":
+                    fault()
