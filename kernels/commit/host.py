@@ -36,7 +36,7 @@ from tidalign.kernels.extension.fences import (
     step,
 )
 from tidalign.kernels.extension.side import DOWN, PAIR
-from tidalign.kernels.gapped.speculated import ABOVE, LOOKED, REJECTED, UNDECIDED, UNKNOWN, Free
+from tidalign.kernels.gapped.speculated import ABOVE, LOOKED, REJECTED, UNDECIDED, UNKNOWN
 from tidalign.kernels.runtime.numba_cache import inline, jit
 
 MARGIN = np.int64(2)
