@@ -49,4 +49,4 @@ class DiskFull(Exception):
 
 
 class ManifestMismatch(Exception):
-    """The run directory belongs to other inputs or parameters (78)."""
+    """The run directory belongs to other inputs, parameters or another layout, or is damaged (78): says the way out."""

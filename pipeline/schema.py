@@ -76,6 +76,12 @@ ANCHORS = pa.schema(
 )
 """Where gapped extension starts."""
 
+KEPT = {
+    stage: pa.schema([("job", pa.int64()), ("query_name", pa.string()), ("strand", pa.string()), *((field.name, field.type) for field in schema)])
+    for stage, schema in (("hits", HITS), ("hsps", HSPS), ("anchors", ANCHORS))
+}
+"""What `--keep` keeps of each stage: its columns, after those that say of which pair of genomes, query and strand a row is."""
+
 GENOME_ALIGNMENTS = pa.schema(
     [
         pa.field("job", pa.int64(), nullable=False),  # which pair of genomes of the run, from 0
@@ -99,3 +105,33 @@ GENOME_ALIGNMENTS = pa.schema(
     ]
 )
 """Alignments of a genome run in LASTZ's order: queries in file order, + before -, then by target start."""
+
+EXTENDED = GENOME_ALIGNMENTS.append(pa.field("anchor", pa.int64(), nullable=False))
+"""Rows of independent mode before duplicates are taken out; `anchor`: place of theirs in order of arrival."""
+
+WALK = pa.schema(
+    [
+        ("anchor", pa.large_list(pa.int64())),
+        ("score", pa.large_list(pa.int64())),
+        ("target_start", pa.large_list(pa.int64())),
+        ("target_end", pa.large_list(pa.int64())),
+        ("query_start", pa.large_list(pa.int64())),
+        ("query_end", pa.large_list(pa.int64())),
+        ("capped", pa.large_list(pa.bool_())),
+        ("run_offsets", pa.large_list(pa.int64())),
+        ("run_ops", pa.large_list(pa.uint8())),
+        ("run_lengths", pa.large_list(pa.int64())),
+    ]
+)
+"""Checkpoint of a walk of exact mode: the arrays of a `kernels.gapped.Extensions`, in one row."""
+
+AHEAD = pa.schema(
+    [
+        ("known", pa.large_list(pa.uint8())),
+        ("boxes", pa.large_list(pa.int64())),
+        ("range_offsets", pa.large_list(pa.int64())),
+        ("ranges", pa.large_list(pa.int32())),
+        *((f"extensions_{field.name}", field.type) for field in WALK),
+    ]
+)
+"""What was extended ahead of a walk: the arrays of a `kernels.commit.Speculated`, flat, in one row."""

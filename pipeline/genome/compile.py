@@ -12,11 +12,12 @@ from tidalign.pipeline.genome import units as stages
 from tidalign.pipeline.genome.input.sides import read_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan.manifest import FOLDERS, write_manifest
+from tidalign.pipeline.genome.plan.manifest import write_manifest
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk.speculation import extend_ahead
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import GENOMES
 
 if TYPE_CHECKING:
     from tidalign.pipeline.pairs.align import Device
@@ -34,7 +35,7 @@ def warm_up(parameters: GenomeParameters, device: "Device" = "cpu") -> Any:
         for name, sequence in (("target", letters), ("query", np.delete(changed, slice(1500, 1510)))):
             Path(folder, f"{name}.fa").write_bytes(b">%s\n%s\n" % (name.encode(), sequence.tobytes()))
         source = GenomeSource((Pair("pair", f"{folder}/target.fa", f"{folder}/query.fa"),))
-        rundir.create(folder, any_score.to_json(), source.to_json(), None, FOLDERS)
+        rundir.create(folder, any_score.to_json(), source.to_json(), None, GENOMES)
         write_manifest(folder, [read_side(folder, side, role, spec, None) for side, (role, spec) in enumerate(source.sides())])
         unit = Unit(folder, 0, 0, device)
         if device == "cpu" and parameters.mode == "exact" and parameters.gapped:

@@ -19,22 +19,21 @@ from tidalign.pipeline.genome.plan.manifest import read_manifest
 from tidalign.pipeline.genome.plan.parts import Part, scan, total
 from tidalign.pipeline.genome.plan.tiles import job_name
 from tidalign.pipeline.pairs.formats.export import destination
-from tidalign.pipeline.schema import ANCHORS, GENOME_ALIGNMENTS, HITS, HSPS, STATUSES
+from tidalign.pipeline.schema import GENOME_ALIGNMENTS, KEPT, STATUSES
 from tidalign.pipeline.store import rundir
-
-STAGES = {"hits": HITS, "hsps": HSPS, "anchors": ANCHORS}
-"""What `--keep` keeps, with the schema of each."""
+from tidalign.pipeline.store.layout import GENOMES
 
 
 class GenomeResults:
     """Alignments of a genome run in `schema.GENOME_ALIGNMENTS`: jobs in order, in each queries in file order, + before -, then as LASTZ sorts them.
 
-    Only one part of the rows is held in memory at a time. Raises MissingInput when `path` holds no genome run or, on reading, when it is not finished.
+    Only one part of the rows is held in memory at a time. Raises MissingInput when `path` holds no genome run or, on reading, when it is not finished;
+    ManifestMismatch when it was made with another layout.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        rundir.require(str(path))
+        rundir.require(str(path), GENOMES)
         self._manifest = read_manifest(str(path))
 
     @property
@@ -106,8 +105,8 @@ class GenomeResults:
 
     def stage(self, name: str) -> Any:
         """What `--keep` kept of a stage (`hits`, `hsps` or `anchors`), with the columns job, query_name and strand before its own."""
-        if name not in STAGES:
-            raise ValueError(f"no stage {name!r}: use one of {', '.join(STAGES)}")
+        if name not in KEPT:
+            raise ValueError(f"no stage {name!r}: use one of {', '.join(KEPT)}")
         files = sorted(Path(self.path, "kept", name).glob("*.parquet"), key=_unit_order)
         if not files:
             raise MissingInput(f"{self.path}: {name} were not kept; run again with --keep {name}")

@@ -13,10 +13,10 @@ from tidalign.pipeline.genome.plan.tiles import Tile, strands
 from tidalign.pipeline.genome.stages.anchoring import find, schema_of
 from tidalign.pipeline.genome.stages.filters import asked, keep, shown
 from tidalign.pipeline.genome.stages.guards import Done
-from tidalign.pipeline.genome.stages.independent import ENDS, EXTENDED, extend, unique
+from tidalign.pipeline.genome.stages.independent import ENDS, extend, unique
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk.walk import walk
-from tidalign.pipeline.schema import GENOME_ALIGNMENTS
+from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS
 
 
 def empty_rows() -> Any:

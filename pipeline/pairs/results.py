@@ -17,6 +17,7 @@ from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.pairs.parts import Part, scan, total
 from tidalign.pipeline.schema import ALIGNMENTS, STATUSES
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import PAIRS
 
 BATCH_ROWS = 65_536
 """Most rows of a batch that `to_batches` gives."""
@@ -29,12 +30,12 @@ class Results:
     """Alignments of a run, one row for each pair of the input, in `schema.ALIGNMENTS`.
 
     Only one block of the input is held in memory at a time, whatever the size of the run. Raises MissingInput when `path` holds no run or,
-    on reading, when the run is not finished.
+    on reading, when the run is not finished; ManifestMismatch when it was made with another layout.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        rundir.require(str(path))
+        rundir.require(str(path), PAIRS)
         manifest = rundir.read_manifest(str(path))
         if manifest is None:
             raise MissingInput(f"{path}: the run stopped before its input was partitioned; run the same command again to go on")

@@ -2,7 +2,7 @@
 
 Files are written under a temporary name, forced to disk and renamed, so a name that exists is a whole file. Layout:
 
-    plan.json                      parameters, source and blocks; written first, compared when a run is taken up again
+    plan.json                      layout (layout.py), parameters, source and blocks; written first, compared when a run is taken up again
     chunks/<chunk>.parquet         pairs, `schema.CHUNK`
     blocks/b<id>.json              what a block of the input became; written after its chunks
     manifest.json                  written when every block is there and the counts agree
@@ -29,10 +29,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch, MissingInput
-
-FORMAT = 1
-FOLDERS = ("chunks", "blocks", "parts", "claims")
-"""Of a run over pairs; a run over genomes has its own (pipeline/genome/plan/manifest.py)."""
+from tidalign.pipeline.store.layout import FORMAT, PAIRS, Layout, check
 
 _MARKERS = ("SUCCESS", "PARTIAL")
 
@@ -97,11 +94,15 @@ def write_json(path: str, value: Any) -> None:
     durably(path, write)
 
 
-def _read_json(path: str) -> Any:
+def read_json(path: str) -> dict[str, Any]:
+    """What `write_json` wrote of a run. ManifestMismatch where the file holds anything but a JSON object."""
     try:
-        return json.loads(Path(path).read_text())
+        value = json.loads(Path(path).read_text())
     except ValueError as error:
-        raise ManifestMismatch(f"{path}: not the JSON that tidalign wrote ({error}); start again in a new run directory") from error
+        raise ManifestMismatch(f"{path}: not the JSON that tidalign wrote ({error}); start again with --new") from error
+    if not isinstance(value, dict):
+        raise ManifestMismatch(f"{path}: expected a JSON object, found {type(value).__name__}; start again with --new")
+    return value
 
 
 # ---- names
@@ -119,10 +120,10 @@ def _block_path(directory: str, block: int) -> str:
 # ---- a run's life
 
 
-def probe(directory: str, folders: tuple[str, ...] = FOLDERS) -> None:
+def probe(directory: str, layout: Layout = PAIRS) -> None:
     """Make the run directory and its folders, and write a byte in it: CannotWrite or DiskFull before any work is done."""
     try:
-        for folder in folders:
+        for folder in layout.folders:
             Path(directory, folder).mkdir(parents=True, exist_ok=True)
         trial = Path(directory, f"probe.{secrets.token_hex(4)}.tmp")
         trial.write_bytes(b"\0")
@@ -131,11 +132,11 @@ def probe(directory: str, folders: tuple[str, ...] = FOLDERS) -> None:
         raise writing_error(directory, error) from error
 
 
-def create(directory: str, parameters: dict[str, Any], source: dict[str, Any], blocks: list[dict[str, Any]] | None, folders: tuple[str, ...] = FOLDERS) -> None:
+def create(directory: str, parameters: dict[str, Any], source: dict[str, Any], blocks: list[dict[str, Any]] | None, layout: Layout = PAIRS) -> None:
     """Begin a run: folders and plan.json. `blocks` is None where the input can only be read in sequence."""
-    probe(directory, folders)
-    plan = {"format": FORMAT, "version": version("tidalign"), "parameters": parameters, "source": source, "blocks": blocks}
-    write_json(f"{directory}/plan.json", plan)
+    probe(directory, layout)
+    made = {"format": FORMAT, "version": version("tidalign"), "kind": layout.kind, "tables": layout.digests()}
+    write_json(f"{directory}/plan.json", {**made, "parameters": parameters, "source": source, "blocks": blocks})
 
 
 def exists(directory: str) -> bool:
@@ -143,30 +144,36 @@ def exists(directory: str) -> bool:
     return Path(directory, "plan.json").exists()
 
 
-def require(directory: str) -> None:
-    """Raise MissingInput where no run was begun, saying what is there instead."""
+def require(directory: str, layout: Layout | None = None) -> dict[str, Any]:
+    """plan.json of a run of any kind, or of this one. MissingInput where no such run was begun, saying what is there instead; else as `read_plan`."""
     if not exists(directory):
         path = Path(directory)
         found = "a folder without plan.json" if path.is_dir() else "a file" if path.exists() else "no such folder"
         way_out = "name that of `tidalign pairs` or `genome` (OUT or OUT.run), or of `genomes` (DIR/run)"
         raise MissingInput(f"{directory}: expected a run directory, found {found}; {way_out}")
-
-
-def read_plan(directory: str) -> dict[str, Any]:
-    """plan.json: {format, version, parameters, source, blocks}. CannotWrite where this machine does not see it."""
-    try:
-        plan: dict[str, Any] = _read_json(f"{directory}/plan.json")
-    except FileNotFoundError as error:
-        host = os.uname().nodename
-        raise CannotWrite(f"{directory}: no run directory seen from {host}; it must be on a file system that every worker shares") from error
+    plan = read_plan(directory)
+    if layout and plan["kind"] != layout.kind:
+        raise MissingInput(f"{directory}: expected a run of `tidalign {layout.kind}`, found one of `tidalign {plan['kind']}`")
     return plan
 
 
-def compare(directory: str, parameters: dict[str, Any], source: dict[str, Any]) -> None:
+def read_plan(directory: str) -> dict[str, Any]:
+    """plan.json: {format, version, kind, tables, parameters, source, blocks}. ManifestMismatch where it was made with another layout or is no plan;
+    CannotWrite where this machine does not see it."""
+    try:
+        plan = read_json(f"{directory}/plan.json")
+    except FileNotFoundError as error:
+        host = os.uname().nodename
+        raise CannotWrite(f"{directory}: no run directory seen from {host}; it must be on a file system that every worker shares") from error
+    check(directory, plan)
+    return plan
+
+
+def compare(directory: str, parameters: dict[str, Any], source: dict[str, Any], layout: Layout = PAIRS) -> None:
     """Raise ManifestMismatch, naming what differs, unless the run here was begun with these parameters and inputs by this version."""
     plan = read_plan(directory)
-    wanted = json.loads(json.dumps({"format": FORMAT, "version": version("tidalign"), "parameters": parameters, "source": source}))
-    differences = _differences({name: plan.get(name) for name in wanted}, wanted)
+    wanted = json.loads(json.dumps({"kind": layout.kind, "version": version("tidalign"), "parameters": parameters, "source": source}))
+    differences = _differences({name: plan[name] for name in wanted}, wanted)
     if differences:
         way_out = "use another run directory, or the same inputs and options; --new throws this run away and starts again"
         raise ManifestMismatch(f"{directory}: this run was begun with {'; '.join(differences)}; {way_out}")
@@ -174,7 +181,7 @@ def compare(directory: str, parameters: dict[str, Any], source: dict[str, Any]) 
 
 def _differences(old: Any, new: Any, name: str = "") -> list[str]:
     if isinstance(old, dict) and isinstance(new, dict):
-        if old != new and "mtime_ns" in old:  # a file; where another is read, its size and time tell nothing more
+        if old != new and old.keys() & new.keys() >= {"path", "mtime_ns"}:  # a file; where another is read, its size and time tell nothing more
             same = old["path"] == new["path"]
             return [f"{old['path']}, which has changed since" if same else f"{name} {old['path']!r}, now {new['path']!r}"]
         return [line for key in sorted({*old, *new}) for line in _differences(old.get(key), new.get(key), f"{name} {key}".strip())]
@@ -205,7 +212,7 @@ def write_block_record(directory: str, record: dict[str, Any]) -> None:
 def read_block_record(directory: str, block: int) -> dict[str, Any] | None:
     """The record of a block that was partitioned; None where it was not, or its chunk files are gone."""
     try:
-        record: dict[str, Any] = _read_json(_block_path(directory, block))
+        record = read_json(_block_path(directory, block))
     except FileNotFoundError:
         return None
     whole = all(_size(chunk_path(directory, chunk["id"])) == chunk["bytes"] for chunk in record["chunks"])
@@ -237,7 +244,7 @@ def write_manifest(directory: str, records: list[dict[str, Any]]) -> dict[str, A
     if plan["blocks"] is not None and [(r["id"], r["pairs"]) for r in records] != [(b["id"], b["pairs"]) for b in plan["blocks"]]:
         raise RuntimeError(f"{directory}: {len(records)} blocks were written, not the {len(plan['blocks'])} that were planned")
     manifest = {
-        "format": FORMAT,
+        "format": plan["format"],
         "version": plan["version"],
         "run": run_id(plan["parameters"], plan["source"]),
         "parameters": plan["parameters"],
@@ -252,10 +259,9 @@ def write_manifest(directory: str, records: list[dict[str, Any]]) -> dict[str, A
 def read_manifest(directory: str) -> dict[str, Any] | None:
     """manifest.json; None while the partition stage is not over."""
     try:
-        manifest: dict[str, Any] = _read_json(f"{directory}/manifest.json")
+        return read_json(f"{directory}/manifest.json")
     except FileNotFoundError:
         return None
-    return manifest
 
 
 # ---- the end, and what people read
@@ -280,8 +286,7 @@ def reopen(directory: str) -> None:
 
 def read_report(directory: str) -> dict[str, Any]:
     """report.json of a finished run."""
-    report: dict[str, Any] = _read_json(f"{directory}/report.json")
-    return report
+    return read_json(f"{directory}/report.json")
 
 
 def journal(directory: str, event: str, **details: Any) -> None:

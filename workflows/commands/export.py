@@ -8,6 +8,7 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs.formats.export import FORMATS
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import GENOMES
 from tidalign.workflows.options.formats import SUFFIXES, named
 from tidalign.workflows.progress import by_status, say
 from tidalign.workflows.status import Exit
@@ -17,8 +18,7 @@ def command(args: argparse.Namespace) -> Exit:
     """Write RUN's rows to OUT."""
     if args.output == "-":
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends us as it ends any other program
-    rundir.require(args.run)
-    genomes = "genomes" in rundir.read_plan(args.run)["source"]
+    genomes = rundir.require(args.run)["kind"] == GENOMES.kind
     suffix = Path(args.output).suffix[1:].lower()
     format = args.format or suffix
     if genomes:

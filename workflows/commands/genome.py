@@ -16,9 +16,11 @@ from tidalign.pipeline.genome.formats.export import check as check_side
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan.manifest import FOLDERS, Check, Manifest
-from tidalign.pipeline.genome.results import STAGES, GenomeResults
+from tidalign.pipeline.genome.plan.manifest import Check, Manifest
+from tidalign.pipeline.genome.results import GenomeResults
+from tidalign.pipeline.schema import KEPT
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import GENOMES
 from tidalign.workflows.commands.pairs import prepared
 from tidalign.workflows.options.genome import add_guards
 from tidalign.workflows.options.lastz import add_options, check, parameters, spell_out
@@ -28,7 +30,7 @@ from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.run.genome.tiles import Told
 from tidalign.workflows.status import Exit
 
-_LAYOUT = {*FOLDERS, "plan.json", "manifest.json", "journal.jsonl", "report.json", "run.lock", "SUCCESS", "PARTIAL"}
+_LAYOUT = {*GENOMES.folders, "plan.json", "manifest.json", "journal.jsonl", "report.json", "run.lock", "SUCCESS", "PARTIAL"}
 
 Option = str | int | float | bool
 
@@ -110,10 +112,10 @@ def run_parameters(args: argparse.Namespace) -> GenomeParameters:
 
 
 def kept_stages(names: Sequence[str]) -> tuple[str, ...]:
-    unknown = [name for name in names if name not in STAGES]
+    unknown = [name for name in names if name not in KEPT]
     if unknown:
-        raise ValueError(f"no stage {unknown[0]!r} to keep: use some of {', '.join(STAGES)}")
-    return tuple(name for name in STAGES if name in names)
+        raise ValueError(f"no stage {unknown[0]!r} to keep: use some of {', '.join(KEPT)}")
+    return tuple(name for name in KEPT if name in names)
 
 
 def source_of(args: argparse.Namespace) -> GenomeSource:

@@ -20,7 +20,7 @@ class Pair:
 @dataclass(frozen=True, slots=True)
 class GenomeSource:
     """pairs: what is aligned with what. all_vs_all: the one pair is to be taken sequence by sequence. segments: path of the anchors' segments, or None.
-    keep: stages whose tables are wanted (`results.STAGES`).
+    keep: stages whose tables are wanted (`schema.KEPT`).
     """
 
     pairs: tuple[Pair, ...]

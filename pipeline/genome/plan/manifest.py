@@ -22,8 +22,6 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan.tiles import plan_tiles, strands
 from tidalign.pipeline.store import rundir
 
-FOLDERS = ("sides", "stages", "extended", "parts", "kept", "claims")
-
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -86,7 +84,7 @@ def write_manifest(directory: str, sides: list[dict[str, Any]], check: Check | N
             jobs.append(job | {"units": len(lengths) * len(strands(parameters)), "tiles": plan_tiles(letters, lengths, parameters)})
             names += named
     manifest = {
-        "format": rundir.FORMAT,
+        "format": plan["format"],
         "version": plan["version"],
         "run": run,
         "parameters": plan["parameters"],
@@ -103,7 +101,7 @@ def write_manifest(directory: str, sides: list[dict[str, Any]], check: Check | N
 
 
 def read_manifest(directory: str) -> Manifest:
-    """manifest.json of a genome run. MissingInput where there is none, or it is of another kind of run."""
+    """manifest.json of a genome run. MissingInput where there is none."""
     try:
         state = Path(directory, "manifest.json").stat()
     except FileNotFoundError as error:
@@ -113,10 +111,7 @@ def read_manifest(directory: str) -> Manifest:
 
 @lru_cache(maxsize=2)
 def _load(directory: str, changed: int, size: int) -> Manifest:
-    values = rundir.read_manifest(directory)
-    if values is None or "jobs" not in values:
-        raise MissingInput(f"{directory}: expected a run of `tidalign genome`, found one of `tidalign pairs`")
-    return _parsed(values)
+    return _parsed(rundir.read_json(f"{directory}/manifest.json"))
 
 
 def _parsed(values: dict[str, Any]) -> Manifest:

@@ -20,7 +20,7 @@ from tidalign.pipeline.genome.plan.tiles import strands, unit_name
 from tidalign.pipeline.genome.stages import anchors_file, gapped, seeding
 from tidalign.pipeline.genome.stages.filters import asked, passed
 from tidalign.pipeline.genome.stages.unit import Unit
-from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
+from tidalign.pipeline.schema import ANCHORS, HSPS, KEPT
 from tidalign.pipeline.store.rundir import writing_error
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ def _in_order(unit: Unit, found: Iterator[Any]) -> Iterator[Any]:
     if unit.parameters.mode == "exact" and unit.parameters.gapped:
         found = anchors_file.in_lastz_order(found, f"{unit.directory}/stages")
     found = anchors_file.in_tables(found, schema_of(unit))
-    return _kept(unit, "anchors", found, ANCHORS) if "anchors" in unit.keep and unit.parameters.gapped else found
+    return _kept(unit, "anchors", found) if "anchors" in unit.keep and unit.parameters.gapped else found
 
 
 @lru_cache(maxsize=1)
@@ -106,21 +106,21 @@ def _named(unit: Unit, table: Any) -> Any:
 
 def _keep(unit: Unit, beat: Callable[[], None]) -> None:
     """Write the tables of hits and HSPs that are asked for, a batch at a time."""
-    for stage, finder, schema in (("hits", seeding.find_hits, HITS), ("hsps", seeding.find_hsps, HSPS)):
+    for stage, finder in (("hits", seeding.find_hits), ("hsps", seeding.find_hsps)):
         if stage in unit.keep and unit.segments is None:
             batches = finder(unit.index_here(), unit.query_codes, unit.parameters)
-            for _ in _kept(unit, stage, (pa.Table.from_batches([batch]) for batch in batches), schema):
+            for _ in _kept(unit, stage, (pa.Table.from_batches([batch]) for batch in batches)):
                 beat()
 
 
-def _kept(unit: Unit, stage: str, tables: Iterator[Any], schema: Any) -> Iterator[Any]:
+def _kept(unit: Unit, stage: str, tables: Iterator[Any]) -> Iterator[Any]:
     """The same tables, written on the way to where those of the stage are kept."""
     folder = Path(unit.directory, "kept", stage)
     folder.mkdir(exist_ok=True)
     path = folder / f"{unit.name}.parquet"
     temporary = Path(f"{path}.{secrets.token_hex(4)}.tmp")
     try:
-        with pq.ParquetWriter(temporary, _named(unit, schema.empty_table()).schema, compression="zstd") as writer:
+        with pq.ParquetWriter(temporary, KEPT[stage], compression="zstd") as writer:
             for table in tables:
                 writer.write_table(_named(unit, table))
                 yield table

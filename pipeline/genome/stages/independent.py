@@ -15,7 +15,7 @@ from tidalign.pipeline.genome.stages import gapped
 from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.guards import Beat, Budget, Done
 from tidalign.pipeline.genome.stages.unit import Unit
-from tidalign.pipeline.schema import GENOME_ALIGNMENTS
+from tidalign.pipeline.schema import EXTENDED
 
 TILE_ANCHORS = {"cpu": 1024, "gpu": 1 << 20}
 """Anchors of a tile."""
@@ -31,10 +31,6 @@ CARD_ANCHORS = 1 << 17
 
 GUARDED = 1 << 12
 """The same where cells are limited, which is looked at in between."""
-
-EXTENDED = GENOME_ALIGNMENTS.append(pa.field("anchor", pa.int64(), nullable=False))
-"""Rows of independent mode before duplicates are taken out; `anchor`: place of theirs in order of arrival."""
-
 
 ENDS = ["target_number", "target_start", "target_end", "query_start", "query_end"]
 

@@ -18,6 +18,7 @@ from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import Speculated, speculate
 from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.schema import AHEAD
 from tidalign.pipeline.store.rundir import write_table
 
 _BATCH = 8
@@ -58,8 +59,8 @@ def extend_ahead(unit: Unit, anchors: Any, kept: Extensions, start: int, over: C
 
 
 def _write(path: str, arrays: dict[str, npt.NDArray[Any]], run: str) -> None:
-    columns = {name: pa.array([values.ravel()], pa.large_list(pa.from_numpy_dtype(values.dtype))) for name, values in arrays.items()}
-    write_table(path, pa.table(columns), metadata={"tidalign.run": run})
+    columns = {name: pa.array([values.ravel()], AHEAD.field(name).type) for name, values in arrays.items()}
+    write_table(path, pa.table(columns, schema=AHEAD), metadata={"tidalign.run": run})
 
 
 class Ahead:

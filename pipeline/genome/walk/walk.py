@@ -21,6 +21,7 @@ from tidalign.pipeline.genome.stages.guards import Beat, Budget, Done
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk.speculation import Ahead, ahead_path, extend_ahead
 from tidalign.pipeline.genome.walk.waves import Waves
+from tidalign.pipeline.schema import WALK
 from tidalign.pipeline.store.rundir import write_table
 
 WALK_ANCHORS = 1024
@@ -110,8 +111,8 @@ def _walk_path(unit: Unit) -> str:
 
 def _save(unit: Unit, commit: Commit, at: int) -> None:
     """Write down a walk that is `at` anchors far: the alignments it keeps, in the order it kept them, as one row of lists."""
-    arrays = commit.state().to_arrays()
-    table = pa.table({name: pa.array([values], pa.large_list(pa.from_numpy_dtype(values.dtype))) for name, values in arrays.items()})
+    columns = {name: pa.array([values], WALK.field(name).type) for name, values in commit.state().to_arrays().items()}
+    table = pa.table(columns, schema=WALK)
     write_table(_walk_path(unit), table, metadata={"tidalign.run": unit.run, "tidalign.at": str(at), "tidalign.cells": str(commit.cells)})
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from tidalign.pipeline.genome.plan import parts
 from tidalign.pipeline.genome.plan.tiles import Tile
-from tidalign.pipeline.genome.stages.independent import EXTENDED
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.units import empty_rows
+from tidalign.pipeline.schema import EXTENDED
 from tidalign.workflows.run.child import serve, try_in_child
 from tidalign.workflows.run.genome.tasks import perform
 from tidalign.workflows.run.pairs.isolate import TooManyRejected

@@ -23,8 +23,9 @@ from tidalign.pipeline.genome.input.sides import read_side, side_record
 from tidalign.pipeline.genome.input.source import GenomeSource
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import parts
-from tidalign.pipeline.genome.plan.manifest import FOLDERS, Check, Manifest, read_manifest, write_manifest
+from tidalign.pipeline.genome.plan.manifest import Check, Manifest, read_manifest, write_manifest
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import GENOMES
 from tidalign.pipeline.store.lock import locked
 from tidalign.workflows.run.crew import Crew
 from tidalign.workflows.run.devices import Cards, cards_of_workers
@@ -150,13 +151,13 @@ def _opened(
     """
     directory = str(Path(directory).absolute())
     description = source.to_json()
-    rundir.probe(directory, FOLDERS)
+    rundir.probe(directory, GENOMES)
     with locked(directory), on_signals(patient=False) as stop:  # a walk can last for hours, and has checkpoints
         rundir.tidy(directory)
         if rundir.exists(directory):
-            rundir.compare(directory, parameters.to_json(), description)
+            rundir.compare(directory, parameters.to_json(), description, GENOMES)
         else:
-            rundir.create(directory, parameters.to_json(), description, None, FOLDERS)
+            rundir.create(directory, parameters.to_json(), description, None, GENOMES)
         rundir.journal(directory, "start", command=sys.argv)
         crew = Crew(stop, directory, heeding.__module__, workers, scheduler, min(READING_THREADS, cores()) if threaded else 1)
         try:
