@@ -1,36 +1,38 @@
-"""Where compiled kernels are kept between runs: for each module a folder named after its sources, because numba's own cache does not see edits in
-imported modules."""
+"""Keeps compiled kernels between runs: for each module in a folder named after its sources, because numba's own cache does not see edits in imported
+modules."""
 
 import atexit
 import hashlib
 import os
 import pickle
-import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-_IMPORT = re.compile(r"^from tidalign\.kernels\.([\w.]+) import", re.MULTILINE)
+from tidalign.kernels.runtime.numba_internals import difference
+from tidalign.kernels.runtime.sources import sources
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
 
 
 @cache
 def folder(module: str) -> Path | None:
-    """The folder of a kernel module and all it imports of the kernels: under NUMBA_CACHE_DIR, XDG_CACHE_HOME/tidalign or ~/.cache/tidalign, the first
-    that can be written to.
+    """Give the folder of a module's compiled kernels, named after the module (its dotted name) and its sources: under NUMBA_CACHE_DIR, XDG_CACHE_HOME/tidalign
+    or ~/.cache/tidalign, the first that can be written to.
 
     Where none can, a temporary folder that lives as long as the process; None where not even that can be made (kernels are then compiled in memory).
     """
     digest = hashlib.sha256(os.environ.get("TIDALIGN_LANES", "").encode())
-    for name, source in sorted(_sources(module.removeprefix("tidalign.kernels.")).items()):
-        digest.update(name.encode() + b"\0" + source)
-    name = f"{module.removeprefix('tidalign.kernels.')}-{digest.hexdigest()[:16]}"
+    for name, source in sources(module).items():
+        digest.update(name.encode() + b"\0" + hashlib.sha256(source).digest())
+    name = f"{module.partition('.')[2]}-{digest.hexdigest()[:16]}"
     for base in bases():
         place = base / name
         try:
@@ -46,19 +48,6 @@ def folder(module: str) -> Path | None:
         return None
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     return place
-
-
-def _sources(module: str) -> dict[str, bytes]:
-    """Source of a kernel module and of those it imports, by name."""
-    found: dict[str, bytes] = {}
-    todo = [module]
-    while todo:
-        name = todo.pop()
-        path = Path(__file__).parents[1] / f"{name.replace('.', '/')}.py"
-        if name not in found and path.exists():
-            found[name] = path.read_bytes()
-            todo += _IMPORT.findall(found[name].decode())
-    return found
 
 
 def bases() -> list[Path]:
@@ -78,11 +67,29 @@ def jit(function: Callable[..., Any]) -> Any:
     import numba
 
     settings: Any = numba.config
-    compiled: Any = numba.njit(nogil=True, boundscheck=False, error_model="numpy")(function)
+    compiled: Any = numba.njit(**_OPTIONS)(function)
     place = folder(function.__module__)
-    if place is not None and not settings.DISABLE_JIT:
+    if place is None or settings.DISABLE_JIT:
+        return compiled
+    if difference() is None:
         compiled._cache = _Kept(function, place)
-    return compiled
+        return compiled
+    with _kept_in(place):
+        kept: Any = numba.njit(cache=True, **_OPTIONS)(function)
+    # Elsewhere code would be found that was compiled before an imported module was edited.
+    return kept if place in Path(kept.stats.cache_path).parents else compiled
+
+
+@contextmanager
+def _kept_in(place: Path) -> Iterator[None]:
+    """Have numba make caches in a folder: it reads its own from a global setting, so the setting is ours only while a cache is made."""
+    settings: Any = import_module("numba.core.config")
+    before = getattr(settings, "CACHE_DIR", "")
+    settings.CACHE_DIR = str(place)
+    try:
+        yield
+    finally:
+        settings.CACHE_DIR = before
 
 
 class _Kept:
@@ -97,14 +104,8 @@ class _Kept:
 
     @cached_property
     def _cache(self) -> Any:
-        # numba reads its cache folder from a global setting, so the setting is ours only while a cache is made.
-        settings: Any = import_module("numba.core.config")
-        before = settings.CACHE_DIR
-        settings.CACHE_DIR = str(self._place)
-        try:
+        with _kept_in(self._place):
             made: Any = import_module("numba.core.caching").FunctionCache(self._function)
-        finally:
-            settings.CACHE_DIR = before
         files = made._cache_file
         files._load_data = lambda name: _Unpickler(BytesIO(Path(files._data_path(name)).read_bytes())).load()
         return made
@@ -146,4 +147,4 @@ def inline(function: Callable[..., Any]) -> Any:
     """Part of the kernels that call it, never compiled alone."""
     from numba import njit
 
-    return njit(nogil=True, inline="always", boundscheck=False, error_model="numpy")(function)
+    return njit(inline="always", **_OPTIONS)(function)

@@ -1,5 +1,6 @@
 """The card's inspection: what it is sure of is so by the exact rule on the host, and its boxes hold all that the exact rule looks at."""
 
+import gc
 import random
 from dataclasses import replace
 from typing import Any
@@ -165,6 +166,7 @@ def test_little_memory_is_enough_and_none_decides_nothing(device: Any) -> None:
     inspector, pool = Inspector(target, query, bounds, costs), device.get_default_memory_pool()
     expected = inspector.inspect(t, q)
     assert expected[0].mean() > 0.9
+    gc.collect()  # CuPy does before it gives up: what other tests left would be room that is not counted here
     pool.free_all_blocks()
     try:
         for megabytes, there in ((16, True), (1, False)):

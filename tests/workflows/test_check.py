@@ -2,6 +2,7 @@
 
 from importlib.metadata import PackageNotFoundError
 
+from tidalign.kernels.runtime import numba_internals
 from tidalign.workflows import cli
 from tidalign.workflows.commands import check
 
@@ -31,6 +32,15 @@ def test_a_missing_package_is_status_69(capsys, monkeypatch) -> None:
     monkeypatch.setattr(check, "version", version)
     assert cli.main(["check"]) == 69
     assert "missing: numba; install" in capsys.readouterr().err
+
+
+def test_a_numba_that_keeps_kernels_otherwise_is_named(capsys, monkeypatch) -> None:
+    monkeypatch.setattr(check, "_self_test", lambda device: check.Exit.COMPLETE)
+    assert cli.main(["check"]) == 0
+    assert "a way of its own" not in capsys.readouterr().out
+    monkeypatch.setattr(numba_internals, "difference", lambda: "numba.core.caching.Cache.load_overload")
+    assert cli.main(["check"]) == 0
+    assert "keeps kernels in a way of its own (numba.core.caching.Cache.load_overload)" in capsys.readouterr().out
 
 
 def test_cards_are_named_and_tested(capsys, monkeypatch) -> None:

@@ -59,13 +59,16 @@ def _packages() -> list[str]:
 def _machine() -> "list[Device]":
     """Print what alignments run on; the devices to test."""
     from tidalign.cluster.task import cores
+    from tidalign.kernels.runtime import vectors as vectors_host
     from tidalign.kernels.runtime.numba_cache import folder
-    from tidalign.kernels.runtime.vectors import LANES
+    from tidalign.kernels.runtime.numba_internals import difference
 
-    width = f"vectors of {LANES} lanes" if LANES > 1 else "plain loops (no vector instructions that the kernels use)"
+    width = f"vectors of {vectors_host.LANES} lanes" if vectors_host.LANES > 1 else "plain loops (no vector instructions that the kernels use)"
     print(f"processor: {cores()} cores for this process, {width}")
-    place = folder("wavefront_host")
+    place = folder(vectors_host.__name__)
     print(f"compiled kernels: {place.parent if place else 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}")
+    if place and (unknown := difference()):
+        print(f"numba {version('numba')} keeps kernels in a way of its own ({unknown}): they come from its cache as it is, and commands start more slowly")
     try:
         cards = usable()
     except NoWorkers as error:
