@@ -61,7 +61,7 @@ def test_the_digest_sees_every_source_file(tmp_path: Path, monkeypatch: pytest.M
     before = package_digest()
     monkeypatch.setattr(tidalign, "__path__", [str(tmp_path)])
     assert package_digest() == before
-    for path in (tmp_path / "kernels" / "penalties.py", tmp_path / "workflows" / "tasks.py", tmp_path / "kernels" / "wavefront/wavefront.cuh"):
+    for path in (tmp_path / "kernels/scoring/penalties.py", tmp_path / "workflows/cli.py", tmp_path / "kernels/wavefront/wavefront.cuh"):
         path.write_text(path.read_text() + "\n")
         assert package_digest() != before
         before = package_digest()

@@ -13,6 +13,7 @@ from typing import Any
 from unittest import mock
 
 import psutil
+import pyarrow.parquet as pq
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -22,10 +23,10 @@ from external import External
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
-from tidalign.pipeline.pairs import parts
 from tidalign.pipeline.pairs.input import index
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.parameters import PairParameters
+from tidalign.pipeline.pairs.rows import write_rows
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.lock import locked
 from tidalign.workflows.run import devices
@@ -214,10 +215,10 @@ def test_overlapping_parts_of_a_late_writer_do_no_harm(tmp_path: Path, inputs: l
     assert manifest is not None
     whole = next(iter(sorted(tmp_path.glob("parts/*.0-3.parquet"))))
     chunk = whole.name.partition(".")[0]
-    table = parts.pq.read_table(whole).replace_schema_metadata(None)
+    table = pq.read_table(whole).replace_schema_metadata(None)
     whole.unlink()
-    parts.write_part(str(tmp_path), manifest["run"], chunk, 0, 1, table.slice(0, 1))
-    parts.write_part(str(tmp_path), manifest["run"], chunk, 0, 2, table.slice(0, 2))
+    write_rows(str(tmp_path), manifest["run"], chunk, 0, 1, table.slice(0, 1))
+    write_rows(str(tmp_path), manifest["run"], chunk, 0, 2, table.slice(0, 2))
     drive(str(tmp_path), *inputs)
     assert triples(tmp_path) == answer
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tidalign.pipeline.genome.plan import parts
 from tidalign.pipeline.genome.plan.tiles import Tile
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.units import empty_rows
 from tidalign.pipeline.schema import EXTENDED
+from tidalign.pipeline.store import parts
 from tidalign.workflows.run.child import serve, try_in_child
 from tidalign.workflows.run.genome.tasks import perform
 from tidalign.workflows.run.pairs.isolate import TooManyRejected
@@ -50,10 +50,10 @@ def _reject(directory: str, run: str, tile: Tile, reason: str) -> None:
     shortfall: dict[str, Any] = {**unit.where(), "status": "rejected", "reason": reason}
     if tile.stage == "extend":
         shortfall["anchor"] = tile.start
-        parts.write_part(f"{directory}/extended", run, tile.chunk, tile.start, tile.stop, EXTENDED.empty_table(), [shortfall])
+        parts.write_part(f"{directory}/extended", run, tile.chunk, tile.start, tile.stop, EXTENDED.empty_table(), shortfalls=[shortfall])
         return
     whole = tile if tile.stage == "units" else Tile("units", tile.job, -1, tile.unit, tile.unit + 1)
-    parts.write_part(f"{directory}/parts", run, whole.chunk, whole.start, whole.stop, empty_rows(), [shortfall])
+    parts.write_part(f"{directory}/parts", run, whole.chunk, whole.start, whole.stop, empty_rows(), shortfalls=[shortfall])
 
 
 def _try(directory: str, run: str, tile: Tile, patience: float) -> str | None:

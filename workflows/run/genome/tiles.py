@@ -9,13 +9,12 @@ from typing import Any
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
-from tidalign.pipeline.genome.plan import parts
 from tidalign.pipeline.genome.plan.manifest import Manifest
 from tidalign.pipeline.genome.plan.tiles import Tile, job_name
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.genome.stages.independent import TILE_ANCHORS
 from tidalign.pipeline.pairs.align import Device
-from tidalign.pipeline.store import claims, rundir
+from tidalign.pipeline.store import claims, parts, rundir
 from tidalign.pipeline.store.ranges import Range, gaps, suspects
 from tidalign.workflows.run.genome.isolate import isolate_tile
 from tidalign.workflows.run.genome.tasks import perform, speculate

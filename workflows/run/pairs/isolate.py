@@ -7,15 +7,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
-
 from tidalign.kernels.pairwise.wavefront import warm_up
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.pairs.align import longest
 from tidalign.pipeline.pairs.partition import read_chunk
-from tidalign.pipeline.pairs.parts import part_path, read_part, write_part
+from tidalign.pipeline.pairs.rows import rejected as rejected_rows
+from tidalign.pipeline.pairs.rows import write_rows
 from tidalign.pipeline.pairs.work import work
-from tidalign.pipeline.schema import ALIGNMENTS
+from tidalign.pipeline.store.parts import part_path, read_part
 from tidalign.workflows.run.child import serve, try_in_child
 from tidalign.workflows.run.pairs.tasks import RowRange, align_ranges
 
@@ -46,7 +45,7 @@ def isolate_range(directory: str, run: str, parameters: dict[str, Any], chunk: s
     ranges = [(start, stop)]
     while ranges:
         a, b = ranges.pop()
-        if read_part(part_path(directory, chunk, a, b), run):
+        if read_part(part_path(f"{directory}/parts", chunk, a, b), run):
             continue
         reason = _try(directory, run, parameters, chunk, a, b, patience(float(weights[a - start : b - start].sum()), floor))
         if reason is None:
@@ -58,15 +57,8 @@ def isolate_range(directory: str, run: str, parameters: dict[str, Any], chunk: s
         rejected += 1
         if rejected > most:
             raise TooManyRejected(f"{directory}: more than {most} pairs kill their worker, the last one because it {reason}; run `tidalign check`")
-        write_part(directory, run, chunk, a, b, _rejected(pairs.slice(a - start, 1), reason))
+        write_rows(directory, run, chunk, a, b, rejected_rows(pairs.slice(a - start, 1), reason))
     return rejected
-
-
-def _rejected(pair: Any, reason: str) -> Any:
-    """A row that says why a pair has no alignment."""
-    kept = {name: pair[name] for name in ("ordinal", "query_name", "query_length", "target_name", "target_length")}
-    said = {"status": pa.array(["rejected"]), "reason": pa.array([reason])}
-    return pa.table([(kept | said).get(field.name, pa.nulls(1, field.type)) for field in ALIGNMENTS], schema=ALIGNMENTS)
 
 
 def _try(directory: str, run: str, parameters: dict[str, Any], chunk: str, start: int, stop: int, seconds: float) -> str | None:
