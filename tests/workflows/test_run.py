@@ -388,6 +388,6 @@ def test_memory_that_is_not_there_is_a_death(tmp_path: Path, inputs: list[str], 
 
 
 def test_much_work_is_spread_over_the_cores(tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "SMALL_WORK", 0)
+    monkeypatch.setattr(run.Pairs, "small_work", 0.0)
     report = drive(str(tmp_path), *inputs)
     assert report.workers == len(os.sched_getaffinity(0))

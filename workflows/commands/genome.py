@@ -25,9 +25,9 @@ from tidalign.workflows.commands.pairs import prepared
 from tidalign.workflows.options.genome import add_guards
 from tidalign.workflows.options.lastz import add_options, check, parameters, spell_out
 from tidalign.workflows.progress import Progress, by_status, say
-from tidalign.workflows.run.devices import device_of
+from tidalign.workflows.run.devices import DEFAULT, Resources, device_of
 from tidalign.workflows.run.genome.run import run_genomes
-from tidalign.workflows.run.genome.tiles import Told
+from tidalign.workflows.run.tracker import Told
 from tidalign.workflows.status import Exit
 
 _LAYOUT = {*GENOMES.folders, "plan.json", "manifest.json", "journal.jsonl", "report.json", "run.lock", "SUCCESS", "PARTIAL"}
@@ -58,23 +58,20 @@ def align_genomes(
     new: throw away what an earlier run left in `out`.
     options: LASTZ's by name, and `mode`, `cells`, `seconds`: `step=20, seed="14of22", notransition=True, gap="400,30", filter=["identity:90..100"]`.
 
-    Raises ValueError for options that make no sense, and what `workflows.genome_run.run_genomes` raises. With worker processes the calling script needs
+    Raises ValueError for options that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
     args = _parsed(options)
     source = GenomeSource((Pair(pair_name(str(target), str(query)), str(target), str(query)),), segments=args.segments, keep=kept_stages(keep))
-    return align(source, run_parameters(args), out, device=device, gpus=gpus, workers=workers, scheduler=scheduler, new=new, progress=progress)
+    return align(source, run_parameters(args), out, Resources(workers, scheduler, device, gpus), new=new, progress=progress)
 
 
 def align(
     source: GenomeSource,
     wanted: GenomeParameters,
     out: str | Path,
+    resources: Resources = DEFAULT,
     *,
-    device: str = "auto",
-    gpus: int | None = None,
-    workers: int | None = None,
-    scheduler: str | None = None,
     new: bool = False,
     progress: Told | None = None,
     check: Check | None = None,
@@ -82,7 +79,7 @@ def align(
     """`align_genomes` for any source. check: may refuse what was read before it is aligned."""
     source.files()  # MissingInput before anything is written
     with prepared(Path(out), new=new, layout=_LAYOUT):
-        run_genomes(str(out), source, wanted, workers=workers, scheduler=scheduler, device=device, gpus=gpus, progress=progress, check=check)
+        run_genomes(str(out), source, wanted, resources=resources, progress=progress, check=check)
     return GenomeResults(out)
 
 
@@ -174,8 +171,7 @@ def run_with_progress(args: argparse.Namespace, source: GenomeSource, wanted: Ge
     progress = Progress()
     try:
         shown = None if args.quiet else progress
-        where = {"device": args.device, "gpus": args.gpus, "workers": args.workers, "scheduler": args.scheduler}
-        return align(source, wanted, run, new=args.new, progress=shown, check=check, **where)
+        return align(source, wanted, run, Resources(args.workers, args.scheduler, args.device, args.gpus), new=args.new, progress=shown, check=check)
     finally:
         progress.close()
 
