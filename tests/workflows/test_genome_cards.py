@@ -1,5 +1,6 @@
 """Genome runs on cards, with the host's kernels in their place: waves, faults, several workers; LASTZ's output and the same bytes as the host's own."""
 
+import os
 import sys
 from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
@@ -122,7 +123,7 @@ def test_small_input_takes_one_card(tmp_path: Path, kernels: ModuleType, sides: 
 # ---- processes of their own, whose card may be lost
 
 
-STAND_IN = {"PYTHONPATH": str(HERE / "stand_in"), "TIDALIGN_TEST_CARDS": "2"}
+STAND_IN = {"PYTHONPATH": os.pathsep.join([str(HERE / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])]), "TIDALIGN_TEST_CARDS": "2"}
 
 
 @pytest.mark.parametrize("mode", ["exact", "independent"])
