@@ -173,7 +173,7 @@ def test_a_signal_ends_a_tile_of_this_process(tmp_path: Path, flies: Any, answer
     stop = Stop(patient=False)
     stop.ask(signal.SIGINT)
     claim = claims.claim_path(str(run), "j000000.u0.seed", 0, 1, "x")
-    arguments = (str(run), read_manifest(str(run)).run, plan.Tile("seed", 0, 0, 0, 1), claim)
+    arguments = (str(run), read_manifest(str(run)).run, plan.Tile("seed", 0, 0, 0, 1, claim))
     with genome_tasks.heeding(stop):
         genome_tasks.perform(*arguments)  # there is time left
         (run / "stages" / "j000000.u0.anchors.arrow").unlink()
