@@ -14,7 +14,7 @@ from tidalign.kernels.runtime.errors import KernelError
 
 Kind = np.dtype[Any]
 
-_INT = np.dtype(np.int32)
+_INT, _NULL = np.dtype(np.int32), np.uint64(0)
 _NUMBERS = {
     **{"bool": "?", "float": "f4", "double": "f8", "char": "i1", "signed char": "i1", "short": "i2", "int": "i4", "long long": "i8"},
     **{"unsigned char": "u1", "unsigned short": "u2", "unsigned": "u4", "unsigned int": "u4", "unsigned long long": "u8"},
@@ -53,8 +53,8 @@ Signature = tuple[Parameter, ...]
 def signatures(text: str) -> dict[str, Signature]:
     """Read the parameters of every entry point of a source whose headers are inlined, by the entry point's name.
 
-    Raises KernelError for a kernel that is not `extern "C" __global__ void name(parameters)`, and for a parameter that no launch could be held against: a struct
-    by value, a pointer to pointers, a reference, an array, a type that the source does not define, a macro.
+    Raises KernelError for a kernel that is not `extern "C" __global__ void name(parameters)`, and for a parameter that no launch could be held against: a
+    struct by value, a pointer to pointers, a reference, an array, a type that the source does not define or defines in two ways, a macro.
     """
     text = _COMMENT.sub(" ", text)
     numbers, groups = _types(text)
@@ -82,13 +82,10 @@ def _types(text: str) -> tuple[dict[str, Kind], dict[str, Kind | None]]:
             groups[struct] = _of_fields(fields, numbers | groups) if fields else groups.get(struct)
             continue
         name, words = typedef or using, " ".join((kind or same_as).split())
-        before = numbers.get(name)
-        if words in numbers:
-            numbers[name] = numbers[words]
-        elif words in groups:
+        if words in groups:
             groups[name] = groups[words]
-        if before not in (None, numbers[name]):
-            raise KernelError(f"{name} is defined as {before} and as {words}")
+        elif words in numbers and numbers.setdefault(name, numbers[words]) != numbers[words]:
+            raise KernelError(f"{name} is defined as {numbers[name]} and as {words}: name them apart")
     return numbers, groups
 
 
@@ -124,9 +121,6 @@ def checked(entry: str, signature: Signature, arguments: tuple[Any, ...], array:
             raise _refused(entry, parameter, argument)
         values.append(argument)
     return tuple(values)
-
-
-_NULL = np.uint64(0)
 
 
 def _refused(entry: str, parameter: Parameter, argument: Any) -> KernelError:

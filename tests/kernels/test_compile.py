@@ -68,8 +68,10 @@ def nvrtc() -> ctypes.CDLL:
 
 NUMBERS = {
     **{"b1": "bool", "f4": "float", "f8": "double"},
-    **{"i1": "signed char", "i2": "short", "i4": "int", "i8": "long long", "u1": "unsigned char", "u2": "unsigned short", "u4": "unsigned", "u8": "unsigned long long"},
+    **{"i1": "signed char", "i2": "short", "i4": "int", "i8": "long long"},
+    **{"u1": "unsigned char", "u2": "unsigned short", "u4": "unsigned", "u8": "unsigned long long"},
 }
+"""C++ of a dtype."""
 
 PROBE = """
 template <typename A, typename B> constexpr bool same = false;
