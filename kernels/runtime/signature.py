@@ -1,6 +1,6 @@
 """Read what kernels take from their CUDA sources, and hold the arguments of launches against it: a wrong dtype would give wrong numbers, and no error.
 
-A pointer to numbers, or to structs whose fields are all one kind of number (CUDA's `uint4` among them), takes arrays of just that dtype, signed or not; one to
+A pointer to numbers, or to structs whose fields are all one kind of number (CUDA's `uint4` among them), takes arrays of just that dtype, its sign too; one to
 other structs takes any array, and what is in it is for the launcher to know. A value takes a NumPy scalar of just its dtype, and `int` a Python int.
 """
 
