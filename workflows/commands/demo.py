@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.pairs.results import Results
@@ -62,7 +63,7 @@ Next:
 def summary(results: Results) -> str:
     """What the alignments say of the reads, and the first of them that differ from the genome."""
     table = results.to_table()
-    edits = table["mismatches"].to_numpy() + table["gap_letters"].to_numpy()
+    edits = pc.add(table["mismatches"], table["gap_letters"]).fill_null(0).to_numpy()
     letters = int(table["query_length"].to_numpy().sum())
     lines = [
         f"{len(table):,} reads of E. coli DSM 30083, each with its place in the genome of another strain, K-12 MG1655.",

@@ -25,7 +25,8 @@ def coverage(block: Block) -> Fraction:
 
 def continuity(block: Block) -> Fraction:
     """Columns without a gap."""
-    return _gapless(block), _gapless(block) + block.numbers("gap_letters")
+    gapless = _gapless(block)
+    return gapless, gapless + block.numbers("gap_letters")
 
 
 def gap_rate(block: Block) -> Fraction:
