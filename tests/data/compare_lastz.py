@@ -55,10 +55,10 @@ def lastz(case: Case) -> tuple[int, str]:
 
 
 def ours(case: Case, folder: Path) -> tuple[int, str]:
-    options: dict[str, list[str | bool]] = {}
+    options: dict[str, str | bool | list[str]] = {}
     for option in case.options:
         name, equals, value = option.removeprefix("--").partition("=")
-        options.setdefault(name, []).append(value if equals else True)
+        options[name] = [*options.get(name, []), value] if name == "filter" else value if equals else True  # type: ignore[misc]
     markend = bool(options.pop("markend", False))
     mode = "exact" if case.mode in ("exact", "pieces") else "independent"
     try:
