@@ -12,7 +12,7 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.workflows.options.genome import add_genome, check_genome
 from tidalign.workflows.options.given import check
 from tidalign.workflows.options.given import parameters as given_parameters
-from tidalign.workflows.options.refused import REFUSED
+from tidalign.workflows.options.lastz import REFUSED
 from tidalign.workflows.options.spelling import spell_out
 
 GOLDEN = Path(__file__).parents[1] / "data" / "genomes" / "options.json"

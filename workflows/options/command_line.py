@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidalign.workflows.options.common import typed
-from tidalign.workflows.options.lastz import OPTIONS
+from tidalign.workflows.options.lastz import OPTIONS, REFUSED, refusal
 from tidalign.workflows.options.option import Option
-from tidalign.workflows.options.refused import REFUSED, refusal
 
 
 class _Put(argparse.Action):

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from tidalign.workflows.options.lastz import OPTIONS
+from tidalign.workflows.options.lastz import OPTIONS, REFUSED, refusal
 from tidalign.workflows.options.option import Given, Option
-from tidalign.workflows.options.refused import REFUSED, refusal
 from tidalign.workflows.options.spelling import WHOLE
 from tidalign.workflows.options.values import wrong
 

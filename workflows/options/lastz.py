@@ -1,4 +1,4 @@
-"""LASTZ's options for genome runs, each declared once, and those of genome runs alone that may change alignments too."""
+"""LASTZ's options: those of genome runs, each declared once, with our own that may change alignments too; and those that are not to be had here."""
 
 from tidalign.pipeline.genome.parameters import MODES
 from tidalign.workflows.options import filters, lastz_values
@@ -144,3 +144,79 @@ OPTIONS = (
     Option("cells", GUARDS, "cells of gapped extension in a tile: a query sequence and strand, or 1,024 anchors", metavar="N", read=count),
     Option("seconds", GUARDS, "seconds of gapped extension that a tile may take; results then depend on the machine", metavar="S", read=seconds),
 )
+
+_YASRA = "write its options out: T=2 {} --ambiguous=n --noytrim"
+
+REFUSED = {
+    "--inner": "align the rest between alignments in a second run, over subranges",
+    "--masking": "mask repeats as lower case in the target",
+    "--self": "give the same file twice; --notrivial leaves the trivial alignment out",
+    "--nomirror": "it goes with --self",
+    "--mirror": "it goes with --self",
+    "--infer": "give the scores: --scores=FILE",
+    "--inferonly": "give the scores: --scores=FILE",
+    "--infscores": "give the scores: --scores=FILE",
+    "--twins": "leave it out: every seed hit stands alone",
+    "--recoverseeds": "--mode independent uses exact diagonals",
+    "--recoverhits": "--mode independent uses exact diagonals",
+    "--rawhits": "keep the seed hits: --keep hits",
+    "--nofilter": "leave it out, and the --filter that it takes back",
+    "--exact": "use --hspthresh",
+    "--mismatch": "use --hspthresh",
+    "--ball": "it is for quantum DNA; give plain DNA",
+    "--noxtrim": "LASTZ does not have it either",
+    "--noxdroptrim": "LASTZ does not have it either",
+    "--innerthresh": "LASTZ does not have it either",
+    "--anyornone": "leave it out: all alignments are given",
+    "--stopafterone": "leave it out: all alignments are given",
+    "--stopafter": "--mode independent extends every anchor by itself",
+    "--querydepth": "use --queryhsplimit=N",
+    "--census": "count it from the results table",
+    "--census16": "count it from the results table",
+    "--census32": "count it from the results table",
+    "--allgappedbounds": "leave it out",
+    "--limitperquery": "--mode independent extends every anchor by itself",
+    "--expand": "leave it out",
+    "--seedqueue": "leave it out: seed hits need no queue",
+    "--laj": "leave it out",
+    "--word": "leave it out: the table of words needs no limit",
+    "--tableonly": "leave it out",
+    "--showtable": "leave it out",
+    "--writecapsule": "leave it out: the run directory keeps what was read",
+    "--targetcapsule": "give the target's file",
+    "--include": "write the options on the command line",
+    "--rdotplot": "use `tidalign plot`",
+    "--rdotplot+score": "use `tidalign plot`",
+    "--readgroup": "add it with samtools addreplacerg",
+    "--writesegments": "keep the HSPs: --keep hsps",
+    "--progress": "progress is shown by itself",
+    "--progress+masking": "progress is shown by itself",
+    "--verbosity": "leave it out",
+    "--gexverbosity": "leave it out",
+    "--runtime": "leave it out: the report of a run has its seconds",
+    "--stats": "leave it out: the report of a run has its counts",
+    "--notruncationreport": "leave it out: what is cut has its status",
+    "--chores": "list the jobs for `tidalign genomes`",
+    "--show": "leave it out: the report of a run has its parameters",
+    "--version": "use `tidalign --version`",
+    "--version:noerror": "use `tidalign --version`",
+    **dict.fromkeys(("--all", "--short", "--shortcuts", "--blastz"), "use --help"),
+    **{f"--outputmasking{way}": "leave it out" for way in ("", "+", ":dynamic", "+:dynamic", ":soft", "+:soft")},
+    **{f"--action{side}": "write the action after the file's name: TARGET[action]" for side in (":target", "1")},
+    **{f"--action{side}": "write the action after the file's name: QUERY[action]" for side in (":query", "2")},
+    **{f"--{memory}:{side}": "leave it out: what a side needs is known" for memory in ("allocate", "alloc", "memory", "mem") for side in ("target", "query")},
+    "--yasra": "write its options out",
+    "--yasra98": _YASRA.format("Z=20 --match=1,6 O=8 E=1 Y=20 K=22 L=30 --identity=98..100"),
+    "--yasra95": _YASRA.format("Z=20 --match=1,5 O=8 E=1 Y=20 K=22 L=30 --identity=95..100"),
+    "--yasra90": _YASRA.format("Z=20 --match=1,5 O=6 E=1 Y=20 K=22 L=30 --identity=90..100"),
+    "--yasra85": _YASRA.format("--match=1,2 O=4 E=1 Y=20 K=22 L=30 --identity=85..100"),
+    "--yasra75": _YASRA.format("--match=1,1 O=3 E=1 Y=20 K=22 L=30 --identity=75..100"),
+    "--yasra95short": _YASRA.format("--match=1,7 O=6 E=1 Y=14 K=10 L=14 --identity=95..100"),
+    "--yasra85short": _YASRA.format("--match=1,3 O=4 E=1 Y=14 K=11 L=14 --identity=85..100"),
+}
+"""Options that LASTZ has and this program has not: what to do instead."""
+
+
+def refusal(spelled: str) -> str:
+    """The message for an option of REFUSED, spelled with its hyphens or as a keyword of Python."""
+    return f"{spelled} is LASTZ's and not to be had here: {REFUSED['--' + spelled.removeprefix('--')]}"
