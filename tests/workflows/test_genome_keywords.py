@@ -66,9 +66,16 @@ class _Parser(argparse.ArgumentParser):
         raise Refused(message)
 
 
-def by_command_line(*arguments: str, table: tuple[Option, ...] = OPTIONS) -> Given:
+def parser_of(table: tuple[Option, ...]) -> argparse.ArgumentParser:
     parser = _Parser(allow_abbrev=False)
     add_options(parser, table)
+    return parser
+
+
+PARSER = parser_of(OPTIONS)
+
+
+def by_command_line(*arguments: str, parser: argparse.ArgumentParser = PARSER, table: tuple[Option, ...] = OPTIONS) -> Given:
     given: Given = parser.parse_args(spell_out(arguments, table)).options
     return given
 
@@ -239,19 +246,18 @@ def test_an_option_more() -> None:
         "wiggle", STAGES, "how far to wiggle", metavar="W", sets="xdrop", read=integer(3), older=("jiggle",), short="w", alone="5", words={"still": "3"}
     )
     table = (*OPTIONS, more)
+    parser = parser_of(table)
     for arguments in (["--wiggle=7"], ["--jiggle=7"], ["w=7"]):
-        assert by_command_line(*arguments, table=table) == {"xdrop": 7}
+        assert by_command_line(*arguments, table=table, parser=parser) == {"xdrop": 7}
     assert keywords.read({"wiggle": 7}, table) == keywords.read({"jiggle": "7"}, table) == {"xdrop": 7}
-    assert by_command_line("--wiggle", table=table) == keywords.read({"wiggle": True}, table) == {"xdrop": 5}
-    assert by_command_line("--still", table=table) == keywords.read({"still": True}, table) == {"xdrop": 3}
+    assert by_command_line("--wiggle", table=table, parser=parser) == keywords.read({"wiggle": True}, table) == {"xdrop": 5}
+    assert by_command_line("--still", table=table, parser=parser) == keywords.read({"still": True}, table) == {"xdrop": 3}
     with pytest.raises(Refused, match="^argument --wiggle: expected a whole number from 3, found '2'$"):
-        by_command_line("--wiggle=2", table=table)
+        by_command_line("--wiggle=2", table=table, parser=parser)
     with pytest.raises(ValueError, match="^wiggle: expected a whole number from 3, found 2$"):
         keywords.read({"wiggle": 2}, table)
     with pytest.raises(ValueError, match="did you mean wiggle"):
         keywords.read({"wigle": 2}, table)
-    parser = _Parser()
-    add_options(parser, table)
     assert re.search(r"--wiggle W +how far to wiggle", parser.format_help())
     with pytest.raises(ValueError, match="found a name that is none"):
         keywords.read({"wiggle": 7})
