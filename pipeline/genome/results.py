@@ -16,12 +16,12 @@ from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan.manifest import read_manifest
-from tidalign.pipeline.genome.plan.parts import Part, scan, total
 from tidalign.pipeline.genome.plan.tiles import job_name
 from tidalign.pipeline.pairs.formats.export import destination
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS, KEPT, STATUSES
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES
+from tidalign.pipeline.store.parts import Part, all_parts, counts, scan
 
 
 class GenomeResults:
@@ -63,17 +63,16 @@ class GenomeResults:
 
     def __len__(self) -> int:
         """Rows."""
-        return sum(total(self._parts)[0].values())
+        return sum(counts(self._parts).values())
 
     def statuses(self) -> dict[str, int]:
         """Rows by status, every status named; `rejected` counts what was given up without a row."""
-        counts, shortfalls = total(self._parts)
-        rejected = sum(shortfall["status"] == "rejected" for shortfall in shortfalls)
-        return dict.fromkeys(STATUSES, 0) | counts | {"rejected": rejected}
+        rejected = sum(shortfall["status"] == "rejected" for shortfall in self.shortfalls())
+        return dict.fromkeys(STATUSES, 0) | counts(self._parts) | {"rejected": rejected}
 
     def shortfalls(self) -> list[dict[str, Any]]:
         """What a guard cut or a crash cost: [{job, query_name, strand, status, reason}]. Rows that are cut themselves say so in their own status."""
-        return total(self._parts)[1]
+        return [shortfall for part in all_parts(self._parts) for shortfall in part.labels["shortfalls"]]
 
     def genomes(self, job: int | None = None) -> tuple[Genome, Genome]:
         """Target and query, as read, of a pair of genomes; None where the run has one target side and one query side (else InputError)."""

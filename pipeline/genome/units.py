@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidalign.pipeline.genome.plan.manifest import read_manifest
-from tidalign.pipeline.genome.plan.parts import scan_chunk, write_part
 from tidalign.pipeline.genome.plan.tiles import Tile, strands
 from tidalign.pipeline.genome.stages.anchoring import find, schema_of
 from tidalign.pipeline.genome.stages.filters import asked, keep, shown
@@ -17,6 +16,7 @@ from tidalign.pipeline.genome.stages.independent import ENDS, extend, unique
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk.walk import walk
 from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS
+from tidalign.pipeline.store.parts import scan_chunk, write_part
 
 
 def empty_rows() -> Any:
@@ -37,7 +37,7 @@ def assemble(unit: Unit) -> Done:
     """The rows of a large unit whose anchors are all extended."""
     parts = scan_chunk(f"{unit.directory}/extended", unit.run, Tile("extend", unit.job_number, unit.number, 0, 0).chunk)
     tables = [EXTENDED.empty_table(), *(pq.read_table(part.path).cast(EXTENDED) for part in parts)]
-    return _by_start(unique(pa.concat_tables(tables))), [shortfall for part in parts for shortfall in part.shortfalls]
+    return _by_start(unique(pa.concat_tables(tables))), [shortfall for part in parts for shortfall in part.labels["shortfalls"]]
 
 
 def _by_start(rows: Any) -> Any:
@@ -54,7 +54,8 @@ def write_units(directory: str, run: str, tile: Tile, done: list[Done]) -> None:
         several = len(strands(parameters))
         kept = [rows for first in range(0, len(kept), several) for rows in shown(kept[first : first + several], limit, gapped=parameters.gapped)]
     rows = pa.concat_tables([empty_rows(), *kept])
-    write_part(f"{directory}/parts", run, tile.chunk, tile.start, tile.stop, rows, [shortfall for _, shortfalls in done for shortfall in shortfalls])
+    found = [shortfall for _, shortfalls in done for shortfall in shortfalls]
+    write_part(f"{directory}/parts", run, tile.chunk, tile.start, tile.stop, rows, shortfalls=found)
 
 
 def forget(unit: Unit) -> None:

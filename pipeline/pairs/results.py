@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 
 from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.pairs.parameters import PairParameters
-from tidalign.pipeline.pairs.parts import Part, scan, total
 from tidalign.pipeline.schema import ALIGNMENTS, STATUSES
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import PAIRS
+from tidalign.pipeline.store.parts import Part, counts, scan
 
 BATCH_ROWS = 65_536
 """Most rows of a batch that `to_batches` gives."""
@@ -66,7 +66,7 @@ class Results:
 
     def statuses(self) -> dict[str, int]:
         """Rows by status, every status named."""
-        return dict.fromkeys(STATUSES, 0) | total(self._parts())[0]
+        return dict.fromkeys(STATUSES, 0) | counts(self._parts())
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
         """Record batches of at most `BATCH_ROWS` rows in input order, all columns or those named."""
@@ -115,7 +115,7 @@ class Results:
         """The parts of each chunk. Refuses a run that is not finished, or has lost a part since."""
         if not self.complete:
             raise MissingInput(f"{self.path}: the run is not finished; run the same command again to go on")
-        parts, _ = scan(str(self.path), self._manifest["run"])
+        parts, _ = scan(f"{self.path}/parts", self._manifest["run"])
         for chunk in (chunk for block in self._manifest["blocks"] for chunk in block["chunks"]):
             rows = sum(part.stop - part.start for part in parts.get(chunk["id"], []))
             if rows != chunk["rows"]:

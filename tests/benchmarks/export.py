@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from tidalign.pipeline.pairs.parameters import PairParameters
-from tidalign.pipeline.pairs.parts import write_part
 from tidalign.pipeline.pairs.results import Results
+from tidalign.pipeline.pairs.rows import write_rows
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store import rundir
 
@@ -63,7 +63,7 @@ def make(directory: str, rows: int) -> None:
         ).take(pa.array(random.permutation(BLOCK)))
         chunks = [{"id": f"b{block:05d}-08-{piece:03d}", "rows": CHUNK} for piece in range(BLOCK // CHUNK)]
         for piece, chunk in enumerate(chunks):
-            write_part(directory, run, chunk["id"], 0, CHUNK, table.slice(piece * CHUNK, CHUNK))
+            write_rows(directory, run, chunk["id"], 0, CHUNK, table.slice(piece * CHUNK, CHUNK))
         records.append({"id": block, "first": first, "pairs": BLOCK, "chunks": chunks})
     rundir.write_manifest(directory, records)
     rundir.finish(directory, {"pairs": len(records) * BLOCK, "run": run}, partial=False)

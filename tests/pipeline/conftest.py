@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from tidalign.pipeline.pairs.parameters import PairParameters
-from tidalign.pipeline.pairs.parts import write_part
 from tidalign.pipeline.pairs.results import Results
+from tidalign.pipeline.pairs.rows import write_rows
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store import rundir
 
@@ -36,7 +36,7 @@ def make_run(tmp_path: Path) -> MakeRun:
             for chunk, members in chunks.items():
                 for start, stop in [(0, 1), (1, len(members))]:
                     if stop > start:
-                        write_part(directory, run, chunk, start, stop, pa.Table.from_pylist(members[start:stop][::-1], schema=ALIGNMENTS))
+                        write_rows(directory, run, chunk, start, stop, pa.Table.from_pylist(members[start:stop][::-1], schema=ALIGNMENTS))
             records.append(
                 {"id": number, "first": first, "pairs": len(inside), "chunks": [{"id": name, "rows": len(members)} for name, members in chunks.items()]}
             )

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
-from tidalign.pipeline.pairs import parts
+from tidalign.pipeline.pairs.rows import write_rows
 from tidalign.pipeline.schema import ALIGNMENTS
-from tidalign.pipeline.store import claims, rundir
+from tidalign.pipeline.store import claims, parts, rundir
 from tidalign.pipeline.store.lock import locked
 
 PARAMETERS = {"penalties": "affine:4,6,2", "ends_free": None}
@@ -185,43 +185,44 @@ def test_the_journal_is_one_object_a_line(run: str) -> None:
 
 
 def test_a_part_is_sorted_and_counted(run: str) -> None:
-    written = parts.write_part(run, "id", "c", 10, 13, alignments([7, 2, 5]))
+    written = write_rows(run, "id", "c", 10, 13, alignments([7, 2, 5]))
     assert pq.read_table(written.path)["ordinal"].to_pylist() == [2, 5, 7]
     assert pq.read_table(written.path)["cigar"].to_pylist() == ["2=", "5=", "7="]
     assert written == parts.read_part(written.path, "id")
-    assert (written.counts, written.bases) == ({"exact": 3}, 450)
+    assert (written.counts, written.labels) == ({"exact": 3}, {"bases": 450})
     with pytest.raises(RuntimeError, match=r"rows 10\.\.14 gave 3 alignments"):
-        parts.write_part(run, "id", "c", 10, 14, alignments([7, 2, 5]))
+        write_rows(run, "id", "c", 10, 14, alignments([7, 2, 5]))
 
 
 def test_the_same_part_is_the_same_file(run: str) -> None:
-    first = Path(parts.write_part(run, "id", "c", 0, 3, alignments([7, 2, 5])).path).read_bytes()
-    assert Path(parts.write_part(run, "id", "c", 0, 3, alignments([7, 2, 5])).path).read_bytes() == first
+    first = Path(write_rows(run, "id", "c", 0, 3, alignments([7, 2, 5])).path).read_bytes()
+    assert Path(write_rows(run, "id", "c", 0, 3, alignments([7, 2, 5])).path).read_bytes() == first
 
 
 def test_what_is_no_part_of_the_run_is_found(run: str) -> None:
-    good = parts.write_part(run, "id", "c", 0, 3, alignments([0, 1, 2]))
-    other = parts.write_part(run, "other", "c", 3, 6, alignments([3, 4, 5]))
-    renamed = Path(parts.part_path(run, "c", 6, 10))
+    good = write_rows(run, "id", "c", 0, 3, alignments([0, 1, 2]))
+    other = write_rows(run, "other", "c", 3, 6, alignments([3, 4, 5]))
+    renamed = Path(parts.part_path(f"{run}/parts", "c", 6, 10))
     renamed.write_bytes(Path(good.path).read_bytes())
     whole = Path(good.path).read_bytes()
-    short = Path(parts.part_path(run, "c", 20, 23))
+    short = Path(parts.part_path(f"{run}/parts", "c", 20, 23))
     for length in (0, 3, len(whole) // 2, len(whole) - 1):
         short.write_bytes(whole[:length])
-        found, broken = parts.scan(run, "id")
+        found, broken = parts.scan(f"{run}/parts", "id")
         assert found == {"c": [good]}
         assert sorted(broken) == sorted([other.path, str(renamed), str(short)])
 
 
 def test_overlapping_parts_never_give_a_pair_twice(run: str) -> None:
     for a, b in ((0, 4), (4, 5), (5, 9), (0, 9), (2, 7)):
-        parts.write_part(run, "id", "c", a, b, alignments(list(range(a, b))))
-    parts.write_part(run, "id", "d", 0, 2, alignments([9, 10], "capped"))
-    found, broken = parts.scan(run, "id")
+        write_rows(run, "id", "c", a, b, alignments(list(range(a, b))))
+    write_rows(run, "id", "d", 0, 2, alignments([9, 10], "capped"))
+    found, broken = parts.scan(f"{run}/parts", "id")
     assert ([(part.start, part.stop) for part in found["c"]], broken) == ([(0, 9)], [])
-    assert parts.total(found) == ({"exact": 9, "capped": 2}, 11 * 150)
-    Path(parts.part_path(run, "c", 0, 9)).unlink()
-    found, _ = parts.scan(run, "id")
+    assert parts.counts(found) == {"exact": 9, "capped": 2}
+    assert sum(part.labels["bases"] for part in parts.all_parts(found)) == 11 * 150
+    Path(parts.part_path(f"{run}/parts", "c", 0, 9)).unlink()
+    found, _ = parts.scan(f"{run}/parts", "id")
     assert [(part.start, part.stop) for part in found["c"]] == [(0, 4), (4, 5), (5, 9)]
 
 
@@ -230,7 +231,7 @@ def test_overlapping_parts_never_give_a_pair_twice(run: str) -> None:
 
 def test_a_claim_outlives_its_process(run: str) -> None:
     path = claims.claim_path(run, "b00000-08-000", 100, 200, "0a1b2c3d")
-    code = f"import os, signal\nfrom tidalign.pipeline import claims\nclaims.write({path!r}, 120, 140)\nos.kill(os.getpid(), signal.SIGKILL)"
+    code = f"import os, signal\nfrom tidalign.pipeline.store import claims\nclaims.write({path!r}, 120, 140)\nos.kill(os.getpid(), signal.SIGKILL)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == -9
     assert claims.read(path) == (120, 140)
     assert claims.leftover(run) == {"b00000-08-000": [((120, 140), path)]}

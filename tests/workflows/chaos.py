@@ -17,11 +17,10 @@ from tidalign.kernels.letters.sequences import Sequences
 from tidalign.kernels.pairwise.wavefront import align
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import cigar_text
-from tidalign.pipeline.pairs import parts
 from tidalign.pipeline.pairs.input import index
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.parameters import PairParameters
-from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store import parts, rundir
 from tidalign.workflows.run.pairs.run import run_pairs
 
 LENGTHS = (20, 40, 100, 200, 300)
@@ -59,7 +58,7 @@ def rows(directory: str) -> list[dict[str, Any]]:
     """Every row of a run, as its parts have them, by ordinal."""
     manifest = rundir.read_manifest(directory)
     assert manifest is not None
-    found, broken = parts.scan(directory, manifest["run"])
+    found, broken = parts.scan(f"{directory}/parts", manifest["run"])
     assert broken == []
     table = [row for chunk in found.values() for part in chunk for row in pq.read_table(part.path).to_pylist()]
     return sorted(table, key=lambda row: int(row["ordinal"]))

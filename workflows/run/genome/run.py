@@ -22,9 +22,8 @@ from tidalign.pipeline.genome.compile import warm_up
 from tidalign.pipeline.genome.input.sides import read_side, side_record
 from tidalign.pipeline.genome.input.source import GenomeSource
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import parts
 from tidalign.pipeline.genome.plan.manifest import Check, Manifest, read_manifest, write_manifest
-from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store import parts, rundir
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.pipeline.store.lock import locked
 from tidalign.workflows.run.crew import Crew
@@ -195,7 +194,8 @@ def _read(crew: Crew, source: GenomeSource, parameters: GenomeParameters, told: 
 def _finish(crew: Crew, manifest: Manifest, tiles: Tiles, cards: Cards, seconds: float) -> GenomeReport:
     """Say what came out and that the run is over."""
     found, _ = parts.scan(f"{crew.directory}/parts", manifest.run)
-    counts, shortfalls = parts.total(found)
+    counts = parts.counts(found)
+    shortfalls = [shortfall for part in parts.all_parts(found) for shortfall in part.labels["shortfalls"]]
     bases = {role: sum(side["bases"] for side in manifest.sides if side["role"] == role) for role in ("target", "query")}
     report = GenomeReport(
         run=manifest.run,

@@ -16,7 +16,6 @@ from tidalign.kernels.runtime.card import CARD, CardLost
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
 from tidalign.pipeline.genome import units as stages
-from tidalign.pipeline.genome.plan import parts
 from tidalign.pipeline.genome.plan.manifest import read_manifest
 from tidalign.pipeline.genome.plan.tiles import Tile
 from tidalign.pipeline.genome.stages import anchoring
@@ -24,7 +23,7 @@ from tidalign.pipeline.genome.stages.guards import Beat
 from tidalign.pipeline.genome.stages.independent import extend
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import walk
-from tidalign.pipeline.store import claims
+from tidalign.pipeline.store import claims, parts
 
 if TYPE_CHECKING:
     from tidalign.pipeline.pairs.align import Device
@@ -141,7 +140,7 @@ def _extend(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") 
     unit = Unit(directory, tile.job, tile.unit, device)
     if not parts.read_part(parts.part_path(f"{directory}/extended", tile.chunk, tile.start, tile.stop), run):
         rows, shortfalls = extend(unit, anchoring.read_anchors(unit, tile.start, tile.stop), tile.start, beat)
-        parts.write_part(f"{directory}/extended", run, tile.chunk, tile.start, tile.stop, rows, shortfalls)
+        parts.write_part(f"{directory}/extended", run, tile.chunk, tile.start, tile.stop, rows, shortfalls=shortfalls)
     return {"extended": tile.stop - tile.start, **unit.counts}
 
 
@@ -177,14 +176,15 @@ _STAGES: dict[str, Callable[[str, str, Tile, Beat, Any], Counts]] = {
 
 def _test_hooks(tile: Tile, place: int, device: "Device") -> None:
     """For tests of what kills workers: TIDALIGN_TEST_POISON, TIDALIGN_TEST_HANG and TIDALIGN_TEST_FAULT name `chunk:place` at which the process kills
-    itself, stops, or has a kernel write where nothing is; TIDALIGN_TEST_SLOW is a number of seconds to wait at each step."""
+    itself, spins, or has a kernel write where nothing is; TIDALIGN_TEST_SLOW is a number of seconds to wait at each step."""
     if slow := os.environ.get("TIDALIGN_TEST_SLOW"):
         time.sleep(float(slow))
     for variable in ("TIDALIGN_TEST_POISON", "TIDALIGN_TEST_HANG", "TIDALIGN_TEST_FAULT"):
         chunk, _, number = os.environ.get(variable, "").partition(":")
         if chunk == tile.chunk and place == int(number):
             if variable.endswith("HANG"):
-                time.sleep(1e6)
+                while True:
+                    pass
             if not variable.endswith("FAULT"):
                 os.kill(os.getpid(), signal.SIGKILL)
             if device == "gpu":

@@ -9,20 +9,19 @@ from typing import Any
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
-from tidalign.pipeline.genome.plan import parts
 from tidalign.pipeline.genome.plan.manifest import Manifest
 from tidalign.pipeline.genome.plan.tiles import Tile, job_name
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.genome.stages.independent import TILE_ANCHORS
 from tidalign.pipeline.pairs.align import Device
-from tidalign.pipeline.store import claims, rundir
+from tidalign.pipeline.store import claims, parts, rundir
 from tidalign.pipeline.store.ranges import Range, gaps, suspects
 from tidalign.workflows.run.genome.isolate import isolate_tile
 from tidalign.workflows.run.genome.tasks import perform, speculate
-from tidalign.workflows.run.pairs.isolate import TooManyRejected
+from tidalign.workflows.run.isolate import TooManyRejected
 
 PATIENCE = 600.0
-"""Seconds without a sign of life after which a tile hangs; the longest silence of a healthy one is a single extension."""
+"""Seconds of CPU time without a sign of life after which a tile hangs; the longest silence of a healthy one is a single extension."""
 
 UNBEGUN_ALLOWED = 20
 """How often a tile's worker may die before the tile is begun."""

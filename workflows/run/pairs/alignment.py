@@ -8,15 +8,15 @@ from typing import Any
 from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
-from tidalign.pipeline.pairs import parts
 from tidalign.pipeline.pairs.align import Device
-from tidalign.pipeline.store import claims, rundir
+from tidalign.pipeline.store import claims, parts, rundir
 from tidalign.pipeline.store.ranges import Range, gaps, suspects
-from tidalign.workflows.run.pairs.isolate import SECONDS_PER_WORK, TooManyRejected, isolate_range, patience
+from tidalign.workflows.run.isolate import TooManyRejected
+from tidalign.workflows.run.pairs.isolate import SECONDS_PER_WORK, isolate_range, patience
 from tidalign.workflows.run.pairs.tasks import RowRange, align_ranges
 
 PATIENCE = 60.0
-"""Least seconds without progress after which a task hangs."""
+"""Least seconds of CPU time without progress after which a task hangs."""
 
 CHILD_PATIENCE = 20.0
 """The same for a range tried in a process of its own, which has loaded everything by then."""
@@ -54,11 +54,11 @@ class Alignment:
 
     def tasks(self) -> list[Task]:
         """What is left to do, from what is on disk; none: the run is complete. The caller holds the directory's lock, and no task runs."""
-        self.parts, broken = parts.scan(self._directory, self._run, self._known)
+        self.parts, broken = parts.scan(f"{self._directory}/parts", self._run, known=self._known)
         for path in broken:
             self.note("removed", part=Path(path).name, why="cut short, or of another run")
             Path(path).unlink()
-        counts, _ = parts.total(self.parts)
+        counts = parts.counts(self.parts)
         self._finished, self.rejected = sum(counts.values()), counts["rejected"]
         self._running.clear()
         left_behind = claims.leftover(self._directory)
@@ -188,7 +188,7 @@ class Alignment:
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
         ranges = self._running[task]
-        written = [each for each in ranges if parts.read_part(parts.part_path(self._directory, each.chunk, each.start, each.stop), self._run)]
+        written = [each for each in ranges if parts.read_part(parts.part_path(f"{self._directory}/parts", each.chunk, each.start, each.stop), self._run)]
         left = [each for each in ranges if each not in written]
         for each in ranges if self._stop.number is not None else written:
             if each.claim:

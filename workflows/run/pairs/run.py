@@ -18,11 +18,10 @@ from tidalign.cluster.task import cores
 from tidalign.kernels.pairwise.wavefront import warm_up
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.scoring.penalties import Penalties
-from tidalign.pipeline.pairs import parts
 from tidalign.pipeline.pairs.align import start
 from tidalign.pipeline.pairs.input.read import Source
 from tidalign.pipeline.pairs.parameters import PairParameters
-from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store import parts, rundir
 from tidalign.pipeline.store.lock import locked
 from tidalign.workflows.run.crew import Crew
 from tidalign.workflows.run.devices import Cards, cards_of_workers
@@ -158,7 +157,8 @@ def _opened(
 
 def _finish(crew: Crew, manifest: dict[str, Any], alignment: Alignment, cards: Cards, seconds: float) -> Report:
     """Count what came out against what went in, then say that the run is over."""
-    counts, bases = parts.total(alignment.parts)
+    counts = parts.counts(alignment.parts)
+    bases = sum(part.labels["bases"] for part in parts.all_parts(alignment.parts))
     if sum(counts.values()) != manifest["pairs"]:
         raise RuntimeError(f"{crew.directory}: {manifest['pairs']} pairs went in and {sum(counts.values())} rows came out")
     report = Report(

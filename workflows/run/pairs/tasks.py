@@ -25,9 +25,10 @@ from tidalign.kernels.wavefront.alignments import Alignments
 from tidalign.pipeline.pairs.align import BATCH_ROWS, BATCH_WORK, Device, alignments, batches, longest, part_of, rows
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.pairs.partition import read_chunk
-from tidalign.pipeline.pairs.parts import part_path, read_part, write_part
+from tidalign.pipeline.pairs.rows import write_rows
 from tidalign.pipeline.pairs.work import work
 from tidalign.pipeline.store import claims
+from tidalign.pipeline.store.parts import part_path, read_part
 
 AHEAD = {"cpu": 1, "gpu": 12}
 """Ranges read before they are needed."""
@@ -56,7 +57,7 @@ def align_ranges(directory: str, run: str, parameters: dict[str, Any], ranges: S
     """Align ranges of rows, in order, and write a part for each; returns the seconds it took, and how many pairs the host took for a card. A part that is
     there already is left alone."""
     began, by_host = time.perf_counter(), 0
-    todo = [each for each in ranges if not read_part(part_path(directory, each.chunk, each.start, each.stop), run)]
+    todo = [each for each in ranges if not read_part(part_path(f"{directory}/parts", each.chunk, each.start, each.stop), run)]
     if todo:
         pipeline = _Pipeline(directory, run, PairParameters.from_json(parameters), device)
         try:
@@ -178,7 +179,7 @@ class _Pipeline:
         try:
             tables = [rows(done.table.slice(start, stop - start), found) for start, stop, found in done.found]
             done.found.clear()
-            write_part(self._directory, self._run, where.chunk, where.start, where.stop, pa.concat_tables(tables))
+            write_rows(self._directory, self._run, where.chunk, where.start, where.stop, pa.concat_tables(tables))
         except MemoryError:
             if where.claim:
                 claims.write(where.claim, where.start, where.stop)
@@ -187,7 +188,7 @@ class _Pipeline:
 
 def _test_hooks(batch: Any, device: Device) -> None:
     """For tests of what kills workers: TIDALIGN_TEST_POISON, TIDALIGN_TEST_HANG and TIDALIGN_TEST_FAULT name ordinals (with commas between) at which
-    the process kills itself, stops, or has a kernel write where nothing is; TIDALIGN_TEST_SLOW is a number of seconds to wait at each batch."""
+    the process kills itself, spins, or has a kernel write where nothing is; TIDALIGN_TEST_SLOW is a number of seconds to wait at each batch."""
     if slow := os.environ.get("TIDALIGN_TEST_SLOW"):
         time.sleep(float(slow))
     for variable in ("TIDALIGN_TEST_POISON", "TIDALIGN_TEST_HANG", "TIDALIGN_TEST_FAULT"):
@@ -195,7 +196,8 @@ def _test_hooks(batch: Any, device: Device) -> None:
             marked = {int(ordinal) for ordinal in named.split(",")}
             if marked & set(batch["ordinal"].to_pylist()):
                 if variable.endswith("HANG"):
-                    time.sleep(1e6)
+                    while True:
+                        pass
                 if not variable.endswith("FAULT"):
                     os.kill(os.getpid(), signal.SIGKILL)
                 if device == "gpu":

@@ -1,0 +1,105 @@
+"""Keep parts: rows of a range of a chunk, a Parquet file each. Which ranges of a run are done is what its parts say, and nothing else."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tidalign.pipeline.store.ranges import cover
+from tidalign.pipeline.store.rundir import write_table
+
+_NAME = re.compile(r"(.+)\.(\d+)-(\d+)\.parquet$")
+_PREFIX = "tidalign."
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Hold what a part says of itself: it is [start, stop) of a chunk.
+
+    counts: rows of each status. labels: what its kind of run says beside them (pairs: `bases`; genomes: `shortfalls`).
+    """
+
+    path: str
+    chunk: str
+    start: int
+    stop: int
+    counts: dict[str, int]
+    labels: dict[str, Any] = field(default_factory=dict)
+
+
+def part_path(folder: str, chunk: str, start: int, stop: int) -> str:
+    """Name the file of [start, stop) of a chunk; folder: RUN/parts, or another folder of parts."""
+    return f"{folder}/{chunk}.{start}-{stop}.parquet"
+
+
+def write_part(folder: str, run: str, chunk: str, start: int, stop: int, table: Any, **labels: Any) -> Part:
+    """Write the rows of [start, stop) of a chunk, which have a column `status`; labels are JSON. The same range written twice is the same file."""
+    path = part_path(folder, chunk, start, stop)
+    counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(table["status"]).to_pylist()}
+    said = {"part": Path(path).stem, "counts": json.dumps(counts)} | {name: json.dumps(value) for name, value in labels.items()}
+    write_table(path, table, metadata={f"{_PREFIX}run": run} | {f"{_PREFIX}{name}": text for name, text in said.items()})
+    return Part(path, chunk, start, stop, counts, labels)
+
+
+def read_part(path: str, run: str) -> Part | None:
+    """Read what a part file says of itself; None unless it is whole and belongs to the run."""
+    named = _NAME.match(Path(path).name)
+    if named is None:
+        return None
+    try:
+        footer = pq.read_metadata(path)
+    except (OSError, pa.ArrowException):
+        return None
+    said = {key.decode().removeprefix(_PREFIX): value.decode() for key, value in (footer.metadata or {}).items() if key.startswith(_PREFIX.encode())}
+    if said.pop("run", None) != run or said.pop("part", None) != Path(path).stem:
+        return None
+    labels = {name: json.loads(text) for name, text in said.items()}
+    counts = labels.pop("counts")
+    if sum(counts.values()) != footer.num_rows:
+        return None
+    return Part(path, named[1], int(named[2]), int(named[3]), counts, labels)
+
+
+def scan(folder: str, run: str, pattern: str = "*.parquet", known: dict[str, Part] | None = None) -> tuple[dict[str, list[Part]], list[str]]:
+    """Find the run's parts, disjoint and in order by chunk, and the paths of files that are no parts of it (cut short, or of another run).
+
+    known: parts by path that were read before and need not be again; new ones are added to it.
+    """
+    known = {} if known is None else known
+    broken: list[str] = []
+    by_chunk: dict[str, dict[tuple[int, int], Part]] = {}
+    for file in sorted(Path(folder).glob(pattern)):
+        path = str(file)
+        part = known.get(path) or read_part(path, run)
+        if part is None:
+            broken.append(path)
+            continue
+        known[path] = part
+        by_chunk.setdefault(part.chunk, {})[part.start, part.stop] = part
+    return {chunk: [parts[rows] for rows in cover(parts)] for chunk, parts in by_chunk.items()}, broken
+
+
+def scan_chunk(folder: str, run: str, chunk: str) -> list[Part]:
+    """Find the parts of one chunk, disjoint and in order."""
+    found, _ = scan(folder, run, f"{chunk}.*-*.parquet")
+    return found.get(chunk, [])
+
+
+def all_parts(parts: Mapping[str, Iterable[Part]]) -> list[Part]:
+    """List the parts of all chunks, chunks by name."""
+    return [part for chunk in sorted(parts) for part in parts[chunk]]
+
+
+def counts(parts: Mapping[str, Iterable[Part]]) -> Counter[str]:
+    """Count the rows of each status over all parts."""
+    found: Counter[str] = Counter()
+    for part in all_parts(parts):
+        found.update(part.counts)
+    return found
