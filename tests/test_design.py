@@ -97,4 +97,4 @@ def test_a_wrong_citation_is_found(text: str) -> None:
 )
 def test_a_wrong_name_is_found(text: str) -> None:
     assert len(list(wrong_names(text))) == 1
-    assert not list(wrong_names("`kernels/seed/`, `tests/data/*.py`, `tidalign.align`, `tidalign.kernels.seed.index`, `hits` in `kernels/seed/index.py`, `a/b`"))
+    assert not list(wrong_names("`kernels/seed/`, `tests/data/*.py`, `tidalign.align`, `tidalign.kernels.seed`, `hits` in `kernels/seed/index.py`, `a/b`"))
