@@ -1,5 +1,6 @@
 """Genome runs on cards, with the host's kernels in their place: waves, faults, several workers; LASTZ's output and the same bytes as the host's own."""
 
+import os
 import sys
 from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
@@ -12,13 +13,13 @@ import pytest
 from genome_golden import RUNS
 
 from tidalign.kernels import gapped, seed, ungapped
-from tidalign.kernels.runtime.card import CARD
 from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import tiles as plan
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.genome.stages import independent
+from tidalign.pipeline.genome.stages import gpu
 from tidalign.pipeline.genome.walk import waves
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.cli import main
@@ -45,10 +46,10 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in"})
     for name, size in (("FIRST", 4), ("FEW", 2), ("MOST", 3), ("LEFT", 1)):
         monkeypatch.setattr(waves, name, size)
-    for name, size in (("CARD_ANCHORS", 50), ("GUARDED", 3)):
-        monkeypatch.setattr(independent, name, size)
+    for name, size in (("ANCHORS", 50), ("GUARDED", 3)):
+        monkeypatch.setattr(gpu, name, size)
     yield stand_in
-    assert CARD.lost is None
+    assert GPU_OF_PROCESS.lost is None
 
 
 # ---- LASTZ's output
@@ -119,7 +120,7 @@ def test_small_input_takes_one_card(tmp_path: Path, kernels: ModuleType, sides: 
 # ---- processes of their own, whose card may be lost
 
 
-STAND_IN = {"PYTHONPATH": str(HERE / "stand_in"), "TIDALIGN_TEST_CARDS": "2"}
+STAND_IN = {"PYTHONPATH": os.pathsep.join([str(HERE / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])]), "TIDALIGN_TEST_CARDS": "2"}
 
 
 @pytest.mark.parametrize("mode", ["exact", "independent"])

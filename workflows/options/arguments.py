@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from tidalign import __version__
 from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.pipeline.device import may_take_gpu
 from tidalign.workflows.options.formats import ELSEWHERE, SUFFIXES
 from tidalign.workflows.status import Exit
 
@@ -186,7 +187,7 @@ def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Na
 
 def check(args: argparse.Namespace) -> None:
     """Usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
-    if args.module in ("pairs", "genome", "genomes") and args.gpus and (args.device == "cpu" or args.scheduler):
+    if args.module in ("pairs", "genome", "genomes") and args.gpus and (not may_take_gpu(args.device) or args.scheduler):
         args.error("--gpus counts GPUs of this machine: leave it out with --device cpu and with --scheduler")
     if args.module in ("pairs", "partition"):
         if args.workers and args.scheduler:

@@ -10,14 +10,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime import compiler
-from tidalign.kernels.runtime.card import CARD
 from tidalign.kernels.runtime.errors import KernelError
+from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.genome.compile import warm_up
 from tidalign.pipeline.genome.input.sides import read_side, side_record
 from tidalign.pipeline.genome.input.source import GenomeSource
@@ -33,9 +32,6 @@ from tidalign.workflows.run.genome.report import GenomeReport
 from tidalign.workflows.run.genome.tasks import heeding
 from tidalign.workflows.run.genome.tiles import Tiles, Told
 from tidalign.workflows.run.report import versions
-
-if TYPE_CHECKING:
-    from tidalign.pipeline.pairs.align import Device
 
 SMALL_INPUT = 64_000_000
 """Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
@@ -77,8 +73,8 @@ def run_genomes(
     """
     cards = find_cards(device, gpus, scheduler)
     if len(cards.names) > 1 and not gpus and source.size() <= ONE_CARD_INPUT:
-        cards = Cards(dict([*cards.names.items()][:1]), "the input is small: --gpus takes more")
-    on: Device = "gpu" if cards.names or (device == "gpu" and scheduler) else "cpu"
+        cards = Cards(dict([*cards.names.items()][:1]), "the input is small: --gpus takes more", cards.device)
+    on = cards.device
     began = time.monotonic()
     told = progress or _silent
     starting = threading.Thread(target=_start, name="start")
@@ -86,11 +82,11 @@ def run_genomes(
         starting.start()  # meanwhile
     here = not scheduler and source.size() <= SMALL_INPUT
     with _opened(directory, source, parameters, workers, scheduler, here or (bool(cards.names) and not workers)) as (crew, stop):
-        if on == "gpu" and scheduler and not rundir.finished(crew.directory):
+        if on.takes_gpu and scheduler and not rundir.finished(crew.directory):
             crew.hire()
-            cards = Cards(cards_of_workers(crew), cards.why)
+            cards = Cards(cards_of_workers(crew), cards.why, on)
         rundir.journal(crew.directory, "device", device=str(cards), why=cards.why)
-        if workers and here and on == "cpu" and not rundir.finished(crew.directory):
+        if workers and here and not on.takes_gpu and not rundir.finished(crew.directory):
             crew.begin_to_hire()
         manifest = _read(crew, source, parameters, told, here, check)
         if starting.ident:
@@ -99,10 +95,10 @@ def run_genomes(
         try:
             if tasks := tiles.tasks():
                 rundir.reopen(crew.directory)
-                if on == "gpu":
+                if on.takes_gpu:
                     crew.replace(list(cards.names))
                 # A claim left behind may be a tile that kills its process: not this one again.
-                wanted = scheduler or tiles.claims or (len(cards.names) > 1 if on == "gpu" else workers or tiles.work() > SMALL_WORK)
+                wanted = scheduler or tiles.claims or (len(cards.names) > 1 if on.takes_gpu else workers or tiles.work() > SMALL_WORK)
                 if wanted:
                     crew.begin_to_hire()
                 if len(cards.names) != 1:
@@ -111,7 +107,7 @@ def run_genomes(
                     tiles.tell()
                 if wanted:
                     crew.hire()
-            tiles.workers = crew.size if on == "cpu" else 0
+            tiles.workers = 0 if on.takes_gpu else crew.size
             while tasks:
                 try:
                     with heeding(stop):
@@ -131,7 +127,7 @@ def run_genomes(
 
 def _start() -> None:
     """Have the card and its libraries ready. What goes wrong is met again by the first tile."""
-    CARD.busy = 0.0
+    GPU_OF_PROCESS.busy = 0.0
     with suppress(Exception):
         compiler.begin()
 

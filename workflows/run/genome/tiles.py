@@ -9,11 +9,10 @@ from typing import Any
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
+from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.genome.plan.manifest import Manifest
 from tidalign.pipeline.genome.plan.tiles import Tile, job_name
 from tidalign.pipeline.genome.stages import anchoring
-from tidalign.pipeline.genome.stages.independent import TILE_ANCHORS
-from tidalign.pipeline.pairs.align import Device
 from tidalign.pipeline.store import claims, parts, rundir
 from tidalign.pipeline.store.ranges import Range, gaps, suspects
 from tidalign.workflows.run.genome.isolate import isolate_tile
@@ -48,7 +47,7 @@ Told = Callable[[str, int, int | None], None]
 class Tiles:
     """Tasks for what a run's parts do not hold yet, and their outcomes (`cluster.task.Outcomes`)."""
 
-    def __init__(self, directory: str, manifest: Manifest, stop: Stop, progress: Told, device: Device = "cpu") -> None:
+    def __init__(self, directory: str, manifest: Manifest, stop: Stop, progress: Told, device: Device = CPU) -> None:
         self._directory, self._manifest, self._run = directory, manifest, manifest.run
         self._stop, self._progress, self._device = stop, progress, device
         self._running: dict[Task, tuple[Tile, str | None]] = {}
@@ -58,7 +57,7 @@ class Tiles:
         self._ahead: dict[Task, tuple[int, int]] = {}
         self._stretches: dict[tuple[int, int], tuple[int, int, int]] = {}
         self.workers = 0
-        """How many may extend anchors ahead of a walk when they have nothing else to do; 0: a walk is left alone, by this process or a card."""
+        """How many may extend anchors ahead of a walk when they have nothing else to do; 0: a walk is left alone, by this process or a GPU."""
         self._blame: dict[str, list[Range]] = {}
         self._total: float = sum(tile["work"] for job in manifest.jobs for tile in job.tiles)
         self._finished = 0.0
@@ -113,9 +112,9 @@ class Tiles:
         chunk = Tile("extend", job, unit, 0, 0).chunk
         done = [(part.start, part.stop) for part in parts.scan_chunk(f"{self._directory}/extended", self._run, chunk)]
         tiles = [
-            Tile("extend", job, unit, start, min(start + TILE_ANCHORS[self._device], stop))
+            Tile("extend", job, unit, start, min(start + self._device.tile_anchors, stop))
             for a, stop in gaps(0, anchors, done)
-            for start in range(a, stop, TILE_ANCHORS[self._device])
+            for start in range(a, stop, self._device.tile_anchors)
         ]
         tasks = [task for tile in tiles for task in self._divide(tile)]
         self._left[job, unit] = len(tasks)
@@ -155,7 +154,7 @@ class Tiles:
                 self.tell()
             return at and (at, _changed(claim))
 
-        task = Task(tile.key, perform, (self._directory, self._run, tile, claim, self._device), weight=weight, pulse=pulse, patience=PATIENCE)
+        task = Task(tile.key, perform, (self._directory, self._run, tile, claim, self._device.name), weight=weight, pulse=pulse, patience=PATIENCE)
         self._running[task] = (tile, claim)
         return task
 

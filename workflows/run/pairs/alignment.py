@@ -8,7 +8,7 @@ from typing import Any
 from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
-from tidalign.pipeline.pairs.align import Device
+from tidalign.pipeline.device import Device
 from tidalign.pipeline.store import claims, parts, rundir
 from tidalign.pipeline.store.ranges import Range, gaps, suspects
 from tidalign.workflows.run.pairs.isolate import SECONDS_PER_WORK, TooManyRejected, isolate_range, patience
@@ -22,10 +22,6 @@ CHILD_PATIENCE = 20.0
 
 UNBEGUN_ALLOWED = 20
 """How often in a row a worker may die before it has begun anything."""
-
-GROUP_WORK = 1e11
-GROUP_ROWS = 1 << 21
-"""Estimated work and rows that a card gets as one task, at most: a second or more, within which all reading and writing hides behind the device."""
 
 GROUPS = 4
 """Tasks that each card gets, at least, so that all are done at about the same time."""
@@ -109,13 +105,13 @@ class Alignment:
         return RowRange(chunk, start, stop, claims.claim_path(self._directory, chunk, start, stop, secrets.token_hex(4)))
 
     def _grouped(self, left: list[RowRange]) -> list[Task]:
-        """Tasks that align ranges: one each for a core, several for a card, those of like lengths together."""
-        if self._device == "cpu":
+        """Tasks that align ranges: one each for a core, several for a GPU, those of like lengths together."""
+        if not self._device.task_rows:
             return [self._align([each]) for each in left]
         left = sorted(left, key=lambda each: self._chunks[each.chunk]["longest"], reverse=True)
         units, count = sum(map(self._work, left)), sum(each.stop - each.start for each in left)
         tasks = GROUPS * self.cards
-        most = min(GROUP_WORK, units / tasks), min(GROUP_ROWS, count / tasks)
+        most = min(self._device.task_work, units / tasks), min(self._device.task_rows, count / tasks)
         groups: list[list[RowRange]] = []
         full = True
         for each in left:
@@ -144,7 +140,7 @@ class Alignment:
         task = Task(
             f"align-{first.chunk}.{first.start}-{first.stop}" + (f"..{last.chunk}.{last.start}-{last.stop}" if len(ranges) > 1 else ""),
             align_ranges,
-            (self._directory, self._run, self._parameters, ranges, self._device),
+            (self._directory, self._run, self._parameters, ranges, self._device.name),
             weight=units * SECONDS_PER_WORK,
             pulse=pulse,
             patience=patience(units, PATIENCE),
@@ -216,7 +212,7 @@ class Alignment:
         for each in left:
             apart, rest = self._divide(each.chunk, each.start, each.stop, [rows for rows, _ in blamed.get(each.chunk, [])])
             isolated += apart
-            if each in begun or self._device == "cpu":
+            if each in begun or not self._device.task_rows:
                 alone += rest
             else:
                 again += rest

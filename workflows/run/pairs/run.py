@@ -10,15 +10,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import cores
-from tidalign.kernels.pairwise.wavefront import warm_up
 from tidalign.kernels.runtime.errors import KernelError
-from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.pairs.align import start
+from tidalign.pipeline.pairs.aligner import WAVEFRONT
 from tidalign.pipeline.pairs.input.read import Source
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.store import parts, rundir
@@ -30,9 +29,6 @@ from tidalign.workflows.run.pairs.alignment import Alignment
 from tidalign.workflows.run.pairs.partitioning import partition
 from tidalign.workflows.run.pairs.tasks import align_ranges
 from tidalign.workflows.run.report import Report, versions
-
-if TYPE_CHECKING:
-    from tidalign.pipeline.pairs.align import Device
 
 Progress = Callable[[str, int, int | None], None]
 """Told (stage, pairs done, pairs in all or None where nobody knows yet); stages are `partition`, `compile` (told once) and `align`."""
@@ -69,14 +65,14 @@ def run_pairs(
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if a pair had to be given up.
     """
     cards = find_cards(device, gpus, scheduler)
-    on: Device = "gpu" if cards.names or (device == "gpu" and scheduler) else "cpu"
+    on = cards.device
     began = time.monotonic()
     with _opened(directory, source, parameters, workers, scheduler, bool(cards.names) and not workers) as (crew, stop):
-        if on == "gpu" and scheduler and not rundir.finished(crew.directory):
+        if on.takes_gpu and scheduler and not rundir.finished(crew.directory):
             crew.hire()
-            cards = Cards(cards_of_workers(crew), cards.why)
+            cards = Cards(cards_of_workers(crew), cards.why, on)
         rundir.journal(crew.directory, "device", device=str(cards), why=cards.why)
-        starting = threading.Thread(target=start, args=(parameters, on), name="start")
+        starting = threading.Thread(target=start, args=(WAVEFRONT, parameters, on), name="start")
         if len(cards.names) == 1 and not scheduler and not rundir.finished(crew.directory):
             starting.start()  # meanwhile
         manifest = partition(crew, source, parameters, progress or _silent)
@@ -86,14 +82,14 @@ def run_pairs(
         try:
             if tasks := alignment.tasks():
                 rundir.reopen(crew.directory)
-                if on == "gpu":
+                if on.takes_gpu:
                     crew.replace(list(cards.names))
                 else:
                     (progress or _silent)("compile", 0, None)
-                    warm_up([Penalties.parse(parameters.penalties)], alignment.longest())  # workers find it compiled
+                    WAVEFRONT.on(on).warm_up(parameters, alignment.longest())  # workers find it compiled
                     alignment.tell()
                 # A claim left behind may be a pair that kills its process: not this one again.
-                if scheduler or alignment.claims or (len(cards.names) > 1 if on == "gpu" else workers or alignment.work() > SMALL_WORK):
+                if scheduler or alignment.claims or (len(cards.names) > 1 if on.takes_gpu else workers or alignment.work() > SMALL_WORK):
                     crew.hire()
             while tasks:
                 try:
@@ -142,7 +138,7 @@ def _opened(
     with locked(directory), on_signals() as stop:
         rundir.tidy(directory)
         if rundir.exists(directory):
-            rundir.compare(directory, parameters.to_json(), source.to_json())
+            rundir.compare(directory, WAVEFRONT.to_json(parameters), source.to_json())
         rundir.journal(directory, "start", command=sys.argv)
         crew = Crew(stop, directory, align_ranges.__module__, workers, scheduler, min(PARTITION_THREADS, cores()) if threaded else 1)
         try:
