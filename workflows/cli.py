@@ -21,6 +21,7 @@ from typing import Any
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.forks import serve
 from tidalign.cluster.gpus import begin, installed
+from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
 from tidalign.workflows.options.arguments import parse, parser
 from tidalign.workflows.status import Exit
@@ -98,14 +99,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _begin(args: argparse.Namespace) -> None:
-    """Have begin what takes as long as loading a command's module, and is needed after it: a card, or what workers are forked from."""
+    """Have begin what takes as long as loading a command's module, and is needed after it: a GPU, or what workers are forked from."""
     wanted = vars(args)
-    cards = wanted.get("device", "cpu") != "cpu" and installed("cupy")
+    gpus = "device" in wanted and may_take_gpu(wanted["device"]) and installed("cupy")
     if wanted.get("scheduler"):
         return
-    if cards and args.module in ("genome", "genomes"):
+    if gpus and args.module in ("genome", "genomes"):
         begin(args.gpus)
-    elif wanted.get("workers") and not cards:
+    elif wanted.get("workers") and not gpus:
         serve([f"tidalign.workflows.run.{'genome' if args.module in ('genome', 'genomes') else 'pairs'}.tasks"])
 
 

@@ -5,12 +5,14 @@ from typing import Any
 import pyarrow as pa
 
 from tidalign.cluster.gpus import usable
+from tidalign.pipeline.device import DEVICES, DeviceName
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.pairs.align import Device, align_batch, batches
+from tidalign.pipeline.pairs.align import align_batch, batches
+from tidalign.pipeline.pairs.aligner import WAVEFRONT
 from tidalign.pipeline.pairs.letters import Place, check_letters
 from tidalign.pipeline.pairs.pack import pack_pairs
 from tidalign.pipeline.pairs.parameters import PairParameters
-from tidalign.pipeline.schema import ALIGNMENTS, PAIRS
+from tidalign.pipeline.schema import PAIRS
 
 
 def align(
@@ -20,7 +22,7 @@ def align(
     ends_free: tuple[int, int, int, int] | None = None,
     penalty_only: bool = False,
     ambiguous: str = "mismatch",
-    device: Device = "cpu",
+    device: DeviceName = "cpu",
 ) -> Any:
     """Align query i with target i: a pyarrow.Table in `schema.ALIGNMENTS`, one row for each pair, in order.
 
@@ -35,9 +37,10 @@ def align(
     >>> align(["ACGT"], ["AGT"])["cigar"].to_pylist()
     ['1=1I2=']
     """
-    if device not in ("cpu", "gpu"):
-        raise ValueError(f"device {device!r}: expected 'cpu' or 'gpu'")
-    if device == "gpu":
+    if device not in DEVICES:
+        raise ValueError(f"device {device!r}: expected {' or '.join(map(repr, DEVICES))}")
+    on = DEVICES[device]
+    if on.takes_gpu:
         usable(1)
     parameters = PairParameters(penalties=penalties, ends_free=ends_free, penalty_only=penalty_only, ambiguous=ambiguous)
     names: dict[str, Any] = {}
@@ -55,8 +58,8 @@ def align(
     ordinals = pa.array(range(len(query)), pa.int64())
     columns = {"ordinal": ordinals, "query_name": ordinals.cast(pa.string()), "target_name": ordinals.cast(pa.string()), "query": query, "target": target}
     chunk = pack_pairs(pa.table(columns | names).cast(PAIRS), ambiguous=ambiguous, file="pairs")
-    tables = [align_batch(chunk.slice(start, stop - start), parameters, device) for start, stop in batches(chunk, device)]
-    return pa.concat_tables([ALIGNMENTS.empty_table(), *tables]).combine_chunks()
+    tables = [align_batch(WAVEFRONT, chunk.slice(start, stop - start), parameters, on) for start, stop in batches(WAVEFRONT, chunk, on)]
+    return pa.concat_tables([WAVEFRONT.schema.empty_table(), *tables]).combine_chunks()
 
 
 def _sequences(values: Any, side: str) -> Any:

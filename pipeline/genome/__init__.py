@@ -1,1 +1,1 @@
-"""Whole genomes: reading, the stages from seeds to alignments, and what is written of them."""
+"""Align whole genomes: reading, the stages from seeds to alignments, and what is written of them."""

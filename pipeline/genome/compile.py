@@ -3,11 +3,12 @@
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tidalign.kernels.gapped.alignments import Extensions
+from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.genome import units as stages
 from tidalign.pipeline.genome.input.sides import read_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
@@ -19,13 +20,10 @@ from tidalign.pipeline.genome.walk.speculation import extend_ahead
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES
 
-if TYPE_CHECKING:
-    from tidalign.pipeline.pairs.align import Device
-
 LETTERS = 3000
 
 
-def warm_up(parameters: GenomeParameters, device: "Device" = "cpu") -> Any:
+def warm_up(parameters: GenomeParameters, device: Device = CPU) -> Any:
     """Align two small made-up sequences with these parameters: what is compiled for them is kept on disk, where worker processes find it. Returns the rows
     (`GENOME_ALIGNMENTS`), the same on every device."""
     any_score = replace(parameters, strand="plus", hspthresh=1, gappedthresh=1, filters=(), cells=None, seconds=None)
@@ -38,7 +36,7 @@ def warm_up(parameters: GenomeParameters, device: "Device" = "cpu") -> Any:
         rundir.create(folder, any_score.to_json(), source.to_json(), None, GENOMES)
         write_manifest(folder, [read_side(folder, side, role, spec, None) for side, (role, spec) in enumerate(source.sides())])
         unit = Unit(folder, 0, 0, device)
-        if device == "cpu" and parameters.mode == "exact" and parameters.gapped:
+        if not device.takes_gpu and parameters.mode == "exact" and parameters.gapped:
             # By those who have nothing else to do, near the end of a run.
             anchoring.write_anchors(unit, lambda: None)
             extend_ahead(unit, anchoring.read_anchors(unit), Extensions.empty(), 0, lambda: False)

@@ -1,1 +1,1 @@
-"""Stages of a run over pairs: read, pack, partition, align, results."""
+"""Align pairs by an aligner (aligner.py): read, pack, partition, align, results."""

@@ -1,67 +1,48 @@
-"""The alignment stage: a table of packed pairs in, a table of alignments out."""
+"""Align a table of packed pairs by an aligner on a device: a table of alignments."""
 
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 
-from tidalign.kernels.pairwise import wavefront
-from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 from tidalign.pipeline.cigar import counted
+from tidalign.pipeline.device import Device
+from tidalign.pipeline.pairs.aligner import Aligner, P
 from tidalign.pipeline.pairs.pack import pack_pairs, packed
-from tidalign.pipeline.pairs.parameters import PairParameters
-from tidalign.pipeline.pairs.work import cuts, work
-from tidalign.pipeline.schema import ALIGNMENTS, COUNTS, PAIRS
-
-Device = Literal["cpu", "gpu"]
-
-BATCH_WORK = {"cpu": 1e8, "gpu": 1e10}
-"""Estimated wavefront cells of a batch: under a second of one core or one card; what a crash can be blamed on."""
-
-BATCH_ROWS = {"cpu": 65_536, "gpu": 1 << 20}
+from tidalign.pipeline.pairs.work import cuts
+from tidalign.pipeline.schema import COUNTS, PAIRS
 
 
 def longest(chunk: Any) -> int:
-    """Letters of the longest sequence of a table in `schema.CHUNK`."""
+    """Count the letters of the longest sequence of a table in `schema.CHUNK`."""
     return max((int(chunk[f"{side}_length"].to_numpy().max()) for side in ("query", "target") if len(chunk)), default=0)
 
 
-def batches(chunk: Any, device: Device = "cpu") -> list[tuple[int, int]]:
-    """Consecutive row ranges of a table in `schema.CHUNK`, each one call of the kernels."""
-    return cuts(work(chunk["query_length"].to_numpy(), chunk["target_length"].to_numpy()), BATCH_WORK[device], BATCH_ROWS[device])
+def work(aligner: Aligner[Any], chunk: Any) -> Any:
+    """Estimate the work of each pair of a table in `schema.CHUNK`: float64[n]."""
+    return aligner.work(chunk["query_length"].to_numpy(), chunk["target_length"].to_numpy())
 
 
-def _kernels(device: Device) -> Any:
-    if device == "cpu":
-        return wavefront.align
-    from tidalign.kernels.pairwise import wavefront_device
-
-    return wavefront_device.align
+def batches(aligner: Aligner[Any], chunk: Any, device: Device) -> list[tuple[int, int]]:
+    """Cut a table in `schema.CHUNK` into consecutive row ranges, each one call of the kernels."""
+    return cuts(work(aligner, chunk), device.batch_work, device.batch_rows)
 
 
-def alignments(chunk: Any, parameters: PairParameters, device: Device = "cpu") -> Alignments:
+def alignments(aligner: Aligner[P], chunk: Any, parameters: P, device: Device) -> Alignments:
     """Align every pair of a table in `schema.CHUNK` in one call of the kernels: the same whatever the device."""
-    found: Alignments = _kernels(device)(
-        packed(chunk, "query"),
-        packed(chunk, "target"),
-        Penalties.parse(parameters.penalties),
-        ends_free=parameters.ends_free,
-        cigar=not parameters.penalty_only,
-        ambiguous="match" if parameters.ambiguous == "match" else "mismatch",
-    )
-    return found
+    return aligner.on(device).align(packed(chunk, "query"), packed(chunk, "target"), parameters)
 
 
-def start(parameters: PairParameters, device: Device) -> None:
+def start(aligner: Aligner[P], parameters: P, device: Device) -> None:
     """Have a device and its libraries ready, which takes a second, by aligning one pair of letters. What goes wrong is met again by the first batch."""
     letters = {name: [b"A"] for name in ("query", "target")} | {name: ["start"] for name in ("query_name", "target_name")} | {"ordinal": [0]}
     with suppress(Exception):
-        alignments(pack_pairs(pa.table(letters).select(PAIRS.names).cast(PAIRS)), parameters, device)
+        alignments(aligner, pack_pairs(pa.table(letters).select(PAIRS.names).cast(PAIRS)), parameters, device)
 
 
-def rows(chunk: Any, found: Alignments) -> Any:
-    """A table in `schema.ALIGNMENTS` of the alignments of a table in `schema.CHUNK`, rows in the same order."""
+def rows(aligner: Aligner[Any], chunk: Any, found: Alignments) -> Any:
+    """Make a table in the aligner's schema of the alignments of a table in `schema.CHUNK`, rows in the same order."""
     return pa.table(
         {
             "ordinal": chunk["ordinal"],
@@ -78,7 +59,7 @@ def rows(chunk: Any, found: Alignments) -> Any:
             "status": pa.repeat("exact", len(chunk)),
             "reason": pa.nulls(len(chunk), pa.string()),
         },
-        schema=ALIGNMENTS,
+        schema=aligner.schema,
     )
 
 
@@ -91,13 +72,13 @@ def _cigars(found: Alignments) -> dict[str, Any]:
     return {"cigar": wide.cast(pa.string()), **counted(cigar_counts(found))}
 
 
-def align_batch(chunk: Any, parameters: PairParameters, device: Device = "cpu") -> Any:
-    """Align every pair of a table in `schema.CHUNK`: a table in `schema.ALIGNMENTS` with the same rows in the same order, whatever the device."""
-    return rows(chunk, alignments(chunk, parameters, device))
+def align_batch(aligner: Aligner[P], chunk: Any, parameters: P, device: Device) -> Any:
+    """Align every pair of a table in `schema.CHUNK`: a table in the aligner's schema with the same rows in the same order, whatever the device."""
+    return rows(aligner, chunk, alignments(aligner, chunk, parameters, device))
 
 
 def part_of(found: Alignments, start: int, stop: int) -> Alignments:
-    """Alignments [start, stop), zero copy but for offsets."""
+    """Take alignments [start, stop), zero copy but for offsets."""
     columns = {name: getattr(found, name)[start:stop] for name in ("penalty", "query_start", "query_end", "target_start", "target_end")}
     if found.cigar is None or found.cigar_offsets is None:
         return Alignments(**columns)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidalign.pipeline.errors import MissingInput
+from tidalign.pipeline.pairs.aligner import described
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.schema import ALIGNMENTS, STATUSES
 from tidalign.pipeline.store import rundir
@@ -48,7 +49,8 @@ class Results:
 
     @property
     def parameters(self) -> PairParameters:
-        return PairParameters.from_json(self._manifest["parameters"])
+        parameters: PairParameters = described(self._manifest["parameters"])[1]
+        return parameters
 
     @property
     def source(self) -> dict[str, Any]:

@@ -108,12 +108,13 @@ import cupy
 took("CuPy")
 cupy.cuda.runtime.free(0)
 took("CUDA context")
+from tidalign.pipeline.device import GPU
 from tidalign.pipeline.genome.compile import warm_up
 from tidalign.pipeline.genome.parameters import GenomeParameters
 took("modules of a first run")
-warm_up(GenomeParameters(), "gpu")
+warm_up(GenomeParameters(), GPU)
 took("first run of 3,000 letters, kernels from where they are kept")
-warm_up(GenomeParameters(), "gpu")
+warm_up(GenomeParameters(), GPU)
 took("second run of 3,000 letters")
 import json
 print(json.dumps(seconds))

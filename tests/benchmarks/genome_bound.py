@@ -32,6 +32,7 @@ from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan.tiles import strands
 from tidalign.pipeline.genome.stages import seeding
+from tidalign.pipeline.genome.stages.host import HostWords
 from tidalign.pipeline.schema import ANCHORS
 from tidalign.workflows.options.command_line import add_options
 from tidalign.workflows.options.given import check
@@ -85,19 +86,19 @@ def counted(target: str, query: str, parameters: GenomeParameters) -> Work:
         *(scoring.plain(), scoring.gap_open, scoring.gap_extend, parameters.ydrop, parameters.gappedthresh, parameters.trim, parameters.traceback_bytes)
     )
     codes, work = sides[0].codes(), Work()
-    index = build_index(codes, pattern, parameters.step, parameters.max_word_count)
+    indexed = HostWords(build_index(codes, pattern, parameters.step, parameters.max_word_count))
     every = replace(parameters, hspthresh=-(1 << 40), entropy=False, query_hsp_best=None, query_hsp_limit=None)
     for i in range(len(sides[1])):
         for strand in strands(parameters):
             forward = sides[1].codes(i)
             letters = forward if strand == "+" else reverse_complement(forward)
             work.lookups += words * max(0, len(letters) - pattern.span + 1)
-            work.hits += sum(len(batch) for batch in seeding.find_hits(index, letters, parameters))
+            work.hits += sum(len(batch) for batch in seeding.find_hits(indexed, letters, parameters))
             if parameters.gfextend:
-                work.hsp_letters += sum(int(batch["length"].to_numpy().sum()) for batch in seeding.find_hsps(index, letters, every))
+                work.hsp_letters += sum(int(batch["length"].to_numpy().sum()) for batch in seeding.find_hsps(indexed, letters, every))
             if not parameters.gapped:
                 continue
-            anchors = pa.concat_tables([ANCHORS.empty_table(), *seeding.find_anchors(sides[0], letters, strand, index, parameters)])
+            anchors = pa.concat_tables([ANCHORS.empty_table(), *seeding.find_anchors(sides[0], letters, strand, indexed, parameters)])
             t, q, score = (anchors[name].to_numpy() for name in ("target", "query", "score"))
             order = lastz_order(t, q, score)
             walk = Commit(codes, letters, sides[0].bounds(), costs)

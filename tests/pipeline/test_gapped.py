@@ -157,12 +157,13 @@ def test_a_sequence_with_itself(options: dict[str, Any], expected: list[tuple[An
     """What `lastz t.fa[unmask] q.fa --strand=plus` printed with these options, t.fa being in lower case."""
     from tidalign.kernels.anchors.points import lastz_order
     from tidalign.kernels.seed.index import SeedPattern, build_index
+    from tidalign.pipeline.genome.stages.host import HostWords
 
     parameters = replace(GenomeParameters(), **options)
     target = side([REPEATED], [0])
     one = unit(target, side([REPEATED], [0]), "+", parameters)
-    index = build_index(one.target_codes, SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count)
-    anchors = pa.concat_tables(list(seeding.find_anchors(target, one.query_codes, "+", index, parameters)))
+    words = HostWords(build_index(one.target_codes, SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count))
+    anchors = pa.concat_tables(list(seeding.find_anchors(target, one.query_codes, "+", words, parameters)))
     t, q, score = (anchors[name].to_numpy() for name in ("target", "query", "score"))
     order = lastz_order(t, q, score)
     walk = gapped.commit(one)

@@ -12,13 +12,15 @@ import pytest
 from genome_pairs import related
 
 from tidalign.kernels.letters.nucleotides import encode, reverse_complement
-from tidalign.kernels.seed.index import Index, SeedPattern, build_index, hits
+from tidalign.kernels.seed.index import SeedPattern, build_index, hits
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.segments import load_segments
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.stages import filters, seeding
+from tidalign.pipeline.genome.stages import filters, host, seeding
+from tidalign.pipeline.genome.stages.forms import Words
+from tidalign.pipeline.genome.stages.host import HostWords
 from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
 
 
@@ -34,19 +36,20 @@ def genome(letters: bytes, names: list[str] | None = None) -> Genome:
     )
 
 
-def sides(seed: int, parameters: GenomeParameters, length: int = 900) -> tuple[Genome, bytes, Any, Index]:
+def sides(seed: int, parameters: GenomeParameters, length: int = 900) -> tuple[Genome, bytes, Any, Words]:
     target, query = related(np.random.default_rng(seed), length)
     side = genome(target)
-    return side, query, encode(query), build_index(side.codes(), SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count)
+    index = build_index(side.codes(), SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count)
+    return side, query, encode(query), HostWords(index)
 
 
 def rows(table: Any) -> list[tuple[int, ...]]:
     return list(zip(*table.to_pydict().values(), strict=True))
 
 
-def find_anchors(target: Genome, query: Any, strand: str, index: Index, parameters: GenomeParameters) -> Any:
+def find_anchors(target: Genome, query: Any, strand: str, words: Words, parameters: GenomeParameters) -> Any:
     """All of them."""
-    pieces = seeding.find_anchors(target, query, strand, index, parameters)
+    pieces = seeding.find_anchors(target, query, strand, words, parameters)
     return pa.concat_tables([(ANCHORS if parameters.gapped else HSPS).empty_table(), *pieces])
 
 
@@ -57,15 +60,15 @@ def test_anchors_are_those_of_the_model(mode: str, gfextend: bool, chain: tuple[
     parameters = GenomeParameters(mode=mode, gfextend=gfextend, chain=chain, hspthresh=1500, seed_filter=(12, 4))
     count = 0
     for seed in range(6):
-        side, query, codes, index = sides(seed, parameters)
+        side, query, codes, words = sides(seed, parameters)
         letters = side.letters, genome_oracle.letters(query)
         if chain and len(side) > 1:
             continue  # the model has one sequence there
-        found = find_anchors(side, codes, "+", index, parameters)
+        found = find_anchors(side, codes, "+", words, parameters)
         assert found.schema == ANCHORS
         assert rows(found) == genome_oracle.anchors(*letters, parameters)
         ungapped = replace(parameters, gapped=False)
-        segments = rows(find_anchors(side, codes, "+", index, ungapped))
+        segments = rows(find_anchors(side, codes, "+", words, ungapped))
         assert segments == genome_oracle.segments_of(*letters, ungapped, genome_oracle.tables(parameters.scoring)[1])
         count += len(found)
     assert count
@@ -73,24 +76,24 @@ def test_anchors_are_those_of_the_model(mode: str, gfextend: bool, chain: tuple[
 
 def test_stages_alone_give_the_same_in_batches() -> None:
     parameters = GenomeParameters(hspthresh=1500)
-    side, query, codes, index = sides(3, parameters)
-    batches = list(seeding.find_hits(index, codes, parameters, 20))
+    side, query, codes, words = sides(3, parameters)
+    batches = list(seeding.find_hits(words, codes, parameters, 20))
     assert [batch.schema for batch in batches] == [HITS] * len(batches)
     assert len(batches) > 1
     raw = genome_oracle.raw_hits(side.letters, genome_oracle.letters(query))
     assert [(t + 19, q + 19) for batch in batches for t, q in rows(batch)] == raw
-    hsps = [row for batch in seeding.find_hsps(index, codes, parameters) for row in rows(batch)]
-    assert hsps == rows(find_anchors(side, codes, "+", index, replace(parameters, gapped=False))) != []
+    hsps = [row for batch in seeding.find_hsps(words, codes, parameters) for row in rows(batch)]
+    assert hsps == rows(find_anchors(side, codes, "+", words, replace(parameters, gapped=False))) != []
 
 
 @pytest.mark.parametrize("gapped", [True, False])
 def test_anchors_come_a_tile_at_a_time(gapped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     parameters = GenomeParameters(gfextend=False, mode="independent", gapped=gapped)
-    side, _, codes, index = sides(3, parameters, 2000)
-    whole = find_anchors(side, codes, "+", index, parameters)
+    side, _, codes, words = sides(3, parameters, 2000)
+    whole = find_anchors(side, codes, "+", words, parameters)
     monkeypatch.setattr(seeding, "PIECE", 3)
-    monkeypatch.setattr(seeding, "hits", partial(hits, tile=5))
-    pieces = list(seeding.find_anchors(side, codes, "+", index, parameters))
+    monkeypatch.setattr(host, "hits", partial(hits, tile=5))
+    pieces = list(seeding.find_anchors(side, codes, "+", words, parameters))
     assert max(len(piece) for piece in pieces) == 3 < len(pieces)
     assert pa.concat_tables(pieces) == whole
 
@@ -100,13 +103,13 @@ def test_chains_stay_within_a_sequence_of_the_target() -> None:
     letters = np.random.default_rng(1).choice(list(b"ACGT"), 300).astype(np.uint8).tobytes()
     side = genome(b"\0" + letters[150:] + b"\0" + letters[:150])
     parameters = GenomeParameters(gapped=False, chain=(0, 0))
-    found = find_anchors(side, encode(letters), "+", build_index(side.codes(), SeedPattern.parse("12of19")), parameters)
+    found = find_anchors(side, encode(letters), "+", HostWords(build_index(side.codes(), SeedPattern.parse("12of19"))), parameters)
     assert [row[:3] for row in rows(found)] == [(1, 150, 150), (152, 0, 150)]
 
 
 def both_strands(parameters: GenomeParameters, seed: int) -> list[list[tuple[int, ...]]]:
-    side, _, codes, index = sides(seed, parameters, 2000)
-    return [rows(find_anchors(side, codes if strand == "+" else reverse_complement(codes), strand, index, parameters)) for strand in ("+", "-")]
+    side, _, codes, words = sides(seed, parameters, 2000)
+    return [rows(find_anchors(side, codes if strand == "+" else reverse_complement(codes), strand, words, parameters)) for strand in ("+", "-")]
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -134,8 +137,8 @@ def test_queries_with_too_many_hsps_give_nothing() -> None:
             too_many = len(plus) + len(minus) > limit
             limited = replace(parameters, query_hsp_limit=limit)
             assert both_strands(limited, seed) == ([[], []] if too_many else [plus, minus])
-            _, _, codes, index = sides(seed, parameters, 2000)
-            assert seeding.given_up(index, codes, limited) == too_many
+            _, _, codes, words = sides(seed, parameters, 2000)
+            assert seeding.given_up(words, codes, limited) == too_many
             given_up += too_many
     assert 0 < given_up < 12
 
@@ -153,12 +156,12 @@ def test_or_the_first_of_them(counts: tuple[int, int]) -> None:
     query = b"".join(parts[8 : 8 + counts[0]])  # on one diagonal each, as what lies between is left out
     query += b"".join(encode_back(part) for part in parts[: counts[1]])
     parameters = GenomeParameters(gapped=False)
-    index = build_index(target.codes(), SeedPattern.parse("12of19"))
+    words = HostWords(build_index(target.codes(), SeedPattern.parse("12of19")))
     codes = encode(query)
     found = {}
     for keep in (False, True):
         wanted = replace(parameters, query_hsp_limit=5, query_hsp_keep=True) if keep else parameters
-        found[keep] = [rows(find_anchors(target, strand, name, index, wanted)) for name, strand in (("+", codes), ("-", reverse_complement(codes)))]
+        found[keep] = [rows(find_anchors(target, strand, name, words, wanted)) for name, strand in (("+", codes), ("-", reverse_complement(codes)))]
     assert tuple(len(strand) for strand in found[False]) == counts
     # Each strand is searched until it has more than what is left; of that - is shown first.
     assert [strand[: len(kept)] for strand, kept in zip(found[False], found[True], strict=True)] == found[True]

@@ -6,18 +6,20 @@ python tests/workflows/genome_chaos.py FOLDER TARGET QUERY [--kills 10] [--slow 
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from kills import killed_again_and_again
 
+from tidalign.pipeline.device import CPU, GPU
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import tiles as plan
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.genome.stages import independent
 from tidalign.pipeline.genome.walk import walk
+from tidalign.workflows.run import devices
 from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.genome.run import run_genomes
 
@@ -27,7 +29,8 @@ TILE_ANCHORS = 8
 def drive(directory: str, target: str, query: str, mode: str = "exact", *, staged: bool = True, **resources: Any) -> Any:
     """`run_genomes` with every unit in stages and few anchors a tile, so that a small genome makes many tasks."""
     source = GenomeSource((Pair("pair", target, query),))
-    with mock.patch.object(plan, "TILE_SECONDS", 0.0 if staged else 1e9), mock.patch.dict(independent.TILE_ANCHORS, cpu=TILE_ANCHORS, gpu=TILE_ANCHORS):
+    small = {"CPU": replace(CPU, tile_anchors=TILE_ANCHORS), "GPU": replace(GPU, tile_anchors=TILE_ANCHORS)}
+    with mock.patch.object(plan, "TILE_SECONDS", 0.0 if staged else 1e9), mock.patch.multiple(devices, **small):
         return run_genomes(directory, source, GenomeParameters(mode=mode), resources=Resources(**resources))
 
 

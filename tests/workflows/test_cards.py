@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from chaos import Pairs, drive, expected, rows, simulate
 
-from tidalign.kernels.pairwise import wavefront
 from tidalign.kernels.runtime.errors import KernelError
-from tidalign.pipeline.pairs import align, partition
+from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
+from tidalign.pipeline.device import CPU, DEVICES, GPU
+from tidalign.pipeline.pairs import partition
+from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Form
 from tidalign.pipeline.store import claims
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.crew import Crew
@@ -32,19 +35,22 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pairs]:
 
 
 @pytest.fixture
-def card(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def card(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """A card that is the host's kernels; pairs of each of its calls, as they end, but for the one that starts it."""
     calls: list[int] = []
 
-    def kernels(queries: Any, targets: Any, *more: Any, **options: Any) -> Any:
-        found = wavefront.align(queries, targets, *more, **options)
+    def kernels(queries: Any, targets: Any, parameters: Any) -> Any:
+        found = WAVEFRONT.on(CPU).align(queries, targets, parameters)
         if threading.current_thread().name != "start":
             calls.append(len(queries))
         return replace(found, by_host=1)  # as if the host had taken one of them
 
-    monkeypatch.setattr(align, "_kernels", lambda device: kernels)
-    monkeypatch.setattr(devices, "choose", lambda _: Gpus({"0": "host kernels"}, "a test", "gpu"))
-    return calls
+    forms = {**WAVEFRONT.forms, GPU.name: Form(kernels, lambda *_: None)}
+    monkeypatch.setattr(run, "WAVEFRONT", replace(WAVEFRONT, forms=forms))
+    monkeypatch.setitem(ALIGNERS, WAVEFRONT.name, replace(WAVEFRONT, forms=forms))
+    monkeypatch.setattr(devices, "choose", lambda _: Gpus({"0": "host kernels"}, "a test", GPU))
+    yield calls
+    GPU_OF_PROCESS.lost = None
 
 
 def answer(directory: Path) -> list[tuple[int, int, str]]:
@@ -72,7 +78,7 @@ def test_chunks_share_calls_and_give_the_same_rows(card: list[int], made: tuple[
 def test_a_batch_takes_what_was_read_and_no_more_than_it_may(
     card: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(align.BATCH_ROWS, "gpu", 7)
+    monkeypatch.setitem(DEVICES, GPU.name, replace(GPU, batch_rows=7))
     monkeypatch.setattr(alignment, "GROUPS", 1)
     drive_made(tmp_path, made)
     assert answer(tmp_path) == expected(made[1])
@@ -98,13 +104,13 @@ def test_what_comes_next_is_read_and_what_came_before_is_written_meanwhile(
             if name == "align":
                 most.append(sum(each.startswith("align") for each in at))
                 pairs = {claims.read(str(path)) for path in (tmp_path / "claims").iterdir()}
-                assert sum(hi - lo for lo, hi in pairs) <= len(arguments[0])
+                assert sum(hi - lo for lo, hi in pairs) <= len(arguments[1])
             at.discard(mine)
             return real[name](*arguments)
 
         return slow
 
-    monkeypatch.setitem(align.BATCH_ROWS, "gpu", 6)
+    monkeypatch.setitem(DEVICES, GPU.name, replace(GPU, batch_rows=6))
     monkeypatch.setattr(tasks, "read_chunk", stage("read", 0.02))
     monkeypatch.setattr(tasks, "write_rows", stage("write", 0.02))
     monkeypatch.setattr(tasks, "alignments", stage("align", 0.05))
@@ -125,6 +131,7 @@ def test_a_card_that_fails_is_left_to_a_worker(card: list[int], made: tuple[Path
     def hire(crew: Any) -> None:
         left.append(len(list((tmp_path / "claims").iterdir())))
         monkeypatch.setattr(tasks, "alignments", real)
+        GPU_OF_PROCESS.lost = None  # as in a worker's process
 
     real = tasks.alignments
     monkeypatch.setattr(tasks, "alignments", broken)
@@ -139,10 +146,10 @@ def test_a_card_that_fails_is_left_to_a_worker(card: list[int], made: tuple[Path
 def test_memory_that_a_writer_lacks_is_a_death_of_its_rows(card: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = tasks.rows
 
-    def greedy(chunk: Any, found: Any) -> Any:
+    def greedy(aligner: Any, chunk: Any, found: Any) -> Any:
         if 4 in chunk["ordinal"].to_pylist():
             raise MemoryError
-        return real(chunk, found)
+        return real(aligner, chunk, found)
 
     monkeypatch.setattr(tasks, "rows", greedy)
     report = drive_made(tmp_path, made)  # the processes that rows are isolated in have memory enough
@@ -180,7 +187,7 @@ def test_the_device_is_started_while_the_input_is_read(card: list[int], made: tu
     monkeypatch.setattr(run, "start", noted)
     began = time.monotonic()
     drive_made(tmp_path, made)
-    assert [device for _, device in seen[:1]] == ["gpu"]
+    assert [device for *_, device in seen[:1]] == [GPU]
     assert time.monotonic() - began > 0.5  # nothing is aligned before it is ready
     assert answer(tmp_path) == expected(made[1])
     drive_made(tmp_path, made)

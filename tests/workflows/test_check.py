@@ -3,6 +3,7 @@
 from importlib.metadata import PackageNotFoundError
 
 from tidalign.kernels.runtime import numba_internals
+from tidalign.pipeline.device import CPU, GPU
 from tidalign.workflows import cli
 from tidalign.workflows.commands import check
 
@@ -49,4 +50,4 @@ def test_cards_are_named_and_tested(capsys, monkeypatch) -> None:
     monkeypatch.setattr(check, "_self_test", lambda device: tested.append(device) or check.Exit.COMPLETE)
     assert cli.main(["check"]) == 0
     assert "GPUs: NVIDIA H200 (0)" in capsys.readouterr().out
-    assert tested == ["cpu", "gpu"]
+    assert tested == [CPU, GPU]

@@ -13,13 +13,13 @@ import pytest
 from genome_golden import RUNS
 
 from tidalign.kernels import gapped, seed, ungapped
-from tidalign.kernels.runtime.card import CARD
 from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import tiles as plan
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.genome.stages import independent
+from tidalign.pipeline.genome.stages import gpu
 from tidalign.pipeline.genome.walk import waves
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.cli import main
@@ -41,16 +41,16 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     assert spec is not None and spec.loader is not None
     stand_in = module_from_spec(spec)
     spec.loader.exec_module(stand_in)
-    for package in (seed, ungapped, gapped):
-        monkeypatch.setitem(sys.modules, f"{package.__name__}.device", stand_in)
-        monkeypatch.setattr(package, "device", stand_in, raising=False)
+    for operation in (seed, ungapped, gapped):
+        monkeypatch.setitem(sys.modules, f"{operation.__name__}.device", stand_in)
+        monkeypatch.setattr(operation, "device", stand_in, raising=False)
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in"})
     for name, size in (("FIRST", 4), ("FEW", 2), ("MOST", 3), ("LEFT", 1)):
         monkeypatch.setattr(waves, name, size)
-    for name, size in (("CARD_ANCHORS", 50), ("GUARDED", 3)):
-        monkeypatch.setattr(independent, name, size)
+    for name, size in (("ANCHORS", 50), ("GUARDED", 3)):
+        monkeypatch.setattr(gpu, name, size)
     yield stand_in
-    assert CARD.lost is None
+    assert GPU_OF_PROCESS.lost is None
 
 
 # ---- LASTZ's output
@@ -92,9 +92,8 @@ def test_a_card_goes_on_where_cores_stopped(tmp_path: Path, kernels: ModuleType,
 
 @pytest.mark.parametrize("mode", ["exact", "independent"])
 def test_a_guard_cuts_and_says_so(tmp_path: Path, kernels: ModuleType, sides: Any, answers: Any, mode: str) -> None:
-    report = run_genomes(
-        tmp_path / "run", GenomeSource((Pair("pair", *sides),)), GenomeParameters(mode=mode, cells=4_000_000), resources=Resources(device="gpu")
-    )
+    source, parameters = GenomeSource((Pair("pair", *sides),)), GenomeParameters(mode=mode, cells=4_000_000)
+    report = run_genomes(tmp_path / "run", source, parameters, resources=Resources(device="gpu"))
     assert report.exit == Exit.PARTIAL and report.shortfalls
     rows, whole = GenomeResults(tmp_path / "run").to_table().to_pylist(), answers[mode][1].to_pylist()
     assert 0 < len(rows) < len(whole) and all(row in whole for row in rows)
@@ -127,6 +126,7 @@ STAND_IN = {"PYTHONPATH": os.pathsep.join([str(HERE / "stand_in"), *filter(None,
 
 
 @pytest.mark.parametrize("mode", ["exact", "independent"])
+@pytest.mark.timeout(600)
 def test_two_cards(tmp_path: Path, sides: Any, answers: Any, mode: str) -> None:
     status, said = drive_apart(tmp_path / "run", sides, mode, {"gpus": 2}, **STAND_IN)
     assert status == Exit.COMPLETE, said
@@ -136,6 +136,7 @@ def test_two_cards(tmp_path: Path, sides: Any, answers: Any, mode: str) -> None:
 
 
 @pytest.mark.parametrize("tile", ["j000000.u1.seed", "j000000.u2.walk"])
+@pytest.mark.timeout(600)
 def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, sides: Any, answers: Any, tile: str) -> None:
     """The process of the run itself first, then workers; in the end the host does the tile that always brings it about."""
     status, said = drive_apart(tmp_path / "run", sides, "exact", {"gpus": 1}, **STAND_IN, TIDALIGN_TEST_FAULT=f"{tile}:0")
@@ -145,6 +146,7 @@ def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, sides: Any, answ
     check_replaced(tmp_path / "run", tile)
 
 
+@pytest.mark.timeout(600)
 def test_a_worker_that_dies(tmp_path: Path, sides: Any, answers: Any) -> None:
     status, said = drive_apart(tmp_path / "run", sides, "independent", {"gpus": 2}, **STAND_IN, TIDALIGN_TEST_POISON="j000000.u1.extend:8")
     assert status == Exit.PARTIAL, said

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from ending import wait_until
 
 from tidalign.cluster.errors import NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
+from tidalign.pipeline.device import CPU
 from tidalign.pipeline.errors import InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.genome import units as stages
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
@@ -28,7 +30,7 @@ from tidalign.pipeline.genome.plan.manifest import read_manifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.stages import anchoring, anchors_file
 from tidalign.pipeline.genome.stages.unit import Unit
-from tidalign.pipeline.genome.walk import walk
+from tidalign.pipeline.genome.walk import speculation, walk
 from tidalign.pipeline.schema import ANCHORS
 from tidalign.pipeline.store import claims
 from tidalign.workflows.commands.demo import DATA
@@ -186,7 +188,6 @@ def test_a_signal_ends_a_tile_of_this_process(tmp_path: Path, flies: Any, answer
 
 def test_a_walk_goes_on_from_its_checkpoint(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walk, "CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr(walk, "SLICE_SECONDS", 1e-4)
     run = str(tmp_path / "run")
 
     class Enough(Exception):
@@ -197,7 +198,7 @@ def test_a_walk_goes_on_from_its_checkpoint(tmp_path: Path, flies: Any, answers:
             raise Enough
 
     drive(run, *flies)
-    unit = Unit(run, 0, 1)
+    unit = Unit(run, 0, 1, replace(CPU, slice_seconds=1e-4))
     anchoring.write_anchors(unit, lambda: None)
     anchors = anchoring.read_anchors(unit)
     whole = walk.walk(unit, anchors, lambda _: None, checkpoint=False)
@@ -250,17 +251,17 @@ def test_what_is_extended_ahead_changes_nothing(tmp_path: Path, flies: Any, monk
     unit = Unit(run, 0, 1)
     count = anchoring.write_anchors(unit, lambda: None)
     whole = walk.walk(unit, anchoring.read_anchors(unit), lambda _: None, checkpoint=False)
-    monkeypatch.setattr(walk, "ANSWER_SECONDS", 0.0)
-    ahead = [walk.speculate(unit, start, min(start + 7, count)) for start in range(3, count, 14)]
+    monkeypatch.setattr(speculation, "ANSWER_SECONDS", 0.0)
+    ahead = [speculation.speculate(unit, start, min(start + 7, count)) for start in range(3, count, 14)]
     assert 0 < sum(ahead) < count  # some were left to the walk
-    assert walk.speculate(unit, 3, 10) == 0  # done already
+    assert speculation.speculate(unit, 3, 10) == 0  # done already
     walks = []
     begin = walk.gapped.commit
     monkeypatch.setattr(walk.gapped, "commit", lambda unit: walks.append(begin(unit)) or walks[-1])
     assert walk.walk(unit, anchoring.read_anchors(unit), lambda _: None, checkpoint=True) == whole
     assert walks[0].stood > 0
     stages.forget(unit)
-    assert walk.speculate(unit, 3, 10) == 0  # the walk is over
+    assert speculation.speculate(unit, 3, 10) == 0  # the walk is over
 
 
 def test_workers_that_have_nothing_else_work_ahead(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:

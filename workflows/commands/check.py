@@ -5,14 +5,11 @@ import platform
 import re
 import time
 from importlib.metadata import PackageNotFoundError, requires, version
-from typing import TYPE_CHECKING
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
+from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.workflows.status import Exit
-
-if TYPE_CHECKING:
-    from tidalign.pipeline.pairs.align import Device
 
 KNOWN = {
     # The pair of WFA2-lib's README, and one with a long gap. Made with pywfa 0.6 (memory_mode high, no heuristic), its I and D read as SAM's D and I.
@@ -56,7 +53,7 @@ def _packages() -> list[str]:
     return missing
 
 
-def _machine() -> "list[Device]":
+def _machine() -> list[Device]:
     """Print what alignments run on; the devices to test."""
     from tidalign.cluster.task import cores
     from tidalign.kernels.runtime import vectors as vectors_host
@@ -70,26 +67,26 @@ def _machine() -> "list[Device]":
     if place and (unknown := difference()):
         print(f"numba {version('numba')} keeps kernels in a way of its own ({unknown}): they come from its cache as it is, and commands start more slowly")
     try:
-        cards = usable()
+        gpus = usable()
     except NoWorkers as error:
         print(f"GPUs: none used, pairs and genomes are aligned on the cores: {error}")
-        return ["cpu"]
-    print(f"GPUs: {', '.join(f'{name} ({device})' for device, name in cards.items())}; pairs and genomes are aligned there, with --device cpu on the cores")
-    return ["cpu", "gpu"]
+        return [CPU]
+    print(f"GPUs: {', '.join(f'{name} ({number})' for number, name in gpus.items())}; pairs and genomes are aligned there, with --device cpu on the cores")
+    return [CPU, GPU]
 
 
-def _self_test(device: "Device") -> Exit:
+def _self_test(device: Device) -> Exit:
     from tidalign.workflows.table import align
 
     began = time.monotonic()
     wrong, tried = [], 0
     for model in next(iter(KNOWN.values())):
-        table = align([query for query, _ in KNOWN], [target for _, target in KNOWN], penalties=model, device=device)
+        table = align([query for query, _ in KNOWN], [target for _, target in KNOWN], penalties=model, device=device.name)
         for row, answers in zip(table.to_pylist(), KNOWN.values(), strict=True):
             tried += 1
             if (row["penalty"], row["cigar"]) != answers[model]:
-                wrong.append(f"{model} on the {device}: expected {answers[model]}, found {(row['penalty'], row['cigar'])}")
-    if device == "gpu":
+                wrong.append(f"{model} on the {device.name}: expected {answers[model]}, found {(row['penalty'], row['cigar'])}")
+    if device.takes_gpu:
         from tidalign.pipeline.genome.compile import warm_up
         from tidalign.pipeline.genome.parameters import GenomeParameters
 
@@ -99,7 +96,7 @@ def _self_test(device: "Device") -> Exit:
     for line in wrong:
         print(f"wrong: {line}")
     seconds = time.monotonic() - began
-    print(f"self-test on the {device}: {tried - len(wrong)} of {tried} known answers, {seconds:.1f} s{' (compiling included)' if seconds > 2 else ''}")
+    print(f"self-test on the {device.name}: {tried - len(wrong)} of {tried} known answers, {seconds:.1f} s{' (compiling included)' if seconds > 2 else ''}")
     if not wrong:
         return Exit.COMPLETE
     print("Alignments cannot be trusted here. Remove the folder of compiled kernels and try again; if that does not help, please report all of the above.")

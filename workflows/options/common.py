@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from tidalign.pipeline.device import may_take_gpu
 from tidalign.workflows.options.values import Reader, count
 
 
@@ -39,7 +40,7 @@ def add_new(parser: argparse.ArgumentParser) -> None:
 def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     """Call error(message) where arguments say two places to align at."""
     given = vars(args)
-    if given.get("gpus") and (given["device"] == "cpu" or given["scheduler"]):
+    if given.get("gpus") and (not may_take_gpu(given["device"]) or given["scheduler"]):
         error("--gpus counts GPUs of this machine: leave it out with --device cpu and with --scheduler")
     if given.get("workers") and given["scheduler"]:
         error("--workers counts processes on this machine, --scheduler uses another's: give one of them")

@@ -6,7 +6,7 @@ from typing import Any
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
-from tidalign.pipeline.pairs.align import Device
+from tidalign.pipeline.device import CPU, DEVICES, GPU, Device
 from tidalign.workflows.run.crew import Crew
 
 ASKED_CPU = "--device cpu"
@@ -40,10 +40,10 @@ class Gpus:
 
     names: dict[str, str]
     why: str
-    device: Device = "cpu"
+    device: Device = CPU
 
     def __str__(self) -> str:
-        return ", ".join(sorted(self.names.values())) or "cpu"
+        return ", ".join(sorted(self.names.values())) or CPU.name
 
     def first(self, why: str) -> "Gpus":
         """The first of them alone."""
@@ -53,23 +53,23 @@ class Gpus:
 def choose(resources: Resources) -> Gpus:
     """This machine's GPUs that a run takes. Raises ValueError for what makes no sense together, NoWorkers where some are asked for and cannot be had."""
     device, gpus, scheduler = resources.device, resources.gpus, resources.scheduler
-    if device not in ("auto", "cpu", "gpu"):
+    if device not in ("auto", *DEVICES):
         raise ValueError(f"device {device!r}: expected 'auto', 'cpu' or 'gpu'")
-    if gpus and (device == "cpu" or scheduler):
+    if gpus and (device == CPU.name or scheduler):
         raise ValueError("gpus counts GPUs of this machine: leave it out with device='cpu' and with a scheduler")
-    if device == "cpu":
+    if device == CPU.name:
         return Gpus({}, ASKED_CPU)
-    if scheduler and device == "gpu":
-        return Gpus({}, "the scheduler's workers have them", "gpu")
+    if scheduler and device == GPU.name:
+        return Gpus({}, "the scheduler's workers have them", GPU)
     if scheduler:
         return Gpus({}, "the scheduler's workers are used by their cores; --device gpu uses their GPUs")
     try:
         found = usable(gpus)
     except NoWorkers as error:
-        if device == "gpu" or gpus:
+        if device == GPU.name or gpus:
             raise
         return Gpus({}, str(error).partition("; ")[0])
-    return Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", "gpu")
+    return Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", GPU)
 
 
 def of_workers(gpus: Gpus, crew: Crew) -> Gpus:
@@ -84,4 +84,4 @@ def of_workers(gpus: Gpus, crew: Crew) -> Gpus:
 def device_of(report: Mapping[str, Any]) -> str:
     """Where a run was, of its report, for people; of the CPU why, unless it was asked for."""
     why = "" if report["device_why"] == ASKED_CPU else f" ({report['device_why']})"
-    return f"the CPU{why}" if report["device"] == "cpu" else str(report["device"])
+    return f"the CPU{why}" if report["device"] == CPU.name else str(report["device"])

@@ -38,11 +38,11 @@ def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: 
         starting.start()  # meanwhile
     with _opened(directory, kind, resources, gpus) as (crew, stop, readers):
         going = not rundir.finished(crew.directory)
-        if gpus.device == "gpu" and resources.scheduler and going:
+        if gpus.device.takes_gpu and resources.scheduler and going:
             crew.hire()
             gpus = devices.of_workers(gpus, crew)
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
-        if going and resources.workers and readers != "workers" and gpus.device == "cpu":
+        if going and resources.workers and readers != "workers" and not gpus.device.takes_gpu:
             crew.begin_to_hire()
         manifest = kind.read(crew, told, readers)
         if starting.ident:
@@ -84,7 +84,7 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
     if not tasks:
         return
     rundir.reopen(crew.directory)
-    if gpus.device == "gpu":
+    if gpus.device.takes_gpu:
         crew.replace(list(gpus.names))
         several = len(gpus.names) > 1
     else:
@@ -99,7 +99,7 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
         tracker.tell()
     if wanted:
         crew.hire()
-    tracker.workers = crew.size if gpus.device == "cpu" else 0
+    tracker.workers = 0 if gpus.device.takes_gpu else crew.size
     while tasks:
         try:
             with kind.heeding(stop):

@@ -54,7 +54,7 @@ def schema_of(unit: Unit) -> Any:
 
 
 def find(unit: Unit, beat: Callable[[], None], take: Callable[[Iterator[Any]], T]) -> T:
-    """What `take` makes of the unit's anchors, which come in tables; from the first one again where the card cannot go on."""
+    """What `take` makes of the unit's anchors, which come in tables; from the first one again where the GPU cannot go on."""
     _keep(unit, beat)
     parameters = unit.parameters
     if unit.segments is not None:
@@ -63,15 +63,15 @@ def find(unit: Unit, beat: Callable[[], None], take: Callable[[Iterator[Any]], T
         anchors = seeding.anchors(unit.target_codes, unit.query_codes, found, parameters) if parameters.gapped else found
         return take(_in_order(unit, iter([anchors])))
     found = partial(seeding.find_anchors, unit.target, unit.query_codes, unit.strand)
-    # Closed, as a card is held for a strand until all its tiles are there or nobody wants them.
+    # Closed, as no other strand is seeded on the GPU until all its tiles are there or nobody wants them.
     try:
-        with closing(found(unit.index(), parameters, beat, partial(_passing, unit))) as tables:
+        with closing(found(unit.words(), parameters, beat, partial(_passing, unit))) as tables:
             return take(_in_order(unit, tables))
     except (DeviceLimit, MemoryError):
-        if unit.device == "cpu":
+        if not unit.device.takes_gpu:
             raise
     unit.counts["strands seeded by the host for lack of room"] += 1
-    return take(_in_order(unit, found(unit.index_here(), parameters, beat, partial(_passing, unit))))
+    return take(_in_order(unit, found(unit.words_here(), parameters, beat, partial(_passing, unit))))
 
 
 def _in_order(unit: Unit, found: Iterator[Any]) -> Iterator[Any]:
@@ -108,7 +108,7 @@ def _keep(unit: Unit, beat: Callable[[], None]) -> None:
     """Write the tables of hits and HSPs that are asked for, a batch at a time."""
     for stage, finder in (("hits", seeding.find_hits), ("hsps", seeding.find_hsps)):
         if stage in unit.keep and unit.segments is None:
-            batches = finder(unit.index_here(), unit.query_codes, unit.parameters)
+            batches = finder(unit.words_here(), unit.query_codes, unit.parameters)
             for _ in _kept(unit, stage, (pa.Table.from_batches([batch]) for batch in batches)):
                 beat()
 

@@ -49,7 +49,7 @@ def trivial(unit: "Unit") -> list[Extended]:
             ends = np.array([t, t + end - q, q, end], np.int64)
             found.append(Extended(TRIVIAL, score, ends, False, np.zeros(1, np.uint8), np.array([end - q], np.int64)))
     limited = unit.parameters.query_hsp_limit is not None
-    return [] if found and limited and given_up(unit.index_here(), unit.query_codes, unit.parameters) else found
+    return [] if found and limited and given_up(unit.words_here(), unit.query_codes, unit.parameters) else found
 
 
 def rows(extensions: Extensions, unit: "Unit") -> Any:

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.stages.unit import Unit
+
+if TYPE_CHECKING:
+    from tidalign.pipeline.genome.stages.unit import Unit
 
 Beat = Callable[[int], None]
 """Called with how far a tile is."""
@@ -29,7 +31,7 @@ class Budget:
         """Whether there is nothing left after so many cells."""
         return (self._cells is not None and cells >= self._cells) or (self._seconds is not None and time.monotonic() - self._began >= self._seconds)
 
-    def shortfall(self, unit: Unit, at: int, stop: int) -> dict[str, Any]:
+    def shortfall(self, unit: "Unit", at: int, stop: int) -> dict[str, Any]:
         """What a report says of the rest."""
         limits = {"cells": self._cells, "seconds": self._seconds}
         limit = " and ".join(f"--{name}={value:g}" for name, value in limits.items() if value is not None)

@@ -1,32 +1,29 @@
 """A unit of a genome run: one query sequence on one strand against a target side, with what its stages need of both."""
 
 from collections import Counter
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.letters.nucleotides import Codes, reverse_complement
-from tidalign.kernels.runtime.card import CARD
-from tidalign.kernels.seed.index import Index, SeedPattern, build_index
+from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.plan.manifest import read_manifest
 from tidalign.pipeline.genome.plan.tiles import unit_name, unit_of
-
-if TYPE_CHECKING:
-    from tidalign.kernels.seed.device import DeviceIndex
-    from tidalign.pipeline.pairs.align import Device
+from tidalign.pipeline.genome.stages.forms import HOST, Words, forms
 
 
 class Unit:
     """Unit `number` of job `job` of the run in `directory`.
 
-    device: `cpu`, or `gpu` for this process's card: it makes a difference of speed only.
+    device: a core, or this process's GPU: it makes a difference of speed only. forms: of the stages there.
     query_index, strand: which query sequence. name: of its files. bounds: the target's pieces, int64[m, 2].
     """
 
-    def __init__(self, directory: str, job: int, number: int, device: "Device" = "cpu") -> None:
+    def __init__(self, directory: str, job: int, number: int, device: Device = CPU) -> None:
         manifest = read_manifest(directory)
-        self.directory, self.run, self.number, self.device = directory, manifest.run, number, device
+        self.directory, self.run, self.number = directory, manifest.run, number
+        self.device, self.forms = device, forms(device)
         self.counts: Counter[str] = Counter()
         """What was done for it, in numbers."""
         self.parameters = manifest.parameters
@@ -64,35 +61,14 @@ class Unit:
             parameters.traceback_bytes if parameters.mode == "exact" else None,
         )
 
-    def index(self) -> "Index | DeviceIndex":
-        """The target's words; kept for the next unit. Raises DeviceLimit where they do not fit the card."""
-        if self.device == "cpu":
-            return self.index_here()
-        with CARD:  # of two units of one target the second finds it
-            return _index_on_card(self.directory, self.run, self.job.target, self.job.sequence)
+    def words(self) -> Words:
+        """Give the target's words; they are kept for the next unit. Raises DeviceLimit where they do not fit the GPU."""
+        return self.forms.words(self.directory, self.run, self.job.target, self.job.sequence)
 
-    def index_here(self) -> Index:
-        """The same on the host, whatever the device."""
-        return _index_here(self.directory, self.run, self.job.target, self.job.sequence)
+    def words_here(self) -> Words:
+        """Give the target's words on the host, whatever the device."""
+        return HOST.words(self.directory, self.run, self.job.target, self.job.sequence)
 
     def where(self) -> dict[str, Any]:
         """Names the unit in a report."""
         return {"job": self.row_job, "query_name": self.query.names[self.query_index], "strand": self.strand}
-
-
-@lru_cache(maxsize=1)
-def _index_here(directory: str, run: str, side: int, sequence: int | None) -> Index:
-    return build_index(*_words(directory, run, side, sequence))
-
-
-@lru_cache(maxsize=1)
-def _index_on_card(directory: str, run: str, side: int, sequence: int | None) -> "DeviceIndex":
-    from tidalign.kernels.seed import device as seed_device
-
-    return seed_device.build_index(*_words(directory, run, side, sequence))
-
-
-def _words(directory: str, run: str, side: int, sequence: int | None) -> tuple[Codes, SeedPattern, int, str | None]:
-    parameters = read_manifest(directory).parameters
-    codes = load_side(directory, run, side, sequence)[1]
-    return codes, SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count

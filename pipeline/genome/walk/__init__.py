@@ -1,1 +1,1 @@
-"""Walk a unit's anchors as LASTZ does (exact mode), beside whoever extends them ahead: other workers, whose files are looked for, or this process's GPU."""
+"""Walk a unit's anchors as LASTZ does (exact mode), beside whoever extends them ahead: this process's GPU, or workers with whom files are exchanged."""

@@ -1,10 +1,12 @@
-"""Exact mode by several workers: free extensions of anchors ahead of a unit's walk, which takes those that nothing it keeps has come near.
+"""Extend anchors ahead of a unit's walk by other workers: free extensions, of which the walk takes those that nothing it keeps has come near.
 
 What is extended ahead is a matter of speed only: the walk's result does not depend on it.
 """
 
 import re
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +17,47 @@ import pyarrow.parquet as pq
 
 from tidalign.kernels.commit.paths import Paths
 from tidalign.kernels.gapped.alignments import Extensions
-from tidalign.kernels.gapped.speculated import Speculated, speculate
+from tidalign.kernels.gapped.speculated import Speculated
+from tidalign.kernels.gapped.speculated import speculate as extend_free
+from tidalign.pipeline.genome.stages.anchoring import anchors_path, count_anchors, read_anchors
 from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.genome.walk import checkpoints
 from tidalign.pipeline.schema import AHEAD
 from tidalign.pipeline.store.rundir import write_table
+
+ANSWER_SECONDS = 1.0
+"""How long the first who asks a walk what it keeps waits for it."""
 
 _BATCH = 8
 _NAME = re.compile(r"\.(\d+)-(\d+)\.ahead\.parquet$")
 
 
 def ahead_path(unit: Unit, start: int, stop: int) -> str:
-    """Where the free extensions of anchors [start, stop) are, or will be."""
+    """Say where the free extensions of anchors [start, stop) are, or will be."""
     return f"{unit.directory}/stages/{unit.name}.{start}-{stop}.ahead.parquet"
+
+
+def speculate(unit: Unit, start: int, stop: int) -> int:
+    """Extend some anchors ahead of the unit's walk; returns how many. Nothing where the walk is over, or this was done."""
+    if count_anchors(unit.directory, unit.job_number, unit.number, unit.run) is None or Path(ahead_path(unit, start, stop)).exists():
+        return 0
+    anchors = read_anchors(unit, start, stop)
+    return extend_ahead(unit, anchors, _kept_by_now(unit), start, partial(_over, unit))
+
+
+def _kept_by_now(unit: Unit) -> Extensions:
+    """Read what the unit's walk keeps, as it was when somebody last asked; now it is asked again. Who asks first waits a while for an answer."""
+    checkpoints.ask(unit)
+    last = time.monotonic() + ANSWER_SECONDS
+    while (saved := checkpoints.saved(unit)) is None and time.monotonic() < last and not _over(unit):
+        time.sleep(0.02)
+    return saved[0] if saved else Extensions.empty()
+
+
+def _over(unit: Unit) -> bool:
+    """Tell whether the unit's walk has ended: its anchors are forgotten."""
+    return not Path(anchors_path(unit.directory, unit.job_number, unit.number)).exists()
 
 
 def extend_ahead(unit: Unit, anchors: Any, kept: Extensions, start: int, over: Callable[[], bool]) -> int:
@@ -46,7 +76,7 @@ def extend_ahead(unit: Unit, anchors: Any, kept: Extensions, start: int, over: C
         if over():
             return 0
         left = at + np.flatnonzero(~paths.near(t[at:], q[at:]))[:_BATCH]
-        part = speculate(unit.target_codes, unit.query_codes, unit.bounds, t[left], q[left], unit.costs)
+        part = extend_free(unit.target_codes, unit.query_codes, unit.bounds, t[left], q[left], unit.costs)
         extended = left[part.extensions.anchor]
         paths.keep_apart(t[extended], q[extended], part.extensions)
         wanted += left.tolist()
@@ -64,7 +94,7 @@ def _write(path: str, arrays: dict[str, npt.NDArray[Any]], run: str) -> None:
 
 
 class Ahead:
-    """What other workers have extended ahead of a unit's walk; looked for again whenever the walk asks."""
+    """Finds what other workers have extended ahead of a unit's walk; looked for again whenever the walk asks."""
 
     def __init__(self, unit: Unit) -> None:
         self._unit = unit

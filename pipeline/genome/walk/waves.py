@@ -1,11 +1,11 @@
-"""Exact mode on a card: free extensions of anchors in waves of falling score, ahead of a unit's walk on the host.
+"""Extend anchors ahead of a unit's walk by what takes many at once, a GPU: free extensions in waves of falling score.
 
-While the walk commits a wave, the card makes the next. Most anchors lie on an alignment that better ones have found, and are left out; so are all but one
+While the walk commits a wave on the host, the next is made. Most anchors lie on an alignment that better ones have found, and are left out; so are all but one
 of many in one place, until it is known what that one finds. What is left out and needed all the same is the walk's own work. The walk's result
 does not depend on what is extended here, and what is extended does not depend on how far the walk is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,11 @@ from tidalign.kernels.commit.paths import Paths
 from tidalign.kernels.extension.costs import Integers
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import REJECTED, UNDECIDED, Speculated
-from tidalign.kernels.runtime.card import CARD
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.pipeline.genome.stages.anchors_file import places
+from tidalign.pipeline.genome.stages.forms import Extender
 
 if TYPE_CHECKING:
-    from tidalign.kernels.gapped.device import DeviceExtender
     from tidalign.pipeline.genome.stages.unit import Unit
 
 FIRST = 1 << 10
@@ -36,7 +35,7 @@ MOST = 1 << 11
 """Most anchors that are extended at once."""
 
 LEFT = 1 << 5
-"""So many that are not about an alignment of their wave after all are left to the walk: it has done them before the card has, which takes as long for few
+"""So many that are not about an alignment of their wave after all are left to the walk: it has done them before a GPU has, which takes as long for few
 as for many."""
 
 PLACES = ((14, 9), (12, 8), (10, 7), (8, 6))
@@ -45,10 +44,13 @@ left."""
 
 
 class Waves:
-    """What is known of a unit's anchors (ANCHORS, all of them) ahead of its walk, which begins at anchor `at` and keeps `kept` there."""
+    """Tells what is known of a unit's anchors (ANCHORS, all of them) ahead of its walk, which begins at anchor `at` and keeps `kept` there.
 
-    def __init__(self, unit: "Unit", anchors: Any, at: int, kept: Extensions) -> None:
-        self._waves = _waves(unit, anchors, at, kept)
+    extender: makes what extends them.
+    """
+
+    def __init__(self, unit: "Unit", extender: Callable[["Unit"], Extender], anchors: Any, at: int, kept: Extensions) -> None:
+        self._waves = _waves(unit, extender, anchors, at, kept)
         self._thread = ThreadPoolExecutor(1, "waves")
         self._coming: Future[tuple[int, Speculated | None] | None] = self._thread.submit(next, self._waves, None)
         self._start = self._stop = at
@@ -61,28 +63,25 @@ class Waves:
         self._thread.shutdown(cancel_futures=True)
 
     def at(self, place: int) -> tuple[int, Speculated | None]:
-        """Up to where the walk may go in one piece from anchor `place`, and what is known of these anchors."""
+        """Say up to where the walk may go in one piece from anchor `place`, and what is known of these anchors."""
         if place == self._stop and (wave := self._coming.result()) is not None:
             self._start, (self._stop, self._known) = place, wave
             self._coming = self._thread.submit(next, self._waves, None)
         return self._stop, self._known.after(place - self._start) if self._known else None
 
 
-def _waves(unit: "Unit", anchors: Any, at: int, kept: Extensions) -> Iterator[tuple[int, Speculated | None]]:
+def _waves(unit: "Unit", extender: Callable[["Unit"], Extender], anchors: Any, at: int, kept: Extensions) -> Iterator[tuple[int, Speculated | None]]:
     """(stop, what is known of the anchors up to it) of one wave after the other."""
-    from tidalign.kernels.gapped.device import DeviceExtender
-
     paths = Paths(len(unit.target_codes))
     for one in kept:
         paths.keep(one.ends, one.ops, one.lengths)
     size = FIRST
     try:
-        with CARD:
-            extender = DeviceExtender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
+        made = extender(unit)
         while at < len(anchors):
             stop = min(at + size, len(anchors))
-            wave = speculate(extender, paths, *places(anchors, at, stop))
-            unit.counts["extended by the host for the card"] = extender.taken_by_host
+            wave = speculate(made, paths, *places(anchors, at, stop))
+            unit.counts["extended by the host for the card"] = made.taken_by_host
             yield stop, wave
             at, size = stop, min(2 * size, LARGEST)
     except (DeviceLimit, MemoryError):
@@ -92,14 +91,13 @@ def _waves(unit: "Unit", anchors: Any, at: int, kept: Extensions) -> Iterator[tu
             yield at, None
 
 
-def speculate(extender: "DeviceExtender", paths: Paths, t: Integers, q: Integers) -> Speculated:
-    """What the card makes of a range of anchors; those that seem to lie on `paths`, or on better ones of their own, are not extended.
+def speculate(extender: Extender, paths: Paths, t: Integers, q: Integers) -> Speculated:
+    """Extend a range of anchors; those that seem to lie on `paths`, or on better ones of their own, are not.
 
     What is found is added to `paths`.
     """
-    # All of them, as the card rejects one sooner than it is known here where it lies; what it cannot reject, the walk need not try to.
-    with CARD:
-        below, boxes = extender.inspect(t, q)
+    # All of them, as a GPU rejects one sooner than it is known here where it lies; what it cannot reject, the walk need not try to.
+    below, boxes = extender.inspect(t, q)
     known = np.where(below, REJECTED, UNDECIDED)
     left = np.flatnonzero(~below)
     left = left[~paths.near(t[left], q[left])]
@@ -107,8 +105,7 @@ def speculate(extender: "DeviceExtender", paths: Paths, t: Integers, q: Integers
     neighbourhoods = iter(PLACES)
     while len(left) > (LEFT if len(parts) > 1 else 0):
         chosen, left = _spread_out(left, t, q, next(neighbourhoods, None))
-        with CARD:
-            found = extender.extend(t[chosen], q[chosen], ranges=True)
+        found = extender.extend(t[chosen], q[chosen])
         known[chosen], boxes[chosen] = found.known, found.boxes
         at = chosen[found.extensions.anchor]
         paths.keep_apart(t[at], q[at], found.extensions)
@@ -120,7 +117,7 @@ def speculate(extender: "DeviceExtender", paths: Paths, t: Integers, q: Integers
 
 
 def _spread_out(anchors: Integers, t: Integers, q: Integers, neighbourhood: tuple[int, int] | None) -> tuple[Integers, Integers]:
-    """The anchors to extend now, the first of each neighbourhood (None: all), at most MOST; and those that wait. Both in their order."""
+    """Give the anchors to extend now, the first of each neighbourhood (None: all), at most MOST; and those that wait. Both in their order."""
     if len(anchors) <= FEW:
         return anchors, anchors[:0]
     first = np.arange(len(anchors))

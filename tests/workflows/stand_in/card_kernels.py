@@ -1,4 +1,4 @@
-"""Kernels of the host behind the functions that a card's have: the same rows, and as loud about a card that is not held."""
+"""Kernels of the host behind the functions that a GPU's have: the same rows, and as loud about a GPU that is not held."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ import genome_rejection
 import numpy as np
 
 from tidalign.kernels.gapped import extender as gapped
-from tidalign.kernels.gapped import speculated
-from tidalign.kernels.runtime.card import CARD
+from tidalign.kernels.gapped.speculated import Speculated, speculate
+from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.kernels.seed import index as seed
 from tidalign.kernels.ungapped.hsps import HitFilter
 
 
 def _held() -> None:
-    assert CARD._lock.locked()
+    assert GPU_OF_PROCESS.held
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class DeviceExtender:
         below[sure], boxes[sure] = genome_rejection.reject(*self._arguments[:3], t[sure], q[sure], self._arguments[3])
         return below, boxes
 
-    def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False) -> speculated.Speculated:
+    def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False) -> Speculated:
         _held()
         *sides, costs = self._arguments
-        return speculated.speculate(*sides, t, q, costs)
+        return speculate(*sides, t, q, costs)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tidalign.cluster.stop import Stop
 from tidalign.kernels.runtime import compiler
-from tidalign.kernels.runtime.card import CARD
+from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.genome.compile import warm_up
 from tidalign.pipeline.genome.input.sides import read_side, side_record
 from tidalign.pipeline.genome.input.source import GenomeSource
@@ -103,7 +103,7 @@ class Genomes(Kind[Manifest, Tiles, GenomeReport]):
         return Tiles(directory, manifest, stop, told, gpus.device)
 
     def start(self, gpus: Gpus) -> None:
-        CARD.busy = 0.0
+        GPU_OF_PROCESS.busy = 0.0
         with suppress(Exception):
             compiler.begin()
 

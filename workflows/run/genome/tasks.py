@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop
-from tidalign.kernels.runtime.card import CARD, CardLost
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
+from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS, GpuLost
+from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
 from tidalign.pipeline.genome import units as stages
 from tidalign.pipeline.genome.plan.manifest import read_manifest
 from tidalign.pipeline.genome.plan.tiles import Tile
@@ -22,12 +23,9 @@ from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.genome.stages.guards import Beat
 from tidalign.pipeline.genome.stages.independent import extend
 from tidalign.pipeline.genome.stages.unit import Unit
-from tidalign.pipeline.genome.walk import walk
+from tidalign.pipeline.genome.walk import speculation, walk
 from tidalign.pipeline.store import claims, parts
 from tidalign.workflows.run import faults
-
-if TYPE_CHECKING:
-    from tidalign.pipeline.pairs.align import Device
 
 Counts = dict[str, Any]
 
@@ -53,31 +51,31 @@ def heeding(stop: Stop) -> Iterator[None]:
         _stop = None
 
 
-def perform(directory: str, run: str, tile: Tile, device: "Device" = "cpu") -> Counts:
+def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name) -> Counts:
     """Do a tile and write what comes of it; returns what was done, in numbers, and with a GPU which one and how long it was busy for this process in all. What
     is there already is left alone."""
-    began = time.perf_counter()
+    began, on = time.perf_counter(), DEVICES[device]
     manifest = read_manifest(directory)
     if manifest.run != run:
         raise RuntimeError(f"{directory}: holds run {manifest.run}, not {run}")
     try:
-        with _claimed(tile, device) as beat:
-            counts = _STAGES[tile.stage](directory, run, tile, beat, device)
+        with _claimed(tile, on) as beat:
+            counts = _STAGES[tile.stage](directory, run, tile, beat, on)
     except KernelError:
-        # No call of CUDA works in this process any more. A worker gives way to a new one; only the tile that was on the card is to blame.
+        # No call of CUDA works in this process any more. A worker gives way to a new one; only the tile that was on the GPU is to blame.
         if multiprocessing.parent_process() is not None:
             for other in _claims:
                 claims.remove(other)
             os._exit(86)
         raise
-    if device == "gpu":
+    if on.takes_gpu:
         card = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
-        counts |= {"card": f"{os.uname().nodename}:{card} in process {os.getpid()}", "busy": round(CARD.busy, 3)}
+        counts |= {"card": f"{os.uname().nodename}:{card} in process {os.getpid()}", "busy": round(GPU_OF_PROCESS.busy, 3)}
     return counts | {"seconds": round(time.perf_counter() - began, 3)}
 
 
 @contextmanager
-def _claimed(tile: Tile, device: "Device") -> Iterator[Beat]:
+def _claimed(tile: Tile, device: Device) -> Iterator[Beat]:
     """Tells the claim how far the tile is; takes it back at the end, or after an error that is nobody's fault but the program's or another tile's."""
     said, at, claim = time.monotonic(), tile.start, tile.claim
 
@@ -102,7 +100,7 @@ def _claimed(tile: Tile, device: "Device") -> Iterator[Beat]:
     except Exception as error:
         if claim:
             _claims.discard(claim)
-            if isinstance(error, CardLost) or not isinstance(error, MemoryError | KernelError):
+            if isinstance(error, GpuLost) or not isinstance(error, MemoryError | KernelError):
                 claims.remove(claim)
         raise  # where the claim stays, the tile is to blame
     if claim:
@@ -110,7 +108,7 @@ def _claimed(tile: Tile, device: "Device") -> Iterator[Beat]:
         claims.remove(claim)
 
 
-def _units(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -> Counts:
+def _units(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
     """All of a few small units."""
     if parts.read_part(parts.part_path(f"{directory}/parts", tile.chunk, tile.start, tile.stop), run):
         return {}
@@ -120,12 +118,12 @@ def _units(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -
     return {"units": len(done), **sum((unit.counts for unit in units), Counter())}
 
 
-def _seed(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -> Counts:
+def _seed(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
     unit = Unit(directory, tile.job, tile.unit, device)
     return {"anchors": anchoring.write_anchors(unit, partial(beat, tile.start)), **unit.counts}
 
 
-def _walk(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -> Counts:
+def _walk(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
     unit = Unit(directory, tile.job, tile.unit, device)
     whole = _whole_unit(tile)
     if not parts.read_part(parts.part_path(f"{directory}/parts", whole.chunk, whole.start, whole.stop), run):
@@ -134,7 +132,7 @@ def _walk(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") ->
     return {"walked": tile.stop, **unit.counts}
 
 
-def _extend(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -> Counts:
+def _extend(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
     unit = Unit(directory, tile.job, tile.unit, device)
     if not parts.read_part(parts.part_path(f"{directory}/extended", tile.chunk, tile.start, tile.stop), run):
         rows, shortfalls = extend(unit, anchoring.read_anchors(unit, tile.start, tile.stop), tile.start, beat)
@@ -142,7 +140,7 @@ def _extend(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") 
     return {"extended": tile.stop - tile.start, **unit.counts}
 
 
-def _assemble(directory: str, run: str, tile: Tile, beat: Beat, device: "Device") -> Counts:
+def _assemble(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
     unit = Unit(directory, tile.job, tile.unit)
     whole = _whole_unit(tile)
     if not parts.read_part(parts.part_path(f"{directory}/parts", whole.chunk, whole.start, whole.stop), run):
@@ -154,7 +152,7 @@ def _assemble(directory: str, run: str, tile: Tile, beat: Beat, device: "Device"
 def speculate(directory: str, run: str, job: int, unit: int, start: int, stop: int) -> int:
     """Extend anchors [start, stop) of a unit ahead of its walk; returns how many seemed worth it."""
     try:
-        return walk.speculate(Unit(directory, job, unit), start, stop)
+        return speculation.speculate(Unit(directory, job, unit), start, stop)
     except FileNotFoundError:
         return 0  # the walk is over, and its files are gone
 
@@ -172,12 +170,12 @@ _STAGES: dict[str, Callable[[str, str, Tile, Beat, Any], Counts]] = {
 }
 
 
-def _inject(tile: Tile, place: int, device: "Device") -> None:
+def _inject(tile: Tile, place: int, device: Device) -> None:
     """Places of faults are `chunk:place`."""
 
     def fault_here() -> None:
-        if device == "gpu":
-            with CARD:
+        if device.takes_gpu:
+            with device.turn():
                 fault(wait=True)
 
     faults.inject(lambda: [f"{tile.chunk}:{place}"], fault_here)

@@ -6,11 +6,10 @@ from typing import Any
 
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
+from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.genome.plan.manifest import Manifest
 from tidalign.pipeline.genome.plan.tiles import Tile, job_name
 from tidalign.pipeline.genome.stages import anchoring
-from tidalign.pipeline.genome.stages.independent import TILE_ANCHORS
-from tidalign.pipeline.pairs.align import Device
 from tidalign.pipeline.store import parts
 from tidalign.pipeline.store.ranges import gaps
 from tidalign.workflows.run.genome.isolate import DIVISIBLE, isolate_tile
@@ -43,7 +42,7 @@ class Tiles(Tracker[Tile]):
     stage, scale = "genomes", 1000
     rejectable = 100
 
-    def __init__(self, directory: str, manifest: Manifest, stop: Stop, told: Told, device: Device = "cpu") -> None:
+    def __init__(self, directory: str, manifest: Manifest, stop: Stop, told: Told, device: Device = CPU) -> None:
         super().__init__(directory, manifest.run, stop, told)
         self._manifest, self._device = manifest, device
         self._ahead: dict[Task, tuple[int, int]] = {}
@@ -78,7 +77,7 @@ class Tiles(Tracker[Tile]):
         if self._manifest.parameters.mode == "exact" or not self._manifest.parameters.gapped or not anchors:
             return [Tile("walk", job, unit, 0, max(1, anchors))]
         done = parts.scan_chunk(f"{self.directory}/extended", self.run, Tile("extend", job, unit, 0, 0).chunk)
-        size = TILE_ANCHORS[self._device]
+        size = self._device.tile_anchors
         tiles = [
             Tile("extend", job, unit, start, min(start + size, stop))
             for a, stop in gaps(0, anchors, [(part.start, part.stop) for part in done])
@@ -118,7 +117,7 @@ class Tiles(Tracker[Tile]):
 
     def call(self, pieces: Sequence[Tile]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         (tile,) = pieces
-        return perform, (self.directory, self.run, tile, self._device)
+        return perform, (self.directory, self.run, tile, self._device.name)
 
     def isolation(self, piece: Tile, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
         return isolate_tile, (self.directory, self.run, piece, PATIENCE, most)

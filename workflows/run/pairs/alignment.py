@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tidalign.cluster.stop import Stop
-from tidalign.pipeline.pairs.align import Device
+from tidalign.pipeline.device import Device
 from tidalign.pipeline.store.parts import part_path, read_part
 from tidalign.pipeline.store.ranges import gaps
 from tidalign.workflows.run.pairs.isolate import SECONDS_PER_WORK, isolate_range, patience
@@ -16,10 +16,6 @@ PATIENCE = 60.0
 
 CHILD_PATIENCE = 20.0
 """The same for a range tried in a process of its own, which has loaded everything by then."""
-
-GROUP_WORK = 1e11
-GROUP_ROWS = 1 << 21
-"""Estimated work and rows that a GPU gets as one task, at most: a second or more, within which all reading and writing hides behind the device."""
 
 GROUPS = 4
 """Tasks that each GPU gets, at least, so that all are done at about the same time."""
@@ -66,7 +62,7 @@ class Alignment(Tracker[RowRange]):
         return patience(sum(map(self._units, pieces)), PATIENCE)
 
     def call(self, pieces: Sequence[RowRange]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return align_ranges, (self.directory, self.run, self._parameters, pieces, self._device)
+        return align_ranges, (self.directory, self.run, self._parameters, pieces, self._device.name)
 
     def isolation(self, piece: RowRange, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
         return isolate_range, (self.directory, self.run, self._parameters, piece.chunk, piece.start, piece.stop, CHILD_PATIENCE, most)
@@ -81,12 +77,12 @@ class Alignment(Tracker[RowRange]):
 
     def grouped(self, pieces: list[RowRange]) -> Iterable[list[RowRange]]:
         """One task for each piece on a core; on a GPU several share one, those of like lengths together."""
-        if self._device == "cpu":
+        if not self._device.task_rows:
             return super().grouped(pieces)
         pieces = sorted(pieces, key=lambda each: self._chunks[each.chunk]["longest"], reverse=True)
         units, count = sum(map(self._units, pieces)), sum(map(self.amount, pieces))
         tasks = GROUPS * self._gpus
-        most = min(GROUP_WORK, units / tasks), min(GROUP_ROWS, count / tasks)
+        most = min(self._device.task_work, units / tasks), min(self._device.task_rows, count / tasks)
         groups: list[list[RowRange]] = []
         full = True
         for each in pieces:

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from tidalign.kernels.pairwise.wavefront import warm_up
-from tidalign.kernels.scoring.penalties import Penalties
-from tidalign.pipeline.pairs.align import longest
+from tidalign.pipeline.device import CPU
+from tidalign.pipeline.pairs.align import longest, work
+from tidalign.pipeline.pairs.aligner import described
 from tidalign.pipeline.pairs.partition import read_chunk
 from tidalign.pipeline.pairs.rows import rejected, write_rows
-from tidalign.pipeline.pairs.work import work
 from tidalign.pipeline.store.parts import part_path, read_part
 from tidalign.workflows.run.child import try_in_child
 from tidalign.workflows.run.isolate import isolate
@@ -32,7 +31,7 @@ def isolate_range(directory: str, run: str, parameters: dict[str, Any], chunk: s
     Returns the number of pairs rejected; TooManyRejected where there are more than `most`.
     """
     pairs = read_chunk(directory, chunk, start, stop)
-    weights = work(pairs["query_length"].to_numpy(), pairs["target_length"].to_numpy())
+    weights = work(described(parameters)[0], pairs)
 
     def attempt(a: int, b: int) -> str | None:
         if read_part(part_path(f"{directory}/parts", chunk, a, b), run):
@@ -49,6 +48,7 @@ def isolate_range(directory: str, run: str, parameters: dict[str, Any], chunk: s
 def do(order: Any, begun: Callable[[], object]) -> None:
     """Align one range of rows and write its part; in a child."""
     directory, run, parameters, chunk, start, stop = order
-    warm_up([Penalties.parse(parameters["penalties"])], longest(read_chunk(directory, chunk, start, stop)))
+    aligner, settings = described(parameters)
+    aligner.on(CPU).warm_up(settings, longest(read_chunk(directory, chunk, start, stop)))
     begun()
     align_ranges(directory, run, parameters, [RowRange(chunk, start, stop)])

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tidalign.cluster.task import Task
+from tidalign.pipeline.pairs.aligner import WAVEFRONT
 from tidalign.pipeline.pairs.input.read import Block, Source, plan
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.pairs.partition import partition_block, partition_stream
@@ -20,7 +21,7 @@ def partition(crew: Crew, source: Source, parameters: PairParameters, progress: 
     if not rundir.exists(directory):
         blocks = plan(source, map=crew.map)
         described = None if blocks is None else [block.to_json() for block in blocks]
-        rundir.create(directory, parameters.to_json(), source.to_json(), described)
+        rundir.create(directory, WAVEFRONT.to_json(parameters), source.to_json(), described)
     # As written rather than as planned: a run that goes on must cut its input where it did before.
     planned = rundir.read_plan(directory)["blocks"]
     blocks = None if planned is None else [Block.from_json(block) for block in planned]

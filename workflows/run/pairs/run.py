@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from tidalign.cluster.stop import Stop
-from tidalign.kernels.pairwise.wavefront import warm_up
-from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.pipeline.device import CPU
 from tidalign.pipeline.pairs.align import start
+from tidalign.pipeline.pairs.aligner import WAVEFRONT
 from tidalign.pipeline.pairs.input.read import Source
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.store import layout, parts
@@ -54,7 +54,7 @@ class Pairs(Kind[dict[str, Any], Alignment, PairReport]):
         self._source, self._parameters = source, parameters
 
     def parameters(self) -> dict[str, Any]:
-        return self._parameters.to_json()
+        return WAVEFRONT.to_json(self._parameters)
 
     def source(self) -> dict[str, Any]:
         return self._source.to_json()
@@ -75,13 +75,13 @@ class Pairs(Kind[dict[str, Any], Alignment, PairReport]):
         return Alignment(directory, manifest, stop, told, gpus.device, max(1, len(gpus.names)))
 
     def start(self, gpus: Gpus) -> None:
-        start(self._parameters, gpus.device)
+        start(WAVEFRONT, self._parameters, gpus.device)
 
     def compiles(self, gpus: Gpus) -> bool:
-        return gpus.device == "cpu"
+        return not gpus.device.takes_gpu
 
     def compile(self, tracker: Alignment) -> None:
-        warm_up([Penalties.parse(self._parameters.penalties)], tracker.longest())
+        WAVEFRONT.on(CPU).warm_up(self._parameters, tracker.longest())
 
     def counted(self, manifest: dict[str, Any], tracker: Alignment) -> dict[str, Any]:
         statuses = parts.counts(tracker.parts)

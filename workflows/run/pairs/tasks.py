@@ -5,41 +5,26 @@ Reading, aligning and writing overlap: rows that come next are read while a batc
 
 import multiprocessing
 import os
-import threading
 import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
-from tidalign.kernels.pairwise.wavefront import warm_up
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
-from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments
-from tidalign.pipeline.pairs.align import BATCH_ROWS, BATCH_WORK, Device, alignments, batches, longest, part_of, rows
-from tidalign.pipeline.pairs.parameters import PairParameters
+from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
+from tidalign.pipeline.pairs.align import alignments, batches, longest, part_of, rows, work
+from tidalign.pipeline.pairs.aligner import Aligner, described
 from tidalign.pipeline.pairs.partition import read_chunk
 from tidalign.pipeline.pairs.rows import write_rows
-from tidalign.pipeline.pairs.work import work
 from tidalign.pipeline.store import claims
 from tidalign.pipeline.store.parts import part_path, read_part
 from tidalign.workflows.run import faults
-
-AHEAD = {"cpu": 1, "gpu": 12}
-"""Ranges read before they are needed."""
-
-READERS = {"cpu": 1, "gpu": 4}
-
-WRITERS = {"cpu": 1, "gpu": 12}
-"""Parts made text and written at a time; as many more may wait for it. A card makes alignments faster than some ten cores write them."""
-
-_CARD = threading.Lock()
-"""Held while a batch is on the device: of two tasks in one process one aligns, the other reads ahead or writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +42,13 @@ class RowRange:
         return RowRange(self.chunk, start, stop, claim)
 
 
-def align_ranges(directory: str, run: str, parameters: dict[str, Any], ranges: Sequence[RowRange], device: Device = "cpu") -> tuple[float, int]:
+def align_ranges(directory: str, run: str, parameters: dict[str, Any], ranges: Sequence[RowRange], device: DeviceName = CPU.name) -> tuple[float, int]:
     """Align ranges of rows, in order, and write a part for each; returns the seconds it took, and how many pairs the host took for a card. A part that is
     there already is left alone."""
     began, by_host = time.perf_counter(), 0
     todo = [each for each in ranges if not read_part(part_path(f"{directory}/parts", each.chunk, each.start, each.stop), run)]
     if todo:
-        pipeline = _Pipeline(directory, run, PairParameters.from_json(parameters), device)
+        pipeline = _Pipeline(directory, run, *described(parameters), DEVICES[device])
         try:
             pipeline.align(todo)
             by_host = pipeline.by_host
@@ -96,8 +81,8 @@ class _Piece:
 
 
 class _Pipeline:
-    def __init__(self, directory: str, run: str, settings: PairParameters, device: Device) -> None:
-        self._directory, self._run, self._settings, self._device = directory, run, settings, device
+    def __init__(self, directory: str, run: str, aligner: Aligner[Any], settings: Any, device: Device) -> None:
+        self._directory, self._run, self._aligner, self._settings, self._device = directory, run, aligner, settings, device
         self._pieces: deque[_Piece] = deque()
         self._reading: deque[tuple[RowRange, Future[Any]]] = deque()
         self._writing: deque[Future[None]] = deque()
@@ -105,10 +90,10 @@ class _Pipeline:
 
     def align(self, ranges: Sequence[RowRange]) -> None:
         coming = iter(ranges)
-        with ThreadPoolExecutor(READERS[self._device]) as readers, ThreadPoolExecutor(WRITERS[self._device]) as writers:
+        with ThreadPoolExecutor(self._device.readers) as readers, ThreadPoolExecutor(self._device.writers) as writers:
             try:
                 while True:
-                    while len(self._reading) <= AHEAD[self._device] and (each := next(coming, None)):
+                    while len(self._reading) <= self._device.ahead and (each := next(coming, None)):
                         self._reading.append((each, readers.submit(read_chunk, self._directory, each.chunk, each.start, each.stop)))
                     if not (batch := self._next_batch()):
                         break
@@ -116,7 +101,7 @@ class _Pipeline:
                     for done in {id(piece.of): piece.of for piece in batch}.values():
                         if len(done.found) == done.batches:
                             self._writing.append(writers.submit(self._write, done))
-                    while self._writing and (len(self._writing) > 2 * WRITERS[self._device] or self._writing[0].done()):
+                    while self._writing and (len(self._writing) > 2 * self._device.writers or self._writing[0].done()):
                         self._writing.popleft().result()
                 while self._writing:
                     self._writing.popleft().result()
@@ -136,30 +121,29 @@ class _Pipeline:
                 self._cut(*self._reading.popleft())
             piece = self._pieces[0]
             units, count = units + piece.work, count + piece.stop - piece.start
-            if batch and (units > BATCH_WORK[self._device] or count > BATCH_ROWS[self._device]):
+            if batch and (units > self._device.batch_work or count > self._device.batch_rows):
                 break
             batch.append(self._pieces.popleft())
         return batch
 
     def _cut(self, each: RowRange, read: Future[Any]) -> None:
         table = read.result()
-        if self._device == "cpu":
-            warm_up([Penalties.parse(self._settings.penalties)], longest(table))  # no batch is to blame for what this takes
-        weights = work(table["query_length"].to_numpy(), table["target_length"].to_numpy())
-        bounds = batches(table, self._device)
+        self._aligner.on(self._device).warm_up(self._settings, longest(table))  # no batch is to blame for what this takes
+        weights = work(self._aligner, table)
+        bounds = batches(self._aligner, table, self._device)
         begun = _Open(each, table, len(bounds))
         self._pieces.extend(_Piece(begun, start, stop, float(weights[start:stop].sum())) for start, stop in bounds)
 
     def _align(self, batch: list[_Piece]) -> None:
         table = pa.concat_tables([piece.of.table.slice(piece.start, piece.stop - piece.start) for piece in batch])
         claimed = [(piece, piece.of.rows.claim) for piece in batch]
-        with nullcontext() if self._device == "cpu" else _CARD:
+        with self._device.turn():
             try:
                 for piece, claim in claimed:
                     if claim:
                         claims.write(claim, piece.of.rows.start + piece.start, piece.of.rows.start + piece.stop)
-                faults.inject(lambda: map(str, table["ordinal"].to_pylist()), fault if self._device == "gpu" else lambda: None)
-                found = alignments(table, self._settings, self._device)
+                faults.inject(lambda: map(str, table["ordinal"].to_pylist()), fault if self._device.takes_gpu else lambda: None)
+                found = alignments(self._aligner, table, self._settings, self._device)
             except (MemoryError, KernelError):
                 raise  # the claims stay: the batch is to blame
             except BaseException:
@@ -181,7 +165,7 @@ class _Pipeline:
     def _write(self, done: _Open) -> None:
         where = done.rows
         try:
-            tables = [rows(done.table.slice(start, stop - start), found) for start, stop, found in done.found]
+            tables = [rows(self._aligner, done.table.slice(start, stop - start), found) for start, stop, found in done.found]
             done.found.clear()
             write_rows(self._directory, self._run, where.chunk, where.start, where.stop, pa.concat_tables(tables))
         except MemoryError:

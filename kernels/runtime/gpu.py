@@ -1,4 +1,4 @@
-"""This process's card, for one task at a time: others meanwhile read, walk and write."""
+"""Hold this process's GPU for one task at a time: others meanwhile read, walk and write."""
 
 import threading
 import time
@@ -7,14 +7,14 @@ from typing import Any
 from tidalign.kernels.runtime.errors import KernelError
 
 
-class CardLost(KernelError):
+class GpuLost(KernelError):
     """Another task's kernels have failed: no call of CUDA works in this process any more."""
 
 
-class Card:
-    """Held for each call of the device's kernels, from which results come back on the host.
+class Gpu:
+    """Is held for each call of the device's kernels, from which results come back on the host.
 
-    busy: seconds that it was held in all. lost: why kernels have failed; who asks for it then gets CardLost.
+    busy: seconds that it was held in all. lost: why kernels have failed; who asks for it then gets GpuLost.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Card:
         self._since = time.perf_counter()
         if self.lost:
             self._lock.release()
-            raise CardLost(f"this process has lost its card: {self.lost}")
+            raise GpuLost(f"this process has lost its GPU: {self.lost}")
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         self.busy += time.perf_counter() - self._since
@@ -38,10 +38,12 @@ class Card:
             self.lost = str(error)
         self._lock.release()
         if from_cuda:
-            raise KernelError(f"the card failed: {error}") from error
+            raise KernelError(f"the GPU failed: {error}") from error
+
+    @property
+    def held(self) -> bool:
+        """Tell whether a task holds it now."""
+        return self._lock.locked()
 
 
-CARD = Card()
-
-SEEDING = threading.Lock()
-"""Held while a query strand is seeded, which leaves state on the card between calls; waves of other units go in between."""
+GPU_OF_PROCESS = Gpu()

@@ -1,0 +1,79 @@
+"""Describe the devices that alignments are made on, a core or a GPU: what differs between them is asked of a `Device`, and no name is compared.
+
+A run's device is chosen in one place (workflows/run/devices.py); tasks carry its name, and who does them looks it up in `DEVICES`.
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Literal
+
+from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
+
+DeviceName = Literal["cpu", "gpu"]
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A kind of device: its name, and what a run does differently on it. Rows are the same on all.
+
+    takes_gpu: whether a process that aligns has a GPU to itself: workers are as many as GPUs, the GPU may lack room that the host has, and it extends
+        anchors ahead of a walk, which other workers do for a core.
+    batch_work, batch_rows: of a call of the kernels over pairs, at most: estimated wavefront cells (under a second of the device: what a crash can be
+        blamed on) and pairs.
+    task_work, task_rows: the same of a task over pairs, for which ranges of several chunks are put together; 0: each range is a task of its own.
+    ahead: ranges of pairs read before they are needed. readers: threads that read them.
+    writers: parts of pairs made text and written at a time; as many more may wait for it.
+    tile_anchors: of a tile of independent extension. slice_seconds: between two signs of life of exact mode's walk.
+    """
+
+    name: DeviceName
+    takes_gpu: bool
+    batch_work: float
+    batch_rows: int
+    task_work: float
+    task_rows: int
+    ahead: int
+    readers: int
+    writers: int
+    tile_anchors: int
+    slice_seconds: float
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Hold this process's GPU while kernels run: one task's at a time. Raises GpuLost where another's have failed. A core needs no turns."""
+        return GPU_OF_PROCESS if self.takes_gpu else nullcontext()
+
+
+CPU = Device(
+    name="cpu",
+    takes_gpu=False,
+    batch_work=1e8,
+    batch_rows=65_536,
+    task_work=0.0,
+    task_rows=0,
+    ahead=1,
+    readers=1,
+    writers=1,
+    tile_anchors=1 << 10,
+    slice_seconds=0.25,  # who works ahead of a walk should know where it is
+)
+
+GPU = Device(
+    name="gpu",
+    takes_gpu=True,
+    batch_work=1e10,
+    batch_rows=1 << 20,
+    task_work=1e11,  # a second or more, within which all reading and writing hides behind the kernels
+    task_rows=1 << 21,
+    ahead=12,
+    readers=4,
+    writers=12,  # alignments are made faster than some ten cores write them
+    tile_anchors=1 << 20,
+    slice_seconds=2.0,  # of the waves, large ones, each slice makes copies
+)
+
+DEVICES: dict[str, Device] = {device.name: device for device in (CPU, GPU)}
+
+
+def may_take_gpu(asked: str) -> bool:
+    """Tell whether the device that is asked for (a name, or `auto`) may come to a GPU."""
+    return asked not in DEVICES or DEVICES[asked].takes_gpu

@@ -1,0 +1,165 @@
+"""Run the stages of a unit on this process's GPU: the target's words, the search for them, and many anchors extended at once.
+
+The GPU is held for each call of its kernels, not for longer: other tasks of the process have their turns in between. Kernels for CUDA are imported when
+they are needed. DeviceLimit (or MemoryError) says that there is no room; the host does it then.
+"""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.extension.costs import Integers
+from tidalign.kernels.gapped.alignments import Extensions
+from tidalign.kernels.gapped.speculated import Speculated
+from tidalign.kernels.letters.nucleotides import Codes
+from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.kernels.seed.index import Positions, SeedPattern
+from tidalign.kernels.ungapped.hsps import Segments
+from tidalign.pipeline.device import GPU
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.stages import host
+from tidalign.pipeline.genome.stages.guards import Beat, Budget
+
+if TYPE_CHECKING:
+    from tidalign.kernels.gapped.device import DeviceExtender
+    from tidalign.kernels.seed.device import DeviceIndex
+    from tidalign.pipeline.genome.stages.unit import Unit
+
+T = TypeVar("T")
+
+ANCHORS = 1 << 17
+"""Anchors that the GPU gets at once."""
+
+GUARDED = 1 << 12
+"""The same where cells are limited, which is looked at in between."""
+
+_SEEDING = threading.Lock()
+"""Held while a query strand is seeded, which leaves state on the GPU between calls; waves of other units go in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuWords:
+    """A target's words in memory of the GPU (`forms.Words`). A tile's arrays are the caller's to keep."""
+
+    index: "DeviceIndex"
+
+    @property
+    def target(self) -> Codes:
+        """The target's codes, on the host."""
+        return self.index.target
+
+    @property
+    def pattern(self) -> SeedPattern:
+        """The pattern of the seeds."""
+        return self.index.pattern
+
+    def hits(self, query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
+        """Find all seed hits."""
+        from tidalign.kernels.seed import device
+
+        return _one_at_a_time(device.hits(self.index, query, parameters.transitions, parameters.seed_filter, **tile))
+
+    def segments(self, query: Codes, parameters: GenomeParameters) -> Iterator[tuple[Segments, Positions, int]]:
+        """Extend used hits without gaps, or leave them as they are without `gfextend`."""
+        from tidalign.kernels.ungapped import device
+
+        found = device.segments(
+            *(self.index, query),
+            transitions=parameters.transitions,
+            seed_filter=parameters.seed_filter,
+            scoring=parameters.scoring,
+            exact=parameters.mode == "exact",
+            gapfree=(parameters.xdrop, parameters.hspthresh, parameters.entropy) if parameters.gfextend else None,
+        )
+        for segments, places in _one_at_a_time(found):
+            yield segments, places, int(places[-1]) if len(places) else -1
+
+
+def _one_at_a_time(tiles: Iterator[T]) -> Iterator[T]:
+    """Pass on what the GPU makes, which is held while it makes each."""
+    with _SEEDING:
+        while True:
+            with GPU.turn():
+                tile = next(tiles, None)
+            if tile is None:
+                return
+            yield tile
+
+
+def words(directory: str, run: str, side: int, sequence: int | None) -> GpuWords:
+    """Index the words of a target side, or of one sequence of it; kept for the next unit. Raises DeviceLimit where they do not fit the GPU."""
+    with GPU.turn():  # of two units of one target the second finds it
+        return _words(directory, run, side, sequence)
+
+
+@lru_cache(maxsize=1)
+def _words(directory: str, run: str, side: int, sequence: int | None) -> GpuWords:
+    from tidalign.kernels.seed import device
+
+    return GpuWords(device.build_index(*host.indexed(directory, run, side, sequence)))
+
+
+class Extender:
+    """Extends anchors of a unit ahead of its walk (`forms.Extender`)."""
+
+    def __init__(self, unit: "Unit") -> None:
+        self._kernels = _extender(unit)
+
+    @property
+    def taken_by_host(self) -> int:
+        """How many anchors the GPU left to the host."""
+        return self._kernels.taken_by_host
+
+    def inspect(self, t: Integers, q: Integers) -> tuple[npt.NDArray[np.bool_], Integers]:
+        """Tell which anchors are sure to stay below the threshold, and what is looked at for that."""
+        with GPU.turn():
+            return self._kernels.inspect(t, q)
+
+    def extend(self, t: Integers, q: Integers) -> Speculated:
+        """Extend every anchor, and say what its extension looked at."""
+        with GPU.turn():
+            return self._kernels.extend(t, q, ranges=True)
+
+
+def _extender(unit: "Unit") -> "DeviceExtender":
+    from tidalign.kernels.gapped.device import DeviceExtender
+
+    with GPU.turn():
+        return DeviceExtender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
+
+
+def extend(unit: "Unit", t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tuple[int, Extensions]]:
+    """Extend anchors as `host.extend` does; of those that have to be extended half the boxes' cells count, too. From where the GPU has no room on the host
+    does it."""
+    at_once = ANCHORS if unit.parameters.cells is None else GUARDED
+    cells, at = 0, 0
+    try:
+        extender = _extender(unit)
+        while at < len(t) and not budget.spent(cells):
+            beat(at)
+            stop = min(at + at_once, len(t))
+            with GPU.turn():
+                below, boxes = extender.inspect(t[at:stop], q[at:stop])
+                left = np.flatnonzero(~below)
+                known = extender.extend(t[at:stop][left], q[at:stop][left], distinct=True)
+            boxes[left] = known.boxes
+            cells += int((boxes[:, 0] * boxes[:, 1] + boxes[:, 2] * boxes[:, 3]).sum()) // 2
+            unit.counts["extended by the host for the card"] = extender.taken_by_host
+            unit.counts["cells"] = cells
+            yield stop, _moved(known.extensions, at + left[known.extensions.anchor])
+            at = stop
+    except (DeviceLimit, MemoryError):
+        unit.counts["tiles extended by the host for lack of room"] += 1
+        first = at
+        for at, found in host.extend(unit, t[first:], q[first:], budget, lambda place: beat(first + place)):
+            yield first + at, _moved(found, first + found.anchor)
+
+
+def _moved(found: Extensions, anchors: Any) -> Extensions:
+    """Give the same alignments other anchors."""
+    return Extensions(**{**found.to_arrays(), "anchor": anchors})

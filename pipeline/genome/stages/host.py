@@ -1,0 +1,99 @@
+"""Run the stages of a unit on a core: the target's words, the search for them, and anchors extended one by one."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from tidalign.kernels.gapped.alignments import Extended, Extensions
+from tidalign.kernels.gapped.extender import Extender
+from tidalign.kernels.letters.nucleotides import Codes
+from tidalign.kernels.seed.index import Index, Positions, SeedPattern, build_index, hits
+from tidalign.kernels.ungapped.hsps import HitFilter, Segments
+from tidalign.pipeline.genome.input.sides import load_side
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.plan.manifest import read_manifest
+from tidalign.pipeline.genome.stages.guards import Beat, Budget
+
+if TYPE_CHECKING:
+    from tidalign.pipeline.genome.stages.unit import Unit
+
+INSPECTED = 256
+"""Anchors that are looked at together, before those that may reach the threshold are extended."""
+
+FOUND_AT_ONCE = 256
+"""Alignments that become rows at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostWords:
+    """A target's words in memory of the host (`forms.Words`)."""
+
+    index: Index
+
+    @property
+    def target(self) -> Codes:
+        """The target's codes."""
+        return self.index.target
+
+    @property
+    def pattern(self) -> SeedPattern:
+        """The pattern of the seeds."""
+        return self.index.pattern
+
+    def hits(self, query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
+        """Find all seed hits. A tile's arrays are overwritten by the next one."""
+        return hits(self.index, query, parameters.transitions, parameters.seed_filter, **tile)
+
+    def segments(self, query: Codes, parameters: GenomeParameters) -> Iterator[tuple[Segments, Positions, int]]:
+        """Extend used hits without gaps, or leave them as they are without `gfextend`."""
+        used = HitFilter(self.target, query, self.pattern.span, parameters.scoring, exact=parameters.mode == "exact")
+        for targets, queries in self.hits(query, parameters):
+            if parameters.gfextend:
+                segments, places = used.hsps_of_hits(targets, queries, parameters.xdrop, parameters.hspthresh, parameters.entropy)
+            else:
+                segments = used.seeds(targets, queries)
+                places = segments.query
+            yield segments, places, int(queries[-1])
+
+
+@lru_cache(maxsize=1)
+def words(directory: str, run: str, side: int, sequence: int | None) -> HostWords:
+    """Index the words of a target side, or of one sequence of it; kept for the next unit."""
+    return HostWords(build_index(*indexed(directory, run, side, sequence)))
+
+
+def indexed(directory: str, run: str, side: int, sequence: int | None) -> tuple[Codes, SeedPattern, int, str | None]:
+    """Give what `build_index` takes: a target's codes, and the pattern, step and most frequent word of the run."""
+    parameters = read_manifest(directory).parameters
+    codes = load_side(directory, run, side, sequence)[1]
+    return codes, SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count
+
+
+def extend(unit: "Unit", t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tuple[int, Extensions]]:
+    """Extend anchors at (t, q): (anchors that are done, alignments of some of them) until there are no more, or the budget is spent."""
+    extender = Extender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
+    found: list[Extended] = []
+    cells, at, before = 0, 0, unit.counts["cells"]
+    while at < len(t) and not budget.spent(cells):
+        group = slice(at, at + INSPECTED)
+        below, boxes = extender.inspect(t[group], q[group])
+        cells += int((boxes[below, 0] * boxes[below, 1] + boxes[below, 2] * boxes[below, 3]).sum()) // 2
+        stop = min(at + INSPECTED, len(t))
+        for i in range(at, stop):
+            if budget.spent(cells):
+                stop = i
+                break
+            beat(i)
+            if below[i - at]:
+                continue
+            one, looked = extender.extend(i, int(t[i]), int(q[i]))
+            cells += looked.cells
+            found += [one] if one is not None else []
+            if len(found) >= FOUND_AT_ONCE:
+                unit.counts["cells"] = before + cells
+                yield i + 1, Extensions.of(found)
+                found = []
+        at = stop
+    unit.counts["cells"] = before + cells
+    yield at, Extensions.of(found)
