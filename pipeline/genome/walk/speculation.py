@@ -19,7 +19,7 @@ from tidalign.kernels.gapped.speculated import Speculated, speculate
 from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.schema import AHEAD
-from tidalign.pipeline.store.rundir import write_table
+from tidalign.pipeline.store.files import write_table
 
 _BATCH = 8
 _NAME = re.compile(r"\.(\d+)-(\d+)\.ahead\.parquet$")

@@ -22,7 +22,7 @@ from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk.speculation import Ahead, ahead_path, extend_ahead
 from tidalign.pipeline.genome.walk.waves import Waves
 from tidalign.pipeline.schema import WALK
-from tidalign.pipeline.store.rundir import write_table
+from tidalign.pipeline.store.files import write_table
 
 WALK_ANCHORS = 1024
 """Anchors after which a walk looks what others have extended ahead of it."""

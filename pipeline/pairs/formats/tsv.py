@@ -1,21 +1,17 @@
 """TSV: a header line and the columns of `schema.ALIGNMENTS`; a missing value is an empty field."""
 
-from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any
 
-from tidalign.pipeline.pairs.results import Results
-from tidalign.pipeline.schema import ALIGNMENTS
-from tidalign.pipeline.text import content, joined
+from tidalign.pipeline.formats.request import Request, Rows
+from tidalign.pipeline.text import joined
 
 
-def write(results: Results, sink: BinaryIO, cigar: str, notice: Callable[[str], None]) -> None:
-    """Write the header line and every row to `sink`."""
-    sink.write(("\t".join(ALIGNMENTS.names) + "\n").encode())
-    for made in results.map(lines):
-        sink.write(content(made))
+def header(request: Request[Rows]) -> list[bytes]:
+    """Name the columns."""
+    return [("\t".join(request.rows.schema.names) + "\n").encode()]
 
 
-def lines(batch: Any) -> Any:
-    """A large_string column: the line of each row of a batch in `schema.ALIGNMENTS`, with its newline."""
-    pieces = [piece for name in ALIGNMENTS.names for piece in (batch[name], "\t")]
+def lines(batch: Any, request: Request[Rows]) -> Any:
+    """Make a large_string column: the line of each row of a batch in `schema.ALIGNMENTS`, with its newline."""
+    pieces = [piece for name in batch.schema.names for piece in (batch[name], "\t")]
     return joined(*pieces[:-1], "\n")

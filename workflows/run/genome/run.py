@@ -22,7 +22,8 @@ from tidalign.pipeline.genome.compile import warm_up
 from tidalign.pipeline.genome.input.sides import read_side, side_record
 from tidalign.pipeline.genome.input.source import GenomeSource
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan.manifest import Check, Manifest, read_manifest, write_manifest
+from tidalign.pipeline.genome.plan.manifest import Check, GenomeManifest, read_manifest, write_manifest
+from tidalign.pipeline.store import manifest as manifests
 from tidalign.pipeline.store import parts, rundir
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.pipeline.store.lock import locked
@@ -160,7 +161,7 @@ def _opened(
         rundir.journal(directory, "start", command=sys.argv)
         crew = Crew(stop, directory, heeding.__module__, workers, scheduler, min(READING_THREADS, cores()) if threaded else 1)
         try:
-            if not threaded and not rundir.read_manifest(directory) and (workers or scheduler or source.size() > SMALL_INPUT):
+            if not threaded and not manifests.written(directory) and (workers or scheduler or source.size() > SMALL_INPUT):
                 crew.hire()
             yield crew, stop
         except KeyboardInterrupt:
@@ -169,10 +170,10 @@ def _opened(
             crew.dismiss()
 
 
-def _read(crew: Crew, source: GenomeSource, parameters: GenomeParameters, told: Told, here: bool, check: Check | None) -> Manifest:
+def _read(crew: Crew, source: GenomeSource, parameters: GenomeParameters, told: Told, here: bool, check: Check | None) -> GenomeManifest:
     """The manifest of a run whose sides are all read: what is missing of them is read. here: by this process, whoever is hired."""
     sides = source.sides()
-    if rundir.read_manifest(crew.directory) and all(side_record(crew.directory, side) for side in range(len(sides))):
+    if manifests.written(crew.directory) and all(side_record(crew.directory, side) for side in range(len(sides))):
         manifest = read_manifest(crew.directory)
         if check:
             check(manifest)
@@ -191,7 +192,7 @@ def _read(crew: Crew, source: GenomeSource, parameters: GenomeParameters, told: 
     return manifest
 
 
-def _finish(crew: Crew, manifest: Manifest, tiles: Tiles, cards: Cards, seconds: float) -> GenomeReport:
+def _finish(crew: Crew, manifest: GenomeManifest, tiles: Tiles, cards: Cards, seconds: float) -> GenomeReport:
     """Say what came out and that the run is over."""
     found, _ = parts.scan(f"{crew.directory}/parts", manifest.run)
     counts = parts.counts(found)

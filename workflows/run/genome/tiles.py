@@ -9,7 +9,7 @@ from typing import Any
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
-from tidalign.pipeline.genome.plan.manifest import Manifest
+from tidalign.pipeline.genome.plan.manifest import GenomeManifest
 from tidalign.pipeline.genome.plan.tiles import Tile, job_name
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.genome.stages.independent import TILE_ANCHORS
@@ -48,7 +48,7 @@ Told = Callable[[str, int, int | None], None]
 class Tiles:
     """Tasks for what a run's parts do not hold yet, and their outcomes (`cluster.task.Outcomes`)."""
 
-    def __init__(self, directory: str, manifest: Manifest, stop: Stop, progress: Told, device: Device = "cpu") -> None:
+    def __init__(self, directory: str, manifest: GenomeManifest, stop: Stop, progress: Told, device: Device = "cpu") -> None:
         self._directory, self._manifest, self._run = directory, manifest, manifest.run
         self._stop, self._progress, self._device = stop, progress, device
         self._running: dict[Task, tuple[Tile, str | None]] = {}

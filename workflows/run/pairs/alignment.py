@@ -9,6 +9,7 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline.pairs.align import Device
+from tidalign.pipeline.pairs.manifest import PairManifest
 from tidalign.pipeline.store import claims, parts, rundir
 from tidalign.pipeline.store.ranges import Range, gaps, suspects
 from tidalign.workflows.run.pairs.isolate import SECONDS_PER_WORK, TooManyRejected, isolate_range, patience
@@ -35,12 +36,12 @@ class Alignment:
     """Tasks that align what a run's parts do not hold yet, and their outcomes (`cluster.task.Outcomes`)."""
 
     def __init__(
-        self, directory: str, manifest: dict[str, Any], stop: Stop, progress: Callable[[str, int, int | None], None], device: Device, cards: int = 1
+        self, directory: str, manifest: PairManifest, stop: Stop, progress: Callable[[str, int, int | None], None], device: Device, cards: int = 1
     ) -> None:
-        self._directory, self._run, self._parameters, self._pairs = directory, manifest["run"], manifest["parameters"], manifest["pairs"]
+        self._directory, self._run, self._parameters, self._pairs = directory, manifest.run, manifest.parameters.to_json(), manifest.pairs
         self._stop, self._progress, self._device = stop, progress, device
         self.cards = cards
-        self._chunks = {chunk["id"]: chunk for record in manifest["blocks"] for chunk in record["chunks"]}
+        self._chunks = {chunk["id"]: chunk for record in manifest.blocks for chunk in record["chunks"]}
         self._known: dict[str, parts.Part] = {}
         self._finished = 0
         self._running: dict[Task, list[RowRange]] = {}

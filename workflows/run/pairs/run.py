@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop, on_signals
@@ -20,7 +20,9 @@ from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.pairs.align import start
 from tidalign.pipeline.pairs.input.read import Source
+from tidalign.pipeline.pairs.manifest import PairManifest
 from tidalign.pipeline.pairs.parameters import PairParameters
+from tidalign.pipeline.store import manifest as manifests
 from tidalign.pipeline.store import parts, rundir
 from tidalign.pipeline.store.lock import locked
 from tidalign.workflows.run.crew import Crew
@@ -119,8 +121,8 @@ def partition_pairs(
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
-) -> dict[str, Any]:
-    """The first stage of `run_pairs` alone. Returns the manifest: {pairs, blocks: [{id, first, pairs, chunks: [{id, rows, bin, work, bytes, longest}]}]}."""
+) -> PairManifest:
+    """The first stage of `run_pairs` alone. Returns the manifest: blocks and the chunks that they became."""
     with _opened(directory, source, parameters, workers, scheduler) as (crew, _):
         return partition(crew, source, parameters, progress or _silent)
 
@@ -146,7 +148,7 @@ def _opened(
         rundir.journal(directory, "start", command=sys.argv)
         crew = Crew(stop, directory, align_ranges.__module__, workers, scheduler, min(PARTITION_THREADS, cores()) if threaded else 1)
         try:
-            if not threaded and not rundir.read_manifest(directory) and (workers or scheduler or sum(file["size"] for file in source.files()) > SMALL_INPUT):
+            if not threaded and not manifests.written(directory) and (workers or scheduler or sum(file["size"] for file in source.files()) > SMALL_INPUT):
                 crew.hire()
             yield crew, stop
         except KeyboardInterrupt:
@@ -155,15 +157,15 @@ def _opened(
             crew.dismiss()
 
 
-def _finish(crew: Crew, manifest: dict[str, Any], alignment: Alignment, cards: Cards, seconds: float) -> Report:
+def _finish(crew: Crew, manifest: PairManifest, alignment: Alignment, cards: Cards, seconds: float) -> Report:
     """Count what came out against what went in, then say that the run is over."""
     counts = parts.counts(alignment.parts)
     bases = sum(part.labels["bases"] for part in parts.all_parts(alignment.parts))
-    if sum(counts.values()) != manifest["pairs"]:
-        raise RuntimeError(f"{crew.directory}: {manifest['pairs']} pairs went in and {sum(counts.values())} rows came out")
+    if sum(counts.values()) != manifest.pairs:
+        raise RuntimeError(f"{crew.directory}: {manifest.pairs} pairs went in and {sum(counts.values())} rows came out")
     report = Report(
-        run=manifest["run"],
-        pairs=manifest["pairs"],
+        run=manifest.run,
+        pairs=manifest.pairs,
         bases=bases,
         statuses=dict(sorted(counts.items())),
         aligned=alignment.aligned,
