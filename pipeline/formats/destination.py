@@ -1,4 +1,4 @@
-"""Where an export goes: a file that is whole or not there, a device, or standard output."""
+"""Open what an export is written to: a file that is whole or not there, a device, or standard output."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ from tidalign.pipeline.errors import CannotWrite, DiskFull
 
 @contextmanager
 def destination(output: str) -> Iterator[BinaryIO]:
-    """A sink whose bytes stand under the name `output` once all are written and on the disk; after any error nothing is left of them."""
+    """Open a sink whose bytes stand under the name `output` once all are written and on the disk; after any error nothing is left of them."""
     if output == "-":
         with _write_errors("standard output"):
             yield sys.stdout.buffer

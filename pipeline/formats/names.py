@@ -1,4 +1,4 @@
-"""Names that a format cannot hold: refused when the sides are read, before anything is aligned, and again as rows are written."""
+"""Refuse names that a format cannot hold: when the sides are read, before anything is aligned, and again as rows are written."""
 
 from typing import Any
 
@@ -11,20 +11,19 @@ from tidalign.pipeline.formats.table import BLANKS, Format
 
 def refuse_side(format: Format, role: str, file: str, side: Any) -> None:
     """Raise InputError for a side, read whole, that a format cannot hold. role: target or query; side: has `names`, and what the format looks at beside."""
-    _refuse(pa.array(side.names, pa.large_string()), role, format, file)
+    if format.banned:
+        _refuse(pa.array(side.names, pa.large_string()), role, format, file)
     if format.side:
         format.load(format.side)(role, file, side)
 
 
 def refuse_names(batch: Any, format: Format) -> None:
     """Raise InputError for a batch whose names a format cannot hold."""
-    for role in ("target", "query"):
+    for role in ("target", "query") if format.banned else ():
         _refuse(batch[f"{role}_name"], role, format)
 
 
 def _refuse(names: Any, role: str, format: Format, file: str | None = None) -> None:
-    if not format.banned:
-        return
     strange = pc.index(pc.match_substring_regex(names, f"[{format.banned}]"), True).as_py()
     if strange >= 0:
         kind = "blanks" if format.banned == BLANKS else "tabs"

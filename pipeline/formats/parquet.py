@@ -1,4 +1,4 @@
-"""Parquet: the table of the rows, its schema and all."""
+"""Write Parquet: the table of the rows, its schema and all."""
 
 from typing import Any, BinaryIO
 

@@ -1,4 +1,4 @@
-"""What the functions of a format are told: whose rows they write, and how."""
+"""Describe what the functions of a format are told: whose rows they write, and how."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The table of formats: what the rows of each kind of run can be written as, a line for each, and what files' names say of it.
+"""List the formats: what the rows of each kind of run can be written as, a line for each, and what files' names say of it.
 
 Nothing heavy is imported to look at it: the functions that write are named here, and loaded when they are wanted. Messages, `--help`, the checks
 before anything is aligned and `export` all read this table; a format is added by a line here and a module that holds its functions.
@@ -55,7 +55,7 @@ class Format:
     cigars: bool = False
 
     def load(self, function: str) -> Any:
-        """One of its functions, by name."""
+        """Import one of its functions, by name."""
         return getattr(import_module(f"tidalign.pipeline.{self.module}"), function)
 
 
@@ -102,35 +102,32 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
 """What to do about endings of files that mean no format, by kind of run."""
 
 
-INSTEAD = {
-    (GENOME, "cigar"): "format paf writes M, paf:wfmash writes = and X",
-    (PAIRS, "markend"): "only genomes have it",
-}
+INSTEAD = {(GENOME, "cigar"): "format paf writes M, paf:wfmash writes = and X"}
 """What to do about options that no format of a kind of run takes."""
 
 
 def formats(kind: str) -> list[Format]:
-    """The formats of a kind of run, in the order of the table."""
+    """List the formats of a kind of run, in the order of the table."""
     return [format for format in FORMATS if kind in format.kinds]
 
 
 def names(kind: str) -> list[str]:
-    """Values of --format for a kind of run."""
+    """List the values of --format for a kind of run."""
     return [name for format in formats(kind) for name in (format.name, *([f"{format.name}-"] if format.bare else []))]
 
 
 def suffixes(*kinds: str) -> list[str]:
-    """Endings of files that mean a format, each once, without the dot."""
+    """List the endings of files that mean a format, each once, without the dot."""
     return list(dict.fromkeys(format.suffix for kind in kinds for format in formats(kind) if format.suffix))
 
 
 def by_suffix(kind: str, suffix: str) -> Format | None:
-    """The format that an ending, without its dot, means; None where it means none."""
+    """Find the format that an ending, without its dot, means; None where it means none."""
     return next((format for format in formats(kind) if format.suffix and format.suffix == suffix.lower()), None)
 
 
 def by_name(kind: str, text: str) -> Format | None:
-    """The format of a name, or of an ending, with `-` or `:FIELD,...` after it where it takes them; None where there is none."""
+    """Find the format of a name, or of an ending, with `-` or `:FIELD,...` after it where it takes them; None where there is none."""
     known = {format.name: format for format in formats(kind)}
     name, colon, wanted = (text, "", "") if text in known else text.partition(":")
     bare = name.endswith("-")
@@ -143,7 +140,7 @@ def by_name(kind: str, text: str) -> Format | None:
 
 
 def find(kind: str, text: str) -> Format:
-    """The format of a name, as `by_name`. Raises ValueError for one that does not exist, or fields that it does not have."""
+    """Find the format of a name, as `by_name`. Raises ValueError for one that does not exist, or fields that it does not have."""
     found = by_name(kind, text)
     if found is None:
         raise ValueError(f"no format {text!r}: use one of {', '.join(names(kind))}")
@@ -151,18 +148,18 @@ def find(kind: str, text: str) -> Format:
 
 
 def refused(kind: str, format: Format, options: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The first of some options that a format of a kind of run does not take, and why; None if all can be taken."""
+    """Find the first of some options that a format of a kind of run does not take, and say why; None if all can be taken."""
     for name, value in options.items():
         values = OPTIONS[name]
         if value not in values:
             return name, f"{value!r} is none of {', '.join(values)}"
         if value != values[0] and name not in format.options:
             takers = [other.name for other in formats(kind) if name in other.options]
-            return name, f"it is for {', '.join(takers)}, not for {format.name}" if takers else INSTEAD[kind, name]
+            return name, f"it is for {', '.join(takers)}, not for {format.name}" if takers else INSTEAD.get((kind, name), "other kinds of run have it")
     return None
 
 
-def listed(words: list[str], last: str = "or") -> str:
-    """Endings as a sentence has them: `.a, .b or .c`."""
-    dotted = [f".{word}" for word in words]
-    return f" {last} ".join([", ".join(dotted[:-1]), dotted[-1]] if len(dotted) > 1 else dotted)
+def listed(endings: list[str]) -> str:
+    """Spell endings as a sentence has them: `.a, .b or .c`."""
+    dotted = [f".{ending}" for ending in endings]
+    return " or ".join([", ".join(dotted[:-1]), dotted[-1]] if len(dotted) > 1 else dotted)

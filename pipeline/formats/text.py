@@ -1,4 +1,4 @@
-"""Text formats: header, the lines of every row, the last line; batches are turned into text by threads."""
+"""Write text formats: header, the lines of every row, the last line; batches are turned into text by threads."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +26,7 @@ def write_text(request: Request[Any], sink: BinaryIO) -> int:
 
 
 def _made(request: Request[Any]) -> Iterator[Any]:
-    """The large_string column of lines of every batch, in order."""
+    """Make the large_string column of lines of every batch, in order."""
     format, threads = request.format, request.rows.threads
     lines_of = format.load(format.lines)
 

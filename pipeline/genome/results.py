@@ -1,4 +1,4 @@
-"""The results of a genome run, gathered from its parts in LASTZ's order."""
+"""Gather the results of a genome run from its parts, in LASTZ's order."""
 
 import copy
 from bisect import bisect_right
@@ -26,7 +26,7 @@ from tidalign.pipeline.store.results import BATCH_ROWS, Reader, RunResults
 
 
 class GenomeResults(RunResults[GenomeManifest]):
-    """Alignments of a genome run in `schema.GENOME_ALIGNMENTS`: jobs in order, in each queries in file order, + before -, then as LASTZ sorts them.
+    """Give the alignments of a genome run in `schema.GENOME_ALIGNMENTS`: jobs in order, in each queries in file order, + before -, then as LASTZ sorts them.
 
     Only one part of the rows is held in memory at a time. Raises MissingInput when `path` holds no genome run or, on reading, when it is not finished;
     ManifestMismatch when it was made with another layout.
@@ -43,7 +43,7 @@ class GenomeResults(RunResults[GenomeManifest]):
 
     @property
     def parameters(self) -> GenomeParameters:
-        """What was computed."""
+        """Say what was computed."""
         return self._manifest.parameters
 
     @property
@@ -78,17 +78,17 @@ class GenomeResults(RunResults[GenomeManifest]):
 
     @property
     def targets(self) -> list[Genome]:
-        """The target sides, as read."""
+        """Load the target sides, as read."""
         if self._job is not None:
             return [self.genomes(self._job)[0]]
         return [self._side(side) for side in dict.fromkeys(group.target for group in self._manifest.jobs)]
 
     def to_batches(self, columns: list[str] | None = None, *, job: int | None = None) -> Iterator[Any]:
-        """Record batches in order, of all pairs of genomes or of one; all columns or those named."""
+        """Give record batches in order, of all pairs of genomes or of one; all columns or those named."""
         return super().to_batches(columns) if job is None else self._of(job).to_batches(columns)
 
     def to_table(self, columns: list[str] | None = None, *, job: int | None = None) -> Any:
-        """All rows, or those of one pair of genomes, as one table, which must fit in memory; all columns or those named."""
+        """Gather all rows, or those of one pair of genomes, as one table, which must fit in memory; all columns or those named."""
         return super().to_table(columns) if job is None else self._of(job).to_table(columns)
 
     def stage(self, name: str) -> Any:
@@ -116,7 +116,7 @@ class GenomeResults(RunResults[GenomeManifest]):
         return export(self if job is None else self._of(job), str(output), format, markend=markend, notice=notice)
 
     def pieces(self) -> Iterator[Callable[[], Iterable[Any]]]:
-        """What makes the blocks that formats take, in order."""
+        """Give what makes the blocks that formats take, in order."""
         first = 0
         for group, read in self._grouped(self.schema.names):
             for batch in read().to_batches(max_chunksize=BATCH_ROWS):
@@ -125,7 +125,7 @@ class GenomeResults(RunResults[GenomeManifest]):
                 first += batch.num_rows
 
     def _of(self, job: int) -> "GenomeResults":
-        """These results, with the rows of one pair of genomes."""
+        """Limit these results to the rows of one pair of genomes."""
         self._number(job)
         one = copy.copy(self)
         one._job = job
@@ -136,7 +136,7 @@ class GenomeResults(RunResults[GenomeManifest]):
         return (read for _, read in self._grouped(columns))
 
     def _grouped(self, columns: list[str]) -> Iterator[tuple[Job, Reader]]:
-        """What reads each part, with the job that it is of."""
+        """Give what reads each part, with the job that it is of."""
         for number in range(len(self._manifest.jobs)) if self._job is None else [self._number(self._job)]:
             group = self._manifest.jobs[number]
             for part in self._parts[job_name(number)]:
@@ -153,7 +153,7 @@ class GenomeResults(RunResults[GenomeManifest]):
 
 
 def _read(path: str, columns: list[str], job: int | None) -> Any:
-    """The rows of a part, or those of one pair of genomes."""
+    """Read the rows of a part, or those of one pair of genomes."""
     schema = pa.schema([GENOME_ALIGNMENTS.field(name) for name in dict.fromkeys((*columns, "job"))])
     table = pq.read_table(path, columns=schema.names).cast(schema)
     return (table if job is None else table.filter(pc.equal(table["job"], job))).select(columns)

@@ -1,4 +1,4 @@
-"""Blocks of a run over pairs on disk: the chunks that each became, and its record, written after them.
+"""Keep the blocks of a run over pairs on disk: the chunks that each became, and its record, written after them.
 
 chunks/<chunk>.parquet  pairs, `schema.CHUNK`
 blocks/b<id>.json       what a block of the input became

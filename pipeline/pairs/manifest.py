@@ -1,4 +1,4 @@
-"""manifest.json of a run over pairs: written when every block is partitioned and the counts agree; says which chunks hold the pairs."""
+"""Write and read manifest.json of a run over pairs: written when every block is partitioned and the counts agree; says which chunks hold the pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

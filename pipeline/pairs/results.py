@@ -1,4 +1,4 @@
-"""The results of a run over pairs: a row for each, in input order, gathered block by block."""
+"""Gather the results of a run over pairs block by block: a row for each, in input order."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from tidalign.pipeline.store.results import Reader, RunResults
 
 
 class Results(RunResults[PairManifest]):
-    """Alignments of a run, one row for each pair of the input, in `schema.ALIGNMENTS`.
+    """Give the alignments of a run, one row for each pair of the input, in `schema.ALIGNMENTS`.
 
     Only one block of the input is held in memory at a time, whatever the size of the run. Raises MissingInput when `path` holds no run or,
     on reading, when the run is not finished; ManifestMismatch when it was made with another layout.
@@ -33,16 +33,16 @@ class Results(RunResults[PairManifest]):
 
     @property
     def parameters(self) -> PairParameters:
-        """What was computed."""
+        """Say what was computed."""
         return self._manifest.parameters
 
     @property
     def cigars(self) -> bool:
-        """Whether the rows have CIGARs."""
+        """Tell whether the rows have CIGARs."""
         return not self.parameters.penalty_only
 
     def __len__(self) -> int:
-        """Pairs of the input, which is rows of the table."""
+        """Count the pairs of the input, which is rows of the table."""
         return self._manifest.pairs
 
     def export(self, output: str | Path, *, format: str | None = None, cigar: str = "=X", notice: Callable[[str], None] | None = None) -> int:
@@ -53,7 +53,7 @@ class Results(RunResults[PairManifest]):
         return export(self, str(output), format, cigar=cigar, notice=notice)
 
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
-        """What reads each block of the input, in order."""
+        """Give what reads each block of the input, in order."""
         parts = self._parts
         for block in self._manifest.blocks:
             paths = [part.path for chunk in block["chunks"] for part in parts[chunk["id"]]]
@@ -61,7 +61,7 @@ class Results(RunResults[PairManifest]):
 
 
 def _in_order(paths: list[str], wanted: list[str], block: BlockRecord) -> Any:
-    """The rows of one block by ordinal, the columns wanted."""
+    """Read the rows of one block by ordinal, the columns wanted."""
     columns = ["ordinal", *(name for name in wanted if name != "ordinal")]
     schema = pa.schema([ALIGNMENTS.field(name) for name in columns])
     table = pa.concat_tables([schema.empty_table(), *(pq.read_table(path, columns=columns).cast(schema) for path in paths)])

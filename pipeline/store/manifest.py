@@ -1,4 +1,4 @@
-"""manifest.json of any kind of run: written when the input is read; says what there is to do, and what the parts are counted against.
+"""Write and read manifest.json of any kind of run: written when the input is read; says what there is to do, and what the parts are counted against.
 
 {format, version, kind, run, parameters, source, chunks: {chunk: how much its parts hold in all}, <kind>: {what this kind of run adds}}
 """
@@ -49,7 +49,7 @@ def write(directory: str, kind: type[M], chunks: dict[str, int], section: dict[s
 
 
 def written(directory: str) -> bool:
-    """Whether the input was read to its end and manifest.json written."""
+    """Tell whether the input was read to its end and manifest.json written."""
     return Path(_path(directory)).exists()
 
 

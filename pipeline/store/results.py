@@ -1,4 +1,4 @@
-"""Results of a finished run of any kind, gathered from its parts: a kind says what its chunks are, its schema and its order."""
+"""Gather the results of a finished run of any kind from its parts: a kind says what its chunks are, its schema and its order."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
@@ -23,7 +23,7 @@ M = TypeVar("M", bound=manifest.Manifest)
 
 
 class RunResults(Generic[M]):
-    """Hold what every kind of results has; a kind adds `layout`, `manifest_type`, `counted`, `threads`, `cigars` and `_readers`.
+    """Give the rows of a finished run; a kind adds `layout`, `manifest_type`, `counted`, `threads`, `parameters`, `cigars`, `_readers` and its own `export`.
 
     Only one piece of the rows is held in memory at a time. Raises MissingInput when `path` holds no run of this kind or, on reading, when it is not finished
     or has lost a part; ManifestMismatch when it was made with another layout.
@@ -43,54 +43,54 @@ class RunResults(Generic[M]):
 
     @property
     def kind(self) -> str:
-        """The kind of run, as plan.json has it."""
+        """Name the kind of run, as plan.json has it."""
         return self.layout.kind
 
     @property
     def schema(self) -> Any:
-        """The Arrow schema of the rows."""
+        """Give the Arrow schema of the rows."""
         return self.layout.tables["parts"]
 
     @property
     def source(self) -> dict[str, Any]:
-        """What was read, as the run recorded it."""
+        """Say what was read, as the run recorded it."""
         return dict(self._manifest.source)
 
     @property
     def complete(self) -> bool:
-        """Everything was aligned. Some may be capped, rejected or given up: see `statuses`."""
+        """Tell whether everything was aligned. Some may be capped, rejected or given up: see `statuses`."""
         return rundir.finished(str(self.path)) is not None
 
     def __len__(self) -> int:
-        """Rows."""
+        """Count the rows."""
         return sum(counts(self._parts).values())
 
     def statuses(self) -> dict[str, int]:
-        """Rows by status, every status named."""
+        """Count the rows by status, every status named."""
         return dict.fromkeys(STATUSES, 0) | counts(self._parts)
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """Record batches of at most `BATCH_ROWS` rows in order, all columns or those named."""
+        """Give record batches of at most `BATCH_ROWS` rows in order, all columns or those named."""
         for read in self._readers(self.schema.names if columns is None else columns):
             yield from _batches(read)
 
     def to_table(self, columns: list[str] | None = None) -> Any:
-        """All rows as one table, which must fit in memory; `to_batches` needs no more than a piece of them."""
+        """Gather all rows as one table, which must fit in memory; `to_batches` needs no more than a piece of them."""
         schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.to_batches(columns), schema=schema)
 
     def pieces(self) -> Iterator[Callable[[], Iterable[Any]]]:
-        """What makes the batches that formats take, in order (`formats.request.Rows`)."""
+        """Give what makes the batches that formats take, in order (`formats.request.Rows`)."""
         for read in self._readers(self.schema.names):
             yield partial(_batches, read)
 
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
-        """What reads each piece of the rows, in order: these columns of it."""
+        """Give what reads each piece of the rows, in order: these columns of it."""
         raise NotImplementedError
 
     @cached_property
     def _parts(self) -> dict[str, list[Part]]:
-        """The parts of each chunk. Refuses a run that is not finished, or has lost a part since."""
+        """Find the parts of each chunk. Refuses a run that is not finished, or has lost a part since."""
         if not self.complete:
             raise MissingInput(f"{self.path}: the run is not finished; run the same command again to go on")
         parts, _ = scan(f"{self.path}/parts", self._manifest.run)

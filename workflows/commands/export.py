@@ -35,7 +35,7 @@ def command(args: argparse.Namespace) -> Exit:
 
 
 def _options(args: argparse.Namespace, kind: str) -> dict[str, Any]:
-    """What `export` of this kind of results is told. Raises InputError for what it does not take."""
+    """Gather what `export` of this kind of results is told. Raises InputError for what it does not take."""
     run = f"a run of `tidalign {kind}`"
     text = args.format or Path(args.output).suffix[1:].lower()
     try:
@@ -45,6 +45,6 @@ def _options(args: argparse.Namespace, kind: str) -> dict[str, Any]:
     options = options_of(args)
     if wrong := table.refused(kind, format, options):
         raise InputError(args.run, f"no --{wrong[0]} for {run} as {format.name}", repr(options[wrong[0]]), wrong[1])
-    if args.pair is not None and kind == table.PAIRS:
-        raise InputError(args.run, "no --pair for a run of pairs", args.pair, "leave it out")
+    if args.pair is not None and kind != table.GENOME:
+        raise InputError(args.run, f"no --pair for {run}", repr(args.pair), "leave it out")
     return {"format": format.name} | {name: options[name] for name in format.options}

@@ -203,7 +203,7 @@ def check(args: argparse.Namespace) -> None:
 
 
 def _check_export(args: argparse.Namespace) -> None:
-    """Usage that is wrong whatever kind of run RUN turns out to be."""
+    """End the command for usage that is wrong whatever kind of run RUN turns out to be."""
     suffix = Path(args.output).suffix.lower()
     for elsewhere in table.ELSEWHERE.values():
         if not args.format and suffix in elsewhere:
@@ -217,6 +217,7 @@ def _check_export(args: argparse.Namespace) -> None:
 
 
 def _check_pairs(args: argparse.Namespace) -> None:
+    """Set `format`, and end the command for usage that goes against it."""
     args.format = None
     args.format = chosen_format(args, table.PAIRS, args.error)
     if args.keep_run and not args.format:

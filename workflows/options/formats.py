@@ -1,4 +1,4 @@
-"""What the command line asks of the table of formats: the format of an output, and usage that goes against it."""
+"""Choose the format of an output from the table, and say what usage goes against it."""
 
 import argparse
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Error = Callable[[str], Any]
 
 
 def chosen(args: argparse.Namespace, kind: str, error: Error) -> str | None:
-    """The format that `--format`, or else the ending of OUT, means for a kind of run; None: OUT is a run directory."""
+    """Find the format that `--format`, or else the ending of OUT, means for a kind of run; None: OUT is a run directory."""
     if args.format:
         return named(args, kind, args.format, error)
     suffix = Path(args.output).suffix.lower()
@@ -23,7 +23,7 @@ def chosen(args: argparse.Namespace, kind: str, error: Error) -> str | None:
 
 
 def named(args: argparse.Namespace, kind: str, text: str, error: Error) -> str:
-    """The name of a format as run directories and messages have it; an error for one that does not exist, or does not take the options that are given."""
+    """Name a format as run directories and messages have it; an error for one that does not exist, or does not take the options that are given."""
     try:
         format = table.find(kind, text)
     except ValueError as unknown:
@@ -35,5 +35,5 @@ def named(args: argparse.Namespace, kind: str, text: str, error: Error) -> str:
 
 
 def options_of(args: argparse.Namespace) -> dict[str, Any]:
-    """The options of formats that a command has."""
+    """Gather the options of formats that a command has."""
     return {name: value for name, value in vars(args).items() if name in table.OPTIONS}
