@@ -41,7 +41,7 @@ def dot_plot(results: GenomeResults, job: int | None = None) -> DotPlot:
     """The picture of a run, or of one of its pairs of genomes. InputError where it has several pairs of files and none is named."""
     target, query = results.genomes(job)
     columns = ["target_name", "target_number", "target_start", "target_end", "query_name", "query_number", "query_start", "query_end", "strand", "score"]
-    rows = results.to_table(job).select([*columns, "matches", "mismatches"])
+    rows = results.to_table([*columns, "matches", "mismatches"], job=job)
     if not len(target) or not len(query):
         raise MissingInput(f"{results.path}: no sequences to draw")
     axes = [_axis(side) for side in (target, query)]

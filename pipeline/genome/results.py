@@ -1,8 +1,9 @@
-"""The results of a finished genome run, gathered from its parts in LASTZ's order."""
+"""Gather the results of a genome run from its parts, in LASTZ's order."""
 
+import copy
 from bisect import bisect_right
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,38 +12,38 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.genome.formats.export import parse, write
+from tidalign.pipeline.formats.export import export
+from tidalign.pipeline.genome.formats.block import blocks
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan.manifest import read_manifest
+from tidalign.pipeline.genome.plan.manifest import GenomeManifest, Job
 from tidalign.pipeline.genome.plan.tiles import job_name
-from tidalign.pipeline.pairs.formats.export import destination
-from tidalign.pipeline.schema import GENOME_ALIGNMENTS, KEPT, STATUSES
-from tidalign.pipeline.store import rundir
+from tidalign.pipeline.schema import GENOME_ALIGNMENTS, KEPT
 from tidalign.pipeline.store.layout import GENOMES
-from tidalign.pipeline.store.parts import Part, all_parts, counts, scan
+from tidalign.pipeline.store.parts import all_parts
+from tidalign.pipeline.store.results import BATCH_ROWS, Reader, RunResults
 
 
-class GenomeResults:
-    """Alignments of a genome run in `schema.GENOME_ALIGNMENTS`: jobs in order, in each queries in file order, + before -, then as LASTZ sorts them.
+class GenomeResults(RunResults[GenomeManifest]):
+    """Give the alignments of a genome run in `schema.GENOME_ALIGNMENTS`: jobs in order, in each queries in file order, + before -, then as LASTZ sorts them.
 
     Only one part of the rows is held in memory at a time. Raises MissingInput when `path` holds no genome run or, on reading, when it is not finished;
     ManifestMismatch when it was made with another layout.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        rundir.require(str(path), GENOMES)
-        self._manifest = read_manifest(str(path))
+    layout = GENOMES
+    manifest_type = GenomeManifest
+    counted = "units"
+    threads = 2  # each may hold a long alignment's text
+    cigars = True
 
-    @property
-    def schema(self) -> Any:
-        """The Arrow schema of the rows."""
-        return GENOME_ALIGNMENTS
+    _job: int | None = None
+    """The pair of genomes whose rows these are; None: of all."""
 
     @property
     def parameters(self) -> GenomeParameters:
+        """Say what was computed."""
         return self._manifest.parameters
 
     @property
@@ -56,19 +57,9 @@ class GenomeResults:
             raise InputError(str(self.path), f"one of its pairs ({', '.join(self.names[:5])}{', ...' if len(self.names) > 5 else ''})", repr(name), "name one")
         return self.names.index(name)
 
-    @property
-    def complete(self) -> bool:
-        """Everything was aligned. Some may be capped or given up: see `statuses` and `shortfalls`."""
-        return rundir.finished(str(self.path)) is not None
-
-    def __len__(self) -> int:
-        """Rows."""
-        return sum(counts(self._parts).values())
-
     def statuses(self) -> dict[str, int]:
         """Rows by status, every status named; `rejected` counts what was given up without a row."""
-        rejected = sum(shortfall["status"] == "rejected" for shortfall in self.shortfalls())
-        return dict.fromkeys(STATUSES, 0) | counts(self._parts) | {"rejected": rejected}
+        return super().statuses() | {"rejected": sum(shortfall["status"] == "rejected" for shortfall in self.shortfalls())}
 
     def shortfalls(self) -> list[dict[str, Any]]:
         """What a guard cut or a crash cost: [{job, query_name, strand, status, reason}]. Rows that are cut themselves say so in their own status."""
@@ -85,22 +76,20 @@ class GenomeResults:
         group = self._manifest.jobs[self._number(job)]
         return load_side(str(self.path), self._manifest.run, group.target, group.sequence)[0], self._side(group.query)
 
-    def to_batches(self, job: int | None = None) -> Iterator[Any]:
-        """Record batches in order, of all pairs of genomes or of one."""
-        for batch, _, _ in self._sided(job):
-            yield batch
+    @property
+    def targets(self) -> list[Genome]:
+        """Load the target sides, as read."""
+        if self._job is not None:
+            return [self.genomes(self._job)[0]]
+        return [self._side(side) for side in dict.fromkeys(group.target for group in self._manifest.jobs)]
 
-    def _batches(self, number: int, job: int | None) -> Iterator[Any]:
-        group = self._manifest.jobs[number]
-        for part in self._parts[job_name(number)]:
-            table = pq.read_table(part.path).cast(GENOME_ALIGNMENTS)
-            if job is not None and group.each:
-                table = table.filter(pc.equal(table["job"], job))
-            yield from table.to_batches()
+    def to_batches(self, columns: list[str] | None = None, *, job: int | None = None) -> Iterator[Any]:
+        """Give record batches in order, of all pairs of genomes or of one; all columns or those named."""
+        return super().to_batches(columns) if job is None else self._of(job).to_batches(columns)
 
-    def to_table(self, job: int | None = None) -> Any:
-        """All rows, or those of one pair of genomes, as one table, which must fit in memory."""
-        return pa.Table.from_batches(self.to_batches(job), schema=GENOME_ALIGNMENTS)
+    def to_table(self, columns: list[str] | None = None, *, job: int | None = None) -> Any:
+        """Gather all rows, or those of one pair of genomes, as one table, which must fit in memory; all columns or those named."""
+        return super().to_table(columns) if job is None else self._of(job).to_table(columns)
 
     def stage(self, name: str) -> Any:
         """What `--keep` kept of a stage (`hits`, `hsps` or `anchors`), with the columns job, query_name and strand before its own."""
@@ -111,24 +100,47 @@ class GenomeResults:
             raise MissingInput(f"{self.path}: {name} were not kept; run again with --keep {name}")
         return pa.concat_tables([pq.read_table(file) for file in files])
 
-    def export(self, output: str | Path, *, format: str | None = None, markend: bool = False, job: int | None = None) -> int:
-        """Write the rows, of all pairs of genomes or of one, to a file or (`-`) to standard output; returns how many.
+    def export(
+        self,
+        output: str | Path,
+        *,
+        format: str | None = None,
+        markend: bool = False,
+        job: int | None = None,
+        notice: Callable[[str], None] | None = None,
+    ) -> int:
+        """Write the rows, of all pairs of genomes or of one, by the ending of `output` or `format`: see `pipeline.formats.export.export`.
 
-        format: one of `pipeline.genome.export.FORMATS`; left out, the suffix of `output`. markend: end with LASTZ's line that says so.
-        A file appears under its name only when it is whole. Raises ValueError for what cannot be asked, CannotWrite before any work, DiskFull,
-        MissingInput for an unfinished run, InputError for names or lengths the format cannot hold.
+        markend: end with LASTZ's line that says so.
         """
-        kind = parse(format or Path(output).suffix[1:].lower())
-        targets = [self._side(side) for side in dict.fromkeys(group.target for group in self._manifest.jobs)] if job is None else [self.genomes(job)[0]]
-        with destination(str(output)) as sink:
-            return write(kind, self._sided(job), targets, self.parameters, sink, markend=markend)
+        return export(self if job is None else self._of(job), str(output), format, markend=markend, notice=notice)
 
-    def _sided(self, job: int | None) -> Iterator[tuple[Any, Genome, Genome]]:
-        """Batches with the sides that they are of."""
-        for number in range(len(self._manifest.jobs)) if job is None else [self._number(job)]:
+    def pieces(self) -> Iterator[Callable[[], Iterable[Any]]]:
+        """Give what makes the blocks that formats take, in order."""
+        first = 0
+        for group, read in self._grouped(self.schema.names):
+            for batch in read().to_batches(max_chunksize=BATCH_ROWS):
+                for block in blocks(batch, self._side(group.target), self._side(group.query), first):
+                    yield partial(list, [block])
+                first += batch.num_rows
+
+    def _of(self, job: int) -> "GenomeResults":
+        """Limit these results to the rows of one pair of genomes."""
+        self._number(job)
+        one = copy.copy(self)
+        one._job = job
+        one._parts = self._parts  # found once for all pairs
+        return one
+
+    def _readers(self, columns: list[str]) -> Iterator[Reader]:
+        return (read for _, read in self._grouped(columns))
+
+    def _grouped(self, columns: list[str]) -> Iterator[tuple[Job, Reader]]:
+        """Give what reads each part, with the job that it is of."""
+        for number in range(len(self._manifest.jobs)) if self._job is None else [self._number(self._job)]:
             group = self._manifest.jobs[number]
-            for batch in self._batches(number, job):
-                yield batch, self._side(group.target), self._side(group.query)
+            for part in self._parts[job_name(number)]:
+                yield group, partial(_read, part.path, columns, self._job if group.each else None)
 
     def _side(self, side: int) -> Genome:
         return load_side(str(self.path), self._manifest.run, side)[0]
@@ -139,18 +151,12 @@ class GenomeResults:
             raise ValueError(f"{self.path}: no job {job}, there are {len(self.names)}")
         return bisect_right([group.first for group in self._manifest.jobs], job) - 1
 
-    @cached_property
-    def _parts(self) -> dict[str, list[Part]]:
-        """The parts of each job. Refuses a run that is not finished, or has lost a part since."""
-        if not self.complete:
-            raise MissingInput(f"{self.path}: the run is not finished; run the same command again to go on")
-        parts, _ = scan(f"{self.path}/parts", self._manifest.run)
-        for number, group in enumerate(self._manifest.jobs):
-            units = sum(part.stop - part.start for part in parts.get(job_name(number), []))
-            if units != group.units:
-                found = f"whole parts for {units} of the {group.units} units of {job_name(number)}"
-                raise MissingInput(f"{self.path}/parts: found {found}; run the same command again to mend it")
-        return parts
+
+def _read(path: str, columns: list[str], job: int | None) -> Any:
+    """Read the rows of a part, or those of one pair of genomes."""
+    schema = pa.schema([GENOME_ALIGNMENTS.field(name) for name in dict.fromkeys((*columns, "job"))])
+    table = pq.read_table(path, columns=schema.names).cast(schema)
+    return (table if job is None else table.filter(pc.equal(table["job"], job))).select(columns)
 
 
 def _unit_order(path: Path) -> tuple[str, int]:

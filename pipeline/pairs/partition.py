@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from tidalign.pipeline.pairs.blocks import BlockRecord, ChunkRecord, chunk_path, read_block_record, write_block_record
 from tidalign.pipeline.pairs.input.read import Block, Source, read_block, stream_blocks
 from tidalign.pipeline.pairs.pack import pack_pairs
 from tidalign.pipeline.pairs.work import cuts, length_bin, work
-from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.files import write_table
+from tidalign.pipeline.store.rundir import read_plan
 
 CHUNK_WORK = 1.5e9
 """Estimated wavefront cells of a chunk: about ten seconds of one core, so that a lost task costs little and a scheduler's overhead nothing."""
@@ -24,21 +26,21 @@ ROW_GROUP_ROWS = 32_768
 """A range of a chunk is read without reading all of it."""
 
 
-def partition_block(directory: str, source: Source, block: Block) -> dict[str, Any]:
+def partition_block(directory: str, source: Source, block: Block) -> BlockRecord:
     """Read one block and write its chunks, then its record, which is returned: {id, first, pairs, chunks}."""
-    done = rundir.read_block_record(directory, block.id)
+    done = read_block_record(directory, block.id)
     return done or _write_block(directory, source, block, read_block(source, block))
 
 
-def partition_stream(directory: str, source: Source) -> list[dict[str, Any]]:
+def partition_stream(directory: str, source: Source) -> list[BlockRecord]:
     """Every block of an input that can only be read from its beginning to its end. Blocks already recorded are not written again."""
-    return [rundir.read_block_record(directory, block.id) or _write_block(directory, source, block, pairs) for block, pairs in stream_blocks(source)]
+    return [read_block_record(directory, block.id) or _write_block(directory, source, block, pairs) for block, pairs in stream_blocks(source)]
 
 
-def _write_block(directory: str, source: Source, block: Block, pairs: Any) -> dict[str, Any]:
+def _write_block(directory: str, source: Source, block: Block, pairs: Any) -> BlockRecord:
     if len(pairs) != block.pairs:
         raise RuntimeError(f"block {block.id} has {block.pairs} pairs by its plan and {len(pairs)} when read")
-    parameters = rundir.read_plan(directory)["parameters"]
+    parameters = read_plan(directory)["parameters"]
     table = pack_pairs(pairs, ambiguous=parameters["ambiguous"], file=source.queries)
     query_lengths, target_lengths = (table[f"{side}_length"].to_numpy() for side in ("query", "target"))
     bins = length_bin(query_lengths, target_lengths)
@@ -46,13 +48,13 @@ def _write_block(directory: str, source: Source, block: Block, pairs: Any) -> di
     order = np.lexsort((np.arange(len(table)), np.minimum(query_lengths, target_lengths), np.maximum(query_lengths, target_lengths)))
     bins, weights = bins[order], work(query_lengths, target_lengths)[order]
     starts = np.flatnonzero(np.diff(bins, prepend=-1))
-    chunks = []
+    chunks: list[ChunkRecord] = []
     for start, stop in zip(starts, np.append(starts[1:], len(order)), strict=True):
         for piece, (a, b) in enumerate(cuts(weights[start:stop], CHUNK_WORK, CHUNK_ROWS)):
             rows = order[start + a : start + b]
             name = f"b{block.id:05d}-{bins[start]:02d}-{piece:03d}"
-            path = rundir.chunk_path(directory, name)
-            rundir.write_table(path, table.take(rows), row_group_size=ROW_GROUP_ROWS)
+            path = chunk_path(directory, name)
+            write_table(path, table.take(rows), row_group_size=ROW_GROUP_ROWS)
             chunks.append(
                 {
                     "id": name,
@@ -63,14 +65,14 @@ def _write_block(directory: str, source: Source, block: Block, pairs: Any) -> di
                     "longest": int(max(query_lengths[rows].max(), target_lengths[rows].max())),
                 }
             )
-    record = {"id": block.id, "first": block.first, "pairs": block.pairs, "chunks": chunks}
-    rundir.write_block_record(directory, record)
+    record: BlockRecord = {"id": block.id, "first": block.first, "pairs": block.pairs, "chunks": chunks}
+    write_block_record(directory, record)
     return record
 
 
 def read_chunk(directory: str, chunk: str, start: int, stop: int) -> Any:
     """Rows [start, stop) of a chunk, in `schema.CHUNK`; reads only the row groups that hold them."""
-    file = pq.ParquetFile(rundir.chunk_path(directory, chunk), memory_map=True)
+    file = pq.ParquetFile(chunk_path(directory, chunk), memory_map=True)
     bounds = np.cumsum([0] + [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)])
     groups = [i for i in range(file.num_row_groups) if bounds[i] < stop and bounds[i + 1] > start]
     return file.read_row_groups(groups).slice(start - int(bounds[groups[0]]), stop - start)

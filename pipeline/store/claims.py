@@ -10,8 +10,8 @@ import re
 import struct
 from pathlib import Path
 
+from tidalign.pipeline.store.files import writing_error
 from tidalign.pipeline.store.ranges import Range
-from tidalign.pipeline.store.rundir import writing_error
 
 _RECORD = struct.Struct("<qq")
 _NAME = re.compile(r"(.+)\.(\d+)-(\d+)\.([0-9a-f]+)$")

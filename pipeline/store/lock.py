@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tidalign.pipeline.errors import CannotWrite
-from tidalign.pipeline.store.rundir import writing_error
+from tidalign.pipeline.store.files import writing_error
 
 
 @contextmanager

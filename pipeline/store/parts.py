@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tidalign.pipeline.store.files import write_table
 from tidalign.pipeline.store.ranges import cover
-from tidalign.pipeline.store.rundir import write_table
 
 _NAME = re.compile(r"(.+)\.(\d+)-(\d+)\.parquet$")
 _PREFIX = "tidalign."

@@ -1,126 +1,33 @@
-"""The run directory: the one truth about a run, on disk, whatever died.
+"""The run directory: the one truth about a run, on disk, whatever died; from its plan to its end.
 
-Files are written under a temporary name, forced to disk and renamed, so a name that exists is a whole file. Layout:
+A name that exists is a whole file (files.py). Every kind of run has
 
     plan.json                      layout (layout.py), parameters, source and blocks; written first, compared when a run is taken up again
-    chunks/<chunk>.parquet         pairs, `schema.CHUNK`
-    blocks/b<id>.json              what a block of the input became; written after its chunks
-    manifest.json                  written when every block is there and the counts agree
-    parts/<chunk>.<a>-<b>.parquet  rows [a, b) of a chunk, aligned (parts.py)
+    manifest.json                  what is to be done, when the input is read (manifest.py)
+    parts/<chunk>.<a>-<b>.parquet  what became of [a, b) of a chunk (parts.py)
     claims/                        what was being run when a worker died (claims.py)
     journal.jsonl report.json      what happened, for people
     run.lock                       held while a run lasts
     SUCCESS or PARTIAL             the run is finished, without or with capped or rejected rows
+
+and folders of its own: chunks and blocks of pairs (pipeline/pairs/blocks.py), sides and stages of genomes (pipeline/genome/plan/manifest.py).
 """
 
-import errno
 import hashlib
 import json
 import os
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch, MissingInput
+from tidalign.pipeline.errors import CannotWrite, ManifestMismatch, MissingInput
+from tidalign.pipeline.store.files import read_json, write_json, writing_error
 from tidalign.pipeline.store.layout import FORMAT, PAIRS, Layout, check
 
 _MARKERS = ("SUCCESS", "PARTIAL")
-
-
-# ---- whole files
-
-
-def durably(path: str, write: Callable[[str], None]) -> None:
-    """Let `write` fill a temporary file beside `path`, force it to disk and give it its name. DiskFull or CannotWrite where that fails."""
-    temporary = f"{path}.{secrets.token_hex(4)}.tmp"
-    try:
-        write(temporary)
-        handle = os.open(temporary, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        Path(temporary).replace(path)
-        folder = os.open(Path(path).parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as error:
-        raise writing_error(path, error) from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-
-
-def writing_error(path: str, error: OSError) -> Exception:
-    """What a failed write means to the user."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(f"{path}: no space left; free some, then run the same command again: what is finished is kept")
-    return CannotWrite(f"{path}: cannot be written: {error.strerror or error}")
-
-
-def write_table(path: str, table: Any, *, row_group_size: int | None = None, metadata: Mapping[str, str] | None = None) -> None:
-    """Write a Parquet file whole or not at all. `metadata` becomes the file's key-value metadata; sequences are stored as they are, the rest compressed."""
-    table = table.replace_schema_metadata(dict(metadata) if metadata else None)
-    # Packed bases do not compress; everything else does, cheaply.
-    compression = {field.name: "none" if pa.types.is_large_binary(field.type) else "zstd" for field in table.schema}
-    # Most bytes of numbers are 0: with bytes of one place together they are compressed faster, and smaller.
-    encoding = {field.name: "BYTE_STREAM_SPLIT" for field in table.schema if field.type == pa.int64()}
-    durably(
-        path,
-        lambda temporary: pq.write_table(
-            table,
-            temporary,
-            row_group_size=row_group_size or max(1, len(table)),
-            compression=compression,
-            compression_level={name: 1 for name, codec in compression.items() if codec == "zstd"},
-            use_dictionary=False,
-            column_encoding=encoding,
-            write_statistics=False,
-        ),
-    )
-
-
-def write_json(path: str, value: Any) -> None:
-    """Write a JSON file whole or not at all."""
-
-    def write(temporary: str) -> None:
-        Path(temporary).write_text(json.dumps(value, indent=1) + "\n")
-
-    durably(path, write)
-
-
-def read_json(path: str) -> dict[str, Any]:
-    """What `write_json` wrote of a run. ManifestMismatch where the file holds anything but a JSON object."""
-    try:
-        value = json.loads(Path(path).read_text())
-    except ValueError as error:
-        raise ManifestMismatch(f"{path}: not the JSON that tidalign wrote ({error}); start again with --new") from error
-    if not isinstance(value, dict):
-        raise ManifestMismatch(f"{path}: expected a JSON object, found {type(value).__name__}; start again with --new")
-    return value
-
-
-# ---- names
-
-
-def chunk_path(directory: str, chunk: str) -> str:
-    """Where a chunk's pairs are."""
-    return f"{directory}/chunks/{chunk}.parquet"
-
-
-def _block_path(directory: str, block: int) -> str:
-    return f"{directory}/blocks/b{block:05d}.json"
-
-
-# ---- a run's life
 
 
 def probe(directory: str, layout: Layout = PAIRS) -> None:
@@ -204,70 +111,9 @@ def tidy(directory: str) -> None:
             left.unlink(missing_ok=True)
 
 
-# ---- blocks and the manifest
-
-
-def write_block_record(directory: str, record: dict[str, Any]) -> None:
-    """Say that a block is partitioned: {id, first, pairs, chunks: [{id, rows, bin, work, bytes, longest}]}. Its chunks must be there."""
-    write_json(_block_path(directory, record["id"]), record)
-
-
-def read_block_record(directory: str, block: int) -> dict[str, Any] | None:
-    """The record of a block that was partitioned; None where it was not, or its chunk files are gone."""
-    try:
-        record = read_json(_block_path(directory, block))
-    except FileNotFoundError:
-        return None
-    whole = all(_size(chunk_path(directory, chunk["id"])) == chunk["bytes"] for chunk in record["chunks"])
-    return record if whole else None
-
-
-def _size(path: str) -> int | None:
-    try:
-        return Path(path).stat().st_size
-    except FileNotFoundError:
-        return None
-
-
 def run_id(parameters: dict[str, Any], source: dict[str, Any]) -> str:
     """What a part must carry to belong to a run."""
     return hashlib.sha256(json.dumps([parameters, source], sort_keys=True).encode()).hexdigest()
-
-
-def write_manifest(directory: str, records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Close the partition stage: check that the blocks follow each other and that every pair is in a chunk, write manifest.json and return it."""
-    plan = read_plan(directory)
-    records = sorted(records, key=lambda record: int(record["id"]))
-    first = 0
-    for place, record in enumerate(records):
-        rows = sum(chunk["rows"] for chunk in record["chunks"])
-        if (record["id"], record["first"], record["pairs"]) != (place, first, rows):
-            raise RuntimeError(f"{directory}: block {record['id']} has {rows} rows from ordinal {record['first']}; expected block {place} from {first}")
-        first += rows
-    if plan["blocks"] is not None and [(r["id"], r["pairs"]) for r in records] != [(b["id"], b["pairs"]) for b in plan["blocks"]]:
-        raise RuntimeError(f"{directory}: {len(records)} blocks were written, not the {len(plan['blocks'])} that were planned")
-    manifest = {
-        "format": plan["format"],
-        "version": plan["version"],
-        "run": run_id(plan["parameters"], plan["source"]),
-        "parameters": plan["parameters"],
-        "source": plan["source"],
-        "pairs": first,
-        "blocks": records,
-    }
-    write_json(f"{directory}/manifest.json", manifest)
-    return manifest
-
-
-def read_manifest(directory: str) -> dict[str, Any] | None:
-    """manifest.json; None while the partition stage is not over."""
-    try:
-        return read_json(f"{directory}/manifest.json")
-    except FileNotFoundError:
-        return None
-
-
-# ---- the end, and what people read
 
 
 def finished(directory: str) -> str | None:

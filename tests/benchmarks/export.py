@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from tidalign.pipeline.pairs.manifest import write_manifest
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.pairs.rows import write_rows
@@ -69,7 +70,7 @@ def make(directory: str, rows: int) -> None:
         for piece, chunk in enumerate(chunks):
             write_rows(directory, run, chunk["id"], 0, CHUNK, table.slice(piece * CHUNK, CHUNK))
         records.append({"id": block, "first": first, "pairs": BLOCK, "chunks": chunks})
-    rundir.write_manifest(directory, records)
+    write_manifest(directory, records)
     rundir.finish(directory, {"pairs": len(records) * BLOCK, "run": run}, partial=False)
 
 

@@ -113,7 +113,7 @@ def watched(gpu: bool) -> Watch:
     watch.wrap(partitioning, "plan", "count records")
     watch.wrap(partition, "read_block", "read and parse")
     watch.wrap(partition, "pack_pairs", "pack")
-    watch.wrap(partition.rundir, "write_table", "write chunk")
+    watch.wrap(partition, "write_table", "write chunk")
     watch.wrap(tasks, "read_chunk", "read chunk")
     if gpu:
         from tidalign.kernels.pairwise import wavefront_device as kernels

@@ -48,7 +48,7 @@ def run(folder: Path, target: str, query: str, parameters: GenomeParameters, out
 def _answer(results: GenomeResults, job: int, out: Path) -> tuple[bytes, Any]:
     maf = Path(f"{out}.{job}.maf")
     results.export(maf, job=job)
-    return maf.read_bytes(), results.to_table(job)
+    return maf.read_bytes(), results.to_table(job=job)
 
 
 def main() -> int:

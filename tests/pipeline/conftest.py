@@ -8,6 +8,7 @@ import oracle
 import pyarrow as pa
 import pytest
 
+from tidalign.pipeline.pairs.manifest import write_manifest
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.pairs.rows import write_rows
@@ -41,7 +42,7 @@ def make_run(tmp_path: Path) -> MakeRun:
             records.append(
                 {"id": number, "first": first, "pairs": len(inside), "chunks": [{"id": name, "rows": len(members)} for name, members in chunks.items()]}
             )
-        rundir.write_manifest(directory, records)
+        write_manifest(directory, records)
         if finish:
             partial = any(row["status"] in ("capped", "rejected") for row in rows)
             rundir.finish(directory, {"pairs": len(rows), "run": run}, partial=partial)

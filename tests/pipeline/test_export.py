@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidalign.pipeline.errors import CannotWrite, DiskFull, MissingInput
-from tidalign.pipeline.pairs.formats import export as exporting
+from tidalign.pipeline.pairs.formats import paf
 from tidalign.pipeline.schema import ALIGNMENTS, COUNTS
 
 
@@ -61,20 +61,24 @@ def test_unknown_formats_and_cigars(results, tmp_path) -> None:
 def test_a_failed_export_leaves_what_was_there(results, tmp_path, monkeypatch) -> None:
     (tmp_path / "out.paf").write_text("old")
 
-    def full(results, sink, cigar, notice) -> None:
-        sink.write(b"half")
-        raise OSError(errno.ENOSPC, "No space left on device")
+    lines, made = paf.lines, []
 
-    monkeypatch.setitem(exporting._WRITERS, "paf", full)
+    def full(batch, request):
+        if made:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        made.append(lines(batch, request))
+        return made[0]
+
+    monkeypatch.setattr(paf, "lines", full)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(DiskFull, match=r"out\.paf"):
         results.export(tmp_path / "out.paf")
     assert sorted(tmp_path.iterdir()) == before
-    assert (tmp_path / "out.paf").read_text() == "old"
+    assert (tmp_path / "out.paf").read_text() == "old" and made
 
 
 def test_what_cannot_be_written_is_known_before_work(results, tmp_path, monkeypatch) -> None:
-    monkeypatch.setitem(exporting._WRITERS, "paf", lambda *arguments: pytest.fail("work was done"))
+    monkeypatch.setattr(paf, "lines", lambda *arguments: pytest.fail("work was done"))
     with pytest.raises(CannotWrite, match="directory"):
         results.export(tmp_path, format="paf")
     with pytest.raises(CannotWrite, match="none"):

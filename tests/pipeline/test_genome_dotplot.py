@@ -29,8 +29,8 @@ class Results:
     def genomes(self, job: int | None) -> tuple[Genome, Genome]:
         return self.sides
 
-    def to_table(self, job: int | None) -> Any:
-        return self.table
+    def to_table(self, columns: list[str], *, job: int | None) -> Any:
+        return self.table.select(columns)
 
 
 def drawn(*given: Any, job: int | None = None) -> DotPlot:

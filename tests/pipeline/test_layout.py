@@ -11,11 +11,13 @@ import pytest
 
 from tidalign.pipeline.errors import ManifestMismatch, MissingInput
 from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.plan.manifest import write_manifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store import layout, rundir
+from tidalign.pipeline.store.files import write_json
 from tidalign.pipeline.store.layout import FORMAT, GENOMES, PAIRS, Layout
 
 RECORD = {
@@ -88,8 +90,7 @@ def finished(request: pytest.FixtureRequest, tmp_path: Path, make_run: Any, row:
         return run, lambda: Results(run), lambda: rundir.compare(run, plan["parameters"], plan["source"])
     run, parameters, source = str(tmp_path / "run"), GenomeParameters().to_json(), {"genomes": [], "all_vs_all": False}
     rundir.create(run, parameters, source, None, GENOMES)
-    jobs = {"run": "x", "parameters": parameters, "source": source, "sides": [], "jobs": [], "names": []}
-    rundir.write_json(f"{run}/manifest.json", jobs)
+    write_manifest(run, [])
     rundir.finish(run, {"run": "x"}, partial=False)
     return run, lambda: GenomeResults(run), lambda: rundir.compare(run, parameters, source, GENOMES)
 
@@ -129,7 +130,7 @@ def test_another_layout_is_refused(finished: Any, changed: Callable[[dict[str, A
     run, opened, go_on = finished
     opened()
     go_on()
-    rundir.write_json(f"{run}/plan.json", changed(rundir.read_plan(run)))
+    write_json(f"{run}/plan.json", changed(rundir.read_plan(run)))
     for use in (opened, go_on):
         with pytest.raises(ManifestMismatch, match=said):
             use()

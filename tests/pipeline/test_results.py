@@ -1,13 +1,23 @@
 """Results come back in input order, whole, or not at all."""
 
 import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any, Self
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tidalign.pipeline.errors import MissingInput
+from tidalign.pipeline.formats import table
+from tidalign.pipeline.formats.export import export
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import ALIGNMENTS
+from tidalign.pipeline.store import layout, manifest, parts, rundir
+from tidalign.pipeline.store.results import Reader, RunResults
 
 
 def test_rows_come_in_input_order(make_run, row) -> None:
@@ -54,3 +64,52 @@ def test_not_a_run_directory(tmp_path: Path) -> None:
         Results(tmp_path)
     with pytest.raises(MissingInput, match=r"no such folder"):
         Results(tmp_path / "none")
+
+
+# ---- a kind of run is a description
+
+
+HITS = pa.schema([("name", pa.string()), ("score", pa.int64()), ("status", pa.string())])
+SEARCH = layout.Layout("search", ("parts",), {"parts": HITS})
+
+
+@dataclass(frozen=True, slots=True)
+class SearchManifest(manifest.Manifest):
+    best: int
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        return cls(values["run"], values["parameters"], values["source"], values["chunks"], values["search"]["best"])
+
+
+class SearchResults(RunResults[SearchManifest]):
+    layout, manifest_type, counted, threads, cigars = SEARCH, SearchManifest, "queries", 2, True
+    parameters: dict[str, Any] = {}
+
+    def _readers(self, columns: list[str]) -> Iterator[Reader]:
+        for chunk in self._manifest.chunks:
+            for part in self._parts[chunk]:
+                yield partial(pq.read_table, part.path, columns=columns)
+
+
+def test_a_third_kind_of_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(layout._LAYOUTS, "search", SEARCH)
+    monkeypatch.setattr(table, "FORMATS", tuple(replace(format, kinds=("search",)) for format in table.FORMATS if format.name == "parquet"))
+    run = str(tmp_path / "run")
+    rundir.create(run, {}, {"queries": "q.fa"}, None, SEARCH)
+    with pytest.raises(MissingInput, match="stopped before its input was read"):
+        SearchResults(run)
+    said = manifest.write(run, SearchManifest, {"b": 3, "a": 1}, {"best": 5})
+    assert said.best == 5
+    for chunk, start, scores in (("a", 0, [9]), ("b", 2, [6]), ("b", 0, [7, 8])):
+        rows = pa.table({"name": [chunk] * len(scores), "score": scores, "status": ["exact"] * len(scores)}, schema=HITS)
+        parts.write_part(f"{run}/parts", said.run, chunk, start, start + len(scores), rows)
+    rundir.finish(run, {"run": said.run}, partial=False)
+    results = SearchResults(run)
+    assert results.to_table(["score"])["score"].to_pylist() == [7, 8, 6, 9]
+    assert (len(results), results.statuses()["exact"], results.source) == (4, 4, {"queries": "q.fa"})
+    assert export(results, str(tmp_path / "out.parquet")) == 4
+    assert pq.read_table(tmp_path / "out.parquet").equals(results.to_table())
+    Path(parts.part_path(f"{run}/parts", "b", 2, 3)).unlink()
+    with pytest.raises(MissingInput, match="whole parts for 2 of the 3 queries of chunk b;"):
+        SearchResults(run).statuses()

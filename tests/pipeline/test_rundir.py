@@ -13,10 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
+from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch, MissingInput
+from tidalign.pipeline.pairs import blocks
+from tidalign.pipeline.pairs.manifest import read_manifest, write_manifest
 from tidalign.pipeline.pairs.rows import write_rows
 from tidalign.pipeline.schema import ALIGNMENTS
-from tidalign.pipeline.store import claims, parts, rundir
+from tidalign.pipeline.store import claims, files, manifest, parts, rundir
 from tidalign.pipeline.store.lock import locked
 
 PARAMETERS = {"penalties": "affine:4,6,2", "ends_free": None}
@@ -48,7 +50,7 @@ def run(tmp_path: Path) -> str:
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(run: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = f"{run}/chunks/x.parquet"
-    rundir.write_table(path, pa.table({"a": [1, 2]}))
+    files.write_table(path, pa.table({"a": [1, 2]}))
 
     def full(table: Any, where: str, **options: Any) -> None:
         Path(where).write_bytes(b"PAR1 half")
@@ -56,7 +58,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(run: str, monkeypat
 
     monkeypatch.setattr(pq, "write_table", full)
     with pytest.raises(DiskFull, match=r"x\.parquet: no space left; free some"):
-        rundir.write_table(path, pa.table({"a": [3]}))
+        files.write_table(path, pa.table({"a": [3]}))
     assert [path.name for path in Path(run, "chunks").iterdir()] == ["x.parquet"]
     assert pq.read_table(path)["a"].to_pylist() == [1, 2]
 
@@ -68,7 +70,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
         directory = str(tmp_path / "run")
         rundir.create(directory, PARAMETERS, SOURCE, None)
         with pytest.raises(DiskFull):
-            rundir.write_table(f"{directory}/chunks/x.parquet", pa.table({"a": pa.array([os.urandom(2_000_000)], pa.large_binary())}))
+            files.write_table(f"{directory}/chunks/x.parquet", pa.table({"a": pa.array([os.urandom(2_000_000)], pa.large_binary())}))
         assert list(Path(directory, "chunks").iterdir()) == []
         assert rundir.read_plan(directory)["parameters"] == PARAMETERS
     finally:
@@ -82,7 +84,7 @@ def test_an_unwritable_place_is_refused(tmp_path: Path) -> None:
 
 
 def test_sequences_are_stored_plain_and_the_rest_compressed(run: str) -> None:
-    rundir.write_table(f"{run}/chunks/x.parquet", pa.table({"name": ["r"] * 9, "query": pa.array([b"x"] * 9, pa.large_binary())}), row_group_size=4)
+    files.write_table(f"{run}/chunks/x.parquet", pa.table({"name": ["r"] * 9, "query": pa.array([b"x"] * 9, pa.large_binary())}), row_group_size=4)
     footer = pq.read_metadata(f"{run}/chunks/x.parquet")
     assert [footer.row_group(0).column(i).compression for i in range(2)] == ["ZSTD", "UNCOMPRESSED"]
     assert [footer.row_group(i).num_rows for i in range(3)] == [4, 4, 1]
@@ -106,39 +108,43 @@ def test_other_parameters_or_inputs_are_refused(run: str, parameters: dict[str, 
 
 def test_another_version_is_refused(run: str) -> None:
     plan = rundir.read_plan(run)
-    rundir.write_json(f"{run}/plan.json", {**plan, "version": "0.0.1"})
+    files.write_json(f"{run}/plan.json", {**plan, "version": "0.0.1"})
     with pytest.raises(ManifestMismatch, match=r"version '0\.0\.1'"):
         rundir.compare(run, PARAMETERS, SOURCE)
 
 
 def test_the_manifest_wants_every_block_and_every_row(run: str) -> None:
     good = [block(0, 0, [3, 2]), block(1, 5, [4])]
-    manifest = rundir.write_manifest(run, good[::-1])
-    assert manifest["pairs"] == 9
-    assert rundir.read_manifest(run) == manifest
+    assert not manifest.written(run)
+    with pytest.raises(MissingInput, match="stopped before its input was read"):
+        read_manifest(run)
+    written = write_manifest(run, good[::-1])
+    assert (written.pairs, written.blocks, written.chunks) == (9, good, {"b00000-08-000": 3, "b00000-08-001": 2, "b00001-08-000": 4})
+    assert manifest.written(run) and read_manifest(run) == written
+    assert read_manifest(run) is read_manifest(run)
     for bad in ([good[1]], [good[0], block(1, 6, [4])], [good[0], block(2, 5, [4])], [good[0], {**good[1], "pairs": 5}]):
         with pytest.raises(RuntimeError, match="expected block|rows from"):
-            rundir.write_manifest(run, bad)
+            write_manifest(run, bad)
 
 
 def test_the_manifest_wants_the_blocks_that_were_planned(tmp_path: Path) -> None:
     directory = str(tmp_path)
     rundir.create(directory, PARAMETERS, SOURCE, [{"id": 0, "pairs": 5}, {"id": 1, "pairs": 4}])
     with pytest.raises(RuntimeError, match="1 blocks were written, not the 2"):
-        rundir.write_manifest(directory, [block(0, 0, [5])])
+        write_manifest(directory, [block(0, 0, [5])])
 
 
 def test_a_block_whose_chunk_is_gone_or_short_is_done_again(run: str) -> None:
     record = block(0, 0, [3, 2])
     for chunk in record["chunks"]:
-        Path(rundir.chunk_path(run, chunk["id"])).write_bytes(b"x" * chunk["bytes"])
-    assert rundir.read_block_record(run, 0) is None
-    rundir.write_block_record(run, record)
-    assert rundir.read_block_record(run, 0) == record
-    Path(rundir.chunk_path(run, "b00000-08-001")).write_bytes(b"x")
-    assert rundir.read_block_record(run, 0) is None
-    Path(rundir.chunk_path(run, "b00000-08-001")).unlink()
-    assert rundir.read_block_record(run, 0) is None
+        Path(blocks.chunk_path(run, chunk["id"])).write_bytes(b"x" * chunk["bytes"])
+    assert blocks.read_block_record(run, 0) is None
+    blocks.write_block_record(run, record)
+    assert blocks.read_block_record(run, 0) == record
+    Path(blocks.chunk_path(run, "b00000-08-001")).write_bytes(b"x")
+    assert blocks.read_block_record(run, 0) is None
+    Path(blocks.chunk_path(run, "b00000-08-001")).unlink()
+    assert blocks.read_block_record(run, 0) is None
 
 
 def test_one_run_at_a_time_and_the_kernel_frees_it(run: str) -> None:

@@ -19,8 +19,9 @@ from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import cigar_text
 from tidalign.pipeline.pairs.input import index
 from tidalign.pipeline.pairs.input.read import inspect
+from tidalign.pipeline.pairs.manifest import read_manifest
 from tidalign.pipeline.pairs.parameters import PairParameters
-from tidalign.pipeline.store import parts, rundir
+from tidalign.pipeline.store import parts
 from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.pairs.run import run_pairs
 
@@ -57,9 +58,8 @@ def expected(pairs: Pairs) -> list[tuple[int, int, str]]:
 
 def rows(directory: str) -> list[dict[str, Any]]:
     """Every row of a run, as its parts have them, by ordinal."""
-    manifest = rundir.read_manifest(directory)
-    assert manifest is not None
-    found, broken = parts.scan(f"{directory}/parts", manifest["run"])
+    manifest = read_manifest(directory)
+    found, broken = parts.scan(f"{directory}/parts", manifest.run)
     assert broken == []
     table = [row for chunk in found.values() for part in chunk for row in pq.read_table(part.path).to_pylist()]
     return sorted(table, key=lambda row: int(row["ordinal"]))
@@ -78,11 +78,10 @@ def chaos(folder: Path, kills: int, chunks: int, slow: float, seed: int) -> dict
     command = [sys.executable, __file__, "--drive", directory, str(folder / "q.fa"), str(folder / "t.fa")]
     happened = killed_again_and_again(command, kills, slow, seed)
     found = rows(directory)
-    manifest = rundir.read_manifest(directory)
-    assert manifest is not None
+    manifest = read_manifest(directory)
     return {
         **happened,
-        "chunks": sum(len(record["chunks"]) for record in manifest["blocks"]),
+        "chunks": sum(len(record["chunks"]) for record in manifest.blocks),
         "pairs": len(made),
         "same rows": [(row["ordinal"], row["penalty"], row["cigar"]) for row in found] == expected(made),
         "all exact": all(row["status"] == "exact" for row in found),

@@ -13,10 +13,9 @@ import pytest
 import tidalign
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
-from tidalign.pipeline.pairs.formats import export
 from tidalign.pipeline.pairs.results import Results
 from tidalign.workflows import cli
-from tidalign.workflows.options.arguments import FORMATS, parser
+from tidalign.workflows.options.arguments import parser
 from tidalign.workflows.status import Exit
 
 PROGRAM = str(Path(sys.executable).with_name("tidalign"))
@@ -153,10 +152,6 @@ def test_every_error_is_one_line_and_a_status(error: BaseException, status: int,
         assert "Traceback" in capsys.readouterr().err
 
 
-def test_formats_are_those_that_export_writes() -> None:
-    assert set(FORMATS) == set(export._WRITERS)
-
-
 # ---- runs
 
 
@@ -280,7 +275,7 @@ def test_export_of_what_is_no_run(tmp_path: Path, output: str, capsys: pytest.Ca
 LEAVING = """
 import atexit, sys, threading, time
 from tidalign.workflows import cli
-from tidalign.workflows.options.arguments import FORMATS, parser
+from tidalign.workflows.options.arguments import parser
 sys.argv[1:] = ["export", "nowhere", "-o", "out.sam"]
 atexit.register(lambda: print("handler"))
 def late():

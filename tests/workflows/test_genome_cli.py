@@ -8,13 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tidalign.pipeline.genome.formats.export import FORMATS
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.workflows import cli
 from tidalign.workflows.commands.genome import align, align_genomes
-from tidalign.workflows.options.formats import NAMES, SUFFIXES
 
 PROGRAM = str(Path(sys.executable).with_name("tidalign"))
 DATA = Path(__file__).parent.parent / "data" / "genomes"
@@ -51,6 +49,9 @@ GENOME = ["genome", "t.fa", "q.fa"]
         ([*GENOME, "-o", "x.lav"], ".maf"),
         ([*GENOME, "-o", "x.maf.gz"], "compress"),
         ([*GENOME, "-o", "x.bam"], "samtools"),
+        ([*GENOME, "-o", "x.parquet", "--markend"], "--markend: it is for maf, "),
+        ([*GENOME, "--format=sam+"], "no format 'sam+': use one of maf, "),
+        ([*GENOME, "--format=general:name3"], "no general field 'name3'"),
         ([*GENOME, "-o", "x", "--inner=2000"], "--inner"),
         ([*GENOME, "-o", "x", "--self"], "--self"),
         ([*GENOME, "-o", "x", "--nosuch"], "--nosuch"),
@@ -75,10 +76,6 @@ def test_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture
     assert stopped.value.code == 2 and written.out == ""
     said, see = written.err.splitlines()
     assert said.startswith(f"tidalign {arguments[0]}: ") and message in said and see == f"see: tidalign {arguments[0]} --help"
-
-
-def test_formats_are_those_that_can_be_written() -> None:
-    assert set(NAMES) <= set(FORMATS) and set(SUFFIXES.values()) <= set(FORMATS)
 
 
 @pytest.mark.parametrize("suffix", ["maf", "axt"])

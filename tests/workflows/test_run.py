@@ -28,6 +28,7 @@ from tidalign.cluster.stop import GRACE
 from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
 from tidalign.pipeline.pairs.input import index
 from tidalign.pipeline.pairs.input.read import inspect
+from tidalign.pipeline.pairs.manifest import read_manifest
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.pairs.rows import write_rows
 from tidalign.pipeline.schema import COUNTS
@@ -215,14 +216,13 @@ def test_a_partition_cut_short_goes_on(left: str, tmp_path: Path, inputs: list[s
 
 def test_overlapping_parts_of_a_late_writer_do_no_harm(tmp_path: Path, inputs: list[str], answer: Any) -> None:
     drive(str(tmp_path), *inputs)
-    manifest = rundir.read_manifest(str(tmp_path))
-    assert manifest is not None
+    manifest = read_manifest(str(tmp_path))
     whole = next(iter(sorted(tmp_path.glob("parts/*.0-3.parquet"))))
     chunk = whole.name.partition(".")[0]
     table = pq.read_table(whole).replace_schema_metadata(None)
     whole.unlink()
-    write_rows(str(tmp_path), manifest["run"], chunk, 0, 1, table.slice(0, 1))
-    write_rows(str(tmp_path), manifest["run"], chunk, 0, 2, table.slice(0, 2))
+    write_rows(str(tmp_path), manifest.run, chunk, 0, 1, table.slice(0, 1))
+    write_rows(str(tmp_path), manifest.run, chunk, 0, 2, table.slice(0, 2))
     drive(str(tmp_path), *inputs)
     assert triples(tmp_path) == answer
 
@@ -367,10 +367,10 @@ def test_a_pair_that_waits_for_ever_is_rejected(isolated: Any, monkeypatch: pyte
 
 def test_too_many_rejected_pairs_are_no_fault_of_the_pairs(tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     manifest = partition_pairs(tmp_path, inspect(*inputs), PairParameters())
-    chunk = manifest["blocks"][0]["chunks"][0]
+    chunk = manifest.blocks[0]["chunks"][0]
     monkeypatch.setenv("TIDALIGN_TEST_POISON", ",".join(map(str, range(200))))
     with pytest.raises(TooManyRejected, match="more than 1 pairs kill their worker"):
-        isolate_range(str(tmp_path), manifest["run"], manifest["parameters"], chunk["id"], 0, min(3, chunk["rows"]), 20.0, 1)
+        isolate_range(str(tmp_path), manifest.run, manifest.parameters.to_json(), chunk["id"], 0, min(3, chunk["rows"]), 20.0, 1)
 
 
 def test_memory_that_is_not_there_is_a_death(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,50 +1,50 @@
-"""`tidalign export`: the results of a finished run, of pairs or of genomes, as one file."""
+"""`tidalign export`: the results of a finished run, of any kind, as one file."""
 
 import argparse
 import signal
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.pairs.formats.export import FORMATS
-from tidalign.pipeline.pairs.results import Results
+from tidalign.pipeline.formats import table
 from tidalign.pipeline.store import rundir
-from tidalign.pipeline.store.layout import GENOMES
-from tidalign.workflows.options.formats import SUFFIXES, named
+from tidalign.workflows.options.formats import options_of
 from tidalign.workflows.progress import by_status, say
 from tidalign.workflows.status import Exit
+
+RESULTS = {"pairs": ("tidalign.pipeline.pairs.results", "Results"), "genome": ("tidalign.pipeline.genome.results", "GenomeResults")}
+"""Where the results of each kind of run are; only one of them is loaded."""
 
 
 def command(args: argparse.Namespace) -> Exit:
     """Write RUN's rows to OUT."""
     if args.output == "-":
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends us as it ends any other program
-    genomes = rundir.require(args.run)["kind"] == GENOMES.kind
-    suffix = Path(args.output).suffix[1:].lower()
-    format = args.format or suffix
-    if genomes:
-        format = SUFFIXES.get(format, format)
-    if not genomes and format not in FORMATS:
-        raise InputError(args.run, f"one of the formats {', '.join(FORMATS)} for a run of pairs", format, "choose one of them")
-    if genomes and (wrong := named(format)):
-        raise InputError(args.run, "a format for a run of genomes", repr(format), wrong)
-    if genomes and args.cigar != "=X":
-        raise InputError(args.run, "no --cigar for a run of genomes", args.cigar, "--format paf writes M, paf:wfmash writes = and X")
-    rows, statuses = (_genomes if genomes else _pairs)(args, format)
+    kind = rundir.require(args.run)["kind"]
+    options = _options(args, kind)
+    module, name = RESULTS[kind]
+    results = getattr(import_module(module), name)(args.run)
+    if args.pair is not None:
+        options["job"] = results.pair(args.pair)
+    rows = results.export(args.output, notice=say, **options)
+    statuses = results.statuses()
     if not args.quiet:
         say(f"{rows:,} rows: {by_status(statuses, 'none')}; {'standard output' if args.output == '-' else args.output}")
     return Exit.PARTIAL if statuses["capped"] or statuses["rejected"] else Exit.COMPLETE
 
 
-def _pairs(args: argparse.Namespace, format: str) -> tuple[int, dict[str, int]]:
-    results = Results(args.run)
-    if args.markend or args.pair is not None:
-        raise InputError(args.run, "--markend and --pair for runs of genomes", "a run of pairs", "leave them out")
-    return results.export(args.output, format=format, cigar=args.cigar, notice=say), results.statuses()
-
-
-def _genomes(args: argparse.Namespace, format: str) -> tuple[int, dict[str, int]]:
-    from tidalign.pipeline.genome.results import GenomeResults
-
-    results = GenomeResults(args.run)
-    job = results.pair(args.pair) if args.pair is not None else None
-    return results.export(args.output, format=format, markend=args.markend, job=job), results.statuses()
+def _options(args: argparse.Namespace, kind: str) -> dict[str, Any]:
+    """Gather what `export` of this kind of results is told. Raises InputError for what it does not take."""
+    run = f"a run of `tidalign {kind}`"
+    text = args.format or Path(args.output).suffix[1:].lower()
+    try:
+        format = table.find(kind, text)
+    except ValueError as error:
+        raise InputError(args.run, f"a format of {run}", repr(text), str(error)) from error
+    options = options_of(args)
+    if wrong := table.refused(kind, format, options):
+        raise InputError(args.run, f"no --{wrong[0]} for {run} as {format.name}", repr(options[wrong[0]]), wrong[1])
+    if args.pair is not None and kind != table.GENOME:
+        raise InputError(args.run, f"no --pair for {run}", repr(args.pair), "leave it out")
+    return {"format": format.name} | {name: options[name] for name in format.options}

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError
-from tidalign.pipeline.genome.formats.export import check as check_side
+from tidalign.pipeline.formats import table
+from tidalign.pipeline.formats.names import refuse_side
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan.manifest import Check, Manifest
+from tidalign.pipeline.genome.plan.manifest import Check, GenomeManifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.schema import KEPT
 from tidalign.pipeline.store import rundir
@@ -126,11 +127,12 @@ def command(args: argparse.Namespace) -> Exit:
     return Exit.PARTIAL if partial else Exit.COMPLETE
 
 
-def check_format(run: Path, format: str | None, manifest: Manifest) -> None:
+def check_format(run: Path, format: str | None, manifest: GenomeManifest) -> None:
     """Refuse sides that cannot be written in a format before they are aligned."""
     if format:
+        chosen = table.find(table.GENOME, format)
         for side in manifest.sides:
-            check_side(format, side["role"], side["spec"], load_side(str(run.absolute()), manifest.run, side["id"])[0])
+            refuse_side(chosen, side["role"], side["spec"], load_side(str(run.absolute()), manifest.run, side["id"])[0])
 
 
 def is_partial(results: GenomeResults) -> bool:

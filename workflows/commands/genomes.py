@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tidalign.pipeline.errors import CannotWrite, InputError, shown
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, read_jobs, safe
-from tidalign.pipeline.genome.plan.manifest import Manifest
+from tidalign.pipeline.genome.plan.manifest import GenomeManifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.commands.genome import check_format, is_partial, kept_stages, run_with_progress
@@ -54,7 +54,7 @@ def command(args: argparse.Namespace) -> Exit:
     return Exit.PARTIAL if partial else Exit.COMPLETE
 
 
-def check_names(run: Path, args: argparse.Namespace, manifest: Manifest) -> None:
+def check_names(run: Path, args: argparse.Namespace, manifest: GenomeManifest) -> None:
     """Refuse names that cannot be written in the format, or be those of files, before anything is aligned."""
     check_format(run, args.format, manifest)
     if args.merge:

@@ -34,9 +34,9 @@ def command(args: argparse.Namespace) -> Exit:
     finally:
         progress.close()
     if not args.quiet:
-        chunks = [chunk for block in manifest["blocks"] for chunk in block["chunks"]]
+        chunks = [chunk for block in manifest.blocks for chunk in block["chunks"]]
         bytes_ = sum(chunk["bytes"] for chunk in chunks)
         longest = max((chunk["longest"] for chunk in chunks), default=0)
         seconds = time.monotonic() - began
-        say(f"{manifest['pairs']:,} pairs in {len(chunks):,} chunks, {bytes_ / 1e6:,.1f} MB, longest sequence {longest:,}; {seconds:.1f} s; {args.output}")
+        say(f"{manifest.pairs:,} pairs in {len(chunks):,} chunks, {bytes_ / 1e6:,.1f} MB, longest sequence {longest:,}; {seconds:.1f} s; {args.output}")
     return Exit.COMPLETE

@@ -7,19 +7,11 @@ from typing import NoReturn
 
 from tidalign import __version__
 from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.pipeline.formats import table
 from tidalign.workflows.options.common import add_device, add_new, add_workers, check_common
-from tidalign.workflows.options.formats import ELSEWHERE, SUFFIXES
+from tidalign.workflows.options.formats import chosen as chosen_format
+from tidalign.workflows.options.formats import options_of
 from tidalign.workflows.status import Exit
-
-FORMATS = ("paf", "sam", "tsv", "parquet")
-"""What `pipeline/pairs/formats/export.py` writes; its test sees that both lists agree."""
-
-_ELSEWHERE = {
-    ".bam": "write .sam and convert it: samtools view -b",
-    ".cram": "write .sam and convert it: samtools view -C",
-    ".csv": "write .tsv or .parquet",
-    ".gz": "write it plain and compress it after",
-}
 
 _PICTURES = (".png", ".svg", ".pdf", ".html")
 
@@ -122,7 +114,9 @@ def _add_run(parser: _Parser, output: str) -> None:
 
 
 def _add_export(parser: _Parser) -> None:
-    parser.add_argument("--cigar", choices=("=X", "M"), default="=X", help="letters of matches in PAF and SAM (default: =X)")
+    values = table.OPTIONS["cigar"]
+    takers = " and ".join(format.name.upper() for format in table.formats(table.PAIRS) if "cigar" in format.options)
+    parser.add_argument("--cigar", choices=values, default=values[0], help=f"letters of matches in {takers} (default: {values[0]})")
 
 
 def parser(chosen: str | None = None) -> argparse.ArgumentParser:
@@ -132,7 +126,8 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
 
     pairs = _command(commands, "pairs", "pairs", "align every query with its target", _PAIRS)
-    _add_run(pairs, "a run directory; or a file .paf, .sam, .tsv or .parquet, written from the run directory OUT.run, which is then removed")
+    files = table.listed(table.suffixes(table.PAIRS))
+    _add_run(pairs, f"a run directory; or a file {files}, written from the run directory OUT.run, which is then removed")
     add_device(pairs)
     _add_export(pairs)
     pairs.add_argument("--keep-run", action="store_true", help="keep OUT.run")
@@ -150,8 +145,8 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
 
     export = _command(commands, "export", "export", "write the results of a finished run as one file", _EXPORT)
     export.add_argument("run", metavar="RUN", help="a run directory of `tidalign pairs` or `tidalign genome`")
-    formats = f"a file .{', .'.join(FORMATS)}, for genomes .{', .'.join(SUFFIXES)}; or - for standard output with --format"
-    export.add_argument("-o", dest="output", metavar="OUT", required=True, help=formats)
+    files = f"a file {files}, for genomes {table.listed(table.suffixes(table.GENOME))}; or - for standard output with --format"
+    export.add_argument("-o", dest="output", metavar="OUT", required=True, help=files)
     export.add_argument("--format", metavar="FORMAT", help="format where the name of OUT does not say it: as its endings, or for genomes as `tidalign genome`")
     export.add_argument("--markend", action="store_true", help="genomes: end the output with a line that says so")
     export.add_argument("--pair", metavar="NAME", help="genomes: one pair of a run over many")
@@ -191,20 +186,34 @@ def check(args: argparse.Namespace) -> None:
         check_genome(args, args.error)
     if args.module == "plot" and Path(args.output).suffix.lower() not in _PICTURES:
         args.error(f"no picture in {args.output!r}: end it in {', '.join(_PICTURES)}")
-    if args.module not in ("pairs", "export"):
-        return
-    suffix = Path(args.output).suffix.lower()
-    elsewhere = _ELSEWHERE | (ELSEWHERE if args.module == "export" else {})
-    if suffix in elsewhere and not (args.module == "export" and args.format):
-        args.error(f"cannot write {suffix}: {elsewhere[suffix]}")
     if args.module == "export":
-        if not args.format and suffix[1:] not in (*FORMATS, *SUFFIXES):
-            args.error(f"no format in {args.output!r}: end it in .{', .'.join(dict.fromkeys((*FORMATS, *SUFFIXES)))}, or give --format")
-    else:
-        args.format = suffix[1:] if suffix[1:] in FORMATS else None
-    if args.module == "pairs" and args.keep_run and not args.format:
+        _check_export(args)
+    if args.module == "pairs":
+        _check_pairs(args)
+
+
+def _check_export(args: argparse.Namespace) -> None:
+    """End the command for usage that is wrong whatever kind of run RUN turns out to be."""
+    suffix = Path(args.output).suffix.lower()
+    for elsewhere in table.ELSEWHERE.values():
+        if not args.format and suffix in elsewhere:
+            args.error(f"cannot write {suffix}: {elsewhere[suffix]}")
+    found = {kind: table.by_name(kind, args.format or suffix[1:]) for kind in table.ELSEWHERE}
+    if not args.format and not any(found.values()):
+        args.error(f"no format in {args.output!r}: end it in {table.listed(table.suffixes(*found))}, or give --format")
+    wrong = [table.refused(kind, format, options_of(args)) for kind, format in found.items() if format]
+    if wrong and wrong[0] and all(wrong):
+        args.error(f"--{': '.join(wrong[0])}")
+
+
+def _check_pairs(args: argparse.Namespace) -> None:
+    """Set `format`, and end the command for usage that goes against it."""
+    args.format = None
+    args.format = chosen_format(args, table.PAIRS, args.error)
+    if args.keep_run and not args.format:
         args.error("--keep-run goes with a file for -o; a run directory is always kept")
-    if args.module == "pairs" and args.format == "sam" and args.penalty_only:
-        args.error("SAM needs CIGARs: leave --penalty-only out, or write .paf, .tsv or .parquet")
-    if args.cigar != "=X" and (args.format or suffix[1:]) not in ("paf", "sam"):
-        args.error("--cigar is for .paf and .sam")
+    if args.cigar != table.OPTIONS["cigar"][0] and not args.format:
+        args.error("--cigar goes with a file for -o; `tidalign export --cigar` writes one from a run directory")
+    if args.format and args.penalty_only and table.find(table.PAIRS, args.format).cigars:
+        others = [format.suffix for format in table.formats(table.PAIRS) if format.suffix and not format.cigars]
+        args.error(f"{args.format.upper()} needs CIGARs: leave --penalty-only out, or write {table.listed(others)}")

@@ -1,40 +1,39 @@
-"""Formats of genome alignments on the command line: their names, and the endings of files that mean one. Nothing heavy is imported before one is looked at."""
+"""Choose the format of an output from the table, and say what usage goes against it."""
 
-NAMES = ("maf", "maf+", "maf-", "axt", "axt+", "paf", "paf:wfmash", "sam", "softsam", "general", "mapping", "chain", "segments", "cigar", "parquet")
-"""What --help names; with a minus at the end, those that have a header are written without it."""
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-SUFFIXES = {
-    "maf": "maf",
-    "axt": "axt",
-    "paf": "paf",
-    "sam": "sam",
-    "chain": "chain",
-    "cigar": "cigar",
-    "segments": "segments",
-    "tsv": "general",
-    "parquet": "parquet",
-}
-"""The format that the ending of a file's name means."""
+from tidalign.pipeline.formats import table
 
-ELSEWHERE = {
-    ".bam": "write .sam and convert it: samtools view -b",
-    ".cram": "write .sam and convert it: samtools view -C",
-    ".gz": "write it plain and compress it after",
-    ".lav": "LAV is not to be had; write .maf or .axt",
-    ".psl": "write .chain or .axt and convert it: axtToPsl",
-    ".fa": "write .maf",
-    ".csv": "write .tsv or .parquet",
-    ".png": "draw it with `tidalign plot` from the run directory",
-}
-"""What to do about endings that mean no format here."""
+Error = Callable[[str], Any]
+"""Ends the command with a message."""
 
 
-def named(format: str) -> str | None:
-    """What is wrong with the name of a format; None if nothing is."""
-    from tidalign.pipeline.genome.formats.export import parse
+def chosen(args: argparse.Namespace, kind: str, error: Error) -> str | None:
+    """Find the format that `--format`, or else the ending of OUT, means for a kind of run; None: OUT is a run directory."""
+    if args.format:
+        return named(args, kind, args.format, error)
+    suffix = Path(args.output).suffix.lower()
+    if suffix in table.ELSEWHERE[kind]:
+        error(f"cannot write {suffix}: {table.ELSEWHERE[kind][suffix]}")
+    found = table.by_suffix(kind, suffix[1:])
+    return named(args, kind, found.name, error) if found else None
 
+
+def named(args: argparse.Namespace, kind: str, text: str, error: Error) -> str:
+    """Name a format as run directories and messages have it; an error for one that does not exist, or does not take the options that are given."""
     try:
-        parse(format)
-    except ValueError as error:
-        return str(error)
-    return None
+        format = table.find(kind, text)
+    except ValueError as unknown:
+        error(str(unknown))
+        raise
+    if wrong := table.refused(kind, format, options_of(args)):
+        error(f"--{': '.join(wrong)}")
+    return format.name
+
+
+def options_of(args: argparse.Namespace) -> dict[str, Any]:
+    """Gather the options of formats that a command has."""
+    return {name: value for name, value in vars(args).items() if name in table.OPTIONS}

@@ -2,12 +2,12 @@
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+from tidalign.pipeline.formats import table
 from tidalign.workflows.options.command_line import add_options
 from tidalign.workflows.options.common import add_device, add_new, add_workers
-from tidalign.workflows.options.formats import ELSEWHERE, NAMES, SUFFIXES, named
+from tidalign.workflows.options.formats import chosen, named
 from tidalign.workflows.options.given import check
 from tidalign.workflows.options.lastz import OUTPUT
 
@@ -18,7 +18,8 @@ def add_genome(parser: argparse.ArgumentParser) -> None:
     """All of `tidalign genome`."""
     parser.add_argument("target", metavar="TARGET", help="FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted: t.fa[multiple,unmask]")
     parser.add_argument("query", metavar="QUERY", help="the same; every sequence of it is aligned with all of TARGET")
-    output = f"a run directory; or a file .{', .'.join(SUFFIXES)}, written from the run directory OUT.run; or - (default), standard output, with --format"
+    files = table.listed(table.suffixes(table.GENOME))
+    output = f"a run directory; or a file {files}, written from the run directory OUT.run; or - (default), standard output, with --format"
     parser.add_argument("-o", dest="output", metavar="OUT", default="-", help=output)
     parser.add_argument("--keep-run", action="store_true", help="keep OUT.run, for `tidalign plot` and other formats")
     _add_common(parser)
@@ -35,7 +36,7 @@ def add_genomes(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", metavar="FORMAT", help=f"{', '.join(NAMES)}; `general:score,name1,...` names the fields")
+    parser.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.GENOME))}; `general:score,name1,...` names the fields")
     add_device(parser, gpus="all; one for small input")
     add_workers(parser)
     parser.add_argument("--keep", metavar="STAGES", type=_kept, default=(), help=f"keep tables of {', '.join(_KEPT)} in the run directory (commas between)")
@@ -53,13 +54,7 @@ def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     if args.module == "genomes":
         _check_genomes(args, error)
         return
-    suffix = Path(args.output).suffix.lower()
-    if args.format is None and suffix in ELSEWHERE:
-        error(f"cannot write {suffix}: {ELSEWHERE[suffix]}")
-    wanted = args.format or suffix[1:]
-    args.format = SUFFIXES.get(wanted, args.format)
-    if args.format and (wrong := named(args.format)):
-        error(wrong)
+    args.format = chosen(args, table.GENOME, error)
     if args.output == "-" and not args.format:
         error("standard output needs a --format, such as --format=maf; or name a file or a run directory with -o")
     if args.output == "-" and args.scheduler:
@@ -79,9 +74,7 @@ def _check_genomes(args: argparse.Namespace, error: Callable[[str], Any]) -> Non
         )
     if args.output == "-":
         error("-o takes a folder; `tidalign export DIR/run -o - --format maf` writes to standard output")
-    args.format = SUFFIXES.get(args.format, args.format) if args.format else "maf"
-    if wrong := named(args.format):
-        error(wrong)
+    args.format = named(args, table.GENOME, args.format or "maf", error)
 
 
 def _kept(text: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
-from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store import manifest, rundir
 from tidalign.pipeline.store.lock import locked
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.crew import Crew
@@ -44,10 +44,10 @@ def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: 
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
         if going and resources.workers and readers != "workers" and not gpus.device.takes_gpu:
             crew.begin_to_hire()
-        manifest = kind.read(crew, told, readers)
+        planned = kind.read(crew, told, readers)
         if starting.ident:
             starting.join()
-        tracker = kind.tracker(crew.directory, manifest, stop, told, gpus)
+        tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
         try:
             _work(crew, kind, tracker, stop, resources, gpus, told)
         finally:
@@ -55,7 +55,7 @@ def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: 
                 tracker.withdraw_claims()
         if rundir.finished(crew.directory):
             return kind.report.from_json(rundir.read_report(crew.directory))
-        counted = kind.counted(manifest, tracker)
+        counted = kind.counted(planned, tracker)
         report = kind.report(
             **counted,
             seconds=round(time.monotonic() - began, 3),
@@ -127,7 +127,7 @@ def _opened(directory: str | Path, kind: Kind[Any, Any, Any], resources: Resourc
         readers = kind.readers(resources, gpus)
         crew = Crew(stop, directory, kind.module, resources.workers, resources.scheduler, min(kind.reading_threads, cores()) if readers == "threads" else 1)
         try:
-            if readers == "workers" and not rundir.read_manifest(directory):
+            if readers == "workers" and not manifest.written(directory):
                 crew.hire()
             yield crew, stop, readers
         except KeyboardInterrupt:

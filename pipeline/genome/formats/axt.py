@@ -5,19 +5,29 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidalign.pipeline.genome.formats.block import Block
-from tidalign.pipeline.genome.formats.comments import measured
-from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.genome.formats.block import Block, GenomeRows
+from tidalign.pipeline.genome.formats.comments import measured, program, seeding, settings
 from tidalign.pipeline.text import joined
 
 
-def lines(block: Block, parameters: GenomeParameters) -> Any:
-    """A large_string column: the paragraph of each row."""
+def header(request: Request[GenomeRows]) -> list[bytes]:
+    """Say what made the file, and with which scores."""
+    return [f"# {program()}\n{settings(request.rows.parameters)}".encode()]
+
+
+def commented_header(request: Request[GenomeRows]) -> list[bytes]:
+    """Say what `header` says, and how hits were found."""
+    return [*header(request), seeding(request.rows.parameters).encode()]
+
+
+def lines(block: Block, request: Request[GenomeRows]) -> Any:
+    """Make a large_string column: the paragraph of each row."""
     return _paragraphs(block, "")
 
 
-def commented_lines(block: Block, parameters: GenomeParameters) -> Any:
-    """As `lines`, with LASTZ's `axt+` comments before each paragraph."""
+def commented_lines(block: Block, request: Request[GenomeRows]) -> Any:
+    """Make a column as `lines`, with LASTZ's `axt+` comments before each paragraph."""
     return _paragraphs(block, measured(block, continuity=False))
 
 

@@ -1,9 +1,9 @@
 """Rows of alignments on their way into a file, with what the formats ask of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from tidalign.kernels.text.gapped import gapped_texts
 from tidalign.pipeline.cigar import Operations
+from tidalign.pipeline.formats.request import Rows
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.text import joined, strings
 
@@ -19,6 +20,14 @@ Numbers = npt.NDArray[np.int64]
 
 COLUMNS = 1 << 24
 """Columns of alignment that are turned into text at a time; a single alignment may be longer."""
+
+
+class GenomeRows(Rows, Protocol):
+    """Give the rows of a genome run, in pieces that are blocks."""
+
+    @property
+    def targets(self) -> Sequence[Genome]:
+        """All target sides of the rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +41,10 @@ class Block:
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
+
+    def __getitem__(self, name: str) -> Any:
+        """A column of the rows."""
+        return self.rows[name]
 
     def numbers(self, name: str) -> Numbers:
         """A column of integers."""

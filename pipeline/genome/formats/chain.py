@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.pipeline.genome.formats.block import Block
-from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.genome.formats.block import Block, GenomeRows
 from tidalign.pipeline.text import empty, joined
 
 
-def lines(block: Block, parameters: GenomeParameters) -> Any:
-    """A large_string column: header line and gap-free pieces of each row; ids count from 1."""
+def lines(block: Block, request: Request[GenomeRows]) -> Any:
+    """Make a large_string column: header line and gap-free pieces of each row; ids count from 1."""
     rows = block.rows
     return joined(
         *("chain ", rows["score"], " ", rows["target_name"], " ", rows["target_length"], " + ", rows["target_start"], " ", rows["target_end"], " "),

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidalign.pipeline.genome.formats.block import Block, spelled
-from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.genome.formats.block import Block, GenomeRows, spelled
 from tidalign.pipeline.text import joined
 
 
-def lines(block: Block, parameters: GenomeParameters) -> Any:
-    """A large_string column: the line of each row."""
+def lines(block: Block, request: Request[GenomeRows]) -> Any:
+    """Make a large_string column: the line of each row."""
     rows = block.rows
     ends = [block.numbers(name) for name in ("query_start", "query_end")]
     first, last = (pa.array(np.where(block.reverse, ends[1 - i], ends[i])) for i in (0, 1))

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.kernels.letters.nucleotides import Codes, encode
+from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.genome.formats import measures
-from tidalign.pipeline.genome.formats.block import Block, Numbers, spelled, text_column
+from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers, spelled, text_column
 from tidalign.pipeline.text import joined, strings
 
 Field = Callable[[Block], Any]
@@ -29,14 +30,33 @@ def fields(names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def header(names: Sequence[str]) -> str:
+def header(request: Request[GenomeRows]) -> list[bytes]:
+    """Name the columns of `general`: those chosen, or LASTZ's."""
+    return _header(request.format.fields or DEFAULT)
+
+
+def mapping_header(request: Request[GenomeRows]) -> list[bytes]:
+    """Name the columns of `mapping`."""
+    return _header(MAPPING)
+
+
+def lines(block: Block, request: Request[GenomeRows]) -> Any:
+    """Make a large_string column: the line of each row in `general`."""
+    return _lines(block, request.format.fields or DEFAULT)
+
+
+def mapping_lines(block: Block, request: Request[GenomeRows]) -> Any:
+    """Make a large_string column: the line of each row in `mapping`."""
+    return _lines(block, MAPPING)
+
+
+def _header(names: Sequence[str]) -> list[bytes]:
     """The header line; a share has two columns."""
     titles = [title for name in names for title in ((name, _SHARES[name][1]) if name in _SHARES else (name,))]
-    return "#" + "\t".join(titles) + "\n"
+    return [("#" + "\t".join(titles) + "\n").encode()]
 
 
-def lines(block: Block, names: Sequence[str]) -> Any:
-    """A large_string column: the line of each row."""
+def _lines(block: Block, names: Sequence[str]) -> Any:
     columns = []
     for name in names:
         if name in _SHARES:

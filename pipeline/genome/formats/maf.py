@@ -5,21 +5,31 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidalign.pipeline.genome.formats.block import Block, Numbers, padded, spelled, widths
-from tidalign.pipeline.genome.formats.comments import measured
-from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers, padded, spelled, widths
+from tidalign.pipeline.genome.formats.comments import measured, program, seeding, settings
 from tidalign.pipeline.text import joined, strings
 
 
-def lines(block: Block, parameters: GenomeParameters) -> Any:
-    """A large_string column: the paragraph of each row."""
+def header(request: Request[GenomeRows]) -> list[bytes]:
+    """Say what made the file, and with which scores."""
+    return [f"##maf version=1 scoring={program()}\n{settings(request.rows.parameters)}".encode()]
+
+
+def commented_header(request: Request[GenomeRows]) -> list[bytes]:
+    """Say what `header` says, and how hits were found."""
+    return [*header(request), seeding(request.rows.parameters).encode()]
+
+
+def lines(block: Block, request: Request[GenomeRows]) -> Any:
+    """Make a large_string column: the paragraph of each row."""
     return _paragraphs(block, "")
 
 
-def commented_lines(block: Block, parameters: GenomeParameters) -> Any:
-    """As `lines`, with LASTZ's `maf+` comments before each paragraph."""
+def commented_lines(block: Block, request: Request[GenomeRows]) -> Any:
+    """Make a column as `lines`, with LASTZ's `maf+` comments before each paragraph."""
     cigar = joined("# cigar=", spelled(block.operations.merged(), lower=True), "\n")
-    return _paragraphs(block, joined(measured(block, continuity=parameters.gapped), cigar))
+    return _paragraphs(block, joined(measured(block, continuity=request.rows.parameters.gapped), cigar))
 
 
 def _paragraphs(block: Block, comments: Any) -> Any:

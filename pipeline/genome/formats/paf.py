@@ -4,19 +4,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidalign.pipeline.genome.formats.block import Block
+from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.genome.formats.block import Block, GenomeRows
 from tidalign.pipeline.genome.formats.measures import blast_identity
-from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.text import joined
 
 
-def lines(block: Block, parameters: GenomeParameters) -> Any:
-    """A large_string column: the line of each row, its CIGAR with M."""
+def lines(block: Block, request: Request[GenomeRows]) -> Any:
+    """Make a large_string column: the line of each row, its CIGAR with M."""
     return _lines(block, block.operations.merged().text())
 
 
-def exact_lines(block: Block, parameters: GenomeParameters) -> Any:
-    """As `lines`, with = and X."""
+def exact_lines(block: Block, request: Request[GenomeRows]) -> Any:
+    """Make a column as `lines`, with = and X."""
     return _lines(block, block.rows["cigar"])
 
 

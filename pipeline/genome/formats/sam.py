@@ -3,7 +3,7 @@
 SEQ is the aligned part (with soft clips: all) of the query's strand, QUAL `*`; there are no tags.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from tidalign.kernels.letters.nucleotides import decode, reverse_complement
 from tidalign.pipeline.errors import InputError, shown
-from tidalign.pipeline.genome.formats.block import Block, Numbers
+from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers
 from tidalign.pipeline.genome.input.sequences import Genome
-from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.pairs.formats.sam import LONGEST_TARGET, QUERY_NAME, REFERENCE_NAME
 from tidalign.pipeline.text import empty, joined
 
@@ -25,18 +25,17 @@ _NAMES = {
 }
 
 
-def header(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
-    """The @HD line."""
-    return "@HD\tVN:1.0\tSO:unsorted\n"
+def header(request: Request[GenomeRows]) -> list[bytes]:
+    """Give the @HD line."""
+    return [b"@HD\tVN:1.0\tSO:unsorted\n"]
 
 
-def targets(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
-    """An @SQ line for each target sequence; LASTZ has them where there is an alignment. Raises InputError for lengths that SAM does not have."""
-    texts = []
-    for target in targets:
+def targets(request: Request[GenomeRows]) -> Iterator[bytes]:
+    """Give an @SQ line for each target sequence; LASTZ has them where there is an alignment. Raises InputError for lengths that SAM does not have."""
+    for target in request.rows.targets:
         _check_lengths(target)
-        texts += [f"@SQ\tSN:{name}\tLN:{length}\n" for name, length in zip(target.names, target.full_lengths.tolist(), strict=True)]
-    return "".join(texts)
+        for name, length in zip(target.names, target.full_lengths.tolist(), strict=True):
+            yield f"@SQ\tSN:{name}\tLN:{length}\n".encode()
 
 
 def check(role: str, file: str, genome: Genome) -> None:
@@ -53,13 +52,13 @@ def check_whole(role: str, file: str, genome: Genome) -> None:
         _check_whole(genome, slice(None), file)
 
 
-def hard_lines(block: Block, parameters: GenomeParameters) -> Any:
-    """A large_string column: the record of each row; what is not aligned is clipped off."""
+def hard_lines(block: Block, request: Request[GenomeRows]) -> Any:
+    """Make a large_string column: the record of each row; what is not aligned is clipped off."""
     return _lines(block, "H", pc.utf8_upper(block.query_letters))
 
 
-def soft_lines(block: Block, parameters: GenomeParameters) -> Any:
-    """As `hard_lines`, with the whole sequence in each record: what is clipped in lower case. Raises InputError for a subrange, whose rest is not there."""
+def soft_lines(block: Block, request: Request[GenomeRows]) -> Any:
+    """Make a column as `hard_lines`, with whole sequences, what is clipped in lower case. Raises InputError for a subrange, whose rest is not there."""
     sequences = block.numbers("query_number")
     _check_whole(block.query, sequences, "softsam")
     whole = {}

@@ -1,23 +1,22 @@
 """Segments, as LASTZ writes them and reads them back with --segments: one line for each gap-free alignment, 1-based closed, `-` on the reverse strand."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.genome.formats.block import Block
-from tidalign.pipeline.genome.input.sequences import Genome
-from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.genome.formats.block import Block, GenomeRows
 from tidalign.pipeline.text import joined
 
 
-def header(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
-    return "#name1\tstart1\tend1\tname2\tstart2\tend2\tstrand2\tscore\n"
+def header(request: Request[GenomeRows]) -> list[bytes]:
+    """Name the columns."""
+    return [b"#name1\tstart1\tend1\tname2\tstart2\tend2\tstrand2\tscore\n"]
 
 
-def lines(block: Block, parameters: GenomeParameters) -> Any:
-    """A large_string column: the line of each row. Raises InputError for alignments with gaps."""
+def lines(block: Block, request: Request[GenomeRows]) -> Any:
+    """Make a large_string column: the line of each row. Raises InputError for alignments with gaps."""
     if block.numbers("gap_letters").any():
         raise InputError("segments", "alignments without gaps", "gaps", "use --nogapped")
     rows = block.rows

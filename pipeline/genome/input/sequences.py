@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.letters.nucleotides import Codes, encode
-from tidalign.pipeline.store.rundir import write_json, writing_error
+from tidalign.pipeline.store.files import write_json, writing_error
 
 Positions = npt.NDArray[np.int64]
 

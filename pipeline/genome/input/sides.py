@@ -13,7 +13,7 @@ import numpy as np
 from tidalign.kernels.letters.nucleotides import Codes, encode
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.sequences import Genome
-from tidalign.pipeline.store.rundir import write_json, writing_error
+from tidalign.pipeline.store.files import write_json, writing_error
 
 _CODES, _RECORD = "codes", "side.json"
 _PIECE = 1 << 24

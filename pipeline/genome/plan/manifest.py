@@ -12,15 +12,13 @@ claims/, journal.jsonl, report.json, run.lock, SUCCESS or PARTIAL        as pipe
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan.tiles import plan_tiles, strands
-from tidalign.pipeline.store import rundir
+from tidalign.pipeline.genome.plan.tiles import job_name, plan_tiles, strands
+from tidalign.pipeline.store import manifest, rundir
+from tidalign.pipeline.store.layout import GENOMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +44,34 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    """What manifest.json says; see the module."""
+class GenomeManifest(manifest.Manifest):
+    """Hold what manifest.json says of a genome run: records of the sides, jobs, and the names of pairs of genomes, which `job` of a row counts."""
 
-    run: str
     parameters: GenomeParameters
-    source: dict[str, Any]
     sides: list[dict[str, Any]]
     jobs: list[Job]
     names: list[str]
-    """Of the pairs of genomes: what `job` of a row counts."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        """Make one of what manifest.json holds."""
+        own = values[GENOMES.kind]
+        jobs = [Job(**job, units=units) for job, units in zip(own["jobs"], values["chunks"].values(), strict=True)]
+        return cls(values["run"], GenomeParameters.from_json(values["parameters"]), values["source"], values["chunks"], own["sides"], jobs, own["names"])
 
 
-Check = Callable[[Manifest], None]
+Check = Callable[[GenomeManifest], None]
 """What a command has to say of the sides and names of a run before anything is aligned: raises InputError."""
 
 
-def write_manifest(directory: str, sides: list[dict[str, Any]], check: Check | None = None) -> Manifest:
+def write_manifest(directory: str, sides: list[dict[str, Any]], check: Check | None = None) -> GenomeManifest:
     """Plan the work on sides that are all read, and write it down, unless `check` raises an error."""
     plan = rundir.read_plan(directory)
     run = rundir.run_id(plan["parameters"], plan["source"])
     parameters = GenomeParameters.from_json(plan["parameters"])
     places = {(side["role"], side["spec"]): side["id"] for side in sides}
     jobs: list[dict[str, Any]] = []
+    chunks: dict[str, int] = {}
     names: list[str] = []
     for pair in plan["source"]["genomes"]:
         target, query = places["target", pair["target"]], places["query", pair["query"]]
@@ -81,40 +84,12 @@ def write_manifest(directory: str, sides: list[dict[str, Any]], check: Check | N
             separate = [(None, int(genome.lengths.sum()), [pair["name"]])]
         for sequence, letters, named in separate:
             job = {"name": pair["name"], "target": target, "query": query, "sequence": sequence, "first": len(names), "each": sequence is not None}
-            jobs.append(job | {"units": len(lengths) * len(strands(parameters)), "tiles": plan_tiles(letters, lengths, parameters)})
+            chunks[job_name(len(jobs))] = len(lengths) * len(strands(parameters))
+            jobs.append(job | {"tiles": plan_tiles(letters, lengths, parameters)})
             names += named
-    manifest = {
-        "format": plan["format"],
-        "version": plan["version"],
-        "run": run,
-        "parameters": plan["parameters"],
-        "source": plan["source"],
-        "sides": sides,
-        "jobs": jobs,
-        "names": names,
-    }
-    planned = _parsed(manifest)
-    if check:
-        check(planned)
-    rundir.write_json(f"{directory}/manifest.json", manifest)
-    return planned
+    return manifest.write(directory, GenomeManifest, chunks, {"sides": sides, "jobs": jobs, "names": names}, check)
 
 
-def read_manifest(directory: str) -> Manifest:
-    """manifest.json of a genome run. MissingInput where there is none."""
-    try:
-        state = Path(directory, "manifest.json").stat()
-    except FileNotFoundError as error:
-        raise MissingInput(f"{directory}: the run stopped before its input was read; run the same command again to go on") from error
-    return _load(directory, state.st_mtime_ns, state.st_size)
-
-
-@lru_cache(maxsize=2)
-def _load(directory: str, changed: int, size: int) -> Manifest:
-    return _parsed(rundir.read_json(f"{directory}/manifest.json"))
-
-
-def _parsed(values: dict[str, Any]) -> Manifest:
-    parameters = GenomeParameters.from_json(values["parameters"])
-    jobs = [Job(**job) for job in values["jobs"]]
-    return Manifest(values["run"], parameters, values["source"], values["sides"], jobs, values["names"])
+def read_manifest(directory: str) -> GenomeManifest:
+    """Read manifest.json of a genome run. MissingInput where there is none."""
+    return manifest.read(directory, GenomeManifest)

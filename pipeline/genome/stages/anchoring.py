@@ -21,7 +21,7 @@ from tidalign.pipeline.genome.stages import anchors_file, gapped, seeding
 from tidalign.pipeline.genome.stages.filters import asked, passed
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.schema import ANCHORS, HSPS, KEPT
-from tidalign.pipeline.store.rundir import writing_error
+from tidalign.pipeline.store.files import writing_error
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from tidalign.kernels.anchors.points import lastz_order
 from tidalign.kernels.seed.index import Positions
 from tidalign.pipeline.schema import ANCHORS
-from tidalign.pipeline.store.rundir import durably
+from tidalign.pipeline.store.files import durably
 
 ROWS = 1 << 18
 """Of a batch of the file: 6 MB of anchors."""

@@ -11,7 +11,7 @@ from tidalign.kernels.commit.walk import Commit
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.schema import WALK
-from tidalign.pipeline.store.rundir import write_table
+from tidalign.pipeline.store.files import write_table
 
 
 def save(unit: Unit, commit: Commit, at: int) -> None:

@@ -24,7 +24,7 @@ from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import checkpoints
 from tidalign.pipeline.schema import AHEAD
-from tidalign.pipeline.store.rundir import write_table
+from tidalign.pipeline.store.files import write_table
 
 ANSWER_SECONDS = 1.0
 """How long the first who asks a walk what it keeps waits for it."""

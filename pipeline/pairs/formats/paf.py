@@ -5,27 +5,20 @@ st:Z (status) and rs:Z (reason). Without CIGARs (`--penalty-only`) columns 10 an
 A rejected pair is a line as minimap2 writes it for a query without a hit (`--paf-no-hit`): no target, `*` for the strand.
 """
 
-from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.cigar import Operations
-from tidalign.pipeline.pairs.results import Results
-from tidalign.pipeline.text import content, joined, status_tags, two_kinds
+from tidalign.pipeline.formats.request import Request, Rows
+from tidalign.pipeline.text import joined, status_tags, two_kinds
 
 
-def write(results: Results, sink: BinaryIO, cigar: str, notice: Callable[[str], None]) -> None:
-    """Write every row to `sink`, CIGARs with `=X` or `M`."""
-    for made in results.map(lambda batch: lines(batch, cigar)):
-        sink.write(content(made))
-
-
-def lines(batch: Any, cigar: str) -> Any:
-    """A large_string column: the line of each row of a batch in `schema.ALIGNMENTS`, with its newline."""
-    return two_kinds(batch, pc.is_valid(batch["query_start"]), lambda rows: _aligned(rows, cigar), _rejected)
+def lines(batch: Any, request: Request[Rows]) -> Any:
+    """Make a large_string column: the line of each row of a batch in `schema.ALIGNMENTS`, with its newline."""
+    return two_kinds(batch, pc.is_valid(batch["query_start"]), lambda rows: _aligned(rows, request.cigar), _rejected)
 
 
 def _aligned(rows: Any, cigar: str) -> Any:

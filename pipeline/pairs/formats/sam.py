@@ -6,17 +6,17 @@ each distinct target name in order of appearance, and nothing that could differ 
 """
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import PurePath
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow.compute as pc
 
 from tidalign.pipeline.cigar import Operations
 from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.pairs.formats.targets import first_rows, rows_at
-from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.text import content, empty, joined, status_tags, two_kinds
 
 LONGEST_TARGET = 2**31 - 1
@@ -30,19 +30,16 @@ REFERENCE_NAME = r"^[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*$
 QUERY_NAME = r"^[!-?A-~]{1,254}$"
 
 
-def write(results: Results, sink: BinaryIO, cigar: str, notice: Callable[[str], None]) -> None:
-    """Write header and records to `sink`, CIGARs with `=X` or `M`. Raises InputError for what SAM cannot say."""
-    if results.parameters.penalty_only:
-        raise InputError("SAM", "a run with CIGARs", "one made with --penalty-only", "export .paf, .tsv or .parquet")
-    firsts = first_rows(results)
+def header(request: Request[Rows]) -> Iterator[bytes | memoryview]:
+    """Give the lines before the records. Raises InputError for targets that SAM cannot name."""
+    firsts = first_rows(request.rows)
     if len(firsts) > MANY_TARGETS:
-        notice(f"{len(firsts):,} distinct targets give as many @SQ lines, which many programs cannot take: PAF (-o out.paf) suits such pairs better")
-    sink.write(b"@HD\tVN:1.6\tSO:unsorted\n")
-    for batch in rows_at(results, firsts):
-        sink.write(content(_references(batch)))
-    sink.write(f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(results)}\n".encode())
-    for made in results.map(lambda batch: lines(batch, cigar)):
-        sink.write(content(made))
+        advice = "which many programs cannot take: PAF (-o out.paf) suits such pairs better"
+        request.notice(f"{len(firsts):,} distinct targets give as many @SQ lines, {advice}")
+    yield b"@HD\tVN:1.6\tSO:unsorted\n"
+    for batch in rows_at(request.rows, firsts):
+        yield content(_references(batch))
+    yield f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(request.rows)}\n".encode()
 
 
 def _references(targets: Any) -> Any:
@@ -59,14 +56,14 @@ def _references(targets: Any) -> Any:
     return joined("@SQ\tSN:", names, "\tLN:", lengths, "\n").filter(pc.greater(lengths, 0))
 
 
-def lines(batch: Any, cigar: str) -> Any:
-    """A large_string column: the record of each row of a batch in `schema.ALIGNMENTS`, with its newline."""
+def lines(batch: Any, request: Request[Rows]) -> Any:
+    """Make a large_string column: the record of each row of a batch in `schema.ALIGNMENTS`, with its newline. Raises InputError for names of queries."""
     strange = pc.index(pc.match_substring_regex(batch["query_name"], QUERY_NAME), False).as_py()
     if strange >= 0:
         name, record = batch["query_name"][strange].as_py(), batch["ordinal"][strange].as_py() + 1
         raise InputError("SAM", "a query name of at most 254 printable ASCII letters other than @", repr(name), "export .paf, .tsv or .parquet", record=record)
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
-    return two_kinds(batch, placed, lambda rows: _mapped(rows, cigar), _unmapped)
+    return two_kinds(batch, placed, lambda rows: _mapped(rows, request.cigar), _unmapped)
 
 
 def _mapped(rows: Any, cigar: str) -> Any:
@@ -90,10 +87,10 @@ def _unmapped(rows: Any) -> Any:
     return joined(rows["query_name"], "\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*", score, status_tags(rows), "\n")
 
 
-def command_line(results: Results) -> str:
+def command_line(rows: Rows) -> str:
     """What was computed, as a command: inputs by their file names and everything that can change a row, and nothing else."""
-    parameters = results.parameters
-    words = ["tidalign", "pairs", *(PurePath(path).name for path in (results.source.get("queries"), results.source.get("targets")) if path)]
+    parameters = rows.parameters
+    words = ["tidalign", "pairs", *(PurePath(path).name for path in (rows.source.get("queries"), rows.source.get("targets")) if path)]
     words += ["--penalties", parameters.penalties, "--ambiguous", parameters.ambiguous]
     if parameters.ends_free:
         words += ["--ends-free", ",".join(map(str, parameters.ends_free))]

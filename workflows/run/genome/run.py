@@ -13,8 +13,9 @@ from tidalign.pipeline.genome.compile import warm_up
 from tidalign.pipeline.genome.input.sides import read_side, side_record
 from tidalign.pipeline.genome.input.source import GenomeSource
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan.manifest import Check, Manifest, read_manifest, write_manifest
+from tidalign.pipeline.genome.plan.manifest import Check, GenomeManifest, read_manifest, write_manifest
 from tidalign.pipeline.store import layout, parts, rundir
+from tidalign.pipeline.store import manifest as manifests
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
@@ -47,7 +48,7 @@ class GenomeReport(Report):
     work: Mapping[str, float]
 
 
-class Genomes(Kind[Manifest, Tiles, GenomeReport]):
+class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
     """A run over genomes. Progress is told of the stages `read`, in files, and `genomes`, in thousandths of a second of estimated work.
 
     check: looks at the manifest once the sides are read, and may refuse them before anything is aligned.
@@ -79,9 +80,9 @@ class Genomes(Kind[Manifest, Tiles, GenomeReport]):
         # Where GPUs align, worker processes would have to be started for reading alone.
         return "threads" if here or (gpus.names and not resources.workers) else "workers"
 
-    def read(self, crew: Crew, told: Told, readers: Readers) -> Manifest:
+    def read(self, crew: Crew, told: Told, readers: Readers) -> GenomeManifest:
         sides = self._source.sides()
-        if rundir.read_manifest(crew.directory) and all(side_record(crew.directory, side) for side in range(len(sides))):
+        if manifests.written(crew.directory) and all(side_record(crew.directory, side) for side in range(len(sides))):
             manifest = read_manifest(crew.directory)
             if self._check:
                 self._check(manifest)
@@ -99,7 +100,7 @@ class Genomes(Kind[Manifest, Tiles, GenomeReport]):
         rundir.journal(crew.directory, "read", sides=records, jobs=len(manifest.jobs), tiles=sum(len(job.tiles) for job in manifest.jobs))
         return manifest
 
-    def tracker(self, directory: str, manifest: Manifest, stop: Stop, told: Told, gpus: Gpus) -> Tiles:
+    def tracker(self, directory: str, manifest: GenomeManifest, stop: Stop, told: Told, gpus: Gpus) -> Tiles:
         return Tiles(directory, manifest, stop, told, gpus.device)
 
     def start(self, gpus: Gpus) -> None:
@@ -116,7 +117,7 @@ class Genomes(Kind[Manifest, Tiles, GenomeReport]):
     def heeding(self, stop: Stop) -> AbstractContextManager[None]:
         return heeding(stop)
 
-    def counted(self, manifest: Manifest, tracker: Tiles) -> dict[str, Any]:
+    def counted(self, manifest: GenomeManifest, tracker: Tiles) -> dict[str, Any]:
         statuses = parts.counts(tracker.parts)
         bases = {role: sum(side["bases"] for side in manifest.sides if side["role"] == role) for role in ("target", "query")}
         return {

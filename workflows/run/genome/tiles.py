@@ -7,7 +7,7 @@ from typing import Any
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline.device import CPU, Device
-from tidalign.pipeline.genome.plan.manifest import Manifest
+from tidalign.pipeline.genome.plan.manifest import GenomeManifest
 from tidalign.pipeline.genome.plan.tiles import Tile, job_name
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.store import parts
@@ -42,7 +42,7 @@ class Tiles(Tracker[Tile]):
     stage, scale = "genomes", 1000
     rejectable = 100
 
-    def __init__(self, directory: str, manifest: Manifest, stop: Stop, told: Told, device: Device = CPU) -> None:
+    def __init__(self, directory: str, manifest: GenomeManifest, stop: Stop, told: Told, device: Device = CPU) -> None:
         super().__init__(directory, manifest.run, stop, told)
         self._manifest, self._device = manifest, device
         self._ahead: dict[Task, tuple[int, int]] = {}

@@ -5,6 +5,7 @@ from typing import Any
 
 from tidalign.cluster.stop import Stop
 from tidalign.pipeline.device import Device
+from tidalign.pipeline.pairs.manifest import PairManifest
 from tidalign.pipeline.store.parts import part_path, read_part
 from tidalign.pipeline.store.ranges import gaps
 from tidalign.workflows.run.pairs.isolate import SECONDS_PER_WORK, isolate_range, patience
@@ -26,10 +27,10 @@ class Alignment(Tracker[RowRange]):
 
     stage = "align"
 
-    def __init__(self, directory: str, manifest: dict[str, Any], stop: Stop, told: Told, device: Device, gpus: int = 1) -> None:
-        super().__init__(directory, manifest["run"], stop, told)
-        self._parameters, self._pairs, self._device, self._gpus = manifest["parameters"], manifest["pairs"], device, gpus
-        self._chunks = {chunk["id"]: chunk for record in manifest["blocks"] for chunk in record["chunks"]}
+    def __init__(self, directory: str, manifest: PairManifest, stop: Stop, told: Told, device: Device, gpus: int = 1) -> None:
+        super().__init__(directory, manifest.run, stop, told)
+        self._parameters, self._pairs, self._device, self._gpus = manifest.aligner.to_json(manifest.parameters), manifest.pairs, device, gpus
+        self._chunks = {chunk["id"]: chunk for record in manifest.blocks for chunk in record["chunks"]}
         self.rejectable = max(100, self._pairs // 10_000)
         self.by_host = 0
         """Pairs that the host took for a GPU."""

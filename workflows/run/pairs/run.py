@@ -9,6 +9,7 @@ from tidalign.pipeline.device import CPU
 from tidalign.pipeline.pairs.align import start
 from tidalign.pipeline.pairs.aligner import WAVEFRONT
 from tidalign.pipeline.pairs.input.read import Source
+from tidalign.pipeline.pairs.manifest import PairManifest
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.store import layout, parts
 from tidalign.workflows.run import runner
@@ -41,7 +42,7 @@ class PairReport(Report):
         return {**super(PairReport, self).to_json(), "pairs_per_second": round(self.aligned / self.seconds) if self.seconds else 0}
 
 
-class Pairs(Kind[dict[str, Any], Alignment, PairReport]):
+class Pairs(Kind[PairManifest, Alignment, PairReport]):
     """A run over pairs. Progress is told of the stages `partition` and `align`, in pairs."""
 
     layout = layout.PAIRS
@@ -68,10 +69,10 @@ class Pairs(Kind[dict[str, Any], Alignment, PairReport]):
         large = sum(file["size"] for file in self._source.files()) > SMALL_INPUT
         return "workers" if resources.workers or resources.scheduler or large else "here"
 
-    def read(self, crew: Crew, told: Told, readers: Readers) -> dict[str, Any]:
-        return partition(crew, self._source, self._parameters, told)
+    def read(self, crew: Crew, told: Told, readers: Readers) -> PairManifest:
+        return partition(crew, self._source, self.parameters(), told)
 
-    def tracker(self, directory: str, manifest: dict[str, Any], stop: Stop, told: Told, gpus: Gpus) -> Alignment:
+    def tracker(self, directory: str, manifest: PairManifest, stop: Stop, told: Told, gpus: Gpus) -> Alignment:
         return Alignment(directory, manifest, stop, told, gpus.device, max(1, len(gpus.names)))
 
     def start(self, gpus: Gpus) -> None:
@@ -83,14 +84,14 @@ class Pairs(Kind[dict[str, Any], Alignment, PairReport]):
     def compile(self, tracker: Alignment) -> None:
         WAVEFRONT.on(CPU).warm_up(self._parameters, tracker.longest())
 
-    def counted(self, manifest: dict[str, Any], tracker: Alignment) -> dict[str, Any]:
+    def counted(self, manifest: PairManifest, tracker: Alignment) -> dict[str, Any]:
         statuses = parts.counts(tracker.parts)
-        if sum(statuses.values()) != manifest["pairs"]:
-            raise RuntimeError(f"{tracker.directory}: {manifest['pairs']} pairs went in and {sum(statuses.values())} rows came out")
+        if sum(statuses.values()) != manifest.pairs:
+            raise RuntimeError(f"{tracker.directory}: {manifest.pairs} pairs went in and {sum(statuses.values())} rows came out")
         return {
-            "run": manifest["run"],
+            "run": manifest.run,
             "statuses": dict(sorted(statuses.items())),
-            "pairs": manifest["pairs"],
+            "pairs": manifest.pairs,
             "bases": sum(part.labels["bases"] for part in parts.all_parts(tracker.parts)),
             "aligned": int(tracker.made),
             "by_host": tracker.by_host,
@@ -104,6 +105,6 @@ def run_pairs(directory: str | Path, source: Source, parameters: PairParameters,
 
 def partition_pairs(
     directory: str | Path, source: Source, parameters: PairParameters, *, resources: Resources = DEFAULT, progress: Told | None = None
-) -> dict[str, Any]:
-    """Do the first stage of `run_pairs` alone. Returns the manifest: {pairs, blocks: [{id, first, pairs, chunks: [{id, rows, bin, work, bytes, longest}]}]}."""
+) -> PairManifest:
+    """Do the first stage of `run_pairs` alone. Returns the manifest: blocks and the chunks that they became."""
     return runner.read(directory, Pairs(source, parameters), resources, progress)

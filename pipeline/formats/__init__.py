@@ -1,0 +1,1 @@
+"""Write the rows of any kind of run to one file: the table of formats, and what they share."""

@@ -1,0 +1,55 @@
+"""Describe what the functions of a format are told: whose rows they write, and how."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from tidalign.pipeline.formats.table import Format
+
+
+class Rows(Protocol):
+    """Give the rows of a run, as `export` takes them from results of any kind."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of the rows."""
+
+    @property
+    def parameters(self) -> Any:
+        """Of the run, in the type of its kind."""
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """What was read, as the run recorded it."""
+
+    @property
+    def cigars(self) -> bool:
+        """Whether the rows have CIGARs."""
+
+    @property
+    def threads(self) -> int:
+        """How many pieces are turned into text at a time, at most."""
+
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
+        """Record batches in order, all columns or those named."""
+
+    def pieces(self) -> Iterator[Callable[[], Iterable[Any]]]:
+        """What makes the batches that the formats of this kind of run take, in order: each is called by a thread. `batch[name]` is a column."""
+
+
+R = TypeVar("R", bound=Rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[R]):
+    """Hold what is to be written. rows: those of a run; format: a line of the table; notice: takes one line of advice for the user;
+    cigar, markend: see `table.OPTIONS`."""
+
+    rows: R
+    format: Format
+    notice: Callable[[str], None]
+    cigar: str = "=X"
+    markend: bool = False

@@ -1,0 +1,165 @@
+"""List the formats: what the rows of each kind of run can be written as, a line for each, and what files' names say of it.
+
+Nothing heavy is imported to look at it: the functions that write are named here, and loaded when they are wanted. Messages, `--help`, the checks
+before anything is aligned and `export` all read this table; a format is added by a line here and a module that holds its functions.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+PAIRS, GENOME = "pairs", "genome"
+"""Kinds of run (pipeline/store/layout.py)."""
+
+OPTIONS: dict[str, tuple[Any, ...]] = {"cigar": ("=X", "M"), "markend": (False, True)}
+"""Values of the options that formats may take, the default first. cigar: letters of matches; markend: the last line says that it is the last."""
+
+END = "# lastz end-of-file\n"
+"""What --markend writes last. Who reads LASTZ's output looks for these very words."""
+
+BLANKS, TABS = " \t", "\t"
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """Describe an output: what it is called, what it needs, and how rows become bytes.
+
+    name: value of --format. kinds: kinds of run that have it. module: that of its functions, below `tidalign.pipeline`. suffix: ending of files that means it.
+    lines: `(batch, request) -> large_string column`, the text of each row of a batch; threads make several batches at a time.
+    write: `(request, sink) -> rows`, in place of `lines` and all else where the output is no text; it has the batches one after the other.
+    header, above: `(request) -> bytes-likes`, what stands first, and what stands before the first row where there is one.
+    per_row: how many lines a row gives; None: as many as it needs.
+    bare: `name-` is the same without `header` and `above`, so that files can be joined. footer: the last line, with --markend.
+    options: which of OPTIONS it takes. fields: columns that `name:FIELD,...` chooses, () for those of `name` alone; None: there is nothing to choose.
+    banned: letters that no name may have. side: `(role, file, genome)`, raises InputError for names and lengths of a side that it cannot hold.
+    cigars: every row must have a CIGAR.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    module: str
+    suffix: str | None = None
+    lines: str = "lines"
+    write: str | None = None
+    header: str | None = None
+    above: str | None = None
+    per_row: int | None = 1
+    bare: bool = False
+    footer: str = ""
+    options: tuple[str, ...] = ()
+    fields: tuple[str, ...] | None = None
+    banned: str = ""
+    side: str | None = None
+    cigars: bool = False
+
+    def load(self, function: str) -> Any:
+        """Import one of its functions, by name."""
+        return getattr(import_module(f"tidalign.pipeline.{self.module}"), function)
+
+
+_pairs = partial(Format, kinds=(PAIRS,))
+_genome = partial(Format, kinds=(GENOME,), footer=END, options=("markend",))
+
+FORMATS: tuple[Format, ...] = (
+    _pairs("paf", module="pairs.formats.paf", suffix="paf", options=("cigar",)),
+    _pairs("sam", module="pairs.formats.sam", suffix="sam", header="header", options=("cigar",), cigars=True),
+    _pairs("tsv", module="pairs.formats.tsv", suffix="tsv", header="header"),
+    _genome("maf", module="genome.formats.maf", suffix="maf", header="header", bare=True, per_row=4, banned=BLANKS),
+    _genome("maf+", module="genome.formats.maf", lines="commented_lines", header="commented_header", per_row=None, banned=BLANKS),
+    _genome("axt", module="genome.formats.axt", suffix="axt", header="header", per_row=4, banned=BLANKS),
+    _genome("axt+", module="genome.formats.axt", lines="commented_lines", header="commented_header", per_row=6, banned=BLANKS),
+    _genome("paf", module="genome.formats.paf", suffix="paf", banned=TABS),
+    _genome("paf:minimap2", module="genome.formats.paf", banned=TABS),
+    _genome("paf:wfmash", module="genome.formats.paf", lines="exact_lines", banned=TABS),
+    _genome("sam", module="genome.formats.sam", suffix="sam", lines="hard_lines", header="header", above="targets", bare=True, banned=TABS, side="check"),
+    _genome("softsam", module="genome.formats.sam", lines="soft_lines", header="header", above="targets", bare=True, banned=TABS, side="check_whole"),
+    _genome("chain", module="genome.formats.chain", suffix="chain", per_row=None, banned=BLANKS),
+    _genome("cigar", module="genome.formats.exonerate", suffix="cigar", banned=BLANKS),
+    _genome("segments", module="genome.formats.segments", suffix="segments", header="header", banned=TABS),
+    _genome("general", module="genome.formats.general", suffix="tsv", header="header", bare=True, fields=(), banned=TABS),
+    _genome("mapping", module="genome.formats.general", lines="mapping_lines", header="mapping_header", bare=True, banned=TABS),
+    Format("parquet", (PAIRS, GENOME), "formats.parquet", suffix="parquet", write="write", per_row=None),
+)
+
+_CONVERTED = {
+    ".bam": "write .sam and convert it: samtools view -b",
+    ".cram": "write .sam and convert it: samtools view -C",
+    ".gz": "write it plain and compress it after",
+    ".csv": "write .tsv or .parquet",
+}
+ELSEWHERE: Mapping[str, Mapping[str, str]] = {
+    PAIRS: _CONVERTED,
+    GENOME: _CONVERTED
+    | {
+        ".lav": "LAV is not to be had; write .maf or .axt",
+        ".psl": "write .chain or .axt and convert it: axtToPsl",
+        ".fa": "write .maf",
+        ".png": "draw it with `tidalign plot` from the run directory",
+    },
+}
+"""What to do about endings of files that mean no format, by kind of run."""
+
+
+INSTEAD = {(GENOME, "cigar"): "format paf writes M, paf:wfmash writes = and X"}
+"""What to do about options that no format of a kind of run takes."""
+
+
+def formats(kind: str) -> list[Format]:
+    """List the formats of a kind of run, in the order of the table."""
+    return [format for format in FORMATS if kind in format.kinds]
+
+
+def names(kind: str) -> list[str]:
+    """List the values of --format for a kind of run."""
+    return [name for format in formats(kind) for name in (format.name, *([f"{format.name}-"] if format.bare else []))]
+
+
+def suffixes(*kinds: str) -> list[str]:
+    """List the endings of files that mean a format, each once, without the dot."""
+    return list(dict.fromkeys(format.suffix for kind in kinds for format in formats(kind) if format.suffix))
+
+
+def by_suffix(kind: str, suffix: str) -> Format | None:
+    """Find the format that an ending, without its dot, means; None where it means none."""
+    return next((format for format in formats(kind) if format.suffix and format.suffix == suffix.lower()), None)
+
+
+def by_name(kind: str, text: str) -> Format | None:
+    """Find the format of a name, or of an ending, with `-` or `:FIELD,...` after it where it takes them; None where there is none."""
+    known = {format.name: format for format in formats(kind)}
+    name, colon, wanted = (text, "", "") if text in known else text.partition(":")
+    bare = name.endswith("-")
+    found = known.get(name.removesuffix("-")) or by_suffix(kind, name)
+    if found is None or (bare and not found.bare) or (colon and found.fields is None):
+        return None
+    if bare:
+        found = replace(found, name=f"{found.name}-", header=None, above=None)
+    return replace(found, name=f"{found.name}:{wanted}", fields=tuple(wanted.split(","))) if wanted else found
+
+
+def find(kind: str, text: str) -> Format:
+    """Find the format of a name, as `by_name`. Raises ValueError for one that does not exist, or fields that it does not have."""
+    found = by_name(kind, text)
+    if found is None:
+        raise ValueError(f"no format {text!r}: use one of {', '.join(names(kind))}")
+    return replace(found, fields=tuple(found.load("fields")(found.fields))) if found.fields else found
+
+
+def refused(kind: str, format: Format, options: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Find the first of some options that a format of a kind of run does not take, and say why; None if all can be taken."""
+    for name, value in options.items():
+        values = OPTIONS[name]
+        if value not in values:
+            return name, f"{value!r} is none of {', '.join(values)}"
+        if value != values[0] and name not in format.options:
+            takers = [other.name for other in formats(kind) if name in other.options]
+            return name, f"it is for {', '.join(takers)}, not for {format.name}" if takers else INSTEAD.get((kind, name), "other kinds of run have it")
+    return None
+
+
+def listed(endings: list[str]) -> str:
+    """Spell endings as a sentence has them: `.a, .b or .c`."""
+    dotted = [f".{ending}" for ending in endings]
+    return " or ".join([", ".join(dotted[:-1]), dotted[-1]] if len(dotted) > 1 else dotted)

@@ -1,0 +1,107 @@
+"""Gather the results of a finished run of any kind from its parts: a kind says what its chunks are, its schema and its order."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
+
+from tidalign.pipeline.errors import MissingInput
+from tidalign.pipeline.schema import STATUSES
+from tidalign.pipeline.store import manifest, rundir
+from tidalign.pipeline.store.layout import Layout
+from tidalign.pipeline.store.parts import Part, counts, scan
+
+BATCH_ROWS = 65_536
+"""Most rows of a batch that `to_batches` gives."""
+
+Reader = Callable[[], Any]
+"""Reads a piece of the rows as a table."""
+
+M = TypeVar("M", bound=manifest.Manifest)
+
+
+class RunResults(Generic[M]):
+    """Give the rows of a finished run; a kind adds `layout`, `manifest_type`, `counted`, `threads`, `parameters`, `cigars`, `_readers` and its own `export`.
+
+    Only one piece of the rows is held in memory at a time. Raises MissingInput when `path` holds no run of this kind or, on reading, when it is not finished
+    or has lost a part; ManifestMismatch when it was made with another layout.
+    """
+
+    layout: Layout
+    manifest_type: type[M]
+    counted: str
+    """What a chunk is counted in."""
+    threads: int
+    """How many pieces are turned into text at a time, at most."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        rundir.require(str(path), self.layout)
+        self._manifest = manifest.read(str(path), self.manifest_type)
+
+    @property
+    def kind(self) -> str:
+        """Name the kind of run, as plan.json has it."""
+        return self.layout.kind
+
+    @property
+    def schema(self) -> Any:
+        """Give the Arrow schema of the rows."""
+        return self.layout.tables["parts"]
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """Say what was read, as the run recorded it."""
+        return dict(self._manifest.source)
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether everything was aligned. Some may be capped, rejected or given up: see `statuses`."""
+        return rundir.finished(str(self.path)) is not None
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return sum(counts(self._parts).values())
+
+    def statuses(self) -> dict[str, int]:
+        """Count the rows by status, every status named."""
+        return dict.fromkeys(STATUSES, 0) | counts(self._parts)
+
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
+        """Give record batches of at most `BATCH_ROWS` rows in order, all columns or those named."""
+        for read in self._readers(self.schema.names if columns is None else columns):
+            yield from _batches(read)
+
+    def to_table(self, columns: list[str] | None = None) -> Any:
+        """Gather all rows as one table, which must fit in memory; `to_batches` needs no more than a piece of them."""
+        schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
+        return pa.Table.from_batches(self.to_batches(columns), schema=schema)
+
+    def pieces(self) -> Iterator[Callable[[], Iterable[Any]]]:
+        """Give what makes the batches that formats take, in order (`formats.request.Rows`)."""
+        for read in self._readers(self.schema.names):
+            yield partial(_batches, read)
+
+    def _readers(self, columns: list[str]) -> Iterator[Reader]:
+        """Give what reads each piece of the rows, in order: these columns of it."""
+        raise NotImplementedError
+
+    @cached_property
+    def _parts(self) -> dict[str, list[Part]]:
+        """Find the parts of each chunk. Refuses a run that is not finished, or has lost a part since."""
+        if not self.complete:
+            raise MissingInput(f"{self.path}: the run is not finished; run the same command again to go on")
+        parts, _ = scan(f"{self.path}/parts", self._manifest.run)
+        for chunk, wanted in self._manifest.chunks.items():
+            whole = sum(part.stop - part.start for part in parts.get(chunk, []))
+            if whole != wanted:
+                found = f"whole parts for {whole} of the {wanted} {self.counted} of chunk {chunk}"
+                raise MissingInput(f"{self.path}/parts: found {found}; run the same command again to mend it")
+        return parts
+
+
+def _batches(read: Reader) -> list[Any]:
+    batches: list[Any] = read().to_batches(max_chunksize=BATCH_ROWS)
+    return batches
