@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 from genome_golden import RUNS
 
-import tidalign.kernels
+from tidalign.kernels import gapped, seed, ungapped
 from tidalign.kernels.runtime.card import CARD
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
@@ -39,9 +39,9 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     assert spec is not None and spec.loader is not None
     stand_in = module_from_spec(spec)
     spec.loader.exec_module(stand_in)
-    for name in ("seed_device", "ungapped_device", "gapped_device"):
-        monkeypatch.setitem(sys.modules, f"tidalign.kernels.{name}", stand_in)
-        monkeypatch.setattr(tidalign.kernels, name, stand_in, raising=False)
+    for operation in (seed, ungapped, gapped):
+        monkeypatch.setitem(sys.modules, f"{operation.__name__}.device", stand_in)
+        monkeypatch.setattr(operation, "device", stand_in, raising=False)
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in"})
     for name, size in (("FIRST", 4), ("FEW", 2), ("MOST", 3), ("LEFT", 1)):
         monkeypatch.setattr(waves, name, size)

@@ -10,7 +10,7 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).parents[2]))
 
-NAMES = {f"tidalign.kernels.{name}_device" for name in ("seed", "ungapped", "gapped")}
+NAMES = {f"tidalign.kernels.{name}.device" for name in ("seed", "ungapped", "gapped")}
 
 
 class StandIns(MetaPathFinder):
