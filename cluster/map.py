@@ -22,7 +22,12 @@ TICK = 1.0
 """Seconds between looks at workers and at tasks that may hang."""
 
 SHORT_HANDED = 30.0
-"""Seconds with fewer workers than wanted after which more are started: Dask's own restart takes one."""
+"""Seconds with fewer workers than wanted after which more are started: Dask's own restart takes one. Twice as many each time, as a busy machine takes
+longer to start them than whoever asks has patience."""
+
+SLOWEST = 10.0
+"""How much longer than its patience a task may say nothing while its worker uses little CPU time: on a busy machine it gets little, and one that
+sleeps uses none. The worker's process does more than the task, so the two are not told apart by CPU time alone."""
 
 DESERTED = 300.0
 """Seconds without a single worker after which the run gives up; it can be resumed."""
@@ -30,12 +35,16 @@ DESERTED = 300.0
 
 @dataclass
 class _Flight:
-    """A task on its way: its future, and when its pulse last changed."""
+    """A task on its way: its future, its pulse, and the seconds since that changed.
+
+    used: CPU time of its worker when it had said nothing for as long as its patience.
+    """
 
     task: Task
     future: Any
-    pulse: object
-    since: float
+    pulse: object = None
+    silent: float = 0.0
+    used: float | None = None
 
 
 def run_on(workers: Workers, tasks: Iterable[Task], outcomes: Outcomes, stop: Stop) -> None:
@@ -54,7 +63,7 @@ class _Run:
         self.wake = threading.Event()
         self.live = self.threads = 0
         self.full_at = self.alive_at = time.monotonic()
-        self.emptied = False
+        self.asked = 0
 
     def loop(self) -> None:
         looked = float("-inf")
@@ -83,7 +92,7 @@ class _Run:
             key = f"{task.key}-{self.submitted}"
             future = self.workers.client.submit(task.function, *task.arguments, key=key, pure=False, retries=0)
             future.add_done_callback(lambda _: self.wake.set())
-            self.flights[key] = _Flight(task, future, None, time.monotonic())
+            self.flights[key] = _Flight(task, future)
 
     def _collect(self) -> None:
         for key, flight in list(self.flights.items()):
@@ -137,29 +146,41 @@ class _Run:
                 f"no worker left, and none came back in {DESERTED:.0f} s; run the same command again to resume" + ("" if local else ", with workers running")
             )
         if local is None or wanted is None or self.live >= wanted:
-            self.full_at, self.emptied = now, False
-        elif now - self.full_at > SHORT_HANDED:
+            self.full_at, self.asked = now, 0
+        elif now - self.full_at > SHORT_HANDED * 2**self.asked:
             self.outcomes.note("short-handed", live=self.live, wanted=wanted)
-            if self.emptied and not self.live:
+            if self.asked and not self.live:
                 local.scale(0)  # what brings workers back when asking for more does not
             local.scale(wanted)
-            self.full_at, self.emptied = now, True
+            self.full_at, self.asked = now, self.asked + 1
 
     def _look_at_tasks(self) -> None:
-        now = time.monotonic()
         late = []
         for key, flight in self.flights.items():
             pulse = flight.task.pulse() if flight.task.pulse else None
             if pulse is None or pulse != flight.pulse:
-                flight.pulse, flight.since = pulse, now
-            elif now - flight.since > flight.task.patience:
+                flight.pulse, flight.silent, flight.used = pulse, 0.0, None
+                continue
+            # Looks are counted, not the clock: who was stopped or starved along with the workers did not look.
+            flight.silent += TICK
+            if flight.silent > flight.task.patience:
                 late.append(key)
         if not late:
             return
         at = {key: address for address, keys in self.workers.client.processing().items() for key in keys}
         for key in late:
             flight = self.flights[key]
-            flight.since = time.monotonic()
-            if key in at:
-                self.outcomes.note("hang", task=flight.task.key, worker=at[key], seconds=round(flight.task.patience))
+            if key not in at:
+                flight.silent = 0.0
+            elif self._hangs(flight, at[key]):
+                self.outcomes.note("hang", task=flight.task.key, worker=at[key], seconds=round(flight.silent))
+                flight.silent, flight.used = 0.0, None
                 self.workers.client.restart_workers([at[key]], timeout=20, raise_for_error=False)
+
+    def _hangs(self, flight: _Flight, worker: str) -> bool:
+        """Whether a task that is late has no excuse left."""
+        used, patience = self.workers.cpu_seconds(worker), flight.task.patience
+        if flight.used is None:
+            flight.used = used
+        spent = used - flight.used if used is not None and flight.used is not None else 0.0
+        return spent > patience or flight.silent > SLOWEST * patience

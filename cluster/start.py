@@ -21,6 +21,7 @@ from typing import Any, cast
 
 import dask
 import distributed.utils
+import psutil
 from distributed import Client, LocalCluster
 from distributed.utils import silence_logging_cmgr
 
@@ -70,9 +71,23 @@ class Workers:
         results: dict[str, Any] = self.client.run(function, *arguments, on_error="return")
         return results
 
+    def cpu_seconds(self, worker: str) -> float | None:
+        """CPU time that the process of the worker at that address has used, as its nanny says; None where nobody says."""
+        try:
+            answer = self.client.run(_cpu_seconds_of_worker, workers=[worker], nanny=True, on_error="return")[worker]
+        except Exception:  # it has just gone
+            return None
+        return answer if isinstance(answer, float) else None
+
     def prepare(self) -> None:
         """Tell the scheduler what its configuration may not say: a task whose worker dies comes back to us at once."""
         self.client.run_on_scheduler(_allow_no_failures)
+
+
+def _cpu_seconds_of_worker(dask_worker: Any) -> float:
+    """On a nanny, which is what Dask gives here: it answers where its worker does not."""
+    times = psutil.Process(dask_worker.pid).cpu_times()
+    return float(times.user + times.system)
 
 
 def _allow_no_failures(dask_scheduler: Any) -> None:

@@ -18,7 +18,7 @@ class Task:
     key: names it in messages and on the scheduler's page.
     weight: predicted seconds; the longest tasks go first.
     pulse: called here; what it returns changes whenever the task gets on, and is None until it has begun.
-    patience: seconds without a change of `pulse` after which the task hangs and its worker is restarted.
+    patience: seconds of CPU time of its worker without a change of `pulse` after which the task hangs and its worker is restarted.
     """
 
     key: str

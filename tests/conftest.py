@@ -1,4 +1,4 @@
-"""Makes the modules beside this file (oracle, simulate, conformance) importable by every test."""
+"""Makes the modules beside this file (oracle, simulate, conformance) importable by every test, and no test of Hypothesis depend on the clock."""
 
 import sys
 from pathlib import Path
@@ -6,5 +6,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from gpu_record import pytest_terminal_summary
+from hypothesis import HealthCheck, settings
+
+# Kernels are compiled on the way, and others may be on the machine.
+settings.register_profile("tidalign", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tidalign")
 
 __all__ = ["pytest_terminal_summary"]  # a hook

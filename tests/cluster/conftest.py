@@ -24,4 +24,5 @@ def external(external_alone: External) -> External:
     """A scheduler with two workers."""
     external_alone.worker()
     external_alone.worker()
+    external_alone.wait_for_workers(2)
     return external_alone

@@ -4,10 +4,15 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
+from distributed import Client
+from ending import wait_until
+
 HERE = str(Path(__file__).parent)
+
+PATIENCE = 600.0
+"""Seconds in which a scheduler answers on the busiest machine."""
 
 
 class External:
@@ -23,14 +28,18 @@ class External:
         self.restart()
 
     def restart(self) -> None:
-        """A scheduler on the port."""
+        """A scheduler on the port; returns when it listens."""
         self.scheduler = self._dask("scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
-        for _ in range(200):
-            with socket.socket() as trial:
-                if trial.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.1)
-        raise TimeoutError("the scheduler did not start")
+        wait_until(self._listens, self.scheduler)
+
+    def _listens(self) -> bool:
+        with socket.socket() as trial:
+            return trial.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def wait_for_workers(self, count: int) -> None:
+        """Wait until so many have joined: a busy machine takes longer than who connects waits."""
+        with Client(self.address, timeout=PATIENCE, set_as_default=False) as client:
+            client.wait_for_workers(count)
 
     def worker(self, *options: str, command: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
         """A worker of the scheduler; `command` is what starts it."""

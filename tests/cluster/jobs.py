@@ -18,14 +18,31 @@ def die_once(marker: str, number: int) -> int:
     return number
 
 
-def hang_once(marker: str, pulse: str) -> str:
+def say(pulse: str) -> None:
     with Path(pulse).open("a") as beats:
         beats.write("x")
+
+
+def wait_silently(pulse: str, seconds: float) -> str:
+    say(pulse)
+    time.sleep(seconds)
+    return "done"
+
+
+def hang_once(marker: str, pulse: str, spin: bool) -> str:
+    say(pulse)
     if not Path(marker).exists():
         Path(marker).touch()
-        time.sleep(1e4)
+        while True:
+            time.sleep(0 if spin else 1e4)
     return "done"
 
 
 def refuse(text: str) -> None:
     raise OSError(28, text)
+
+
+def burn(seconds: float) -> None:
+    began = time.process_time()
+    while time.process_time() - began < seconds:
+        pass

@@ -11,7 +11,9 @@ from typing import Any
 
 import psutil
 import pytest
-from jobs import die_once, hang_once, refuse, square
+from ending import survivors
+from external import PATIENCE
+from jobs import burn, die_once, hang_once, refuse, square, wait_silently
 
 from tidalign.cluster import map as mapping
 from tidalign.cluster import start as starting
@@ -74,19 +76,43 @@ def test_a_task_whose_worker_dies_comes_back(two: Workers, tmp_path: Path) -> No
     assert set(seen.times.values()) == {1}
 
 
-def test_a_task_that_hangs_gets_its_worker_restarted(two: Workers, tmp_path: Path) -> None:
+def pulse_of(beats: Path) -> Callable[[], str | None]:
+    return lambda: beats.read_text() if beats.exists() else None
+
+
+@pytest.mark.parametrize("spin", [True, False])
+def test_a_task_that_hangs_gets_its_worker_restarted(two: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spin: bool) -> None:
+    """One that spins when it has used its patience; one that sleeps much later."""
+    monkeypatch.setattr(mapping, "SLOWEST", 1e9 if spin else 4.0)
     beats = tmp_path / "beats"
     seen = Recorded()
-    two.client.wait_for_workers(2, timeout=30)
+    two.client.wait_for_workers(2)
     before = processes(two)
-    pulse = lambda: beats.read_text() if beats.exists() else None  # noqa: E731
-    tasks = [Task("hangs", hang_once, (str(tmp_path / "m"), str(beats)), pulse=pulse, patience=2.0), *(Task(f"t{i}", square, (i, 0.1)) for i in range(50))]
-    run_on(two, tasks, seen, Stop())
+    hangs = Task("hangs", hang_once, (str(tmp_path / "m"), str(beats), spin), pulse=pulse_of(beats), patience=1.0)
+    run_on(two, [hangs, *(Task(f"t{i}", square, (i, 0.1)) for i in range(50))], seen, Stop())
     assert seen.results["hangs"] == "done"
     assert seen.deaths["hangs"] == 1
     assert "hang" in seen.events
     assert len(seen.results) == 51
     assert len(set(before) & set(processes(two))) == 1, "the other worker was left alone"
+
+
+def test_a_task_that_is_kept_waiting_keeps_its_worker(two: Workers, tmp_path: Path) -> None:
+    beats = tmp_path / "beats"
+    seen = Recorded()
+    run_on(two, [Task("waits", wait_silently, (str(beats), 5.0), pulse=pulse_of(beats), patience=1.0)], seen, Stop())
+    assert (seen.results, seen.deaths["waits"]) == ({"waits": "done"}, 0)
+    assert "hang" not in seen.events
+
+
+def test_workers_tell_their_cpu_time(two: Workers) -> None:
+    two.client.wait_for_workers(2)
+    worker = next(iter(two.live()))
+    used = two.cpu_seconds(worker)
+    assert used is not None and used > 0.1
+    two.client.submit(burn, 0.5, workers=[worker]).result()
+    assert (two.cpu_seconds(worker) or 0) >= used + 0.4
+    assert two.cpu_seconds("tcp://127.0.0.1:1") is None
 
 
 def test_an_error_ends_the_run_at_once(two: Workers) -> None:
@@ -151,7 +177,7 @@ def test_the_scheduler_is_lost(external: Any, monkeypatch: pytest.MonkeyPatch) -
         run_on(workers, [Task(f"t{i}", square, (i, 0.1)) for i in range(400)], Recorded(on_done=external.scheduler.kill), Stop())
 
 
-def test_the_scheduler_comes_back(external: Any) -> None:
+def test_the_scheduler_comes_back(external: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     again: list[Any] = []
 
     def restart() -> None:
@@ -162,6 +188,7 @@ def test_the_scheduler_comes_back(external: Any) -> None:
             external.worker()  # the old ones ended with their scheduler
 
     seen = Recorded(on_done=restart)
+    monkeypatch.setattr(starting, "CONNECT_TIMEOUT", PATIENCE)  # that it starts again in time is no matter here
     with start(scheduler=external.address) as workers:
         run_on(workers, [Task(f"t{i}", square, (i, 0.05)) for i in range(40)], seen, Stop())
     assert seen.results == {f"t{i}": i * i for i in range(40)}
@@ -170,7 +197,7 @@ def test_the_scheduler_comes_back(external: Any) -> None:
 def test_workers_die_with_their_client(tmp_path: Path) -> None:
     code = (
         "import sys, time\nfrom tidalign.cluster.start import start\nimport os\n"
-        "if __name__ == '__main__':\n with start(2) as w:\n  print(*w.everywhere(os.getpid).values(), flush=True)\n  time.sleep(60)\n"
+        "if __name__ == '__main__':\n with start(2) as w:\n  print(*w.everywhere(os.getpid).values(), flush=True)\n  time.sleep(600)\n"
     )
     script = tmp_path / "client.py"
     script.write_text(code)
@@ -182,5 +209,4 @@ def test_workers_die_with_their_client(tmp_path: Path) -> None:
     client.kill()
     client.wait()
     client.stdout.close()
-    _, alive = psutil.wait_procs(family, timeout=10)
-    assert [process.pid for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
+    assert survivors(family) == []

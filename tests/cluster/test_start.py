@@ -9,11 +9,12 @@ from typing import Any
 
 import psutil
 import pytest
+from ending import survivors
 
 import tidalign
 from tidalign.cluster import start as starting
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.start import package_digest, start
+from tidalign.cluster.start import CLOSE_TIMEOUT, package_digest, start
 from tidalign.cluster.task import cores
 
 
@@ -30,8 +31,9 @@ def test_nothing_listens_beyond_this_machine() -> None:
         assert len(listening) >= 3
         assert set(listening) == {"127.0.0.1"}
         pids = set(workers.everywhere(os.getpid).values())
+        processes = [psutil.Process(pid) for pid in pids]
     assert len(pids - before) == 2
-    assert not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE for pid in pids)
+    assert survivors(processes) == []
 
 
 def test_closing_takes_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,13 +43,12 @@ def test_closing_takes_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
         worker = psutil.Process(next(iter(workers.everywhere(os.getpid).values())))
         local: Any = workers.local
         really_close = local.close
-        monkeypatch.setattr(local, "close", lambda timeout: never.wait(60))
+        monkeypatch.setattr(local, "close", lambda timeout: never.wait(600))
         began = time.monotonic()
-    assert time.monotonic() - began < 8
-    _, alive = psutil.wait_procs([worker], timeout=10)
-    assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
+    assert time.monotonic() - began < CLOSE_TIMEOUT
+    assert survivors([worker]) == []
     never.set()
-    really_close(timeout=10)
+    really_close(timeout=600)
 
 
 def test_one_worker_a_core_unless_told() -> None:
@@ -74,7 +75,8 @@ def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_scheduler_without_workers(external_alone: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "CONNECT_TIMEOUT", 3.0)
+    wait = starting.Client.wait_for_workers
+    monkeypatch.setattr(starting.Client, "wait_for_workers", lambda client, count, timeout: wait(client, count, timeout / 30))
     with pytest.raises(NoWorkers, match=r"no workers; start some with `dask worker tcp://127.0.0.1:\d+ --nthreads 1`"), start(scheduler=external_alone.address):
         pass
 
@@ -88,6 +90,7 @@ def test_a_scheduler_without_workers(external_alone: Any, monkeypatch: pytest.Mo
 )
 def test_workers_of_the_wrong_kind(external_alone: Any, options: tuple[str, ...], said: str) -> None:
     external_alone.worker(*options)
+    external_alone.wait_for_workers(1)
     with pytest.raises(NoWorkers, match=said), start(scheduler=external_alone.address):
         pass
 
@@ -102,6 +105,5 @@ def test_a_scheduler_file(external: Any, tmp_path: Path) -> None:
     file = tmp_path / "scheduler.json"
     file.write_text(f'{{"address": "{external.address}"}}')
     with start(scheduler=str(file)) as workers:
-        workers.client.wait_for_workers(2, timeout=30)
         assert workers.local is None
         assert len(workers.live()) == 2

@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -53,11 +54,11 @@ def test_what_a_failure_asks_for_is_run_and_other_failures_end_the_run() -> None
 def test_threads_run_tasks_at_a_time_and_outcomes_are_told_in_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both tasks wait for each other, so one alone would never end; the pulse of what runs is looked at meanwhile."""
     monkeypatch.setattr(task_module, "PULSE", 0.01)
-    met, looked = threading.Barrier(2, timeout=20), threading.Event()
+    met, looked = threading.Barrier(2, timeout=600), threading.Event()
 
     def meet() -> int:
         met.wait()
-        looked.wait(20)
+        looked.wait(600)
         return threading.get_ident()
 
     class Told(Recorded):
@@ -92,7 +93,7 @@ def test_a_signal_lets_threads_finish_and_starts_no_more() -> None:
         stop.ask(signal.SIGINT)
         asked.set()
 
-    tasks = [Task("runs", asked.wait, (20,), weight=2), Task("asks", ask, (), weight=1), Task("never", divmod, (1, 1))]
+    tasks = [Task("runs", asked.wait, (600,), weight=2), Task("asks", ask, (), weight=1), Task("never", divmod, (1, 1))]
     with pytest.raises(Stopped):
         run_here(tasks, seen, stop, threads=2)
     assert sorted(key for key, _ in seen.results) == ["asks", "runs"]
@@ -118,11 +119,13 @@ def test_the_second_signal_interrupts_and_the_third_is_ignored() -> None:
 
 
 def test_running_tasks_get_a_grace_period_after_sigterm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stopping, "GRACE", 0.2)
+    clock = [100.0]
+    monkeypatch.setattr(stopping, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     stop = Stop()
     stop.ask(signal.SIGTERM)
+    clock[0] += stopping.GRACE - 0.1
     assert not stop.at_once()
-    time.sleep(0.3)
+    clock[0] += 0.1
     assert stop.at_once()
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 from genome_oracle import reverse_complement
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tidalign.kernels.text.gapped import gapped_texts
@@ -11,7 +11,6 @@ operations = st.lists(st.tuples(st.sampled_from("=XID"), st.integers(1, 5)), max
 letters = st.text("ACGTacgtNnX", min_size=40, max_size=60)
 
 
-@settings(deadline=None)  # the first call compiles
 @given(letters, letters, st.lists(st.tuples(operations, st.booleans(), st.integers(0, 9)), max_size=4))
 def test_letters_and_gaps(target: str, query: str, alignments: list[tuple[list[tuple[str, int]], bool, int]]) -> None:
     expected, starts, ends = [], [], []

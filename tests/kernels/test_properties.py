@@ -3,7 +3,7 @@
 import numpy as np
 import oracle
 from conformance import PENALTIES
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tidalign.kernels.letters.sequences import Sequences
@@ -39,14 +39,12 @@ def penalty(query: bytes, target: bytes, penalties: Penalties) -> int:
     return int(aligned([(query, target)], penalties, cigar=False).penalty[0])
 
 
-@settings(deadline=None)
 @given(PAIRS, MODELS)
 def test_cigar_costs_the_penalty_and_spells_both(pair: tuple[bytes, bytes], penalties: Penalties) -> None:
     found = aligned([pair], penalties)
     assert oracle.rescore(cigar_text(found)[0].tobytes().decode(), *pair, penalties) == found.penalty[0]
 
 
-@settings(deadline=None)
 @given(PAIRS, MODELS)
 def test_swapping_and_reversing_keep_the_penalty(pair: tuple[bytes, bytes], penalties: Penalties) -> None:
     query, target = pair
@@ -54,7 +52,6 @@ def test_swapping_and_reversing_keep_the_penalty(pair: tuple[bytes, bytes], pena
     assert len(set(same.tolist())) == 1
 
 
-@settings(deadline=None)
 @given(PAIRS, MODELS, st.text("ACGT", min_size=1, max_size=40).map(str.encode))
 def test_letters_common_to_both_ends_cost_nothing(pair: tuple[bytes, bytes], penalties: Penalties, common: bytes) -> None:
     """Some optimal alignment matches letters that both begin (or end) with: any other can be changed into one that costs no more."""
@@ -64,7 +61,6 @@ def test_letters_common_to_both_ends_cost_nothing(pair: tuple[bytes, bytes], pen
     assert behind == before
 
 
-@settings(deadline=None)
 @given(st.tuples(LETTERS, LETTERS, LETTERS))
 def test_edit_distance_is_a_metric(triple: tuple[bytes, bytes, bytes]) -> None:
     a, b, c = triple
@@ -76,7 +72,6 @@ def test_edit_distance_is_a_metric(triple: tuple[bytes, bytes, bytes]) -> None:
     assert ab == oracle.gotoh(a, b, edit)
 
 
-@settings(deadline=None)
 @given(PAIRS, MODELS, st.integers(2, 5))
 def test_scaled_penalties_scale_the_penalty_and_keep_the_cigar(pair: tuple[bytes, bytes], penalties: Penalties, factor: int) -> None:
     if penalties.model == "edit":
@@ -87,7 +82,6 @@ def test_scaled_penalties_scale_the_penalty_and_keep_the_cigar(pair: tuple[bytes
     assert np.array_equal(one.cigar, other.cigar)
 
 
-@settings(deadline=None)
 @given(PAIRS, MODELS, st.tuples(*[st.integers(0, 20)] * 4))
 def test_free_ends_only_help_and_have_a_known_price(pair: tuple[bytes, bytes], penalties: Penalties, free: tuple[int, int, int, int]) -> None:
     query, target = pair
@@ -97,7 +91,6 @@ def test_free_ends_only_help_and_have_a_known_price(pair: tuple[bytes, bytes], p
     assert penalty(*inner, penalties) == found.penalty[0]
 
 
-@settings(deadline=None)
 @given(PAIRS)
 def test_a_second_piece_that_never_wins_changes_nothing(pair: tuple[bytes, bytes]) -> None:
     one, two = Penalties.parse("affine:4,6,2"), Penalties.parse("affine2p:4,6,2,2000,1")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tidalign.kernels.letters.sequences import Sequences, pack, unpack
@@ -12,7 +12,6 @@ def strings(sequences: Sequences) -> list[bytes]:
     return [bytes(sequences.letters[start:stop]) for start, stop in zip(sequences.offsets[:-1], sequences.offsets[1:], strict=True)]
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(alphabet="ACGTacgtNnRYKM-*", max_size=40)))
 def test_unpack_gives_upper_case_and_n(texts: list[str]) -> None:
     packed = pack(Sequences.from_strings(texts))

@@ -113,7 +113,7 @@ def test_penalty_only_and_company(penalties: Penalties) -> None:
 LETTERS = st.text(alphabet="ACGT", max_size=40).map(str.encode)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(LETTERS, LETTERS, st.sampled_from(PRESETS + OTHERS))
 def test_properties(query: bytes, target: bytes, penalties: Penalties) -> None:
     (row,) = rows(aligned([(query, target)], penalties))

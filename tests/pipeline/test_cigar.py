@@ -5,7 +5,7 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tidalign.pipeline.cigar import Operations
@@ -17,7 +17,6 @@ def written(runs: list[tuple[int, str]]) -> str:
     return "".join(f"{length}{letter}" for length, letter in runs)
 
 
-@settings(deadline=None)  # kernels are compiled on the way
 @given(st.lists(RUNS, max_size=6), st.integers(0, 3))
 def test_counts_and_text(rows: list[list[tuple[int, str]]], skipped: int) -> None:
     column = pa.array([written(runs) for runs in rows], pa.string()).slice(skipped)
@@ -28,7 +27,6 @@ def test_counts_and_text(rows: list[list[tuple[int, str]]], skipped: int) -> Non
     assert operations.text().to_pylist() == column.to_pylist()
 
 
-@settings(deadline=None)  # kernels are compiled on the way
 @given(st.lists(RUNS, max_size=6))
 def test_merged(rows: list[list[tuple[int, str]]]) -> None:
     merged = Operations.parse(pa.array([written(runs) for runs in rows], pa.string())).merged().text().to_pylist()

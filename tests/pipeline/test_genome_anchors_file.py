@@ -28,7 +28,7 @@ def pieces_of(anchors: Any, random: np.random.Generator) -> Iterator[Any]:
         yield anchors.slice(start, stop - start)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 1 << 30),
     count=st.sampled_from([0, 1, 15, 16, 17, 31, 32, 33, 500, 2000]),

@@ -41,7 +41,7 @@ def as_packed(sequence: bytes) -> bytes:
     return bytes(letter if letter in b"ACGT" else ord("N") for letter in sequence.upper())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(LETTERS, LETTERS), max_size=12), st.integers(0, 3))
 def test_packing_keeps_every_letter(pairs: list[tuple[bytes, bytes]], cut: int) -> None:
     table = pairs_table(pairs)

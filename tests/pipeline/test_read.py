@@ -100,7 +100,7 @@ def check(source: Source, expected: list[Pair], bases: int) -> None:
     assert list(chain.from_iterable(rows(tables[i]) for i in range(len(blocks)))) == expected
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     PAIRS_LISTS,
     st.sampled_from([fasta, fastq]),
@@ -152,7 +152,7 @@ def test_texts(
         check(source, pairs, bases)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(LETTERS, LETTERS), min_size=1, max_size=9), st.sampled_from(sorted(COMPRESSIONS)), st.integers(1, 50))
 def test_seq(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[bytes, bytes]], compression: str, cell: int) -> None:
     path = tmp_path_factory.mktemp("seq") / "pairs"
@@ -161,7 +161,7 @@ def test_seq(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[bytes, 
         check(inspect(str(path)), [(str(i), str(i), *pair) for i, pair in enumerate(pairs)], 40)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(NAME, LETTERS), min_size=1, max_size=8), st.sampled_from([fasta, fastq]), st.integers(1, 40), st.sampled_from([b"\n", b"\r\n"]))
 def test_as_dnaio_reads(tmp_path_factory: pytest.TempPathFactory, made: list[tuple[str, bytes]], form: Any, width: int, end: bytes) -> None:
     names = [name for name, _ in made if name.isascii()]  # dnaio refuses others in FASTQ

@@ -42,7 +42,7 @@ def rows(path: str, **options: Any) -> list[tuple[Any, ...]]:
     return [tuple(row.values()) for row in chain.from_iterable(table.to_pylist() for table in read)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(LETTERS, LETTERS), min_size=1, max_size=25),
     st.sampled_from(["parquet", "arrow", "zstd"]),

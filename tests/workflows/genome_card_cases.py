@@ -73,7 +73,7 @@ def as_lastz(folder: Path, name: str) -> dict[str, Any]:
 def drive_apart(run: Path, sides: tuple[str, str], mode: str, options: dict[str, Any], **environment: str) -> tuple[int, str]:
     """`genome_chaos.drive` on cards in a process of its own, which may lose its card: its exit status and what it said."""
     words = [sys.executable, str(HERE / "genome_chaos.py"), "--drive", str(run), *sides, mode, "--options", json.dumps({"device": "gpu", **options})]
-    done = subprocess.run(words, env=os.environ | environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(words, env=os.environ | environment, capture_output=True, text=True)
     return done.returncode, done.stderr
 
 

@@ -10,7 +10,6 @@ from chaos import chaos
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_killed_workers_and_clients_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     result = chaos(tmp_path, kills=6, chunks=60, slow=0.4, seed=3)
     assert result["kills"] == 6

@@ -30,7 +30,7 @@ def keep_signals():
 
 
 def program(*arguments: object, **options: object) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=250, **options)
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, **options)
 
 
 # ---- what needs no run
@@ -75,7 +75,7 @@ from tidalign.workflows.cli import main
 atexit.register(lambda: print([name for name in {heavy!r} if name in sys.modules], file=sys.stderr))
 main({arguments!r})
 """
-    answer = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
+    answer = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert answer.returncode == 0 and answer.stdout.startswith("usage: tidalign")
     assert answer.stderr.strip() == "[]"
 
@@ -207,7 +207,7 @@ def test_pairs_to_a_run_directory_then_export(pairs, tmp_path) -> None:
 def test_export_of_a_closed_pipe_is_quiet(pairs, tmp_path) -> None:
     program("pairs", *pairs, "-o", tmp_path / "run")
     shell = f"{PROGRAM} export {tmp_path}/run -o - --format paf --quiet | head -n 1"
-    answer = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=60)
+    answer = subprocess.run(["bash", "-c", shell], capture_output=True, text=True)
     assert len(answer.stdout.splitlines()) == 1 and answer.stderr == ""
 
 
@@ -301,7 +301,7 @@ sys.exit(cli.main())
 )
 def test_the_process_ends_with_its_status_output_and_handlers(tmp_path: Path, more: str, printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
-    answer = subprocess.run([sys.executable, "-P", "-c", LEAVING.format(more=more)], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+    answer = subprocess.run([sys.executable, "-P", "-c", LEAVING.format(more=more)], capture_output=True, text=True, cwd=tmp_path)
     assert (answer.returncode, answer.stdout) == (Exit.NO_INPUT, printed)
     assert answer.stderr.startswith("tidalign: nowhere")
 
@@ -311,5 +311,5 @@ def test_an_output_that_cannot_be_written_is_said_at_the_end(monkeypatch: pytest
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
     code = "import sys; from tidalign.workflows import cli; sys.argv[1:] = ['export', 'nowhere', '-o', 'out.sam']; print('kept back'); sys.exit(cli.main())"
     with Path("/dev/full").open("w") as full:
-        answer = subprocess.run([sys.executable, "-P", "-c", code], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        answer = subprocess.run([sys.executable, "-P", "-c", code], stdout=full, stderr=subprocess.PIPE, text=True)
     assert answer.returncode == 120 and "No space left" in answer.stderr  # as Python says it

@@ -1,7 +1,6 @@
 """Workers that are hired meanwhile: once, with what goes wrong told to who needs them, and none left behind."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,12 +25,18 @@ class Two:
 
 
 @pytest.fixture
-def log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def let() -> threading.Event:
+    """Set when workers may start."""
+    return threading.Event()
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch, let: threading.Event) -> list[str]:
     events: list[str] = []
 
     @contextmanager
     def started(*_: Any) -> Iterator[Two]:
-        time.sleep(0.2)
+        let.wait()
         events.append(f"started in {threading.current_thread().name.partition('_')[0]}")
         yield Two()
         events.append("closed")
@@ -44,11 +49,12 @@ def crew(directory: Path) -> Crew:
     return Crew(Stop(), str(directory), __name__, 2, None)
 
 
-def test_hired_once(tmp_path: Path, log: list[str]) -> None:
+def test_hired_once(tmp_path: Path, log: list[str], let: threading.Event) -> None:
     mine = crew(tmp_path)
     mine.begin_to_hire()
     mine.begin_to_hire()
     assert mine.size == 0 and log == []
+    let.set()
     mine.hire()
     mine.hire()
     mine.begin_to_hire()
@@ -57,17 +63,19 @@ def test_hired_once(tmp_path: Path, log: list[str]) -> None:
     assert log == ["started in hire", "closed"]
 
 
-def test_work_goes_on_here_meanwhile(tmp_path: Path, log: list[str]) -> None:
+def test_work_goes_on_here_meanwhile(tmp_path: Path, log: list[str], let: threading.Event) -> None:
     mine = crew(tmp_path)
     mine.begin_to_hire()
     assert mine.map(abs, [-1, 2], here=True) == [1, 2]
     assert log == []
+    let.set()
     mine.dismiss()
 
 
-def test_nobody_is_left_who_was_hired_in_vain(tmp_path: Path, log: list[str]) -> None:
+def test_nobody_is_left_who_was_hired_in_vain(tmp_path: Path, log: list[str], let: threading.Event) -> None:
     mine = crew(tmp_path)
     mine.begin_to_hire()
+    threading.Timer(0.2, let.set).start()
     mine.dismiss()
     assert log == ["started in hire", "closed"]
 

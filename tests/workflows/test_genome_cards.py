@@ -123,7 +123,6 @@ STAND_IN = {"PYTHONPATH": str(HERE / "stand_in"), "TIDALIGN_TEST_CARDS": "2"}
 
 
 @pytest.mark.parametrize("mode", ["exact", "independent"])
-@pytest.mark.timeout(600)
 def test_two_cards(tmp_path: Path, sides: Any, answers: Any, mode: str) -> None:
     status, said = drive_apart(tmp_path / "run", sides, mode, {"gpus": 2}, **STAND_IN)
     assert status == Exit.COMPLETE, said
@@ -133,7 +132,6 @@ def test_two_cards(tmp_path: Path, sides: Any, answers: Any, mode: str) -> None:
 
 
 @pytest.mark.parametrize("tile", ["j000000.u1.seed", "j000000.u2.walk"])
-@pytest.mark.timeout(600)
 def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, sides: Any, answers: Any, tile: str) -> None:
     """The process of the run itself first, then workers; in the end the host does the tile that always brings it about."""
     status, said = drive_apart(tmp_path / "run", sides, "exact", {"gpus": 1}, **STAND_IN, TIDALIGN_TEST_FAULT=f"{tile}:0")
@@ -143,7 +141,6 @@ def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, sides: Any, answ
     check_replaced(tmp_path / "run", tile)
 
 
-@pytest.mark.timeout(600)
 def test_a_worker_that_dies(tmp_path: Path, sides: Any, answers: Any) -> None:
     status, said = drive_apart(tmp_path / "run", sides, "independent", {"gpus": 2}, **STAND_IN, TIDALIGN_TEST_POISON="j000000.u1.extend:8")
     assert status == Exit.PARTIAL, said

@@ -22,7 +22,7 @@ HUMAN, CHIMP, ORANGUTAN = (str(DATA / f"mt_{name}.fa.gz") for name in ("human", 
 
 
 def program(*arguments: object) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=250)
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True)
 
 
 def below(text: str) -> list[str]:

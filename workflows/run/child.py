@@ -1,4 +1,7 @@
-"""Try something in a process of its own that may crash or hang freely, and say what became of it."""
+"""Try something in a process of its own that may crash or hang freely, and say what became of it.
+
+`python -m tidalign.workflows.run.child` is that process: its order tells it what to do.
+"""
 
 import json
 import os
@@ -7,42 +10,42 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from tidalign.pipeline.errors import CannotWrite, DiskFull
+from tidalign.workflows.run.watch import LOOK, Watch
 from tidalign.workflows.status import Exit
 
-START_TIMEOUT = 300.0
-"""Seconds that a child may take to load and compile before it begins."""
+START_PATIENCE = 300.0
+"""Seconds of CPU time that a child may take to load and compile before it begins."""
 
 OUT_OF_MEMORY = 86
 """Exit status of a child that could not get the memory it asked for."""
 
-_LOOK = 0.5
+WORK = {"rows": "tidalign.workflows.run.pairs.isolate", "tile": "tidalign.workflows.run.genome.isolate"}
+"""Modules by what a child can be told to do: it calls their `do(order, begun)`, and `begun` is called when the watch may start."""
 
 
-def try_in_child(module: str, order: Any, patience: float, pulse: Callable[[], object] = lambda: None) -> str | None:
-    """Run `python -m module ORDER`, which calls `serve`: None, or what became of the child.
+def try_in_child(work: str, order: Any, patience: float, pulse: Callable[[], object] = lambda: None) -> str | None:
+    """Do an order, which goes to the child as JSON, in a process of its own: None, or what became of it.
 
-    order: goes to the child as JSON. patience: seconds after which it hangs if `pulse`, called here, has not changed.
+    work: one of `WORK`. patience: seconds of CPU time after which the child hangs if `pulse`, called here, has not changed (watch.py).
     Raises DiskFull and CannotWrite as the child did, RuntimeError with its traceback for a bug.
     """
-    command = [sys.executable, "-P", "-m", module, json.dumps(order)]
+    command = [sys.executable, "-P", "-m", "tidalign.workflows.run.child", json.dumps([work, order])]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         said = _Drain(child.stderr)
         try:
-            assert child.stdout is not None
-            if not select.select([child.stdout], [], [], START_TIMEOUT)[0]:
-                return f"did not begin within {START_TIMEOUT:.0f} s"
-            child.stdout.read(1)  # it has begun, or died
-            status = _wait(child, patience, pulse)
+            if spent := _begins(child):
+                return f"did not begin in {spent}"
+            if spent := _ends(child, Watch(child.pid, patience, pulse)):
+                return f"gave no result in {spent}"
         finally:
             child.kill()
-    if status is None:
-        return f"gave no result in {patience:.0f} s"
+    status = child.returncode
     if status == 0:
         return None
     if status < 0:
@@ -60,18 +63,27 @@ def try_in_child(module: str, order: Any, patience: float, pulse: Callable[[], o
     return f"ended its process with status {status}"
 
 
-def _wait(child: "subprocess.Popen[bytes]", patience: float, pulse: Callable[[], object]) -> int | None:
-    """Exit status of a child; None if it hangs."""
-    seen, since = pulse(), time.monotonic()
+def _begins(child: "subprocess.Popen[bytes]") -> str | None:
+    """Wait until a child has begun, or died: None, or in what it did neither."""
+    assert child.stdout is not None
+    watch = Watch(child.pid, START_PATIENCE)
+    while not select.select([child.stdout], [], [], LOOK)[0]:
+        if spent := watch.hangs():
+            return spent
+    child.stdout.read(1)
+    return None
+
+
+def _ends(child: "subprocess.Popen[bytes]", watch: Watch) -> str | None:
+    """Wait until a child has ended: None, or in what it did not."""
     while True:
         try:
-            return child.wait(min(_LOOK, patience))
+            child.wait(LOOK)
         except subprocess.TimeoutExpired:
-            now = pulse()
-            if now != seen:
-                seen, since = now, time.monotonic()
-            elif time.monotonic() - since > patience:
-                return None
+            if spent := watch.hangs():
+                return spent
+        else:
+            return None
 
 
 class _Drain(threading.Thread):
@@ -86,15 +98,16 @@ class _Drain(threading.Thread):
         self._read = self._pipe.read()
 
     def text(self) -> str:
-        self.join(5)
+        self.join(60)
         return self._read.decode(errors="replace")
 
 
-def serve(work: Callable[[Any, Callable[[], None]], None]) -> int:
-    """In the child: do the order; its exit status. `work` takes the order and what to call when the clock may start."""
+def main() -> int:
+    """In the child: do the order; its exit status."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
+    work, order = json.loads(sys.argv[1])
     try:
-        work(json.loads(sys.argv[1]), lambda: None if os.write(1, b".") else None)
+        import_module(WORK[work]).do(order, lambda: os.write(1, b"."))
     except MemoryError:
         return OUT_OF_MEMORY
     except DiskFull as error:
@@ -114,3 +127,7 @@ def _die_with_parent() -> None:
     while os.read(0, 1):
         pass
     os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,12 +1,9 @@
-"""Find what kills a tile's process: halve its units or anchors in child processes until the one at fault stands alone, do the others, give that one up.
+"""Isolate the units and anchors that kill their process (isolate.py): each is a shortfall of a part without rows.
 
 Children use this machine's cores in any case: what a card cannot do may still be done.
-
-`python -m tidalign.workflows.run.genome.isolate` is the child: it does one tile and exits; it may crash freely.
 """
 
 import secrets
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,32 +13,34 @@ from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.units import empty_rows
 from tidalign.pipeline.schema import EXTENDED
 from tidalign.pipeline.store import parts
-from tidalign.workflows.run.child import serve, try_in_child
+from tidalign.workflows.run.child import try_in_child
 from tidalign.workflows.run.genome.tasks import perform
-from tidalign.workflows.run.pairs.isolate import TooManyRejected
+from tidalign.workflows.run.isolate import isolate
+
+DIVISIBLE = ("units", "extend")
+"""Stages whose tiles are of units or anchors that do not need each other; a tile of the others is tried, and rejected, whole."""
 
 
 def isolate_tile(directory: str, run: str, tile: Tile, patience: float, most: int) -> int:
-    """Write parts for all of a tile, trying it in child processes and halving what dies or gives no sign of life for `patience` seconds.
+    """Write parts for all of a tile; one that gives no sign of life for `patience` seconds of CPU time hangs.
 
-    Returns how many units or anchors were given up; TooManyRejected where there are more than `most`.
+    Returns how many units or anchors were rejected; TooManyRejected where there are more than `most`.
     """
-    rejected = 0
-    tiles = [tile]
-    while tiles:
-        tried = tiles.pop()
-        reason = _try(directory, run, tried, patience)
-        if reason is None:
-            continue
-        if tried.stage in ("units", "extend") and tried.stop - tried.start > 1:
-            middle = (tried.start + tried.stop) // 2
-            tiles += [Tile(tried.stage, tried.job, tried.unit, a, b) for a, b in ((middle, tried.stop), (tried.start, middle))]
-            continue
-        rejected += 1
-        if rejected > most:
-            raise TooManyRejected(f"{directory}: more than {most} tiles kill their worker, the last one because it {reason}; run `tidalign check`")
-        _reject(directory, run, tried, reason)
-    return rejected
+    divisible = tile.stage in DIVISIBLE
+    start, stop = (tile.start, tile.stop) if divisible else (0, 1)
+
+    def part(a: int, b: int) -> Tile:
+        return Tile(tile.stage, tile.job, tile.unit, a, b) if divisible else tile
+
+    return isolate(
+        start,
+        stop,
+        lambda a, b: _try(directory, run, part(a, b), patience),
+        lambda a, reason: _reject(directory, run, part(a, a + 1), reason),
+        most,
+        directory,
+        "tiles",
+    )
 
 
 def _reject(directory: str, run: str, tile: Tile, reason: str) -> None:
@@ -67,16 +66,13 @@ def _try(directory: str, run: str, tile: Tile, patience: float) -> str | None:
             return None
 
     try:
-        return try_in_child("tidalign.workflows.run.genome.isolate", [directory, run, tile.to_json(), beat], patience, pulse)
+        return try_in_child("tile", [directory, run, tile.to_json(), beat], patience, pulse)
     finally:
         Path(beat).unlink(missing_ok=True)
 
 
-def _work(order: Any, begun: Callable[[], None]) -> None:
+def do(order: Any, begun: Callable[[], object]) -> None:
+    """Do one tile; in a child."""
     directory, run, tile, beat = order
     begun()
     perform(directory, run, Tile(**tile), beat)
-
-
-if __name__ == "__main__":
-    sys.exit(serve(_work))

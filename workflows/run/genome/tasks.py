@@ -176,14 +176,15 @@ _STAGES: dict[str, Callable[[str, str, Tile, Beat, Any], Counts]] = {
 
 def _test_hooks(tile: Tile, place: int, device: "Device") -> None:
     """For tests of what kills workers: TIDALIGN_TEST_POISON, TIDALIGN_TEST_HANG and TIDALIGN_TEST_FAULT name `chunk:place` at which the process kills
-    itself, stops, or has a kernel write where nothing is; TIDALIGN_TEST_SLOW is a number of seconds to wait at each step."""
+    itself, spins, or has a kernel write where nothing is; TIDALIGN_TEST_SLOW is a number of seconds to wait at each step."""
     if slow := os.environ.get("TIDALIGN_TEST_SLOW"):
         time.sleep(float(slow))
     for variable in ("TIDALIGN_TEST_POISON", "TIDALIGN_TEST_HANG", "TIDALIGN_TEST_FAULT"):
         chunk, _, number = os.environ.get(variable, "").partition(":")
         if chunk == tile.chunk and place == int(number):
             if variable.endswith("HANG"):
-                time.sleep(1e6)
+                while True:
+                    pass
             if not variable.endswith("FAULT"):
                 os.kill(os.getpid(), signal.SIGKILL)
             if device == "gpu":

@@ -18,10 +18,10 @@ from tidalign.pipeline.store import claims, parts, rundir
 from tidalign.pipeline.store.ranges import Range, gaps, suspects
 from tidalign.workflows.run.genome.isolate import isolate_tile
 from tidalign.workflows.run.genome.tasks import perform, speculate
-from tidalign.workflows.run.pairs.isolate import TooManyRejected
+from tidalign.workflows.run.isolate import TooManyRejected
 
 PATIENCE = 600.0
-"""Seconds without a sign of life after which a tile hangs; the longest silence of a healthy one is a single extension."""
+"""Seconds of CPU time without a sign of life after which a tile hangs; the longest silence of a healthy one is a single extension."""
 
 UNBEGUN_ALLOWED = 20
 """How often a tile's worker may die before the tile is begun."""

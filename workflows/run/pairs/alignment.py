@@ -11,11 +11,12 @@ from tidalign.cluster.task import Task
 from tidalign.pipeline.pairs.align import Device
 from tidalign.pipeline.store import claims, parts, rundir
 from tidalign.pipeline.store.ranges import Range, gaps, suspects
-from tidalign.workflows.run.pairs.isolate import SECONDS_PER_WORK, TooManyRejected, isolate_range, patience
+from tidalign.workflows.run.isolate import TooManyRejected
+from tidalign.workflows.run.pairs.isolate import SECONDS_PER_WORK, isolate_range, patience
 from tidalign.workflows.run.pairs.tasks import RowRange, align_ranges
 
 PATIENCE = 60.0
-"""Least seconds without progress after which a task hangs."""
+"""Least seconds of CPU time without progress after which a task hangs."""
 
 CHILD_PATIENCE = 20.0
 """The same for a range tried in a process of its own, which has loaded everything by then."""

@@ -188,7 +188,7 @@ class _Pipeline:
 
 def _test_hooks(batch: Any, device: Device) -> None:
     """For tests of what kills workers: TIDALIGN_TEST_POISON, TIDALIGN_TEST_HANG and TIDALIGN_TEST_FAULT name ordinals (with commas between) at which
-    the process kills itself, stops, or has a kernel write where nothing is; TIDALIGN_TEST_SLOW is a number of seconds to wait at each batch."""
+    the process kills itself, spins, or has a kernel write where nothing is; TIDALIGN_TEST_SLOW is a number of seconds to wait at each batch."""
     if slow := os.environ.get("TIDALIGN_TEST_SLOW"):
         time.sleep(float(slow))
     for variable in ("TIDALIGN_TEST_POISON", "TIDALIGN_TEST_HANG", "TIDALIGN_TEST_FAULT"):
@@ -196,7 +196,8 @@ def _test_hooks(batch: Any, device: Device) -> None:
             marked = {int(ordinal) for ordinal in named.split(",")}
             if marked & set(batch["ordinal"].to_pylist()):
                 if variable.endswith("HANG"):
-                    time.sleep(1e6)
+                    while True:
+                        pass
                 if not variable.endswith("FAULT"):
                     os.kill(os.getpid(), signal.SIGKILL)
                 if device == "gpu":
