@@ -171,6 +171,7 @@ def test_two_deaths_a_lost_worker_timeout_apart() -> None:
     assert seen.results == {f"t{i}": i * i for i in range(230)}
 
 
+@pytest.mark.slow
 def test_the_scheduler_is_lost(external: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starting, "CONNECT_TIMEOUT", 15.0)
     with start(scheduler=external.address) as workers, pytest.raises(ClusterLost, match="scheduler went away"):

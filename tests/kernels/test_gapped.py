@@ -116,6 +116,7 @@ for seed in range(1500, 1650):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_every_width_gives_the_same(lanes: int) -> None:
     run = subprocess.run(

@@ -141,6 +141,7 @@ def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, sides: Any, answ
     check_replaced(tmp_path / "run", tile)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies(tmp_path: Path, sides: Any, answers: Any) -> None:
     status, said = drive_apart(tmp_path / "run", sides, "independent", {"gpus": 2}, **STAND_IN, TIDALIGN_TEST_POISON="j000000.u1.extend:8")
     assert status == Exit.PARTIAL, said

@@ -97,7 +97,7 @@ def alignments(maf: bytes) -> list[bytes]:
     return [line for line in maf.splitlines() if not line.startswith(b"#")]
 
 
-@pytest.mark.parametrize("workers", [None, 1, 2, 4])
+@pytest.mark.parametrize("workers", [None, pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mode", ["exact", "independent"])
 def test_any_number_of_workers_and_any_tiles(tmp_path: Path, flies: Any, answers: Any, mode: str, workers: int | None) -> None:
     report = drive(str(tmp_path / "run"), *flies, mode, workers=workers)
@@ -154,6 +154,7 @@ def test_killed_workers_and_clients_lose_nothing(tmp_path: Path, flies: Any, mod
     assert (result["kills"], result["status"], result["same bytes"], result["shortfalls"]) == (3, 0, True, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_long_tasks_soon(tmp_path: Path, flies: Any, answers: Any, number: int) -> None:
     process = client(tmp_path / "run", flies, "exact", TIDALIGN_TEST_SLOW="1000")
@@ -288,6 +289,7 @@ def test_a_unit_that_kills_its_worker_is_given_up(tmp_path: Path, flies: Any, an
     assert results.to_table().to_pylist() == expected
 
 
+@pytest.mark.slow
 def test_an_anchor_that_kills_its_worker_is_given_up_alone(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDALIGN_TEST_POISON", "j000000.u1.extend:3")
     report = drive(str(tmp_path / "run"), *flies, "independent", workers=2)

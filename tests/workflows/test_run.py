@@ -98,7 +98,7 @@ def test_in_this_process(tmp_path: Path, inputs: list[str], answer: Any) -> None
         assert steps[-1][1:] == (len(answer), len(answer))
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(4, marks=pytest.mark.slow)])
 def test_any_number_of_workers(workers: int, tmp_path: Path, inputs: list[str], answer: Any) -> None:
     report = drive(str(tmp_path), *inputs, workers=workers)
     assert triples(tmp_path) == answer
@@ -272,7 +272,9 @@ def test_a_full_disk_keeps_what_is_done(tmp_path: Path, inputs: list[str], answe
 # ---- signals
 
 
-@pytest.mark.parametrize(("number", "times"), [(signal.SIGINT, 1), (signal.SIGINT, 2), (signal.SIGTERM, 1)])
+@pytest.mark.parametrize(
+    ("number", "times"), [pytest.param(signal.SIGINT, 1, marks=pytest.mark.slow), (signal.SIGINT, 2), pytest.param(signal.SIGTERM, 1, marks=pytest.mark.slow)]
+)
 def test_a_signal_to_the_whole_group_stops_a_run_that_goes_on_later(number: int, times: int, tmp_path: Path, inputs: list[str], answer: Any) -> None:
     process = client(tmp_path, inputs, TIDALIGN_TEST_SLOW="0.5")
     wait_until(lambda: parts_of(tmp_path) >= 3, process)
