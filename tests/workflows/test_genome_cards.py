@@ -122,7 +122,7 @@ def test_small_input_takes_one_card(tmp_path: Path, kernels: ModuleType, sides: 
 STAND_IN = {"PYTHONPATH": str(HERE / "stand_in"), "TIDALIGN_TEST_CARDS": "2"}
 
 
-@pytest.mark.parametrize("mode", ["exact", "independent"])
+@pytest.mark.parametrize("mode", ["exact", pytest.param("independent", marks=pytest.mark.slow)])
 def test_two_cards(tmp_path: Path, sides: Any, answers: Any, mode: str) -> None:
     status, said = drive_apart(tmp_path / "run", sides, mode, {"gpus": 2}, **STAND_IN)
     assert status == Exit.COMPLETE, said
@@ -131,7 +131,7 @@ def test_two_cards(tmp_path: Path, sides: Any, answers: Any, mode: str) -> None:
     assert len({each["card"] for each in journal(tmp_path / "run", "done")}) == 2
 
 
-@pytest.mark.parametrize("tile", ["j000000.u1.seed", "j000000.u2.walk"])
+@pytest.mark.parametrize("tile", [pytest.param("j000000.u1.seed", marks=pytest.mark.slow), "j000000.u2.walk"])
 def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, sides: Any, answers: Any, tile: str) -> None:
     """The process of the run itself first, then workers; in the end the host does the tile that always brings it about."""
     status, said = drive_apart(tmp_path / "run", sides, "exact", {"gpus": 1}, **STAND_IN, TIDALIGN_TEST_FAULT=f"{tile}:0")

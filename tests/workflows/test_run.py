@@ -321,6 +321,7 @@ def test_poisoned_pairs_are_rejected_and_all_others_aligned(
     assert {row[name] for name in ("query_start", "query_end", "target_start", "target_end", "penalty", "cigar")} == {None}
 
 
+@pytest.mark.slow
 def test_a_pair_that_kills_the_command_itself_does_so_once(tmp_path: Path, inputs: list[str], answer: Any) -> None:
     code = f"import sys; sys.path.insert(0, {str(HERE)!r})\nfrom chaos import drive\nif __name__ == '__main__': sys.exit(int(drive(*sys.argv[1:]).exit))"
     script = tmp_path / "command.py"
@@ -332,6 +333,7 @@ def test_a_pair_that_kills_the_command_itself_does_so_once(tmp_path: Path, input
     check_rejected(tmp_path / "run", answer, {7: "ended its process with SIGKILL"})
 
 
+@pytest.mark.slow
 def test_a_pair_that_hangs_is_rejected(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alignment, "PATIENCE", 1.0)
     monkeypatch.setattr(alignment, "CHILD_PATIENCE", 1.0)
@@ -359,6 +361,7 @@ def test_a_pair_that_is_kept_waiting_is_not_rejected(isolated: Any, monkeypatch:
     assert isolated() == ("exact", None)
 
 
+@pytest.mark.slow
 def test_a_pair_that_waits_for_ever_is_rejected(isolated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "STILL", 5.0)
     monkeypatch.setenv("TIDALIGN_TEST_SLOW", "1e6")
