@@ -1,7 +1,7 @@
 """Workers: processes on this machine, or those of a scheduler that is already there.
 
-Why each setting is as it is was measured: a worker that dies while another one starts is lost for ever under the default `lost-worker-timeout`; finished
-and never-started tasks are blamed for a death unless `allowed-failures` is 0 and the caller looks for itself; closing can hang.
+Why each setting is as it is was measured (EXECUTION.md 8): a worker that dies while another one starts is lost for ever under the default
+`lost-worker-timeout`; finished and never-started tasks are blamed for a death unless `allowed-failures` is 0 and the caller looks for itself; closing can hang.
 """
 
 import hashlib

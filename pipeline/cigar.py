@@ -1,4 +1,4 @@
-"""CIGAR columns as flat arrays of operations: counted, merged and written again without a loop over rows."""
+"""Make columns of CIGARs: parsed into flat arrays of operations, merged and written again without a loop over rows; and columns that count them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
+from tidalign.pipeline.schema import COUNTS
 from tidalign.pipeline.text import empty, joined, strings
 
 _CODES = np.zeros(256, np.int64)
 _CODES[np.frombuffer(b"MIDNSHP=X", np.uint8)] = np.arange(9)
 """Of the letters, in the words of kernels/wavefront/alignments.py."""
+
+
+def counted(counts: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """Give the columns `schema.COUNTS` by name from what kernels count of operations, int64[4, n] in that order."""
+    return dict(zip((name for name, _ in COUNTS), counts, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +45,6 @@ class Operations:
             rows = slice(None) if power == 0 else np.flatnonzero(digits > power)
             lengths[rows] += (text[places[rows] - 1 - power] - np.int64(ord("0"))) * 10**power
         return cls(text[places], lengths, np.searchsorted(places, bounds - bounds[0]))
-
-    def count(self, letters: bytes) -> npt.NDArray[np.int64]:
-        """For each row the letters in operations of the given kinds."""
-        wanted = np.isin(self.letters, np.frombuffer(letters, np.uint8))
-        sums = np.concatenate(([0], np.cumsum(np.where(wanted, self.lengths, 0))))
-        return sums[self.offsets[1:]] - sums[self.offsets[:-1]]
 
     def merged(self) -> "Operations":
         """The same alignments with M for matches and mismatches alike."""

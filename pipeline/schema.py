@@ -28,6 +28,14 @@ CHUNK = pa.schema(
 )
 """A chunk file: pairs of one length bin, sorted by length."""
 
+COUNTS = [
+    ("matches", pa.int64()),  # letter pairs in =; in genomes these are two equal ACGT letters, case-blind
+    ("mismatches", pa.int64()),  # letter pairs in X; in genomes of two ACGT letters only: a pair with another letter is an X that neither counts
+    ("gap_openings", pa.int64()),  # runs of I or of D
+    ("gap_letters", pa.int64()),  # letters in I and in D; so all columns of the CIGAR are (query span + target span + gap_letters) / 2
+]
+"""What is counted of a row's CIGAR where that is made (`pipeline.cigar.counted`): columns of both tables of alignments."""
+
 ALIGNMENTS = pa.schema(
     [
         pa.field("ordinal", pa.int64(), nullable=False),
@@ -41,6 +49,7 @@ ALIGNMENTS = pa.schema(
         pa.field("target_end", pa.int64()),
         pa.field("penalty", pa.int64()),
         pa.field("cigar", pa.string()),  # letters = X I D as in SAM, of [start, end) only; null with --penalty-only
+        *(pa.field(name, type_) for name, type_ in COUNTS),  # null where the CIGAR is
         pa.field("status", pa.string(), nullable=False),  # STATUSES
         pa.field("reason", pa.string()),  # why a row is capped or rejected
     ]
@@ -98,8 +107,7 @@ GENOME_ALIGNMENTS = pa.schema(
         pa.field("strand", pa.string(), nullable=False),  # of the query, + or -
         pa.field("score", pa.int64(), nullable=False),
         pa.field("cigar", pa.string(), nullable=False),  # letters = X I D as in SAM; a column with a letter other than ACGT is an X
-        pa.field("matches", pa.int64(), nullable=False),  # columns of two equal ACGT letters, case-blind
-        pa.field("mismatches", pa.int64(), nullable=False),  # columns of two different ACGT letters
+        *(pa.field(name, type_, nullable=False) for name, type_ in COUNTS),
         pa.field("status", pa.string(), nullable=False),  # STATUSES
         pa.field("reason", pa.string()),  # why a row is capped
     ]

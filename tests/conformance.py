@@ -15,7 +15,7 @@ import simulate
 
 from tidalign.kernels.letters.sequences import Sequences, pack
 from tidalign.kernels.scoring.penalties import Penalties
-from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
+from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 
 Aligner = Callable[..., Alignments]
 
@@ -96,6 +96,7 @@ def check_aligner(align: Aligner, case: Case) -> None:
     found = align(queries, targets, penalties, **options)
     text, offsets = cigar_text(found)
     cigars = [text[start:stop].tobytes().decode() for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+    counts = cigar_counts(found).T.tolist()
     for i, ((query, target), (penalty, alignment)) in enumerate(zip(batch, expected(case), strict=True)):
         start, end = int(found.query_start[i]), int(found.query_end[i])
         first, last = int(found.target_start[i]), int(found.target_end[i])
@@ -112,6 +113,7 @@ def check_aligner(align: Aligner, case: Case) -> None:
         except ValueError as error:
             raise AssertionError(f"{paste}\n{error}") from error
         assert scored == penalty, f"{paste}\nthe CIGAR costs {scored}"
+        assert counts[i] == list(oracle.counts(got.cigar).values()), f"{paste}\nthe CIGAR was counted as {counts[i]}"
         assert alignment is None or got == alignment, f"{paste}\nWFA2-lib's tie rule gives {alignment}"
 
     same(found, align(pack(queries), pack(targets), penalties, **options), f"{case}, packed")

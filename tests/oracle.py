@@ -175,6 +175,14 @@ def run_lengths(operations: str) -> str:
     return "".join(f"{len(run.group())}{run.group()[0]}" for run in re.finditer(r"(.)\1*", operations))
 
 
+def counts(cigar: str) -> dict[str, int]:
+    """Letters and runs of a CIGAR, as the columns `schema.COUNTS` have them; every X is a mismatch."""
+    runs = [(int(length), letter) for length, letter in re.findall(r"(\d+)(.)", cigar)]
+    letters = {letter: sum(length for length, other in runs if other == letter) for letter in "=XID"}
+    openings = sum(letter in "ID" for _, letter in runs)
+    return {"matches": letters["="], "mismatches": letters["X"], "gap_openings": openings, "gap_letters": letters["I"] + letters["D"]}
+
+
 def rescore(cigar: str, query: bytes, target: bytes, penalties: Penalties, ambiguous: str = "mismatch") -> int:
     """The penalty of a CIGAR over exactly these letters. ValueError if it does not spell both sequences or two neighbouring runs have one letter."""
     if not re.fullmatch(r"(?:[1-9]\d*[=XID])*", cigar):

@@ -15,12 +15,10 @@ FORMATS = [(name, format) for name, run in golden.RUNS.items() for format in run
 SEPARATED = json.loads((golden.PLACE / "separated.json").read_text())["cases"]
 
 
-def options(wanted: list[str]) -> dict[str, list[str | bool]]:
-    given: dict[str, list[str | bool]] = {}
-    for option in wanted:
-        name, equals, value = option.removeprefix("--").partition("=")
-        given.setdefault(name, []).append(value if equals else True)
-    return given
+def options(wanted: list[str]) -> dict[str, str | bool]:
+    """LASTZ's options as keywords of align_genomes; none is given twice."""
+    given = (option.removeprefix("--").partition("=") for option in wanted)
+    return {name: value if equals else True for name, equals, value in given}
 
 
 @pytest.fixture(scope="module")

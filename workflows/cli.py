@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     chosen = arguments[0] if arguments else None
     if chosen in ("genome", "genomes"):
-        from tidalign.workflows.options.lastz import spell_out
+        from tidalign.workflows.options.spelling import spell_out
 
         arguments[1:] = spell_out(arguments[1:])
     args = parse(arguments, parser(chosen))

@@ -1,4 +1,4 @@
-"""Chaining: the best set of segments that follow each other in both sequences (LASTZ's `--chain`)."""
+"""Chaining: the best set of segments that follow each other in both sequences (LASTZ's `--chain`, LASTZ.md 9)."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,4 +1,4 @@
-"""Where gapped extension starts: one place of a segment; and LASTZ's order of these."""
+"""Where gapped extension starts: one place of a segment (LASTZ.md 8); and LASTZ's order of these (LASTZ.md 12)."""
 
 import numpy as np
 import numpy.typing as npt

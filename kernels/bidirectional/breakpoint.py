@@ -6,7 +6,7 @@ backward 0, forward 1, backward 1, ... Each new one, of penalty s, is held again
 M down to scope - 1 below s, a gap state with the same one down to its extension penalty below s; at each penalty r the states M, I1, D1, I2, D2, and in
 each state the diagonals (k = target - query, seen forward) upwards. A cell of each on one diagonal that reach or pass each other (their offsets add
 up to at least the target's length) make a path of reduced penalty s + r, less the opening in a gap state. The first cells in this order that give
-the optimum are the breakpoint, and it lies at the forward direction's offset. A device that follows this order cuts at the same place.
+the optimum are the breakpoint, and it lies at the forward direction's offset. A device that follows this order (WAVEFRONT.md 9) cuts at the same place.
 
 Those ranges are enough: along an optimal path the difference between the penalty so far and the penalty to come changes sign, and it jumps over 0 by so little
 that the cell before or after the jump lies in them. (Into a gap it jumps by opening + 2 extensions, of which M covers opening + extension; inside one by 2

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""The sequential stage of exact mode: what is kept, what an anchor meets of it, and whether an extension that knew of no fences stands."""
+"""The sequential stage of exact mode: what is kept, what an anchor meets of it, and whether an extension that knew of no fences stands (LASTZ.md 15)."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 """Exact mode's sequential stage: LASTZ extends anchors in falling score, and what it keeps fences those that follow.
 
 Anchors that lie on a kept alignment are passed over. Free extensions made elsewhere ("speculated") stand where no fence or mask reaches what they looked
-at; the others are done again between fences (LASTZ.md of the design calls it speculate and commit). The result does not depend on what was speculated.
+at; the others are done again between fences (LASTZ.md 12, 15: speculate and commit). The result does not depend on what was speculated.
 """
 
 from time import monotonic

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Fences: what the alignments kept so far leave of a row of a later extension (LASTZ's rule, with its habits of one row or column).
+"""Fences: what the alignments kept so far leave of a row of a later extension (LASTZ.md 12, habits of one row or column included).
 
 A kept alignment is a list of pieces: a diagonal run, or a gap along the row (horizontal) or down the rows (vertical), each with its first and last
 place on target and query, ends included. Two gaps that touch have an empty diagonal between them. The nearest pieces left and right of an anchor on

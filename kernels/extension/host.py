@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Both sides of a gapped extension joined into one alignment: junction, ends cut back, score anew where they are (LASTZ's rule)."""
+"""Both sides of a gapped extension joined into one alignment: junction, ends cut back, score anew where they are (LASTZ.md 11)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-// Rows of a y-drop sweep in order, LASTZ's rule to the cell: a team of WARPS warps holds a window of columns in registers, COLUMNS neighbouring ones a thread.
+// Rows of a y-drop sweep in order, LASTZ's rule to the cell (LASTZ.md 10): a team of WARPS warps holds a window of columns in registers, COLUMNS neighbouring ones a thread.
 //
 // A row takes two passes. The first forms diagonal values and what gap along the row each thread sends on: a maximum of opened gaps, each raised by what
 // later columns will have paid (a plain prefix maximum over the team). The second settles cells. The line below which cells are dead rises within a row only

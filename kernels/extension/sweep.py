@@ -3,7 +3,7 @@
 
 Row r has consumed r target letters, column c as many query letters, both leading away from the anchor. A cell is alive where its value is at least the
 best one met so far in row order less the y-drop; rows reach from the first to the last cell alive, one further, and as far as a gap lives (the rules in
-full: vectors.py for a cell, `sweep` for a row).
+full: LASTZ.md 10; vectors.py has a cell, `sweep` a row).
 
 Values are relative to a base that is added to the total whenever the best one grows too large, so totals have 64 bits however narrow the lanes. Only
 columns in reach are held: a window over them moves along, with their scores against each class of target letters (letters that score alike).

@@ -200,6 +200,7 @@ class _Turn:
         self._sides, self._found = cupy.empty((2 * most, 4), np.int32), cupy.empty((2 * most, 4), np.uint16)
         self._below, self._boxes = cupy.empty(most, np.uint8), cupy.empty((most, 4), np.uint16)
         self._counts = cupy.empty(2, np.uint64)  # next side, rows of strips
+        self._queue, self._work = self._counts[:1].view(np.uint32), self._counts[1:]
         self._below_here, self._boxes_here = compiler.pinned(most, np.uint8), compiler.pinned((most, 4), np.uint16)
         self._counts_here = compiler.pinned(2, np.uint64)
         self._range = (0, 0)
@@ -223,7 +224,7 @@ class _Turn:
             compiler.launch(
                 *(sweep, min(self._blocks, blocks), THREADS, *letters, *places, self._sides, 2 * count, of._scores, self._boundary),
                 *(_halves(-bound.opened), _halves(-bound.extended), bound.start, bound.threshold, bound.line, bound.looked, bound.slack, ROOM, STEPS),
-                *(np.uint32(1), self._counts, self._found, self._counts[1:]),
+                *(np.uint32(1), self._queue, self._found, self._work),
             )
             verdicts = compiler.kernel("inspection/inspection.cu", "inspection_verdicts", MACROS)
             compiler.launch(

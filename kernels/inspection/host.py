@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Which anchors stay below the threshold: both sides of many at once, scores and what they look at only (FastZ's inspector, with LASTZ's pruning and ties).
+"""Which anchors stay below the threshold: both sides of many at once, scores and what they look at only (FastZ's inspector, LASTZ.md 16).
 
 Nearly all bare seeds are chance: their extensions die within a thousand rows. They are decided here, at several times the speed of one extension after
 the other. An extension that reaches the threshold, meets a letter other than ACGT or the end of a sequence, or outgrows the columns there are, is left

@@ -19,8 +19,8 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a batch on the device: two bits a letter in one stream; the letter each sequence begins at (int32) and its length (uint16, at most
-    LONGEST + 1); where its mask of ambiguous letters begins (int32, -1: it has none), or None if no mask was sent."""
+    """One side of a batch on the device: two bits a letter in one stream of bytes, held as whole words (uint32); the letter each sequence begins at (int32) and
+    its length (uint16, at most LONGEST + 1); where its mask of ambiguous letters begins (int32, -1: it has none), or None if no mask was sent."""
 
     codes: Any
     starts: Any
@@ -39,7 +39,7 @@ class Parcel:
         self._sides = [_Side(side, start, stop, array) for side, array in zip((queries, targets), lengths, strict=True)]
         shapes: list[tuple[int, Any]] = []
         for side in self._sides:
-            shapes += [(side.code_bytes, np.uint8), (side.count, np.int32), (side.count, np.uint16)]
+            shapes += [(-(-side.code_bytes // 4), np.uint32), (side.count, np.int32), (side.count, np.uint16)]
         shapes += [(stop - start, np.int32), (stop - start, np.int32), (sum(side.most_mask_bytes for side in self._sides), np.uint8)]
         self._staged = lane.stage(shapes)
         self._masks = 0

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
 from tidalign.kernels.scoring.penalties import Penalties
-from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
+from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 
 BIDIRECTIONAL_ABOVE = 32_768
 """Pairs whose longer side has more letters use the bidirectional algorithm: optimal, but the CIGAR may be another optimum than below."""
@@ -122,7 +122,9 @@ def warm_up(penalties: Iterable[Penalties], longest: int = 0) -> None:
         lengths.append(BIDIRECTIONAL_ABOVE + 1)
     letters = pack(Sequences.from_strings(["A" * length for length in lengths]))
     for each in penalties:
-        cigar_text(align(letters, letters, each))
+        found = align(letters, letters, each)
+        cigar_text(found)
+        cigar_counts(found)
         if longest > BIDIRECTIONAL_ABOVE:
             align(letters, letters, each, ends_free=(1, 0, 0, 0))
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from tidalign.kernels.runtime import cubins
 from tidalign.kernels.runtime.errors import DeviceLimit, KernelError
+from tidalign.kernels.runtime.signature import Signature, checked, signatures
 
 FOLDER = Path(__file__).parents[1]
 OPTIONS = ("-std=c++17", "--use_fast_math")
@@ -52,10 +53,11 @@ def defines(macros: Mapping[str, object]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """An entry point on one device. function: CuPy's, which is called as (grid, block, arguments)."""
+    """An entry point on one device. function: CuPy's, which is called as (grid, block, arguments); signature: what its arguments must be."""
 
     name: str
     function: Any
+    signature: Signature
 
     def own_shared_bytes(self) -> int:
         """Of shared memory, whatever is asked for at a launch."""
@@ -92,7 +94,12 @@ def _module(device: int, name: str, options: tuple[str, ...]) -> Any:
 
 @cache
 def _entry(device: int, name: str, options: tuple[str, ...], entry: str) -> Kernel:
-    return Kernel(entry, _module(device, name, options).get_function(entry))
+    return Kernel(entry, _module(device, name, options).get_function(entry), _signatures(name)[entry])
+
+
+@cache
+def _signatures(name: str) -> dict[str, Signature]:
+    return signatures(source(name))
 
 
 def begin() -> None:
@@ -169,21 +176,11 @@ def resident(function: Kernel, threads: int, shared_bytes: int) -> int:
 
 
 def launch(function: Kernel, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0) -> None:
-    """Launch on the current stream. Arrays must be contiguous and on the current device; Python integers pass as 32-bit int. Raises KernelError."""
+    """Launch on the current stream. Arguments must be those that the kernel's source declares (signature.checked). Raises KernelError."""
     import cupy
 
-    device = cupy.cuda.runtime.getDevice()
-    values = []
-    for place, argument in enumerate(arguments):
-        if isinstance(argument, cupy.ndarray):
-            if argument.data.device_id != device or not argument.flags.c_contiguous:
-                raise KernelError(f"{function.name}: argument {place} is not a contiguous array on device {device}")
-        elif isinstance(argument, int):
-            argument = np.int32(argument)
-        elif argument is None:
-            argument = np.uint64(0)
-        values.append(argument)
+    values = checked(function.name, function.signature, arguments, cupy.ndarray, cupy.cuda.runtime.getDevice())
     try:
-        function.function((blocks,), (threads,), tuple(values), shared_mem=shared_bytes)
+        function.function((blocks,), (threads,), values, shared_mem=shared_bytes)
     except cupy.cuda.driver.CUDADriverError as error:
         raise KernelError(f"{function.name}: {blocks} blocks of {threads} threads, {shared_bytes} bytes of shared memory: {error}") from error

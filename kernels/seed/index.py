@@ -1,4 +1,4 @@
-"""Spaced seeds: patterns, an index of a target's words, and the hits of a query in LASTZ's order (LASTZ 1.04, README "Seeding"; LASTZ is the reference)."""
+"""Spaced seeds: patterns, an index of a target's words, and the hits of a query in LASTZ's order (LASTZ.md 5)."""
 
 import re
 from collections.abc import Iterator

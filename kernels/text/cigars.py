@@ -1,11 +1,12 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""CIGAR operations as text."""
+"""Turn CIGAR operations into text, and count them."""
 
 import numpy as np
 
 from tidalign.kernels.runtime.numba_cache import inline, jit
 
 LETTERS = np.frombuffer(b"MIDNSHP=X", np.uint8)
+INSERTION, DELETION, EQUAL, DIFFERENT = 1, 2, 7, 8
 
 
 @inline
@@ -39,3 +40,20 @@ def write(cigar, text):
             number //= 10
         text[stop] = LETTERS[cigar[j] & 15]
         at = stop + 1
+
+
+@jit
+def count(cigar, cigar_offsets, counts):
+    """Fill counts (int64[4, n]): letter pairs in = and in X of each pair, its runs of I or of D, and the letters in these."""
+    for i in range(len(cigar_offsets) - 1):
+        equal = different = openings = letters = np.int64(0)
+        for j in range(cigar_offsets[i], cigar_offsets[i + 1]):
+            length, code = np.int64(cigar[j]) >> 4, cigar[j] & 15
+            if code == EQUAL:
+                equal += length
+            elif code == DIFFERENT:
+                different += length
+            elif code in (INSERTION, DELETION):
+                openings += 1
+                letters += length
+        counts[0, i], counts[1, i], counts[2, i], counts[3, i] = equal, different, openings, letters

@@ -23,32 +23,35 @@ def spell(target, query, starts, run_offsets, run_ops, run_lengths, room, counts
     """Operations of alignments.
 
     target, query: codes (letters). starts: int64[n, 2], target and query. Runs as in gapped.Extensions. room: at least as many operations as there
-    are pairs of letters and runs. counts: int64[n, 2], filled: columns of two equal ACGT letters, and of two different ones, case-blind.
-    Returns uint8[m] letters, int64[m] lengths, int64[n + 1] offsets. A column with a letter other than ACGT is an X.
+    are pairs of letters and runs. counts: int64[4, n], filled: columns of two equal ACGT letters and of two different ones, case-blind; runs of I or of D,
+    and letters in these. Returns uint8[m] letters, int64[m] lengths, int64[n + 1] offsets. A column with a letter other than ACGT is an X.
     """
     letters, lengths = np.empty(room, np.uint8), np.empty(room, np.int64)
     offsets = np.zeros(len(starts) + 1, np.int64)
     n = np.int64(0)
     for i in range(len(starts)):
         first = n
+        equals = differing = openings = gap = np.int64(0)
         t, q = starts[i, 0], starts[i, 1]
         for run in range(run_offsets[i], run_offsets[i + 1]):
             length = run_lengths[run]
-            if run_ops[run] == 1:
-                n = _emit(letters, lengths, first, n, INSERTION, length)
-                q += length
-            elif run_ops[run] == 2:
-                n = _emit(letters, lengths, first, n, DELETION, length)
-                t += length
+            if run_ops[run] == 1 or run_ops[run] == 2:
+                before = n
+                n = _emit(letters, lengths, first, n, INSERTION if run_ops[run] == 1 else DELETION, length)
+                openings += n - before
+                gap += length
+                q += length * (run_ops[run] == 1)
+                t += length * (run_ops[run] == 2)
             else:
                 for _ in range(length):
                     one, other = target[t], query[q]
                     bases = one < 8 and other < 8
                     equal = bases and (one ^ other) & 3 == 0
-                    counts[i, 0] += equal
-                    counts[i, 1] += bases and not equal
+                    equals += equal
+                    differing += bases and not equal
                     n = _emit(letters, lengths, first, n, EQUAL if equal else DIFFERENT, np.int64(1))
                     t += 1
                     q += 1
         offsets[i + 1] = n
+        counts[0, i], counts[1, i], counts[2, i], counts[3, i] = equals, differing, openings, gap
     return letters[:n].copy(), lengths[:n].copy(), offsets

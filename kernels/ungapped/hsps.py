@@ -1,4 +1,4 @@
-"""Which seed hits are used (LASTZ's record of diagonals) and their gap-free x-drop extension to HSPs."""
+"""Which seed hits are used (LASTZ's record of diagonals, LASTZ.md 6) and their gap-free x-drop extension to HSPs (LASTZ.md 7)."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -30,13 +30,28 @@ class Alignments:
 
 
 def cigar_text(alignments: Alignments) -> tuple[npt.NDArray[np.uint8], Integers]:
-    """The CIGARs as text like 70=1X29=: bytes of all pairs, and offsets [n + 1]. Raises ValueError where there are none."""
+    """Write the CIGARs as text like 70=1X29=: bytes of all pairs, and offsets [n + 1]. Raises ValueError where there are none."""
     from tidalign.kernels.text import cigars as host
 
+    cigar, cigar_offsets = _operations(alignments)
+    offsets = np.zeros(len(alignments) + 1, np.int64)
+    host.measure(cigar, cigar_offsets, offsets)
+    text = np.empty(offsets[-1], np.uint8)
+    host.write(cigar, text)
+    return text, offsets
+
+
+def cigar_counts(alignments: Alignments) -> Integers:
+    """Count what the CIGARs hold -> int64[4, n]: matches, mismatches, gap openings (runs of I or of D), gap letters. ValueError where there are none."""
+    from tidalign.kernels.text import cigars as host
+
+    cigar, cigar_offsets = _operations(alignments)
+    counts = np.empty((4, len(alignments)), np.int64)
+    host.count(cigar, cigar_offsets, counts)
+    return counts
+
+
+def _operations(alignments: Alignments) -> tuple[npt.NDArray[np.uint32], Integers]:
     if alignments.cigar is None or alignments.cigar_offsets is None:
         raise ValueError("these alignments carry no CIGARs: align with cigar=True")
-    offsets = np.zeros(len(alignments) + 1, np.int64)
-    host.measure(alignments.cigar, alignments.cigar_offsets, offsets)
-    text = np.empty(offsets[-1], np.uint8)
-    host.write(alignments.cigar, text)
-    return text, offsets
+    return alignments.cigar, alignments.cigar_offsets

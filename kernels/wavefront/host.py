@@ -1,7 +1,8 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """One pair by wavefronts, exactly: the sweep over penalties, in memory that grows with the square of the penalty.
 
-Marco-Sola et al. 2021 (WFA, 10.1093/bioinformatics/btaa777, section 2.3) for the recurrences; for two-piece gaps Marco-Sola et al. 2023 (BiWFA).
+WAVEFRONT.md 3 to 8 have the rules. Marco-Sola et al. 2021 (WFA, 10.1093/bioinformatics/btaa777, section 2.3) for the recurrences; for two-piece gaps
+Marco-Sola et al. 2023 (BiWFA).
 A cell (s, k) of a state holds the furthest target position h that a path of penalty s ending on diagonal k = h - v in that state reaches, v being
 the query position. The exact cut by an upper bound of the penalty follows Castells-Rufas 2023 (10.1016/j.future.2022.09.010).
 

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""The way back: from the trail of a sweep to CIGAR operations, by WFA2-lib's choice among equal paths (DESIGN.md, "The same answer everywhere")."""
+"""The way back: from the trail of a sweep to CIGAR operations, by WFA2-lib's choice among equal paths (WAVEFRONT.md 4)."""
 
 from tidalign.kernels.letters.host import run
 from tidalign.kernels.runtime.numba_cache import inline, jit

@@ -1,4 +1,4 @@
-"""Parameters of a genome run from what a user gave: LASTZ's defaults, many of which follow from others."""
+"""Parameters of a genome run from what a user gave: LASTZ's defaults, many of which follow from others (LASTZ.md 1)."""
 
 import math
 from typing import Any

@@ -7,11 +7,12 @@ import pyarrow as pa
 
 from tidalign.kernels.pairwise import wavefront
 from tidalign.kernels.scoring.penalties import Penalties
-from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
+from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
+from tidalign.pipeline.cigar import counted
 from tidalign.pipeline.pairs.pack import pack_pairs, packed
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.pairs.work import cuts, work
-from tidalign.pipeline.schema import ALIGNMENTS, PAIRS
+from tidalign.pipeline.schema import ALIGNMENTS, COUNTS, PAIRS
 
 Device = Literal["cpu", "gpu"]
 
@@ -61,11 +62,6 @@ def start(parameters: PairParameters, device: Device) -> None:
 
 def rows(chunk: Any, found: Alignments) -> Any:
     """A table in `schema.ALIGNMENTS` of the alignments of a table in `schema.CHUNK`, rows in the same order."""
-    cigar = pa.nulls(len(chunk), pa.string())
-    if found.cigar is not None:
-        text, offsets = cigar_text(found)
-        wide = pa.Array.from_buffers(pa.large_string(), len(chunk), [None, pa.py_buffer(offsets), pa.py_buffer(text)])
-        cigar = wide.cast(pa.string())
     return pa.table(
         {
             "ordinal": chunk["ordinal"],
@@ -78,12 +74,21 @@ def rows(chunk: Any, found: Alignments) -> Any:
             "target_start": found.target_start,
             "target_end": found.target_end,
             "penalty": found.penalty,
-            "cigar": cigar,
+            **_cigars(found),
             "status": pa.repeat("exact", len(chunk)),
             "reason": pa.nulls(len(chunk), pa.string()),
         },
         schema=ALIGNMENTS,
     )
+
+
+def _cigars(found: Alignments) -> dict[str, Any]:
+    """Make the columns `cigar` and `COUNTS`, null where no CIGARs were asked for."""
+    if found.cigar is None:
+        return {name: pa.nulls(len(found), type_) for name, type_ in [("cigar", pa.string()), *COUNTS]}
+    text, offsets = cigar_text(found)
+    wide = pa.Array.from_buffers(pa.large_string(), len(found), [None, pa.py_buffer(offsets), pa.py_buffer(text)])
+    return {"cigar": wide.cast(pa.string()), **counted(cigar_counts(found))}
 
 
 def align_batch(chunk: Any, parameters: PairParameters, device: Device = "cpu") -> Any:

@@ -71,6 +71,8 @@ def write_table(path: str, table: Any, *, row_group_size: int | None = None, met
     table = table.replace_schema_metadata(dict(metadata) if metadata else None)
     # Packed bases do not compress; everything else does, cheaply.
     compression = {field.name: "none" if pa.types.is_large_binary(field.type) else "zstd" for field in table.schema}
+    # Most bytes of numbers are 0: with bytes of one place together they are compressed faster, and smaller.
+    encoding = {field.name: "BYTE_STREAM_SPLIT" for field in table.schema if field.type == pa.int64()}
     durably(
         path,
         lambda temporary: pq.write_table(
@@ -80,6 +82,7 @@ def write_table(path: str, table: Any, *, row_group_size: int | None = None, met
             compression=compression,
             compression_level={name: 1 for name, codec in compression.items() if codec == "zstd"},
             use_dictionary=False,
+            column_encoding=encoding,
             write_statistics=False,
         ),
     )

@@ -33,7 +33,10 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan.tiles import strands
 from tidalign.pipeline.genome.stages import seeding
 from tidalign.pipeline.schema import ANCHORS
-from tidalign.workflows.options import lastz as genome_options
+from tidalign.workflows.options.command_line import add_options
+from tidalign.workflows.options.given import check
+from tidalign.workflows.options.given import parameters as parameters_of
+from tidalign.workflows.options.spelling import spell_out
 
 PER_CYCLE = 4
 """Instructions that a core ends in a cycle, at most, where most are vector instructions."""
@@ -143,11 +146,14 @@ def least_seconds(work: Work, parameters: GenomeParameters, cycles: float) -> di
 def bound(target: str, query: str, options: list[str]) -> dict[str, Any]:
     """Counted work of a run with LASTZ's options, the least seconds of its kernels on one core of this machine, and the prototypes' for the cells."""
     parser = argparse.ArgumentParser()
-    genome_options.add_options(parser)
-    chosen = parser.parse_args(genome_options.spell_out(options))
-    genome_options.check(chosen, _refuse)
-    parameters = genome_options.parameters(chosen)
-    if chosen.segments is not None or parameters.mode != "exact":
+    add_options(parser)
+    given = parser.parse_args(spell_out(options)).options
+    try:
+        check(given)
+    except ValueError as problem:
+        _refuse(str(problem))
+    parameters = parameters_of(given)
+    if "segments" in given or parameters.mode != "exact":
         _refuse("the work of --segments and of --mode independent is not counted")
     work, cycles = counted(target, query, parameters), clock()
     return {

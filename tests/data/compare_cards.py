@@ -24,6 +24,7 @@ from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.workflows.commands.genome import align
+from tidalign.workflows.run.devices import Resources
 
 HAPLOTYPES = "human_HLA_DRB1_haplotypes"
 
@@ -39,7 +40,7 @@ def run(folder: Path, target: str, query: str, parameters: GenomeParameters, out
     """(MAF and table of each pair of sequences, seconds)."""
     began = time.perf_counter()
     where: dict[str, Any] = {"workers": 1} if device == "cpu" else {"gpus": 1}
-    results = align(source(folder, target, query), parameters, out, device=device, new=True, **where)
+    results = align(source(folder, target, query), parameters, out, Resources(device=device, **where), new=True)
     seconds = time.perf_counter() - began
     return [_answer(results, job, out) for job in range(len(results.names))], seconds
 

@@ -55,14 +55,14 @@ def lastz(case: Case) -> tuple[int, str]:
 
 
 def ours(case: Case, folder: Path) -> tuple[int, str]:
-    options: dict[str, list[str | bool]] = {}
+    options: dict[str, Any] = {}
     for option in case.options:
         name, equals, value = option.removeprefix("--").partition("=")
-        options.setdefault(name, []).append(value if equals else True)
+        options[name] = [*options.get(name, ()), value] if name == "filter" else value if equals else True
     markend = bool(options.pop("markend", False))
     mode = "exact" if case.mode in ("exact", "pieces") else "independent"
     try:
-        results = tidalign.align_genomes(case.target, case.query, out=folder / "run", new=True, mode=mode, **options)  # type: ignore[arg-type]
+        results = tidalign.align_genomes(case.target, case.query, out=folder / "run", new=True, mode=mode, **options)
         results.export(folder / "out", format=case.format, markend=markend)
     except (ValueError, InputError, MissingInput) as error:
         return 1, str(error)

@@ -3,13 +3,16 @@
 import ctypes
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tidalign.kernels.inspection import device as inspection_device
 from tidalign.kernels.runtime.compiler import FOLDER, OPTIONS, defines, source
+from tidalign.kernels.runtime.signature import Parameter, Signature, signatures
 
 CARDS = (pytest.param("sm_80", marks=pytest.mark.slow), "sm_90", pytest.param("sm_120", marks=pytest.mark.slow))
 
@@ -63,10 +66,51 @@ def nvrtc() -> ctypes.CDLL:
     return ctypes.CDLL(str(found[0]))
 
 
-def compiled(name: str, macros: dict[str, object], card: str) -> tuple[int, str]:
+NUMBERS = {
+    **{"b1": "bool", "f4": "float", "f8": "double"},
+    **{"i1": "signed char", "i2": "short", "i4": "int", "i8": "long long"},
+    **{"u1": "unsigned char", "u2": "unsigned short", "u4": "unsigned", "u8": "unsigned long long"},
+}
+"""C++ of a dtype."""
+
+PROBE = """
+template <typename A, typename B> constexpr bool same = false;
+template <typename A> constexpr bool same<A, A> = true;
+template <typename T> struct Bare { typedef T type; };
+template <typename T> struct Bare<const T> { typedef T type; };
+template <typename T> struct To { typedef void type; };
+template <typename T> struct To<T*> { typedef typename Bare<T>::type type; };
+template <int I, typename T, typename... Others> struct Nth : Nth<I - 1, Others...> {};
+template <typename T, typename... Others> struct Nth<0, T, Others...> { typedef T type; };
+template <typename F> struct Kernel;
+template <typename... T> struct Kernel<void(T...)> {
+  static constexpr int count = sizeof...(T);
+  template <int I> using Type = typename Nth<I, T...>::type;
+};
+template <typename T> constexpr bool structs = __is_class(T);
+template <typename T, typename Number> constexpr bool holds = same<T, Number> || (structs<T> && sizeof(T) % sizeof(Number) == 0);
+"""
+
+
+def assertions(entry: str, signature: Signature) -> Iterator[str]:
+    """C++ that does not compile unless the kernel's parameters are what its signature says."""
+
+    def of(place: int, parameter: Parameter) -> str:
+        kind = f"Kernel<decltype({entry})>::Type<{place}>"
+        number = NUMBERS[parameter.dtype.str[1:]] if parameter.dtype else None
+        if not parameter.pointer:
+            return f"same<{kind}, {number}>"
+        return f"holds<To<{kind}>::type, {number}>" if number else f"structs<To<{kind}>::type>"
+
+    yield f"static_assert(Kernel<decltype({entry})>::count == {len(signature)});"
+    for place, parameter in enumerate(signature):
+        yield f'static_assert({of(place, parameter)}, "{entry}: {parameter.name} is not {parameter.dtype}");'
+
+
+def compiled(name: str, macros: dict[str, object], card: str, after: str = "") -> tuple[int, str]:
     """(size of the machine code, the compiler's log)."""
     library, program = nvrtc(), ctypes.c_void_p()
-    library.nvrtcCreateProgram(ctypes.byref(program), source(name).encode(), name.encode(), 0, None, None)
+    library.nvrtcCreateProgram(ctypes.byref(program), (source(name) + after).encode(), name.encode(), 0, None, None)
     options = [option.encode() for option in (*OPTIONS, f"-arch={card}", *defines(macros))]
     failed = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     size = ctypes.c_size_t()
@@ -91,8 +135,10 @@ def test_macros_are_the_ones_the_source_knows() -> None:
 @pytest.mark.parametrize("card", CARDS)
 @pytest.mark.parametrize("name", list(VARIANTS))
 def test_compiles(name: str, card: str) -> None:
+    """And the compiler agrees with every parameter's dtype."""
+    after = PROBE + "\n".join(line for entry, signature in signatures(source(name)).items() for line in assertions(entry, signature))
     for macros in VARIANTS[name] if card == "sm_90" else VARIANTS[name][:3] + VARIANTS[name][3:][-3:]:
-        size, log = compiled(name, macros, card)
+        size, log = compiled(name, macros, card, after)
         assert size > 0 and "warning" not in log, f"{name} for {card} with {macros}:\n{log}"
 
 
@@ -102,3 +148,20 @@ def test_an_error_says_its_own_file_and_line(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("tidalign.kernels.runtime.compiler.FOLDER", tmp_path)
     size, log = compiled("outer.cu", {}, "sm_90")
     assert size == 0 and "inner.cuh(3)" in log
+
+
+def test_a_signature_that_is_not_the_compilers_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = 'struct Pair { int a, b; };\nextern "C" __global__ void f(const Pair* pairs, const unsigned* words, short* rows, long long bytes, bool yes) {}\n'
+    (tmp_path / "kernel.cu").write_text(text)
+    monkeypatch.setattr("tidalign.kernels.runtime.compiler.FOLDER", tmp_path)
+    right = signatures(text)["f"]
+
+    def agrees(signature: Signature) -> bool:
+        return compiled("kernel.cu", {}, "sm_90", PROBE + "\n".join(assertions("f", signature)))[0] > 0
+
+    assert agrees(right) and not agrees(right[:-1])
+    for place, kind in ((1, np.int32), (1, None), (2, np.int32), (3, np.int32), (4, np.uint8)):
+        wrong = replace(right[place], dtype=kind and np.dtype(kind))
+        assert not agrees((*right[:place], wrong, *right[place + 1 :])), wrong
+    assert not agrees((replace(right[0], pointer=False, dtype=np.dtype(np.uint64)), *right[1:]))
+    assert not agrees((*right[:3], replace(right[3], pointer=True), right[4]))

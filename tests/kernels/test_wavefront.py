@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tidalign.kernels.letters.sequences import Sequences, pack
 from tidalign.kernels.pairwise.wavefront import align
 from tidalign.kernels.scoring.penalties import Penalties
-from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
+from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 
 PRESETS = list(Penalties.presets().values())
 # Mismatch cheaper and dearer than gaps, no common divisor, free opening, a second piece that never or always wins.
@@ -138,6 +138,7 @@ def test_empty_batch() -> None:
     found = align(nothing, nothing, PRESETS[0])
     assert len(found) == 0
     assert len(cigar_text(found)[0]) == 0
+    assert cigar_counts(found).shape == (4, 0)
 
 
 def test_wrong_calls() -> None:
@@ -148,8 +149,9 @@ def test_wrong_calls() -> None:
         align(one, one, PRESETS[0], ends_free=(0, -1, 0, 0))
     with pytest.raises(ValueError, match="both be packed"):
         align(one, pack(one), PRESETS[0])
-    with pytest.raises(ValueError, match="cigar=True"):
-        cigar_text(align(one, one, PRESETS[0], cigar=False))
+    for made in (cigar_text, cigar_counts):
+        with pytest.raises(ValueError, match="cigar=True"):
+            made(align(one, one, PRESETS[0], cigar=False))
 
 
 def test_penalties_too_far_apart() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import oracle
 import pyarrow as pa
 import pytest
 
@@ -50,6 +51,7 @@ def make_run(tmp_path: Path) -> MakeRun:
 
 
 def _row(query: str = "q", target: str = "t", *, query_span: Span = (0, 4, 4), target_span: Span = (0, 4, 4), **values: Any) -> dict[str, Any]:
+    cigar = values.setdefault("cigar", "4=")
     return {
         "query_name": query,
         "query_length": query_span[2],
@@ -60,7 +62,7 @@ def _row(query: str = "q", target: str = "t", *, query_span: Span = (0, 4, 4), t
         "target_start": target_span[0],
         "target_end": target_span[1],
         "penalty": 0,
-        "cigar": "4=",
+        **(oracle.counts(cigar) if cigar is not None else {}),
         "status": "exact",
     } | values
 
@@ -74,5 +76,5 @@ def row() -> Callable[..., dict[str, Any]]:
 @pytest.fixture
 def rejected() -> Callable[..., dict[str, Any]]:
     """rejected(query, target): the row of a pair that was given up."""
-    nothing = dict.fromkeys(("query_start", "query_end", "target_start", "target_end", "penalty", "cigar"))
-    return lambda query, target="t": _row(query, target) | nothing | {"status": "rejected", "reason": "killed by signal 9"}
+    nothing = dict.fromkeys(("query_start", "query_end", "target_start", "target_end", "penalty"))
+    return lambda query, target="t": _row(query, target, cigar=None) | nothing | {"status": "rejected", "reason": "killed by signal 9"}

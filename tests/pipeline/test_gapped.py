@@ -8,6 +8,7 @@ from typing import Any
 import genome_oracle
 import genome_oracle_extension
 import numpy as np
+import oracle
 import pyarrow as pa
 import pytest
 from genome_cases import mutated
@@ -88,6 +89,7 @@ def test_rows_equal_the_reference(strand: str) -> None:
             ]
             if strand == "-":
                 start, end = len(turned) - end, len(turned) - start
+            cigar = alignment.cigar(target.letters, turned)
             expected.append(
                 {
                     "job": 4,
@@ -103,9 +105,10 @@ def test_rows_equal_the_reference(strand: str) -> None:
                     "query_end": end + 90,
                     "strand": strand,
                     "score": alignment.score,
-                    "cigar": alignment.cigar(target.letters, turned),
+                    "cigar": cigar,
                     "matches": sum(x == y for x, y in columns),
                     "mismatches": sum(x != y for x, y in columns),
+                    **{name: oracle.counts(cigar)[name] for name in ("gap_openings", "gap_letters")},
                     "status": "capped" if alignment.cut else "exact",
                     "reason": "LASTZ's traceback buffer ends there: --allocate:traceback=2000" if alignment.cut else None,
                 }

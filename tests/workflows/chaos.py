@@ -21,6 +21,7 @@ from tidalign.pipeline.pairs.input import index
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.store import parts, rundir
+from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.pairs.run import run_pairs
 
 LENGTHS = (20, 40, 100, 200, 300)
@@ -64,10 +65,10 @@ def rows(directory: str) -> list[dict[str, Any]]:
     return sorted(table, key=lambda row: int(row["ordinal"]))
 
 
-def drive(directory: str, queries: str, targets: str, **options: Any) -> Any:
+def drive(directory: str, queries: str, targets: str, progress: Any = None, **resources: Any) -> Any:
     """`run_pairs` with small blocks, so that few pairs make many chunks."""
     with mock.patch.object(index, "BLOCK_PAIRS", BLOCK_PAIRS):
-        return run_pairs(directory, inspect(queries, targets), PairParameters(), **options)
+        return run_pairs(directory, inspect(queries, targets), PairParameters(), resources=Resources(**resources), progress=progress)
 
 
 def chaos(folder: Path, kills: int, chunks: int, slow: float, seed: int) -> dict[str, Any]:

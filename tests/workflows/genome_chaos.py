@@ -18,16 +18,17 @@ from tidalign.pipeline.genome.plan import tiles as plan
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.stages import independent
 from tidalign.pipeline.genome.walk import walk
+from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.genome.run import run_genomes
 
 TILE_ANCHORS = 8
 
 
-def drive(directory: str, target: str, query: str, mode: str = "exact", *, staged: bool = True, **options: Any) -> Any:
+def drive(directory: str, target: str, query: str, mode: str = "exact", *, staged: bool = True, **resources: Any) -> Any:
     """`run_genomes` with every unit in stages and few anchors a tile, so that a small genome makes many tasks."""
     source = GenomeSource((Pair("pair", target, query),))
     with mock.patch.object(plan, "TILE_SECONDS", 0.0 if staged else 1e9), mock.patch.dict(independent.TILE_ANCHORS, cpu=TILE_ANCHORS, gpu=TILE_ANCHORS):
-        return run_genomes(directory, source, GenomeParameters(mode=mode), **options)
+        return run_genomes(directory, source, GenomeParameters(mode=mode), resources=Resources(**resources))
 
 
 def chaos(folder: Path, target: str, query: str, kills: int, slow: float, seed: int, mode: str) -> dict[str, Any]:

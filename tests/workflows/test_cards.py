@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from tidalign.kernels.pairwise import wavefront
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.pairs import align, partition
 from tidalign.pipeline.store import claims
-from tidalign.workflows.run.devices import Cards
+from tidalign.workflows.run import devices
+from tidalign.workflows.run.crew import Crew
+from tidalign.workflows.run.devices import Gpus
 from tidalign.workflows.run.pairs import alignment, run, tasks
 from tidalign.workflows.status import Exit
 
@@ -37,10 +40,10 @@ def card(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> list[int]
         found = wavefront.align(queries, targets, *more, **options)
         if threading.current_thread().name != "start":
             calls.append(len(queries))
-        return found, 1  # as if the host had taken one of them
+        return replace(found, by_host=1)  # as if the host had taken one of them
 
     monkeypatch.setattr(align, "_kernels", lambda device: kernels)
-    monkeypatch.setattr(run, "find_cards", lambda *_: Cards({"0": "host kernels"}, "a test"))
+    monkeypatch.setattr(devices, "choose", lambda _: Gpus({"0": "host kernels"}, "a test", "gpu"))
     return calls
 
 
@@ -84,7 +87,7 @@ def test_what_comes_next_is_read_and_what_came_before_is_written_meanwhile(
     at: set[str] = set()
     seen: list[set[str]] = []
     most: list[int] = []
-    real = {"read": tasks.read_chunk, "write": tasks.write_part, "align": tasks.alignments}
+    real = {"read": tasks.read_chunk, "write": tasks.write_rows, "align": tasks.alignments}
 
     def stage(name: str, seconds: float) -> Any:
         def slow(*arguments: Any) -> Any:
@@ -103,7 +106,7 @@ def test_what_comes_next_is_read_and_what_came_before_is_written_meanwhile(
 
     monkeypatch.setitem(align.BATCH_ROWS, "gpu", 6)
     monkeypatch.setattr(tasks, "read_chunk", stage("read", 0.02))
-    monkeypatch.setattr(tasks, "write_part", stage("write", 0.02))
+    monkeypatch.setattr(tasks, "write_rows", stage("write", 0.02))
     monkeypatch.setattr(tasks, "alignments", stage("align", 0.05))
     drive_made(tmp_path, made)
     assert answer(tmp_path) == expected(made[1])
@@ -125,7 +128,7 @@ def test_a_card_that_fails_is_left_to_a_worker(card: list[int], made: tuple[Path
 
     real = tasks.alignments
     monkeypatch.setattr(tasks, "alignments", broken)
-    monkeypatch.setattr(run.Crew, "hire", hire)
+    monkeypatch.setattr(Crew, "hire", hire)
     report = drive_made(tmp_path, made)
     assert answer(tmp_path) == expected(made[1])
     assert report.exit == Exit.COMPLETE

@@ -16,11 +16,11 @@ WALK = Tile("walk", 0, 0, 0, 3 * AHEAD_REACH + 1000)
 def test_the_walk_is_met_from_the_end_of_a_stretch(monkeypatch: pytest.MonkeyPatch, speed: int) -> None:
     """Whatever the walk does, nobody is given what it is past, nor what others were given; where it waits, all but its next anchors are given, from the end
     of one stretch after the other."""
-    monkeypatch.setattr(Tiles, "_weight", lambda *_: 1.0)
+    monkeypatch.setattr(Tiles, "amount", lambda *_: 1.0)
     tiles = Tiles.__new__(Tiles)
     walk = Task("walk", random.random, ())
-    tiles._running, tiles._at, tiles._ahead, tiles._stretches = {walk: (WALK, None)}, {}, {}, {}
-    tiles._directory, tiles._run, tiles.workers = "", "", 4
+    tiles._running, tiles._at, tiles._ahead, tiles._stretches = {walk: [WALK]}, {}, {}, {}
+    tiles.directory, tiles.run, tiles.workers = "", "", 4
     draw = random.Random(1)
     far, given = 0, list[tuple[int, int]]()
     while far < WALK.stop:
@@ -45,6 +45,6 @@ def test_the_walk_is_met_from_the_end_of_a_stretch(monkeypatch: pytest.MonkeyPat
 def test_a_short_walk_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(genome_tiles, "AHEAD_ANCHORS", WALK.stop)
     tiles = Tiles.__new__(Tiles)
-    tiles._running, tiles._at, tiles._ahead, tiles._stretches = {Task("walk", random.random, ()): (WALK, None)}, {}, {}, {}
+    tiles._running, tiles._at, tiles._ahead, tiles._stretches = {Task("walk", random.random, ()): [WALK]}, {}, {}, {}
     tiles.workers = 4
     assert tiles._work_ahead() == []

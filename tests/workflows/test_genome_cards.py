@@ -1,5 +1,6 @@
 """Genome runs on cards, with the host's kernels in their place: waves, faults, several workers; LASTZ's output and the same bytes as the host's own."""
 
+import os
 import sys
 from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
@@ -23,6 +24,7 @@ from tidalign.pipeline.genome.walk import waves
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.cli import main
 from tidalign.workflows.run import devices
+from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.status import Exit
 
@@ -39,9 +41,9 @@ def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     assert spec is not None and spec.loader is not None
     stand_in = module_from_spec(spec)
     spec.loader.exec_module(stand_in)
-    for operation in (seed, ungapped, gapped):
-        monkeypatch.setitem(sys.modules, f"{operation.__name__}.device", stand_in)
-        monkeypatch.setattr(operation, "device", stand_in, raising=False)
+    for package in (seed, ungapped, gapped):
+        monkeypatch.setitem(sys.modules, f"{package.__name__}.device", stand_in)
+        monkeypatch.setattr(package, "device", stand_in, raising=False)
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in"})
     for name, size in (("FIRST", 4), ("FEW", 2), ("MOST", 3), ("LEFT", 1)):
         monkeypatch.setattr(waves, name, size)
@@ -71,7 +73,7 @@ def test_the_hosts_bytes(tmp_path: Path, kernels: ModuleType, sides: Any, change
     source, parameters = GenomeSource((Pair("pair", *sides),), keep=("hits", "hsps", "anchors")), GenomeParameters(**change)
     for device in ("cpu", "gpu"):
         with mock.patch.object(plan, "TILE_SECONDS", seconds):
-            assert run_genomes(tmp_path / device, source, parameters, device=device).exit == Exit.COMPLETE
+            assert run_genomes(tmp_path / device, source, parameters, resources=Resources(device=device)).exit == Exit.COMPLETE
     assert answer(tmp_path / "cpu") == answer(tmp_path / "gpu")
     assert (len(GenomeResults(tmp_path / "cpu")) > 0) == (change != {"query_hsp_limit": 3})
     for stage in ("hits", "hsps"):
@@ -90,7 +92,9 @@ def test_a_card_goes_on_where_cores_stopped(tmp_path: Path, kernels: ModuleType,
 
 @pytest.mark.parametrize("mode", ["exact", "independent"])
 def test_a_guard_cuts_and_says_so(tmp_path: Path, kernels: ModuleType, sides: Any, answers: Any, mode: str) -> None:
-    report = run_genomes(tmp_path / "run", GenomeSource((Pair("pair", *sides),)), GenomeParameters(mode=mode, cells=4_000_000), device="gpu")
+    report = run_genomes(
+        tmp_path / "run", GenomeSource((Pair("pair", *sides),)), GenomeParameters(mode=mode, cells=4_000_000), resources=Resources(device="gpu")
+    )
     assert report.exit == Exit.PARTIAL and report.shortfalls
     rows, whole = GenomeResults(tmp_path / "run").to_table().to_pylist(), answers[mode][1].to_pylist()
     assert 0 < len(rows) < len(whole) and all(row in whole for row in rows)
@@ -119,7 +123,7 @@ def test_small_input_takes_one_card(tmp_path: Path, kernels: ModuleType, sides: 
 # ---- processes of their own, whose card may be lost
 
 
-STAND_IN = {"PYTHONPATH": str(HERE / "stand_in"), "TIDALIGN_TEST_CARDS": "2"}
+STAND_IN = {"PYTHONPATH": os.pathsep.join([str(HERE / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])]), "TIDALIGN_TEST_CARDS": "2"}
 
 
 @pytest.mark.parametrize("mode", ["exact", pytest.param("independent", marks=pytest.mark.slow)])

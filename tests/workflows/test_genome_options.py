@@ -9,9 +9,11 @@ from typing import Any, NoReturn
 import pytest
 
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.workflows.options import lastz as genome_options
 from tidalign.workflows.options.genome import add_genome, check_genome
-from tidalign.workflows.options.lastz import REFUSED, add_options, check, spell_out
+from tidalign.workflows.options.given import check
+from tidalign.workflows.options.given import parameters as given_parameters
+from tidalign.workflows.options.lastz import REFUSED
+from tidalign.workflows.options.spelling import spell_out
 
 GOLDEN = Path(__file__).parents[1] / "data" / "genomes" / "options.json"
 CASES = json.loads(GOLDEN.read_text())["cases"]
@@ -29,18 +31,18 @@ class _Parser(argparse.ArgumentParser):
 
 def parsed(*arguments: str) -> argparse.Namespace:
     parser = _Parser()
-    parser.add_argument("target")
-    parser.add_argument("query")
-    parser.add_argument("-o", dest="output")
-    add_options(parser)
+    add_genome(parser)
     args = parser.parse_args(spell_out(["t.fa", *arguments, "q.fa"]))
     assert (args.target, args.query) == ("t.fa", "q.fa")
-    check(args, parser.error)
+    try:
+        check(args.options)
+    except ValueError as problem:
+        raise Refused(str(problem)) from problem
     return args
 
 
 def parameters(*arguments: str) -> GenomeParameters:
-    return genome_options.parameters(parsed(*arguments))
+    return given_parameters(parsed(*arguments).options)
 
 
 def _shown(made: GenomeParameters, names: dict[str, Any]) -> dict[str, Any]:
@@ -215,8 +217,8 @@ def test_spellings_of_formats(spelled: str) -> None:
 
 def test_spellings_of_files() -> None:
     assert spell_out(["--out=some.maf"]) == ["-o", "some.maf"]
-    assert parsed("--anchors=some").segments == "some"
-    assert parsed("--score=some").scores == "some"
+    assert parsed("--anchors=some").options["segments"] == "some"
+    assert parsed("--score=some").options["scores"] == "some"
 
 
 @pytest.mark.parametrize("argument", ["G=5", "R=0"])
@@ -238,34 +240,64 @@ def test_cactus_command_lines() -> None:
     made = parameters(*line.split(), "--markend")
     assert (made.step, made.scoring.ambiguous, made.ydrop, made.transitions, made.query_hsp_best) == (2, ("iupac", 100, 100), 3000, 0, 100_000)
     mask = parsed("--ungapped", "--queryhsplimit=keep,nowarn:1500", "--markend")
-    assert (mask.gapped, mask.markend) == (False, True)
+    assert (mask.options["gapped"], mask.markend) == (False, True)
 
 
 def test_output_is_minus_o() -> None:
     assert parsed("--output=some.maf").output == "some.maf"
 
 
-WRONG = [
-    *("--transition=3", "--step=0", "--step=1.5", "--strand=up", "--seed=1x1", "--seed=match40", "--maxwordcount=0", "--maxwordcount=100%", "--xdrop=0"),
-    *("--ydrop=-5", "--gap=-3,2", "--gap=400,", "--match=1,0", "--chain=1", "--chain=1,2", "--queryhspbest=0", "--queryhsplimit=0", "--ambiguous=x", "T=5"),
-    *("--ambiguous=n,1,2,3", "--allocate:traceback=1234", "--traceback=2G", "--identity=90,95", "--identity=.", "--identity=95..90", "--filter=score:5"),
-    *("--filter=nmismatch:5", "--filter=ngap:3..5", "--filter=nmatch:50..60", "--hspthresh=top5%", "--nosuchoption", "--hspthresh=many", "--filter=identity:"),
-]
+WRONG = {
+    "--transition=3": "argument --transition: expected a whole number from 0 to 2, found '3'",
+    "--step=0": "argument --step: expected a whole number from 1, found '0'",
+    "--step=1.5": "argument --step: expected a whole number from 1, found '1.5'",
+    "--strand=up": "argument --strand: expected both, plus or minus, found 'up'",
+    "--seed=1x1": "seed 1x1: expected 12of19, 14of22, matchN, halfN or a pattern of 1, 0 and T",
+    "--seed=match40": "seed match40: a word has at most 15 letters; write a pattern of 1s for more",
+    "--maxwordcount=0": "argument --maxwordcount: expected a number from 1, or a percentage above 0% and below 100%, found '0'",
+    "--maxwordcount=100%": "argument --maxwordcount: expected a number from 1, or a percentage above 0% and below 100%, found '100%'",
+    "--xdrop=0": "argument --xdrop: expected a score from 1, found '0'",
+    "--ydrop=-5": "argument --ydrop: expected a score from 1, found '-5'",
+    "--gap=-3,2": "argument --gap: expected a score from 0, found '-3'",
+    "--gap=400,": "argument --gap: expected a score, found ''",
+    "--match=1,0": "argument --match: expected a score from 1, found '0'",
+    "--chain=1": "argument --chain: expected a score, found ''",
+    "--chain=1,2": "chaining with penalties is not LASTZ's best chain but what its search finds: use --chain without them, or --mode independent",
+    "--queryhspbest=0": "argument --queryhspbest: expected a whole number from 1, found '0'",
+    "--queryhsplimit=0": "argument --queryhsplimit: expected [keep,nowarn:]N, found '0'",
+    "--ambiguous=x": "argument --ambiguous: expected n or iupac, then [REWARD,]PENALTY, found 'x'",
+    "T=5": "unrecognized arguments: q.fa",  # it is taken for the query
+    "--ambiguous=n,1,2,3": "argument --ambiguous: expected n or iupac, then [REWARD,]PENALTY, found 'n,1,2,3'",
+    "--allocate:traceback=1234": "argument --allocate:traceback/--traceback: expected from 100K to 2147483647 bytes, as LASTZ takes them, found '1234'",
+    "--traceback=2G": "argument --allocate:traceback/--traceback: expected from 100K to 2147483647 bytes, as LASTZ takes them, found '2G'",
+    "--identity=90,95": "argument --identity: expected identity:LOW..HIGH in per cent, found 'identity:90,95'",
+    "--identity=.": "argument --identity: expected identity:LOW..HIGH in per cent, found 'identity:.'",
+    "--identity=95..90": "argument --identity: expected identity:LOW..HIGH in per cent, found 'identity:95..90'",
+    "--filter=score:5": "argument --filter: expected one of identity, coverage, continuity, nmatch, nmismatch, ngap, cgap, found 'score:5'",
+    "--filter=nmismatch:5": "argument --filter: expected nmismatch:0..MOST, found 'nmismatch:5'",
+    "--filter=ngap:3..5": "argument --filter: expected ngap:0..MOST, found 'ngap:3..5'",
+    "--filter=nmatch:50..60": "argument --filter: expected nmatch:LEAST or nmatch:LEAST%, found 'nmatch:50..60'",
+    "--hspthresh=top5%": "argument --hspthresh: 'top5%': thresholds that adapt to the target are LASTZ's and not to be had here; give a score",
+    "--nosuchoption": "unrecognized arguments: --nosuchoption",
+    "--hspthresh=many": "argument --hspthresh: expected a score, found 'many'",
+    "--filter=identity:": "argument --filter: expected identity:LOW..HIGH in per cent, found 'identity:'",
+}
 
 
 @pytest.mark.parametrize("argument", WRONG)
 def test_wrong_values(argument: str) -> None:
     """LASTZ refuses all of these but --seed=1x1, --chain=1,2 and --hspthresh=top5%."""
-    with pytest.raises(Refused):
+    with pytest.raises(Refused) as refused:
         parsed(argument)
+    assert str(refused.value) == WRONG[argument]
 
 
 @pytest.mark.parametrize("other", ["--seed=14of22", "--hspthresh=5", "--xdrop=5", "--chain", "--queryhspbest=2", "--queryhsplimit=2"])
 def test_segments_take_the_place_of_seeds(other: str) -> None:
-    assert parsed("--segments=some").segments == "some"
+    assert parsed("--segments=some").options["segments"] == "some"
     with pytest.raises(Refused, match=other.partition("=")[0]):
         parsed("--segments=some", other)
 
 
 def test_the_best_segments_are_for_the_independent_mode() -> None:
-    assert parsed("--segments=some", "--queryhspbest=2", "--mode=independent").queryhspbest == 2
+    assert parsed("--segments=some", "--queryhspbest=2", "--mode=independent").options["query_hsp_best"] == 2

@@ -33,6 +33,7 @@ from tidalign.pipeline.schema import ANCHORS
 from tidalign.pipeline.store import claims
 from tidalign.workflows.commands.demo import DATA
 from tidalign.workflows.run import devices
+from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.genome import tasks as genome_tasks
 from tidalign.workflows.run.genome import tiles as genome_tiles
 from tidalign.workflows.run.genome.run import run_genomes
@@ -173,7 +174,7 @@ def test_a_signal_ends_a_tile_of_this_process(tmp_path: Path, flies: Any, answer
     stop = Stop(patient=False)
     stop.ask(signal.SIGINT)
     claim = claims.claim_path(str(run), "j000000.u0.seed", 0, 1, "x")
-    arguments = (str(run), read_manifest(str(run)).run, plan.Tile("seed", 0, 0, 0, 1), claim)
+    arguments = (str(run), read_manifest(str(run)).run, plan.Tile("seed", 0, 0, 0, 1, claim))
     with genome_tasks.heeding(stop):
         genome_tasks.perform(*arguments)  # there is time left
         (run / "stages" / "j000000.u0.anchors.arrow").unlink()
@@ -270,7 +271,7 @@ def test_workers_that_have_nothing_else_work_ahead(tmp_path: Path, flies: Any, a
     source = GenomeSource((Pair("pair", flies[0], flies[1] + "[subset=" + str(tmp_path / "one") + "]"),))
     (tmp_path / "one").write_text("0_3210101\n")
     with mock.patch.object(plan, "TILE_SECONDS", 0.0):
-        report = run_genomes(tmp_path / "run", source, GenomeParameters(strand="minus"), workers=3)
+        report = run_genomes(tmp_path / "run", source, GenomeParameters(strand="minus"), resources=Resources(workers=3))
     assert report.exit == Exit.COMPLETE and report.work["ahead"] > 0
     expected = [row for row in answers["exact"][1].to_pylist() if (row["query_name"], row["strand"]) == ("0_3210101", "-")]
     assert GenomeResults(tmp_path / "run").to_table().to_pylist() == expected
@@ -334,9 +335,9 @@ def test_a_card_that_is_not_there(tmp_path: Path, flies: Any, monkeypatch: pytes
     source = GenomeSource((Pair("pair", *flies),))
     for wanted in ({"device": "gpu"}, {"gpus": 1}):
         with pytest.raises(NoWorkers, match="--device cpu"):
-            run_genomes(tmp_path / "run", source, GenomeParameters(), **wanted)
+            run_genomes(tmp_path / "run", source, GenomeParameters(), resources=Resources(**wanted))
         assert not (tmp_path / "run").exists()
-    report = run_genomes(tmp_path / "run", source, GenomeParameters(step=50), device="auto")
+    report = run_genomes(tmp_path / "run", source, GenomeParameters(step=50), resources=Resources(device="auto"))
     assert (report.device, report.device_why) == ("cpu", "no usable GPU: no driver")
 
 

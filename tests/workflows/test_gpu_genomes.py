@@ -17,6 +17,7 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import tiles as plan
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.store import rundir
+from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.status import Exit
 
@@ -34,7 +35,7 @@ def test_what_lastz_prints(tmp_path: Path, name: str, cards: dict[str, str]) -> 
 def test_the_hosts_bytes(tmp_path: Path, sides: Any, change: dict[str, Any]) -> None:
     source, parameters = GenomeSource((Pair("pair", *sides),), keep=("hits", "hsps")), GenomeParameters(**change)
     for device, gpus in (("cpu", None), ("gpu", 1)):
-        assert run_genomes(tmp_path / device, source, parameters, device=device, gpus=gpus).exit == Exit.COMPLETE
+        assert run_genomes(tmp_path / device, source, parameters, resources=Resources(device=device, gpus=gpus)).exit == Exit.COMPLETE
     assert answer(tmp_path / "cpu") == answer(tmp_path / "gpu")
     assert (len(GenomeResults(tmp_path / "cpu")) > 0) == (change != {"query_hsp_limit": 3})
 
@@ -50,7 +51,7 @@ def test_all_against_all(tmp_path: Path, sides: Any) -> None:
     source = GenomeSource((Pair("pair", sides[1], sides[0]),), all_vs_all=True)
     for device in ("cpu", "gpu"):
         with mock.patch.object(plan, "TILE_SECONDS", 0.1):
-            run_genomes(tmp_path / device, source, GenomeParameters(), device=device)
+            run_genomes(tmp_path / device, source, GenomeParameters(), resources=Resources(device=device))
     assert answer_by_job(tmp_path / "cpu") == answer_by_job(tmp_path / "gpu")
 
 

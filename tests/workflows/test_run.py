@@ -30,6 +30,7 @@ from tidalign.pipeline.pairs.input import index
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.pairs.rows import write_rows
+from tidalign.pipeline.schema import COUNTS
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.lock import locked
 from tidalign.workflows.run import devices, watch
@@ -301,6 +302,7 @@ def test_a_signal_to_the_whole_group_stops_a_run_that_goes_on_later(number: int,
 def check_rejected(directory: Path, answer: list[tuple[int, int, str]], rejected: dict[int, str]) -> None:
     found = rows(str(directory))
     assert [(row["ordinal"], row["reason"]) for row in found if row["status"] == "rejected"] == sorted(rejected.items())
+    assert all(row[name] is None for row in found if row["status"] == "rejected" for name in ("cigar", *(name for name, _ in COUNTS)))
     assert [(row["ordinal"], row["penalty"], row["cigar"]) for row in found if row["status"] == "exact"] == [a for a in answer if a[0] not in rejected]
     assert rundir.finished(str(directory)) == "PARTIAL"
 
@@ -393,6 +395,6 @@ def test_memory_that_is_not_there_is_a_death(tmp_path: Path, inputs: list[str], 
 
 
 def test_much_work_is_spread_over_the_cores(tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "SMALL_WORK", 0)
+    monkeypatch.setattr(run.Pairs, "small_work", 0.0)
     report = drive(str(tmp_path), *inputs)
     assert report.workers == len(os.sched_getaffinity(0))

@@ -3,14 +3,16 @@
 import time
 
 import numpy as np
+import oracle
 import pyarrow as pa
 import pytest
+import simulate
 
 import tidalign
 from tidalign.cluster import gpus
 from tidalign.cluster.errors import NoWorkers
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.schema import ALIGNMENTS
+from tidalign.pipeline.schema import ALIGNMENTS, COUNTS
 
 QUERIES = ["ACGTACGT", "acgt", "", "ACNT", "GATTACA"]
 TARGETS = ["ACGTTCGT", "AGT", "ACG", "ACNT", "GATTACA"]
@@ -66,6 +68,21 @@ def test_parameters_are_passed_on() -> None:
     assert tidalign.align(QUERIES, TARGETS, penalty_only=True)["cigar"].null_count == 5
     row = tidalign.align(["CGTA"], ["TTCGTATT"], ends_free=(0, 0, 2, 2)).to_pylist()[0]
     assert (row["penalty"], row["target_start"], row["target_end"], row["cigar"]) == (0, 2, 6, "4=")
+
+
+@pytest.mark.parametrize("penalties", ["edit", "linear:3,2", "affine:4,6,2", "affine2p:4,6,2,24,1"])
+@pytest.mark.parametrize(("ends_free", "ambiguous"), [(None, "mismatch"), ((9, 9, 9, 9), "match")])
+def test_counts_are_those_of_the_cigar(penalties: str, ends_free: tuple[int, ...] | None, ambiguous: str) -> None:
+    random = np.random.default_rng(5)
+    pairs = [(b"", b""), (b"", b"ACGT"), (b"ACGT", b""), (b"NNNN", b"NNNN"), (b"A" * 9000, b"A" * 20)]
+    pairs += [simulate.pair(random, length, 0.2, kind) for length in (1, 60, 300) for kind in simulate.KINDS]
+    table = tidalign.align(*map(list, zip(*pairs, strict=True)), penalties, ends_free=ends_free, ambiguous=ambiguous)
+    assert table.select([name for name, _ in COUNTS]).to_pylist() == [oracle.counts(cigar) for cigar in table["cigar"].to_pylist()]
+
+
+def test_without_cigars_nothing_is_counted() -> None:
+    table = tidalign.align(QUERIES, TARGETS, penalty_only=True)
+    assert [table[name].null_count for name, _ in COUNTS] == [len(QUERIES)] * len(COUNTS)
 
 
 def test_what_is_refused_is_named() -> None:

@@ -4,11 +4,10 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
-from tidalign.pipeline.cigar import Operations
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.pairs.results import Results
-from tidalign.pipeline.text import strings
 from tidalign.workflows.commands.genome import align_genomes
 from tidalign.workflows.commands.pairs import align_pairs
 from tidalign.workflows.progress import Progress
@@ -64,8 +63,7 @@ Next:
 def summary(results: Results) -> str:
     """What the alignments say of the reads, and the first of them that differ from the genome."""
     table = results.to_table()
-    operations = Operations.parse(strings(table["cigar"]))
-    edits = operations.count(b"XID")
+    edits = pc.add(table["mismatches"], table["gap_letters"]).fill_null(0).to_numpy()
     letters = int(table["query_length"].to_numpy().sum())
     lines = [
         f"{len(table):,} reads of E. coli DSM 30083, each with its place in the genome of another strain, K-12 MG1655.",

@@ -7,9 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
 
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError
 from tidalign.pipeline.genome.formats.export import check as check_side
@@ -22,17 +20,17 @@ from tidalign.pipeline.schema import KEPT
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.workflows.commands.pairs import prepared
-from tidalign.workflows.options.genome import add_guards
-from tidalign.workflows.options.lastz import add_options, check, parameters, spell_out
+from tidalign.workflows.options import keywords
+from tidalign.workflows.options.given import check, parameters
 from tidalign.workflows.progress import Progress, by_status, say
-from tidalign.workflows.run.devices import device_of
+from tidalign.workflows.run.devices import DEFAULT, Resources, device_of
 from tidalign.workflows.run.genome.run import run_genomes
-from tidalign.workflows.run.genome.tiles import Told
+from tidalign.workflows.run.tracker import Told
 from tidalign.workflows.status import Exit
 
 _LAYOUT = {*GENOMES.folders, "plan.json", "manifest.json", "journal.jsonl", "report.json", "run.lock", "SUCCESS", "PARTIAL"}
 
-Option = str | int | float | bool
+Value = str | int | float | bool | Path
 
 
 def align_genomes(
@@ -47,7 +45,7 @@ def align_genomes(
     scheduler: str | None = None,
     new: bool = False,
     progress: Told | None = None,
-    **options: Option | Sequence[Option],
+    **options: Value | Sequence[Value] | None,
 ) -> GenomeResults:
     """Align two genomes into the run directory `out`; the same call goes on where an earlier one was stopped.
 
@@ -56,25 +54,24 @@ def align_genomes(
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all, or one for small input.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead.
     new: throw away what an earlier run left in `out`.
-    options: LASTZ's by name, and `mode`, `cells`, `seconds`: `step=20, seed="14of22", notransition=True, gap="400,30", filter=["identity:90..100"]`.
+    options: LASTZ's by name, and `mode`, `cells`, `seconds`, each with a value of Python's or LASTZ's text for it: `step=20, seed="14of22", notransition=True,
+    gap=(400, 30), hspthresh="2k", filter=["identity:90..100"]`. None is as if it were not given; of several for one thing the last counts.
 
-    Raises ValueError for options that make no sense, and what `workflows.genome_run.run_genomes` raises. With worker processes the calling script needs
+    Raises ValueError for options that are none or make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
-    args = _parsed(options)
-    source = GenomeSource((Pair(pair_name(str(target), str(query)), str(target), str(query)),), segments=args.segments, keep=kept_stages(keep))
-    return align(source, run_parameters(args), out, device=device, gpus=gpus, workers=workers, scheduler=scheduler, new=new, progress=progress)
+    given = keywords.read(options, others=align_genomes.__kwdefaults__ or ())
+    check(given)
+    source = GenomeSource((Pair(pair_name(str(target), str(query)), str(target), str(query)),), segments=given.get("segments"), keep=kept_stages(keep))
+    return align(source, parameters(given), out, Resources(workers, scheduler, device, gpus), new=new, progress=progress)
 
 
 def align(
     source: GenomeSource,
     wanted: GenomeParameters,
     out: str | Path,
+    resources: Resources = DEFAULT,
     *,
-    device: str = "auto",
-    gpus: int | None = None,
-    workers: int | None = None,
-    scheduler: str | None = None,
     new: bool = False,
     progress: Told | None = None,
     check: Check | None = None,
@@ -82,33 +79,8 @@ def align(
     """`align_genomes` for any source. check: may refuse what was read before it is aligned."""
     source.files()  # MissingInput before anything is written
     with prepared(Path(out), new=new, layout=_LAYOUT):
-        run_genomes(str(out), source, wanted, workers=workers, scheduler=scheduler, device=device, gpus=gpus, progress=progress, check=check)
+        run_genomes(str(out), source, wanted, resources=resources, progress=progress, check=check)
     return GenomeResults(out)
-
-
-class _Options(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise ValueError(message)
-
-
-def _parsed(options: dict[str, Option | Sequence[Option]]) -> argparse.Namespace:
-    """Options by name, as the command line would have them."""
-    arguments = []
-    for name, value in options.items():
-        for one in value if isinstance(value, list | tuple) else [value]:
-            if one is not False and one is not None:
-                arguments.append(f"--{name.replace('_', '-')}" + ("" if one is True else f"={one}"))
-    parser = _Options(prog="align_genomes", add_help=False, allow_abbrev=False)
-    add_options(parser)
-    add_guards(parser)
-    args = parser.parse_args(spell_out(arguments))
-    check(args, parser.error)
-    return args
-
-
-def run_parameters(args: argparse.Namespace) -> GenomeParameters:
-    """What the options say of the alignments. Raises ValueError, and what reading a score file raises."""
-    return replace(parameters(args), cells=args.cells, seconds=args.seconds)
 
 
 def kept_stages(names: Sequence[str]) -> tuple[str, ...]:
@@ -120,12 +92,14 @@ def kept_stages(names: Sequence[str]) -> tuple[str, ...]:
 
 def source_of(args: argparse.Namespace) -> GenomeSource:
     """What `tidalign genome` reads."""
-    return GenomeSource((Pair(pair_name(args.target, args.query), args.target, args.query),), segments=args.segments, keep=kept_stages(args.keep))
+    return GenomeSource(
+        (Pair(pair_name(args.target, args.query), args.target, args.query),), segments=args.options.get("segments"), keep=kept_stages(args.keep)
+    )
 
 
 def command(args: argparse.Namespace) -> Exit:
     """`tidalign genome`: OUT is a run directory, a file to export to from a run directory beside it, or `-` for standard output."""
-    wanted = run_parameters(args)
+    wanted = parameters(args.options)
     with _places(args.output, args.format) as run:
         began = time.monotonic()
         finished = rundir.finished(str(run)) is not None and not args.new
@@ -174,8 +148,7 @@ def run_with_progress(args: argparse.Namespace, source: GenomeSource, wanted: Ge
     progress = Progress()
     try:
         shown = None if args.quiet else progress
-        where = {"device": args.device, "gpus": args.gpus, "workers": args.workers, "scheduler": args.scheduler}
-        return align(source, wanted, run, new=args.new, progress=shown, check=check, **where)
+        return align(source, wanted, run, Resources(args.workers, args.scheduler, args.device, args.gpus), new=args.new, progress=shown, check=check)
     finally:
         progress.close()
 

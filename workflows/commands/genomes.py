@@ -11,7 +11,8 @@ from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name,
 from tidalign.pipeline.genome.plan.manifest import Manifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.store import rundir
-from tidalign.workflows.commands.genome import check_format, is_partial, kept_stages, run_parameters, run_with_progress
+from tidalign.workflows.commands.genome import check_format, is_partial, kept_stages, run_with_progress
+from tidalign.workflows.options.given import parameters
 from tidalign.workflows.progress import by_status, say
 from tidalign.workflows.run.devices import device_of
 from tidalign.workflows.status import Exit
@@ -30,8 +31,8 @@ def source_of(args: argparse.Namespace) -> GenomeSource:
     keep = kept_stages(args.keep)
     if args.all_vs_all:
         target, query = args.inputs
-        return GenomeSource((Pair(pair_name(target, query), target, query),), all_vs_all=True, segments=args.segments, keep=keep)
-    return GenomeSource(read_jobs(args.inputs[0]), segments=args.segments, keep=keep)
+        return GenomeSource((Pair(pair_name(target, query), target, query),), all_vs_all=True, segments=args.options.get("segments"), keep=keep)
+    return GenomeSource(read_jobs(args.inputs[0]), segments=args.options.get("segments"), keep=keep)
 
 
 def command(args: argparse.Namespace) -> Exit:
@@ -42,7 +43,7 @@ def command(args: argparse.Namespace) -> Exit:
     began = time.monotonic()
     run = folder / RUN
     finished = rundir.finished(str(run)) is not None and not args.new
-    results = run_with_progress(args, source_of(args), run_parameters(args), run, lambda manifest: check_names(run, args, manifest))
+    results = run_with_progress(args, source_of(args), parameters(args.options), run, lambda manifest: check_names(run, args, manifest))
     statuses = results.statuses()
     written = export_pairs(results, folder, args)
     partial = is_partial(results)

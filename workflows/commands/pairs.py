@@ -14,9 +14,9 @@ from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.lock import locked
 from tidalign.workflows.progress import Progress, by_status, say
-from tidalign.workflows.run.devices import device_of
-from tidalign.workflows.run.pairs.run import Progress as Callback
+from tidalign.workflows.run.devices import Resources, device_of
 from tidalign.workflows.run.pairs.run import run_pairs
+from tidalign.workflows.run.tracker import Told
 from tidalign.workflows.status import Exit
 
 
@@ -39,7 +39,7 @@ def align_pairs(
     workers: int | None = None,
     scheduler: str | None = None,
     new: bool = False,
-    progress: Callback | None = None,
+    progress: Told | None = None,
 ) -> Results:
     """Align every pair of one or two files into the run directory `out`; the same call goes on where an earlier one was stopped.
 
@@ -49,7 +49,7 @@ def align_pairs(
     workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead.
     new: throw away what an earlier run left in `out`.
 
-    Raises ValueError for parameters that make no sense, and what `workflows.run.run_pairs` raises. With worker processes the calling script needs
+    Raises ValueError for parameters that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
     parameters = PairParameters(penalties=penalties, ends_free=ends_free, penalty_only=penalty_only, ambiguous=ambiguous)
@@ -57,7 +57,7 @@ def align_pairs(
     paths = (str(queries), None if targets is None else str(targets))
     source = inspect(*paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
     with prepared(Path(out), new=new):
-        run_pairs(str(out), source, parameters, workers=workers, scheduler=scheduler, device=device, gpus=gpus, progress=progress)
+        run_pairs(str(out), source, parameters, resources=Resources(workers, scheduler, device, gpus), progress=progress)
     return Results(out)
 
 

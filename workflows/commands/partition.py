@@ -8,6 +8,7 @@ from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.workflows.commands.pairs import prepared
 from tidalign.workflows.progress import Progress, say
+from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.pairs.run import partition_pairs
 from tidalign.workflows.status import Exit
 
@@ -29,7 +30,7 @@ def command(args: argparse.Namespace) -> Exit:
     shown = None if args.quiet else progress
     try:
         with prepared(Path(args.output), new=args.new):
-            manifest = partition_pairs(args.output, source, parameters, workers=args.workers, scheduler=args.scheduler, progress=shown)
+            manifest = partition_pairs(args.output, source, parameters, resources=Resources(args.workers, args.scheduler), progress=shown)
     finally:
         progress.close()
     if not args.quiet:

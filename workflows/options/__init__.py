@@ -1,1 +1,1 @@
-"""Read the command line's options and LASTZ's, and say what is wrong with them."""
+"""Read the options of the command line and of Python's calls, LASTZ's among them, and say what is wrong with them."""

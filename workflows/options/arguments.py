@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from tidalign import __version__
 from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.workflows.options.common import add_device, add_new, add_workers, check_common
 from tidalign.workflows.options.formats import ELSEWHERE, SUFFIXES
 from tidalign.workflows.status import Exit
 
@@ -84,12 +85,6 @@ def _ends_free(text: str) -> tuple[int, ...]:
     return tuple(map(int, fields))
 
 
-def _workers(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"expected a whole number above 0, found {text!r}")
-    return int(text)
-
-
 def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, module: str, summary: str, epilog: str = "") -> _Parser:
     parser = commands.add_parser(
         name,
@@ -122,9 +117,8 @@ def _add_run(parser: _Parser, output: str) -> None:
     parser.add_argument("--query-column", metavar="NAME", default="query", help="column of a table with the queries (default: query)")
     parser.add_argument("--target-column", metavar="NAME", default="target", help="column of a table with the targets (default: target)")
     parser.add_argument("--allow-empty", action="store_true", help="an input without records gives an empty output instead of status 66")
-    parser.add_argument("--workers", metavar="N", type=_workers, help="processes on this machine (default: one a core, none for little work)")
-    parser.add_argument("--scheduler", metavar="ADDR", help="address or file of a Dask scheduler whose workers to use; they must see the input and OUT")
-    parser.add_argument("--new", action="store_true", help="throw away what an earlier run left in the run directory")
+    add_workers(parser)
+    add_new(parser)
 
 
 def _add_export(parser: _Parser) -> None:
@@ -139,8 +133,7 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
 
     pairs = _command(commands, "pairs", "pairs", "align every query with its target", _PAIRS)
     _add_run(pairs, "a run directory; or a file .paf, .sam, .tsv or .parquet, written from the run directory OUT.run, which is then removed")
-    pairs.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto (default): the GPUs of this machine if it has any")
-    pairs.add_argument("--gpus", type=_workers, metavar="N", help="how many GPUs (default: all)")
+    add_device(pairs)
     _add_export(pairs)
     pairs.add_argument("--keep-run", action="store_true", help="keep OUT.run")
 
@@ -186,11 +179,8 @@ def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Na
 
 def check(args: argparse.Namespace) -> None:
     """Usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
-    if args.module in ("pairs", "genome", "genomes") and args.gpus and (args.device == "cpu" or args.scheduler):
-        args.error("--gpus counts GPUs of this machine: leave it out with --device cpu and with --scheduler")
+    check_common(args, args.error)
     if args.module in ("pairs", "partition"):
-        if args.workers and args.scheduler:
-            args.error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
         if args.interleaved and args.targets:
             args.error("--interleaved takes one file")
         if args.output == "-":

@@ -1,21 +1,17 @@
-"""Arguments of `tidalign genome` and `tidalign genomes` that are not LASTZ's."""
+"""Arguments of `tidalign genome` and `tidalign genomes`: LASTZ's options and what else they take."""
 
 import argparse
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tidalign.workflows.options.command_line import add_options
+from tidalign.workflows.options.common import add_device, add_new, add_workers
 from tidalign.workflows.options.formats import ELSEWHERE, NAMES, SUFFIXES, named
-from tidalign.workflows.options.lastz import add_options, check
+from tidalign.workflows.options.given import check
+from tidalign.workflows.options.lastz import OUTPUT
 
 _KEPT = ("hits", "hsps", "anchors")
-
-
-def add_guards(parser: argparse.ArgumentParser) -> None:
-    """Limits of what one tile may take."""
-    group = parser.add_argument_group("guards against repeats (off by default; what they cut is in the report)")
-    group.add_argument("--cells", metavar="N", type=_count, help="cells of gapped extension in a tile: a query sequence and strand, or 1,024 anchors")
-    group.add_argument("--seconds", metavar="S", type=_seconds, help="seconds of gapped extension that a tile may take; results then depend on the machine")
 
 
 def add_genome(parser: argparse.ArgumentParser) -> None:
@@ -40,21 +36,20 @@ def add_genomes(parser: argparse.ArgumentParser) -> None:
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", metavar="FORMAT", help=f"{', '.join(NAMES)}; `general:score,name1,...` names the fields")
-    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto (default): the GPUs of this machine if it has any")
-    parser.add_argument("--gpus", metavar="N", type=_count, help="how many GPUs (default: all; one for small input)")
-    parser.add_argument("--workers", metavar="N", type=_count, help="processes on this machine (default: one a core, none for little work)")
-    parser.add_argument("--scheduler", metavar="ADDR", help="address or file of a Dask scheduler whose workers to use; they must see the input and OUT")
+    add_device(parser, gpus="all; one for small input")
+    add_workers(parser)
     parser.add_argument("--keep", metavar="STAGES", type=_kept, default=(), help=f"keep tables of {', '.join(_KEPT)} in the run directory (commas between)")
-    parser.add_argument("--new", action="store_true", help="throw away what an earlier run left in the run directory")
-    add_options(parser)
-    add_guards(parser)
+    add_new(parser)
+    groups = add_options(parser)
+    groups[OUTPUT].add_argument("--markend", action="store_true", help="end the output with a line that says so")
 
 
 def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     """Call error(message) for usage that one argument alone does not show; sets `format` (None: a run directory)."""
-    if args.workers and args.scheduler:
-        error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
-    check(args, error)
+    try:
+        check(args.options)
+    except ValueError as problem:
+        error(str(problem))
     if args.module == "genomes":
         _check_genomes(args, error)
         return
@@ -87,22 +82,6 @@ def _check_genomes(args: argparse.Namespace, error: Callable[[str], Any]) -> Non
     args.format = SUFFIXES.get(args.format, args.format) if args.format else "maf"
     if wrong := named(args.format):
         error(wrong)
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"expected a whole number above 0, found {text!r}")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected a number of seconds above 0, found {text!r}")
-    return value
 
 
 def _kept(text: str) -> tuple[str, ...]:

@@ -1,15 +1,149 @@
-"""LASTZ's options for `tidalign genome` and `tidalign genomes`: what they are called, what they take, and which of them are not to be had here."""
+"""LASTZ's options: those of genome runs, each declared once, with our own that may change alignments too; and those that are not to be had here."""
 
-import argparse
-from collections.abc import Callable, Sequence
-from typing import Any
+from tidalign.pipeline.genome.parameters import MODES
+from tidalign.workflows.options import filters, lastz_values
+from tidalign.workflows.options.option import Given, Option
+from tidalign.workflows.options.values import count, integer, path, seconds, text
 
-from tidalign.pipeline.genome.defaults import genome_parameters
-from tidalign.pipeline.genome.input.scores import SEED_NUMBERS, ScoreFile, read_scores
-from tidalign.pipeline.genome.parameters import MODES, TRACEBACK_BYTES, GenomeParameters
-from tidalign.workflows.options import values
+SEEDS, SCORES, STAGES, OUTPUT = "seeds", "scores", "stages", "output"
+GUARDS = "guards against repeats (off by default; what they cut is in the report)"
 
-_MEMORY = ("allocate", "alloc", "memory", "mem")
+
+def _xdrop(given: Given, value: int) -> Given:
+    """--xdrop turns gap-free extension on again after --nogfextend, as LASTZ has it; before that it is refused."""
+    return {**given, "xdrop": value, "gfextend": True}
+
+
+def _gap(given: Given, costs: tuple[int | None, int]) -> Given:
+    """--gap=O,E sets what --gap-open and --gap-extend do; of several, the last counts."""
+    opening = {} if costs[0] is None else {"gap_open": costs[0]}
+    return {**given, **opening, "gap_extend": costs[1]}
+
+
+def _hsp_limit(given: Given, limit: tuple[int, bool]) -> Given:
+    return {**given, "query_hsp_limit": limit[0], "query_hsp_keep": limit[1]}
+
+
+def _segments(given: Given) -> None:
+    """See that nothing is asked of the seeds and HSPs that --segments takes the place of."""
+    for name, sets in {"seed": "seed", "hspthresh": "hspthresh", "xdrop": "xdrop", "chain": "chain", "queryhsplimit": "query_hsp_limit"}.items():
+        if given.get(sets) is not None:
+            raise ValueError(f"--segments takes the place of seeds and HSPs: leave --{name} out")
+    if given.get("query_hsp_best") is not None and given.get("mode", "exact") == "exact":
+        raise ValueError("--queryhspbest of --segments: LASTZ takes those on strand - for some on + there; leave one of them out, or use --mode independent")
+
+
+OPTIONS = (
+    Option(
+        *("seed", SEEDS, "12of19 (default), 14of22, matchN, halfN or a pattern of 1, 0 and T"),
+        metavar="PATTERN",
+        read=text("a seed's name or pattern, as '14of22'"),
+    ),
+    Option(
+        *("transition", SEEDS, "transitions a hit may have: 0, 1 (default; where the option has no value) or 2"),
+        metavar="N",
+        sets="transitions",
+        read=integer(0, 2),
+        alone="1",
+        older=("trans",),
+    ),
+    Option("notransition", SEEDS, "the same as --transition=0", sets="transitions", on=0, older=("notrans",)),
+    Option("step", SEEDS, "index every N-th target position (default: 1)", metavar="N", read=integer(1), short="Z"),
+    Option(
+        *("maxwordcount", SEEDS, "leave out words that occur more than N times, or the more frequent beyond N%% of them"),
+        metavar="N",
+        sets="max_word_count",
+        read=lastz_values.word_count,
+    ),
+    Option(
+        *("strand", SEEDS, "of the query: both (default), plus or minus"),
+        metavar="S",
+        read=lastz_values.strand,
+        words={"both": "both", "bothstrands": "both", "plus": "plus", "plusstrand": "plus", "minus": "minus", "minusstrand": "minus"},
+    ),
+    Option("segments", SEEDS, "align from these segments rather than from seeds", metavar="FILE", read=path, older=("anchors",), check=_segments),
+    Option("scores", SCORES, "substitution scores, gap costs and thresholds (default: HOXD70)", metavar="FILE", read=path, older=("score",), short="Q"),
+    Option(
+        *("match", SCORES, "score R for a match, -P for a mismatch (default: R) in place of a matrix"),
+        metavar="R,P",
+        read=lastz_values.match,
+        words={"unitscore": "1", "unitscores": "1"},
+    ),
+    Option("gap", SCORES, "a gap of n letters costs O+nE (default: 400,30)", metavar="O,E", read=lastz_values.gap, put=_gap),
+    Option("gap-open", SCORES, sets="gap_open", read=lastz_values.score(0), short="O"),
+    Option("gap-extend", SCORES, sets="gap_extend", read=lastz_values.score(0), short="E"),
+    Option(
+        *("ambiguous", SCORES, "n, or iupac for all such letters: they score R with themselves, -P with others (0,0)"),
+        metavar="LETTERS,R,P",
+        read=lastz_values.ambiguous,
+        older=("ambig",),
+        words={"ambiguousn": "n"},
+    ),
+    Option(
+        *("xdrop", STAGES, "gap-free extension ends this far below its best (default: 10 times the score of A with A)"),
+        metavar="X",
+        read=lastz_values.score(1),
+        short="X",
+        put=_xdrop,
+    ),
+    Option(
+        *("hspthresh", STAGES, "least score of an HSP (default: 3000)"),
+        metavar="K",
+        read=lastz_values.threshold,
+        older=("hspthreshold", "mspthresh", "mspthreshold"),
+        short="K",
+    ),
+    Option("entropy", STAGES, "scale scores of HSPs by their composition (default)", off=False),
+    Option("noentropy", STAGES, sets="entropy", on=False),
+    Option("gfextend", STAGES, off=False, older=("gfx",)),
+    Option("nogfextend", STAGES, "every seed hit is an anchor, without gap-free extension", sets="gfextend", on=False, older=("nogfx",)),
+    Option("chain", STAGES, "keep the best chain of HSPs", metavar="D,A", read=lastz_values.chain, alone="0,0"),
+    Option("nochain", STAGES, sets="chain", on=None),
+    Option("queryhspbest", STAGES, "keep the N best HSPs of a query, and those that tie", metavar="N", sets="query_hsp_best", read=integer(1)),
+    Option(
+        *("queryhsplimit", STAGES, "give up queries of more than N HSPs; keep,nowarn:N keeps those found"),
+        metavar="N",
+        read=lastz_values.hsp_limit,
+        put=_hsp_limit,
+    ),
+    Option("ydrop", STAGES, "gapped extension ends this far below its best (default: O+300E)", metavar="Y", read=lastz_values.score(1), short="Y"),
+    Option(
+        *("gappedthresh", STAGES, "least score of an alignment (default: as --hspthresh; 3000 with --nogfextend)"),
+        metavar="L",
+        read=lastz_values.threshold,
+        older=("gappedthreshold",),
+        short="L",
+    ),
+    Option("gapped", STAGES, off=False, older=("gx",)),
+    Option("nogapped", STAGES, "HSPs are the result", sets="gapped", on=False, also=("ungapped",), older=("nogx",)),
+    Option(
+        *("noytrim", STAGES, "extensions that reach the end of a sequence are not cut back to their best cell"),
+        sets="trim",
+        on=False,
+        older=("noydroptrim",),
+    ),
+    Option(
+        *("allocate:traceback", STAGES, "memory of a traceback, after which LASTZ cuts an alignment (default: 80M)"),
+        metavar="BYTES",
+        sets="traceback_bytes",
+        read=lastz_values.traceback_bytes,
+        also=("traceback",),
+        older=("alloc:traceback", "memory:traceback", "mem:traceback"),
+        short="m",
+    ),
+    Option("mode", STAGES, "exact (default): what LASTZ prints; independent: every anchor by itself, never cut", choices=MODES),
+    Option(
+        *("filter", OUTPUT, f"keep alignments by {', '.join(filters.FILTERS)}"),
+        metavar="NAME:LOW..HIGH",
+        read=filters.alignment_filter,
+        put=filters.with_filter,
+        many=True,
+    ),
+    *(Option(name, OUTPUT, read=filters.older_filter(name), put=filters.with_filter) for name in (*filters.PERCENTAGES, "matchcount")),
+    Option("notrivial", OUTPUT, "leave out the alignment of a sequence with itself"),
+    Option("cells", GUARDS, "cells of gapped extension in a tile: a query sequence and strand, or 1,024 anchors", metavar="N", read=count),
+    Option("seconds", GUARDS, "seconds of gapped extension that a tile may take; results then depend on the machine", metavar="S", read=seconds),
+)
 
 _YASRA = "write its options out: T=2 {} --ambiguous=n --noytrim"
 
@@ -70,7 +204,7 @@ REFUSED = {
     **{f"--outputmasking{way}": "leave it out" for way in ("", "+", ":dynamic", "+:dynamic", ":soft", "+:soft")},
     **{f"--action{side}": "write the action after the file's name: TARGET[action]" for side in (":target", "1")},
     **{f"--action{side}": "write the action after the file's name: QUERY[action]" for side in (":query", "2")},
-    **{f"--{memory}:{side}": "leave it out: what a side needs is known" for memory in _MEMORY for side in ("target", "query")},
+    **{f"--{memory}:{side}": "leave it out: what a side needs is known" for memory in ("allocate", "alloc", "memory", "mem") for side in ("target", "query")},
     "--yasra": "write its options out",
     "--yasra98": _YASRA.format("Z=20 --match=1,6 O=8 E=1 Y=20 K=22 L=30 --identity=98..100"),
     "--yasra95": _YASRA.format("Z=20 --match=1,5 O=8 E=1 Y=20 K=22 L=30 --identity=95..100"),
@@ -82,251 +216,7 @@ REFUSED = {
 }
 """Options that LASTZ has and this program has not: what to do instead."""
 
-_OLDER = {
-    "--trans": "--transition",
-    "--notrans": "--notransition",
-    "--score": "--scores",
-    "--ambig": "--ambiguous",
-    "--gfx": "--gfextend",
-    "--nogfx": "--nogfextend",
-    "--gx": "--gapped",
-    "--nogx": "--nogapped",
-    **dict.fromkeys(("--hspthreshold", "--mspthresh", "--mspthreshold"), "--hspthresh"),
-    "--gappedthreshold": "--gappedthresh",
-    "--noydroptrim": "--noytrim",
-    "--anchors": "--segments",
-    "--out": "--output",
-    **{f"--{memory}:traceback": "--allocate:traceback" for memory in _MEMORY},
-}
-"""Older spellings of options, with a value or without."""
 
-_ALONE = {
-    "--transition": "--transition=1",
-    "--transitions=2": "--transition=2",
-    "--chain": "--chain=0,0",
-    "--entropy=report": "--entropy",
-    "--ambiguousn": "--ambiguous=n",
-    **dict.fromkeys(("--unitscore", "--unitscores"), "--match=1"),
-    **dict.fromkeys(("--both", "--bothstrands"), "--strand=both"),
-    **dict.fromkeys(("--plus", "--plusstrand"), "--strand=plus"),
-    **dict.fromkeys(("--minus", "--minusstrand"), "--strand=minus"),
-}
-"""Options without a value, which argparse would look for one after, and older spellings."""
-
-_FLAGS = (
-    *("axt", "axt+", "axt:size2", "cigar", "gfa", "gfanoscore", "lav", "lav+", "lav+text", "lavscore", "maf", "maf+", "maf-"),
-    *("mafsegments", "mafsegments+", "mafsegments-", "sam", "sam-", "softsam", "softsam-", "text+lav", "waxt"),
-)
-"""Formats that are options of their own."""
-
-_LONG = {
-    "K": "--hspthresh",
-    "L": "--gappedthresh",
-    "X": "--xdrop",
-    "Y": "--ydrop",
-    "O": "--gap-open",
-    "E": "--gap-extend",
-    "Z": "--step",
-    "Q": "--scores",
-    "m": "--allocate:traceback",
-}
-
-_VALUES = {
-    "W": "--seed=match{}",
-    "U": "--match={}",
-    "H": "--inner={}",
-    "M": "--masking={}",
-    "c": "--census={}",
-    "v": "--verbosity={}",
-    "G": "--chain=G={}",
-    "R": "--chain=R={}",
-    "--queryhsplimit+": "--queryhsplimit=keep,{}",
-}
-"""Shortcuts whose value is part of another's; G and R are refused by --chain, which takes both."""
-
-_WHOLE = {
-    "B=0": ["--strand=plus"],
-    "B=2": ["--strand=both"],
-    "B=-1": ["--strand=minus"],
-    "C=0": ["--nochain", "--gapped"],
-    "C=1": ["--chain=0,0", "--nogapped"],
-    "C=2": ["--chain=0,0", "--gapped"],
-    "C=3": ["--nochain", "--nogapped"],
-    "P=0": ["--noentropy"],
-    "P=1": ["--entropy"],
-    "P=2": ["--entropy"],
-    "T=0": ["--notransition"],
-    **{f"T={digit}": [f"--seed={seed}", f"--transition={transitions}"] for digit, (seed, transitions) in SEED_NUMBERS.items()},
-    **dict.fromkeys(("--justhits", "--hitsonly"), ["--nogfextend", "--nogapped"]),
-    **dict.fromkeys(("H=0", "M=0", "c=0", "v=0", "--inner=0", "--masking=0", "--norecoverseeds", "--norecoverhits", "--notwins", "--nocensus"), []),
-    **dict.fromkeys(("--nolaj", "--noruntime", "--nostats"), []),
-}
-"""Shortcuts of BLASTZ with their values, and options that stand for several; nothing where they ask for what is done anyway."""
-
-
-def spell_out(arguments: Sequence[str]) -> list[str]:
-    """Arguments with BLASTZ's shortcuts (K=2400 T=2) and LASTZ's options whose value may be left out as options that the parser knows.
-
-    To be called on what follows `genome` or `genomes`, before the parser. Shortcuts for what is not to be had become the long option, which is refused.
-    """
-    out: list[str] = []
-    for argument in arguments:
-        key, equals, value = argument.partition("=")
-        if key in _OLDER:
-            key = _OLDER[key]
-            argument = key + equals + value
-        if argument in _ALONE:
-            out.append(_ALONE[argument])
-        elif argument in _WHOLE:
-            out += _WHOLE[argument]
-        elif key in _LONG and equals:
-            out.append(f"{_LONG[key]}={value}")
-        elif key in _VALUES and equals:
-            out.append(_VALUES[key].format(value))
-        elif key == "--output" and equals:
-            out += ["-o", value]
-        elif argument.startswith("--") and argument[2:].lower() in _FLAGS:
-            out.append(f"--format={argument[2:].lower()}")
-        elif key == "--format" and equals:
-            out.append(f"--format={values.lower_case(value)}")
-        elif key == "--help":
-            out.append(key)
-        else:
-            out.append(argument)
-    return out
-
-
-class _Refuse(argparse.Action):
-    """An option that LASTZ has and this program has not."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        parser.error(f"{self.option_strings[0]} is LASTZ's and not to be had here: {REFUSED[self.option_strings[0]]}")
-
-
-class _Xdrop(argparse.Action):
-    """--xdrop turns gap-free extension on again after --nogfextend, as LASTZ has it; before that it is refused."""
-
-    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, given: Any, *_: Any) -> None:
-        namespace.xdrop, namespace.gfextend = given, True
-
-
-class _Gap(argparse.Action):
-    """--gap=O,E sets what --gap-open and --gap-extend do; of several, the last counts."""
-
-    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, given: Any, *_: Any) -> None:
-        namespace.gap_open = namespace.gap_open if given[0] is None else given[0]
-        namespace.gap_extend = given[1]
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add LASTZ's options to a command's parser. Their values are as LASTZ has them: --step=20, --gap=400,30, --filter=identity:90."""
-    group = parser.add_argument_group("seeds")
-    group.add_argument("--seed", metavar="PATTERN", help="12of19 (default), 14of22, matchN, halfN or a pattern of 1, 0 and T")
-    group.add_argument(
-        "--transition", metavar="N", type=values.integer(0, 2), help="transitions a hit may have: 0, 1 (default; where the option has no value) or 2"
-    )
-    group.add_argument("--notransition", dest="transition", action="store_const", const=0, help="the same as --transition=0")
-    group.add_argument("--step", metavar="N", type=values.integer(1), help="index every N-th target position (default: 1)")
-    group.add_argument(
-        "--maxwordcount", metavar="N", type=values.word_count, help="leave out words that occur more than N times, or the more frequent beyond N%% of them"
-    )
-    group.add_argument("--strand", metavar="S", type=values.strand, help="of the query: both (default), plus or minus")
-    group.add_argument("--segments", metavar="FILE", help="align from these segments rather than from seeds")
-
-    group = parser.add_argument_group("scores")
-    group.add_argument("--scores", metavar="FILE", help="substitution scores, gap costs and thresholds (default: HOXD70)")
-    group.add_argument("--match", metavar="R,P", type=values.match, help="score R for a match, -P for a mismatch (default: R) in place of a matrix")
-    group.add_argument("--gap", metavar="O,E", type=values.gap, action=_Gap, help="a gap of n letters costs O+nE (default: 400,30)")
-    group.add_argument("--gap-open", type=values.score(0), help=argparse.SUPPRESS)
-    group.add_argument("--gap-extend", type=values.score(0), help=argparse.SUPPRESS)
-    group.add_argument(
-        "--ambiguous", metavar="LETTERS,R,P", type=values.ambiguous, help="n, or iupac for all such letters: they score R with themselves, -P with others (0,0)"
-    )
-
-    group = parser.add_argument_group("stages")
-    xdrop = "gap-free extension ends this far below its best (default: 10 times the score of A with A)"
-    group.add_argument("--xdrop", metavar="X", type=values.score(1), action=_Xdrop, help=xdrop)
-    group.add_argument("--hspthresh", metavar="K", type=values.threshold, help="least score of an HSP (default: 3000)")
-    group.add_argument("--entropy", action="store_true", default=None, help="scale scores of HSPs by their composition (default)")
-    group.add_argument("--noentropy", dest="entropy", action="store_false", help=argparse.SUPPRESS)
-    group.add_argument("--gfextend", action="store_true", default=True, help=argparse.SUPPRESS)
-    group.add_argument("--nogfextend", dest="gfextend", action="store_false", help="every seed hit is an anchor, without gap-free extension")
-    group.add_argument("--chain", metavar="D,A", type=values.chain, help="keep the best chain of HSPs")
-    group.add_argument("--nochain", dest="chain", action="store_const", const=None, help=argparse.SUPPRESS)
-    group.add_argument("--queryhspbest", metavar="N", type=values.integer(1), help="keep the N best HSPs of a query, and those that tie")
-    group.add_argument("--queryhsplimit", metavar="N", type=values.hsp_limit, help="give up queries of more than N HSPs; keep,nowarn:N keeps those found")
-    group.add_argument("--ydrop", metavar="Y", type=values.score(1), help="gapped extension ends this far below its best (default: O+300E)")
-    group.add_argument(
-        "--gappedthresh", metavar="L", type=values.threshold, help="least score of an alignment (default: as --hspthresh; 3000 with --nogfextend)"
-    )
-    group.add_argument("--gapped", action="store_true", default=True, help=argparse.SUPPRESS)
-    group.add_argument("--nogapped", "--ungapped", dest="gapped", action="store_false", help="HSPs are the result")
-    group.add_argument("--noytrim", dest="trim", action="store_false", help="extensions that reach the end of a sequence are not cut back to their best cell")
-    memory = "memory of a traceback, after which LASTZ cuts an alignment (default: 80M)"
-    group.add_argument(
-        "--allocate:traceback", "--traceback", dest="traceback_bytes", metavar="BYTES", type=values.traceback_bytes, default=TRACEBACK_BYTES, help=memory
-    )
-    group.add_argument("--mode", choices=MODES, default="exact", help="exact (default): what LASTZ prints; independent: every anchor by itself, never cut")
-
-    group = parser.add_argument_group("output")
-    group.add_argument(
-        "--filter", metavar="NAME:LOW..HIGH", type=values.alignment_filter, action="append", default=[], help=f"keep alignments by {', '.join(values.FILTERS)}"
-    )
-    for name in (*values.PERCENTAGES, "matchcount"):
-        group.add_argument(f"--{name}", dest="filter", type=values.older_filter(name), action="append", help=argparse.SUPPRESS)
-    group.add_argument("--notrivial", action="store_true", help="leave out the alignment of a sequence with itself")
-    group.add_argument("--markend", action="store_true", help="end the output with a line that says so")
-    for name in REFUSED:
-        parser.add_argument(name, action=_Refuse, nargs="?", help=argparse.SUPPRESS)
-
-
-def check(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
-    """Call error(message) for options that do not go together."""
-    if args.segments is not None:
-        for name in ("seed", "hspthresh", "xdrop", "chain", "queryhsplimit"):
-            if getattr(args, name) is not None:
-                error(f"--segments takes the place of seeds and HSPs: leave --{name} out")
-        if args.queryhspbest is not None and args.mode == "exact":
-            error("--queryhspbest of --segments: LASTZ takes those on strand - for some on + there; leave one of them out, or use --mode independent")
-    try:
-        _derive(args, ScoreFile() if args.scores is not None else None)
-    except ValueError as problem:
-        error(str(problem))
-
-
-def parameters(args: argparse.Namespace) -> GenomeParameters:
-    """The parameters that checked options ask for. Reads --scores: raises InputError, MissingInput."""
-    return _derive(args, read_scores(args.scores) if args.scores is not None else None)
-
-
-def _derive(args: argparse.Namespace, scores: ScoreFile | None) -> GenomeParameters:
-    limit, keep = args.queryhsplimit or (None, False)
-    return genome_parameters(
-        scores=scores,
-        match=args.match,
-        gap_open=args.gap_open,
-        gap_extend=args.gap_extend,
-        ambiguous=args.ambiguous,
-        xdrop=args.xdrop,
-        ydrop=args.ydrop,
-        hspthresh=args.hspthresh,
-        gappedthresh=args.gappedthresh,
-        seed=args.seed,
-        transitions=args.transition,
-        step=args.step,
-        entropy=args.entropy,
-        max_word_count=args.maxwordcount,
-        strand=args.strand or "both",
-        gfextend=args.gfextend,
-        chain=args.chain,
-        query_hsp_best=args.queryhspbest,
-        query_hsp_limit=limit,
-        query_hsp_keep=keep,
-        gapped=args.gapped,
-        trim=args.trim,
-        traceback_bytes=args.traceback_bytes,
-        mode=args.mode,
-        filters=tuple({wanted[0]: wanted for wanted in args.filter if len(wanted) == 3}.values()),  # the last of a name counts
-        seed_filter=next((wanted for wanted in reversed(args.filter) if len(wanted) == 2), None),
-        notrivial=args.notrivial,
-    )
+def refusal(spelled: str) -> str:
+    """The message for an option of REFUSED, spelled with its hyphens or as a keyword of Python."""
+    return f"{spelled} is LASTZ's and not to be had here: {REFUSED['--' + spelled.removeprefix('--')]}"

@@ -1,53 +1,84 @@
-"""The cards that a run uses: what `--device` and `--gpus` come to on this machine or a scheduler's workers, and why."""
+"""Choose who works on a run and on which devices: what `--workers`, `--scheduler`, `--device` and `--gpus` come to, and why."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
+from tidalign.pipeline.pairs.align import Device
 from tidalign.workflows.run.crew import Crew
 
 ASKED_CPU = "--device cpu"
 
 
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What a run may use.
+
+    workers: processes on this machine; None: one for each core, or none at all for little work or where GPUs align.
+    scheduler: address or file of a Dask scheduler whose workers are used instead; they must see the run directory and the input.
+    device: `cpu`; `gpu`: this machine's GPUs, or those of the scheduler's workers, NoWorkers where there is none; `auto`: this machine's GPUs if it has any.
+    gpus: how many of them; None: all. One is used by this process, several by a worker each.
+    """
+
+    workers: int | None = None
+    scheduler: str | None = None
+    device: str = "auto"
+    gpus: int | None = None
+
+
+DEFAULT = Resources()
+
+
 @dataclass(frozen=True)
-class Cards:
-    """names: of the cards, by what CUDA_VISIBLE_DEVICES calls them; none: the CPU, or what a scheduler's workers have. why: these and no others."""
+class Gpus:
+    """names: of the GPUs, by what CUDA_VISIBLE_DEVICES calls them; none: the CPU, or what a scheduler's workers have. why: these and no others.
+
+    device: where kernels run.
+    """
 
     names: dict[str, str]
     why: str
+    device: Device = "cpu"
 
     def __str__(self) -> str:
         return ", ".join(sorted(self.names.values())) or "cpu"
 
+    def first(self, why: str) -> "Gpus":
+        """The first of them alone."""
+        return replace(self, names=dict([*self.names.items()][:1]), why=why)
 
-def cards(device: str, gpus: int | None, scheduler: str | None) -> Cards:
-    """This machine's cards that a run takes. Raises ValueError for what makes no sense together, NoWorkers where some are asked for and cannot be had."""
+
+def choose(resources: Resources) -> Gpus:
+    """This machine's GPUs that a run takes. Raises ValueError for what makes no sense together, NoWorkers where some are asked for and cannot be had."""
+    device, gpus, scheduler = resources.device, resources.gpus, resources.scheduler
     if device not in ("auto", "cpu", "gpu"):
         raise ValueError(f"device {device!r}: expected 'auto', 'cpu' or 'gpu'")
     if gpus and (device == "cpu" or scheduler):
         raise ValueError("gpus counts GPUs of this machine: leave it out with device='cpu' and with a scheduler")
     if device == "cpu":
-        return Cards({}, ASKED_CPU)
+        return Gpus({}, ASKED_CPU)
+    if scheduler and device == "gpu":
+        return Gpus({}, "the scheduler's workers have them", "gpu")
     if scheduler:
-        return Cards({}, "the scheduler's workers" + (" have them" if device == "gpu" else " are used by their cores; --device gpu uses their GPUs"))
+        return Gpus({}, "the scheduler's workers are used by their cores; --device gpu uses their GPUs")
     try:
         found = usable(gpus)
     except NoWorkers as error:
         if device == "gpu" or gpus:
             raise
-        return Cards({}, str(error).partition("; ")[0])
-    return Cards(found, f"--gpus {gpus}" if gpus else "all that this machine has")
+        return Gpus({}, str(error).partition("; ")[0])
+    return Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", "gpu")
 
 
-def cards_of_workers(crew: Crew) -> dict[str, str]:
-    """The card of each hired worker. Raises NoWorkers where one has none."""
+def of_workers(gpus: Gpus, crew: Crew) -> Gpus:
+    """The same with the GPU of each hired worker. Raises NoWorkers where one has none."""
     found = crew.everywhere(usable)
     for worker, names in found.items():
         if not isinstance(names, dict):
             raise NoWorkers(f"worker {worker}: {names}; start GPU workers with `dask cuda worker`")
-    return {worker: next(iter(names.values())) for worker, names in found.items()}
+    return replace(gpus, names={worker: next(iter(names.values())) for worker, names in found.items()})
 
 
 def device_of(report: Mapping[str, Any]) -> str:

@@ -1,54 +1,51 @@
-"""What a run did, for people and for the exit status."""
+"""Say what a run did, for people and for the exit status."""
 
 import platform
+import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Self
 
 from tidalign.workflows.status import Exit
 
 _PACKAGES = ("tidalign", "numpy", "pyarrow", "numba", "dask", "distributed")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """report.json.
+    """report.json; kinds of runs add what they count.
 
-    run: id of the run; pairs, bases: all of it, letters of both sides; statuses: rows of each status.
-    aligned, seconds: pairs that this call aligned and what it took, start to end; earlier calls that were cut short are not in them.
-    device: `cpu`, or the names of the GPUs; device_why: these and no others; by_host: pairs that the host took for a GPU.
+    run: id of the run. statuses: rows of each status. shortfalls: what a guard cut or a crash cost without a row of its own.
+    seconds: what this call took, start to end; earlier calls that were cut short are not in it.
+    device: `cpu`, or the names of the GPUs; device_why: these and no others.
     workers: processes that aligned, 0 for this one alone; deaths: workers that died with a task begun; retries: tasks started again.
     """
 
     run: str
-    pairs: int
-    bases: int
     statuses: Mapping[str, int]
-    aligned: int
+    shortfalls: tuple[Mapping[str, Any], ...] = ()
     seconds: float
     device: str
     device_why: str
-    by_host: int
     workers: int
     deaths: int
     retries: int
-    command: tuple[str, ...]
-    versions: Mapping[str, str]
+    command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv))
+    versions: Mapping[str, str] = field(default_factory=lambda: versions())
 
     @property
     def exit(self) -> Exit:
-        """PARTIAL if a row is capped or rejected."""
-        return Exit.PARTIAL if self.statuses.get("capped") or self.statuses.get("rejected") else Exit.COMPLETE
+        """PARTIAL if something is capped, rejected or was given up."""
+        return Exit.PARTIAL if self.statuses.get("capped") or self.statuses.get("rejected") or self.shortfalls else Exit.COMPLETE
 
     def to_json(self) -> dict[str, Any]:
-        rate = round(self.aligned / self.seconds) if self.seconds else 0
-        return {**asdict(self), "pairs_per_second": rate}
+        return asdict(self)
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Report":
-        known = {name: value for name, value in values.items() if name in cls.__slots__}
-        return cls(**{**known, "command": tuple(known["command"])})
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        known: dict[str, Any] = {each.name: values[each.name] for each in fields(cls) if each.name in values}
+        return cls(**known | {name: tuple(value) for name, value in known.items() if isinstance(value, list)})
 
 
 def versions() -> dict[str, str]:

@@ -25,13 +25,13 @@ def coverage(block: Block) -> Fraction:
 
 def continuity(block: Block) -> Fraction:
     """Columns without a gap."""
-    gapless = block.operations.count(b"=X")
-    return gapless, gapless + gap_columns(block)
+    gapless = _gapless(block)
+    return gapless, gapless + block.numbers("gap_letters")
 
 
 def gap_rate(block: Block) -> Fraction:
     """Columns with a gap to those without."""
-    return gap_columns(block), block.operations.count(b"=X")
+    return block.numbers("gap_letters"), _gapless(block)
 
 
 def blast_identity(block: Block) -> Fraction:
@@ -44,14 +44,10 @@ def pairs(block: Block) -> Numbers:
     return block.numbers("matches") + block.numbers("mismatches")
 
 
-def gap_columns(block: Block) -> Numbers:
-    return block.operations.count(b"ID")
-
-
-def gap_runs(block: Block) -> Numbers:
-    operations = block.operations
-    sums = np.concatenate(([0], np.cumsum(np.isin(operations.letters, np.frombuffer(b"ID", np.uint8)))))
-    return sums[operations.offsets[1:]] - sums[operations.offsets[:-1]]
+def _gapless(block: Block) -> Numbers:
+    """Columns of two letters of any kind: what is left of both spans, which hold each of them twice, without the gaps."""
+    spans = [block.numbers(f"{side}_end") - block.numbers(f"{side}_start") for side in ("target", "query")]
+    return (spans[0] + spans[1] - block.numbers("gap_letters")) // 2
 
 
 def fractions(value: Fraction) -> Any:

@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.genome.formats.block import Block
-from tidalign.pipeline.genome.formats.measures import gap_columns
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.text import joined
@@ -19,7 +18,7 @@ def header(targets: Sequence[Genome], parameters: GenomeParameters) -> str:
 
 def lines(block: Block, parameters: GenomeParameters) -> Any:
     """A large_string column: the line of each row. Raises InputError for alignments with gaps."""
-    if gap_columns(block).any():
+    if block.numbers("gap_letters").any():
         raise InputError("segments", "alignments without gaps", "gaps", "use --nogapped")
     rows = block.rows
     return joined(

@@ -1,7 +1,7 @@
 """What a genome run is made of: jobs (a target side against a query side), units (a query sequence and strand of a job), tiles (what one task does)."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -27,6 +27,7 @@ class Tile:
 
     stage: `units`: all of the units [start, stop) of a job; or a stage of one large unit: `seed` (its anchors), `walk` (exact mode's extension of all of them),
     `extend` (independent mode's extension of anchors [start, stop)), `assemble` (independent mode's rows). `unit` is -1 for the stage `units`.
+    claim: path of the claim that says how far it is, kept if the process dies at it; None where someone else watches.
     """
 
     stage: str
@@ -34,6 +35,7 @@ class Tile:
     unit: int
     start: int
     stop: int
+    claim: str | None = None
 
     @property
     def chunk(self) -> str:
@@ -44,6 +46,10 @@ class Tile:
     def key(self) -> str:
         """Names it in messages."""
         return f"{self.chunk}.{self.start}-{self.stop}"
+
+    def cut(self, start: int, stop: int, claim: str | None) -> "Tile":
+        """The same stage of [start, stop) alone."""
+        return replace(self, start=start, stop=stop, claim=claim)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

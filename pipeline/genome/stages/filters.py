@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.pipeline.genome.formats import measures
-from tidalign.pipeline.genome.formats.block import Block, Numbers
+from tidalign.pipeline.genome.formats.block import Block
 from tidalign.pipeline.genome.parameters import GenomeParameters
 
 Filter = tuple[str, float, float]
@@ -18,12 +18,7 @@ _SHARES: dict[str, Callable[[Block], measures.Fraction]] = {
     "coverage": measures.coverage,
     "continuity": measures.continuity,
 }
-_COUNTS: dict[str, Callable[[Block], Numbers]] = {
-    "nmatch": lambda block: block.numbers("matches"),
-    "nmismatch": lambda block: block.numbers("mismatches"),
-    "ngap": measures.gap_runs,
-    "cgap": measures.gap_columns,
-}
+_COUNTS = {"nmatch": "matches", "nmismatch": "mismatches", "ngap": "gap_openings", "cgap": "gap_letters"}
 MATCHES_OF_QUERY = "nmatch%"
 """Matches as a percentage of the query sequence's length."""
 
@@ -73,7 +68,7 @@ def shown(strands: list[Any], limit: int, *, gapped: bool) -> list[Any]:
 
 def _passes(block: Block, name: str, lowest: float, highest: float) -> npt.NDArray[np.bool_]:
     if name in _COUNTS:
-        count = _COUNTS[name](block)
+        count = block.numbers(_COUNTS[name])
         return np.asarray((lowest <= count) & (count <= highest))
     if name == MATCHES_OF_QUERY:
         matches, length = block.numbers("matches"), block.numbers("query_length")

@@ -10,7 +10,7 @@ from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.gapped.extender import read_only
 from tidalign.kernels.letters.nucleotides import ALPHABET, encode
 from tidalign.kernels.text.columns import spell
-from tidalign.pipeline.cigar import Operations
+from tidalign.pipeline.cigar import Operations, counted
 from tidalign.pipeline.genome.stages.seeding import given_up
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS
 
@@ -58,7 +58,7 @@ def rows(extensions: Extensions, unit: "Unit") -> Any:
         extensions = extensions.take(np.flatnonzero(extensions.anchor != TRIVIAL))
     n = len(extensions)
     starts = np.stack([extensions.target_start, extensions.query_start], axis=1)
-    counts = np.zeros((n, 2), np.int64)
+    counts = np.empty((4, n), np.int64)
     room = int(extensions.run_lengths[extensions.run_ops == 0].sum()) + len(extensions.run_ops)
     runs = (np.require(values, None, ["C", "W"]) for values in (extensions.run_offsets, extensions.run_ops, extensions.run_lengths))
     operations = Operations(*spell(read_only(unit.target_codes), read_only(unit.query_codes), starts, *runs, room, counts))
@@ -85,8 +85,7 @@ def rows(extensions: Extensions, unit: "Unit") -> Any:
         "strand": [unit.strand] * n,
         "score": extensions.score,
         "cigar": operations.text().cast(pa.string()),
-        "matches": counts[:, 0],
-        "mismatches": counts[:, 1],
+        **counted(counts),
         "status": np.where(extensions.capped, "capped", "exact"),
         "reason": [buffer if capped else None for capped in extensions.capped],
     }

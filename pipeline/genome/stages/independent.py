@@ -1,4 +1,4 @@
-"""Independent mode: every anchor is extended on its own, here or on the card, and rows are made of many at a time."""
+"""Independent mode (LASTZ.md 14): every anchor is extended on its own, here or on the GPU, and rows are made of many at a time."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -32,19 +32,18 @@ def _aligned(rows: Any, cigar: str) -> Any:
     tags: tuple[Any, ...]
     if rows["cigar"].null_count:
         spans = [rows[f"{side}_end"].to_numpy() - rows[f"{side}_start"].to_numpy() for side in ("query", "target")]
-        matches, letters = np.zeros(len(rows), np.int64), np.maximum(*spans)
+        matches, letters = "0", pa.array(np.maximum(*spans))
         tags = ("\tAS:i:", pc.negate(rows["penalty"]))
     else:
-        operations = Operations.parse(rows["cigar"])
-        matches, edits = operations.count(b"="), operations.count(b"XID")
-        letters = matches + edits
-        text = rows["cigar"] if cigar == "=X" else operations.merged().text()
-        tags = ("\tNM:i:", pa.array(edits), "\tAS:i:", pc.negate(rows["penalty"]), "\tcg:Z:", text)
+        matches, edits = rows["matches"], pc.add(rows["mismatches"], rows["gap_letters"])
+        letters = pc.add(matches, edits)
+        text = rows["cigar"] if cigar == "=X" else Operations.parse(rows["cigar"]).merged().text()
+        tags = ("\tNM:i:", edits, "\tAS:i:", pc.negate(rows["penalty"]), "\tcg:Z:", text)
     return joined(
         *_tabbed(rows, "query_name", "query_length", "query_start", "query_end"),
         "+\t",
         *_tabbed(rows, "target_name", "target_length", "target_start", "target_end"),
-        *(pa.array(matches), "\t", pa.array(letters), "\t255"),
+        *(matches, "\t", letters, "\t255"),
         *(*tags, status_tags(rows), "\n"),
     )
 

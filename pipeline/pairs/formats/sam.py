@@ -11,7 +11,6 @@ from importlib.metadata import version
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.cigar import Operations
@@ -71,12 +70,12 @@ def lines(batch: Any, cigar: str) -> Any:
 
 
 def _mapped(rows: Any, cigar: str) -> Any:
-    operations = Operations.parse(rows["cigar"])
-    text = rows["cigar"] if cigar == "=X" else operations.merged().text()
+    text = rows["cigar"] if cigar == "=X" else Operations.parse(rows["cigar"]).merged().text()
+    edits = pc.add(rows["mismatches"], rows["gap_letters"])
     return joined(
         *(rows["query_name"], "\t0\t", rows["target_name"], "\t", pc.add(rows["target_start"], 1), "\t255\t"),
         *(_clip(rows["query_start"]), text, _clip(pc.subtract(rows["query_length"], rows["query_end"]))),
-        *("\t*\t0\t0\t*\t*\tNM:i:", pa.array(operations.count(b"XID")), "\tAS:i:", pc.negate(rows["penalty"]), status_tags(rows), "\n"),
+        *("\t*\t0\t0\t*\t*\tNM:i:", edits, "\tAS:i:", pc.negate(rows["penalty"]), status_tags(rows), "\n"),
     )
 
 

@@ -8,7 +8,7 @@ import genome_rejection
 import numpy as np
 
 from tidalign.kernels.gapped import extender as gapped
-from tidalign.kernels.gapped.speculated import Speculated, speculate
+from tidalign.kernels.gapped import speculated
 from tidalign.kernels.runtime.card import CARD
 from tidalign.kernels.seed import index as seed
 from tidalign.kernels.ungapped.hsps import HitFilter
@@ -65,7 +65,7 @@ class DeviceExtender:
         below[sure], boxes[sure] = genome_rejection.reject(*self._arguments[:3], t[sure], q[sure], self._arguments[3])
         return below, boxes
 
-    def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False) -> Speculated:
+    def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False) -> speculated.Speculated:
         _held()
         *sides, costs = self._arguments
-        return speculate(*sides, t, q, costs)
+        return speculated.speculate(*sides, t, q, costs)

@@ -5,6 +5,7 @@ Children use this machine's cores in any case: what a card cannot do may still b
 
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def isolate_tile(directory: str, run: str, tile: Tile, patience: float, most: in
     start, stop = (tile.start, tile.stop) if divisible else (0, 1)
 
     def part(a: int, b: int) -> Tile:
-        return Tile(tile.stage, tile.job, tile.unit, a, b) if divisible else tile
+        return tile.cut(a, b, None) if divisible else tile
 
     return isolate(
         start,
@@ -75,4 +76,4 @@ def do(order: Any, begun: Callable[[], object]) -> None:
     """Do one tile; in a child."""
     directory, run, tile, beat = order
     begun()
-    perform(directory, run, Tile(**tile), beat)
+    perform(directory, run, replace(Tile(**tile), claim=beat))

@@ -24,6 +24,7 @@ from tidalign.pipeline.genome.stages.independent import extend
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import walk
 from tidalign.pipeline.store import claims, parts
+from tidalign.workflows.run import faults
 
 if TYPE_CHECKING:
     from tidalign.pipeline.pairs.align import Device
@@ -52,18 +53,15 @@ def heeding(stop: Stop) -> Iterator[None]:
         _stop = None
 
 
-def perform(directory: str, run: str, tile: Tile, claim: str | None, device: "Device" = "cpu") -> Counts:
-    """Do a tile and write what comes of it; returns what was done, in numbers, and with a card which one and how long it was busy for this process in
-    all. What is there already is left alone.
-
-    claim: path of the claim that says how far the tile is, kept if the process dies; None where someone else watches.
-    """
+def perform(directory: str, run: str, tile: Tile, device: "Device" = "cpu") -> Counts:
+    """Do a tile and write what comes of it; returns what was done, in numbers, and with a GPU which one and how long it was busy for this process in all. What
+    is there already is left alone."""
     began = time.perf_counter()
     manifest = read_manifest(directory)
     if manifest.run != run:
         raise RuntimeError(f"{directory}: holds run {manifest.run}, not {run}")
     try:
-        with _claimed(claim, tile, device) as beat:
+        with _claimed(tile, device) as beat:
             counts = _STAGES[tile.stage](directory, run, tile, beat, device)
     except KernelError:
         # No call of CUDA works in this process any more. A worker gives way to a new one; only the tile that was on the card is to blame.
@@ -79,16 +77,16 @@ def perform(directory: str, run: str, tile: Tile, claim: str | None, device: "De
 
 
 @contextmanager
-def _claimed(claim: str | None, tile: Tile, device: "Device") -> Iterator[Beat]:
+def _claimed(tile: Tile, device: "Device") -> Iterator[Beat]:
     """Tells the claim how far the tile is; takes it back at the end, or after an error that is nobody's fault but the program's or another tile's."""
-    said, at = time.monotonic(), tile.start
+    said, at, claim = time.monotonic(), tile.start, tile.claim
 
     def beat(place: int) -> None:
         nonlocal said, at
         if _stop and _stop.at_once():
             raise Stopped(_stop.number or signal.SIGTERM)
         if place != at:
-            _test_hooks(tile, place, device)
+            _inject(tile, place, device)
         at = place
         if claim and time.monotonic() - said > BEAT_SECONDS:
             # A claim that is late still has in it what comes after.
@@ -99,7 +97,7 @@ def _claimed(claim: str | None, tile: Tile, device: "Device") -> Iterator[Beat]:
         if claim:
             claims.write(claim, tile.start, tile.stop)
             _claims.add(claim)
-        _test_hooks(tile, tile.start, device)
+        _inject(tile, tile.start, device)
         yield beat
     except Exception as error:
         if claim:
@@ -174,19 +172,12 @@ _STAGES: dict[str, Callable[[str, str, Tile, Beat, Any], Counts]] = {
 }
 
 
-def _test_hooks(tile: Tile, place: int, device: "Device") -> None:
-    """For tests of what kills workers: TIDALIGN_TEST_POISON, TIDALIGN_TEST_HANG and TIDALIGN_TEST_FAULT name `chunk:place` at which the process kills
-    itself, spins, or has a kernel write where nothing is; TIDALIGN_TEST_SLOW is a number of seconds to wait at each step."""
-    if slow := os.environ.get("TIDALIGN_TEST_SLOW"):
-        time.sleep(float(slow))
-    for variable in ("TIDALIGN_TEST_POISON", "TIDALIGN_TEST_HANG", "TIDALIGN_TEST_FAULT"):
-        chunk, _, number = os.environ.get(variable, "").partition(":")
-        if chunk == tile.chunk and place == int(number):
-            if variable.endswith("HANG"):
-                while True:
-                    pass
-            if not variable.endswith("FAULT"):
-                os.kill(os.getpid(), signal.SIGKILL)
-            if device == "gpu":
-                with CARD:
-                    fault(wait=True)
+def _inject(tile: Tile, place: int, device: "Device") -> None:
+    """Places of faults are `chunk:place`."""
+
+    def fault_here() -> None:
+        if device == "gpu":
+            with CARD:
+                fault(wait=True)
+
+    faults.inject(lambda: [f"{tile.chunk}:{place}"], fault_here)

@@ -1,12 +1,9 @@
-"""The tiles of a genome run: which are left, what to make of a worker's death, and what to give up."""
+"""The tiles of a genome run: which are left, what follows a stage, and what workers do that have nothing else to do."""
 
-import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline.genome.plan.manifest import Manifest
@@ -14,20 +11,14 @@ from tidalign.pipeline.genome.plan.tiles import Tile, job_name
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.genome.stages.independent import TILE_ANCHORS
 from tidalign.pipeline.pairs.align import Device
-from tidalign.pipeline.store import claims, parts, rundir
-from tidalign.pipeline.store.ranges import Range, gaps, suspects
-from tidalign.workflows.run.genome.isolate import isolate_tile
+from tidalign.pipeline.store import parts
+from tidalign.pipeline.store.ranges import gaps
+from tidalign.workflows.run.genome.isolate import DIVISIBLE, isolate_tile
 from tidalign.workflows.run.genome.tasks import perform, speculate
-from tidalign.workflows.run.isolate import TooManyRejected
+from tidalign.workflows.run.tracker import Told, Tracker
 
 PATIENCE = 600.0
 """Seconds of CPU time without a sign of life after which a tile hangs; the longest silence of a healthy one is a single extension."""
-
-UNBEGUN_ALLOWED = 20
-"""How often a tile's worker may die before the tile is begun."""
-
-REJECTED_ALLOWED = 100
-"""Tiles, units or anchors that may be given up in one run; more mean that the fault is not in them."""
 
 AHEAD_FIRST = 16
 """Anchors that are left to the walk itself when others begin to work ahead of it: it is at them before these could be done."""
@@ -42,160 +33,122 @@ first, and much further ones lie on alignments that are not known yet."""
 SHARES = {"seed": 0.4, "walk": 0.6, "extend": 0.5, "assemble": 0.1}
 """Of a large unit's estimated work, by stage."""
 
-Told = Callable[[str, int, int | None], None]
+PENDING = {"seed": 1.0, "walk": 0.6, "extend": 0.6, "assemble": 0.1}
+"""The same of a stage and those that follow it."""
 
 
-class Tiles:
-    """Tasks for what a run's parts do not hold yet, and their outcomes (`cluster.task.Outcomes`)."""
+class Tiles(Tracker[Tile]):
+    """Tasks for what a genome run's parts do not hold yet."""
 
-    def __init__(self, directory: str, manifest: Manifest, stop: Stop, progress: Told, device: Device = "cpu") -> None:
-        self._directory, self._manifest, self._run = directory, manifest, manifest.run
-        self._stop, self._progress, self._device = stop, progress, device
-        self._running: dict[Task, tuple[Tile, str | None]] = {}
-        self._at: dict[Task, float] = {}
-        self._unbegun: Counter[str] = Counter()
-        self._left: dict[tuple[int, int], int] = {}
+    stage, scale = "genomes", 1000
+    rejectable = 100
+
+    def __init__(self, directory: str, manifest: Manifest, stop: Stop, told: Told, device: Device = "cpu") -> None:
+        super().__init__(directory, manifest.run, stop, told)
+        self._manifest, self._device = manifest, device
         self._ahead: dict[Task, tuple[int, int]] = {}
         self._stretches: dict[tuple[int, int], tuple[int, int, int]] = {}
-        self.workers = 0
-        """How many may extend anchors ahead of a walk when they have nothing else to do; 0: a walk is left alone, by this process or a card."""
-        self._blame: dict[str, list[Range]] = {}
-        self._total: float = sum(tile["work"] for job in manifest.jobs for tile in job.tiles)
-        self._finished = 0.0
-        self.claims = False
-        """Whether some unfinished tiles were left behind by a process that died at them."""
         self.numbers: Counter[str] = Counter()
-        self.deaths = self.retries = self.rejected = 0
+        """What tasks said they did."""
 
     def tasks(self) -> list[Task]:
-        """What is left to do, from what is on disk; none: the run is complete. The caller holds the directory's lock, and no task runs."""
-        found, broken = parts.scan(f"{self._directory}/parts", self._run)
-        for path in broken:
-            self.note("removed", part=Path(path).name, why="cut short, or of another run")
-            Path(path).unlink()
-        left_behind = claims.leftover(self._directory)
-        self._blame = {chunk: [rows for rows, _ in leftover] for chunk, leftover in left_behind.items()}
-        self._finished = self._total
-        tasks: list[Task] = []
+        return [*super().tasks(), *self._work_ahead()]
+
+    def missing(self) -> Iterable[Tile]:
         for number, job in enumerate(self._manifest.jobs):
-            missing = gaps(0, job.units, [(part.start, part.stop) for part in found.get(job_name(number), [])])
-            for planned in job.tiles:
-                for a, b in missing:
+            done = [(part.start, part.stop) for part in self.parts.get(job_name(number), [])]
+            for a, b in gaps(0, job.units, done):
+                for planned in job.tiles:
                     start, stop = max(a, planned["start"]), min(b, planned["stop"])
                     if start < stop:
-                        self._finished -= planned["work"] * (stop - start) / (planned["stop"] - planned["start"])
-                        tasks += self._stage(number, start) if planned["staged"] else self._divide(Tile("units", number, -1, start, stop))
-        if not tasks:
-            for path in (path for leftover in left_behind.values() for _, path in leftover):
-                claims.remove(path)
-        self.tell()
-        return tasks + self._work_ahead()
+                        yield from self._stage(number, start) if planned["staged"] else [Tile("units", number, -1, start, stop)]
 
-    def work(self) -> float:
-        """Estimated seconds of one core for what is left."""
-        return float(max(0.0, self._total - self._finished))
+    def following(self, piece: Tile, given_up: int) -> Iterable[Tile]:
+        if piece.stage == "seed" and not given_up:  # a unit that was given up has no further stage
+            return self._stage(piece.job, piece.unit)
+        if piece.stage == "extend" and not any(other.chunk == piece.chunk for others in self._running.values() for other in others):
+            return self._stage(piece.job, piece.unit)
+        return ()
 
-    def withdraw_claims(self) -> None:
-        """Forget who was at what: their processes were stopped by us. None may run any more."""
-        for _, claim in self._running.values():
-            if claim:
-                claims.remove(claim)
-
-    # ---- making tasks
-
-    def _stage(self, job: int, unit: int) -> list[Task]:
-        """The next tasks of a large unit, from what is on disk."""
-        anchors = anchoring.count_anchors(self._directory, job, unit, self._run)
+    def _stage(self, job: int, unit: int) -> list[Tile]:
+        """The next stage of a large unit, from what is on disk."""
+        anchors = anchoring.count_anchors(self.directory, job, unit, self.run)
         if anchors is None:
-            return self._divide(Tile("seed", job, unit, 0, 1))
+            return [Tile("seed", job, unit, 0, 1)]
         if self._manifest.parameters.mode == "exact" or not self._manifest.parameters.gapped or not anchors:
-            return self._divide(Tile("walk", job, unit, 0, max(1, anchors)))
-        chunk = Tile("extend", job, unit, 0, 0).chunk
-        done = [(part.start, part.stop) for part in parts.scan_chunk(f"{self._directory}/extended", self._run, chunk)]
+            return [Tile("walk", job, unit, 0, max(1, anchors))]
+        done = parts.scan_chunk(f"{self.directory}/extended", self.run, Tile("extend", job, unit, 0, 0).chunk)
+        size = TILE_ANCHORS[self._device]
         tiles = [
-            Tile("extend", job, unit, start, min(start + TILE_ANCHORS[self._device], stop))
-            for a, stop in gaps(0, anchors, done)
-            for start in range(a, stop, TILE_ANCHORS[self._device])
+            Tile("extend", job, unit, start, min(start + size, stop))
+            for a, stop in gaps(0, anchors, [(part.start, part.stop) for part in done])
+            for start in range(a, stop, size)
         ]
-        tasks = [task for tile in tiles for task in self._divide(tile)]
-        self._left[job, unit] = len(tasks)
-        return tasks or self._divide(Tile("assemble", job, unit, 0, 1))
+        return tiles or [Tile("assemble", job, unit, 0, 1)]
 
-    def _divide(self, tile: Tile) -> list[Task]:
-        """Tasks for a tile: what two dead workers were at is isolated, the rest done."""
-        blamed = self._blame.get(tile.chunk, [])
-        self.claims |= any(lo < tile.stop and tile.start < hi for lo, hi in blamed)
-        suspected = suspects(tile.start, tile.stop, blamed)
-        if suspected and tile.stage == "walk":
-            return [self._isolate(tile)]  # it goes on where its checkpoint says
-        rest = gaps(tile.start, tile.stop, suspected)
-        return [self._isolate(_part(tile, a, b)) for a, b in suspected] + [self._perform(_part(tile, a, b)) for a, b in rest]
+    def divisible(self, piece: Tile) -> bool:
+        return piece.stage in DIVISIBLE
 
-    def _weight(self, tile: Tile) -> float:
-        job = self._manifest.jobs[tile.job]
+    def total(self) -> float:
+        return float(sum(tile["work"] for job in self._manifest.jobs for tile in job.tiles))
+
+    def amount(self, piece: Tile) -> float:
+        return self._share(piece, SHARES)
+
+    def pending(self, piece: Tile) -> float:
+        return self._share(piece, PENDING)
+
+    def weight(self, piece: Tile) -> float:
+        return self.amount(piece)
+
+    def _share(self, tile: Tile, shares: dict[str, float]) -> float:
+        """Estimated seconds of one core."""
         first = tile.start if tile.stage == "units" else tile.unit
-        planned = next(planned for planned in job.tiles if planned["start"] <= first < planned["stop"])
+        planned = next(planned for planned in self._manifest.jobs[tile.job].tiles if planned["start"] <= first < planned["stop"])
         work = float(planned["work"])
         if tile.stage == "units":
             return work * (tile.stop - tile.start) / float(planned["stop"] - planned["start"])
-        share = SHARES[tile.stage] * work
+        share = shares[tile.stage] * work
         if tile.stage != "extend":
             return share
-        anchors = anchoring.count_anchors(self._directory, tile.job, tile.unit, self._run) or 1
-        return share * (tile.stop - tile.start) / anchors
+        return share * (tile.stop - tile.start) / (anchoring.count_anchors(self.directory, tile.job, tile.unit, self.run) or 1)
 
-    def _perform(self, tile: Tile) -> Task:
-        claim = claims.claim_path(self._directory, tile.chunk, tile.start, tile.stop, secrets.token_hex(4))
-        weight = self._weight(tile)
+    def patience(self, pieces: Sequence[Tile]) -> float:
+        return PATIENCE
 
-        def pulse() -> object:
-            at = claims.read(claim)
-            if at:
-                self._at[task] = weight * (at[0] - tile.start) / (tile.stop - tile.start)
-                self.tell()
-            return at and (at, _changed(claim))
+    def call(self, pieces: Sequence[Tile]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        (tile,) = pieces
+        return perform, (self.directory, self.run, tile, self._device)
 
-        task = Task(tile.key, perform, (self._directory, self._run, tile, claim, self._device), weight=weight, pulse=pulse, patience=PATIENCE)
-        self._running[task] = (tile, claim)
-        return task
+    def isolation(self, piece: Tile, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        return isolate_tile, (self.directory, self.run, piece, PATIENCE, most)
 
-    def _isolate(self, tile: Tile) -> Task:
-        most = REJECTED_ALLOWED - self.rejected
-        task = Task(f"isolate-{tile.key}", isolate_tile, (self._directory, self._run, tile, PATIENCE, most), weight=float("inf"))
-        self._running[task] = (tile, None)
-        return task
+    def counted(self, pieces: Sequence[Tile], result: Any) -> dict[str, Any]:
+        self.numbers.update({name: number for name, number in result.items() if name not in ("card", "busy")})
+        return dict(result)
 
-    # ---- outcomes
+    # ---- work ahead of walks
 
     def done(self, task: Task, result: Any) -> Iterable[Task]:
         if task in self._ahead:
             del self._ahead[task]
             self.numbers["ahead"] += result
             return self._work_ahead()
-        tile, claim = self._running.pop(task)
-        self._at.pop(task, None)
-        self._finished += self._weight(tile)
-        if claim is None:
-            self.rejected += result
-            self.note("isolated", task=task.key, rejected=result)
-        else:
-            self.numbers.update({name: number for name, number in result.items() if name not in ("card", "busy")})
-            self.note("done", task=task.key, **result)
-        self.tell()
-        more: list[Task] = []
-        if tile.stage == "seed" and not (claim is None and result):  # a unit that was given up has no further stage
-            more = self._stage(tile.job, tile.unit)
-        if tile.stage == "extend":
-            self._left[tile.job, tile.unit] -= 1
-            more = [] if self._left[tile.job, tile.unit] else self._stage(tile.job, tile.unit)
-        return more + self._work_ahead()
+        return [*super().done(task, result), *self._work_ahead()]
+
+    def died(self, task: Task, killed: bool) -> Iterable[Task]:
+        if task in self._ahead:
+            del self._ahead[task]  # the walk does it by itself
+            self.note("died", task=task.key, killed=killed)
+            return []
+        return super().died(task, killed)
 
     def _work_ahead(self) -> list[Task]:
         """Tasks for workers that have nothing else to do: anchors ahead of the walks that run."""
         tasks: list[Task] = []
         walks = [
-            (tile, int(tile.stop * self._at.get(task, 0.0) / max(self._weight(tile), 1e-9)))
-            for task, (tile, _) in self._running.items()
+            (tile, int(tile.stop * self._at.get(task, 0.0) / max(self.amount(tile), 1e-9)))
+            for task, (tile,) in self._running.items()
             if tile.stage == "walk" and tile.stop > AHEAD_ANCHORS
         ]
         free = self.workers - len(self._running) - len(self._ahead)
@@ -211,7 +164,7 @@ class Tiles:
                 walks.remove((tile, far))
                 continue
             self._stretches[unit] = (begin, start, end)
-            task = Task(f"ahead-{tile.chunk}.{start}-{given}", speculate, (self._directory, self._run, *unit, start, given))
+            task = Task(f"ahead-{tile.chunk}.{start}-{given}", speculate, (self.directory, self.run, *unit, start, given))
             self._ahead[task] = unit
             tasks.append(task)
             free -= 1
@@ -221,54 +174,3 @@ class Tiles:
         """Anchors of a walk, which is so far, that nobody else was told to extend in its present stretch, and all beyond."""
         begin, given, end = self._stretches.get((tile.job, tile.unit), (far, far, far))
         return max(0, given - max(begin, far)) + tile.stop - max(end, far)
-
-    def died(self, task: Task, killed: bool) -> Iterable[Task]:
-        if task in self._ahead:
-            del self._ahead[task]  # the walk does it by itself
-            self.note("died", task=task.key, killed=killed)
-            return []
-        tile, claim = self._running.pop(task)
-        self._at.pop(task, None)
-        self.retries += 1
-        begun = claims.read(claim) if claim else None
-        if claim and self._stop.number is not None:
-            claims.remove(claim)  # the signal may have gone to workers too
-        self.note("died", task=task.key, killed=killed, at=begun)
-        if killed and begun:
-            self.deaths += 1
-            self._blame.setdefault(tile.chunk, []).append(begun)  # the claim stays: it is the blame
-        elif killed:
-            self._unbegun[tile.key] += 1
-            if self._unbegun[tile.key] > UNBEGUN_ALLOWED:
-                raise ClusterLost(f"{task.key}: its worker died {UNBEGUN_ALLOWED} times before it could begin; look at the workers' logs, then run again")
-        again = [self._isolate(tile)] if claim is None else self._divide(tile)
-        if tile.stage == "extend":
-            self._left[tile.job, tile.unit] += len(again) - 1
-        return again
-
-    def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
-        if isinstance(error, MemoryError):
-            return self.died(task, True)
-        if isinstance(error, Stopped):
-            raise error
-        self.note("failed", task=task.key, error=repr(error))
-        if isinstance(error, TooManyRejected):
-            raise NoWorkers(str(error)) from error
-        raise error
-
-    def note(self, event: str, **details: Any) -> None:
-        rundir.journal(self._directory, event, **details)
-
-    def tell(self) -> None:
-        self._progress("genomes", int(1000 * (self._finished + sum(self._at.values()))), max(1, int(1000 * self._total)))
-
-
-def _part(tile: Tile, start: int, stop: int) -> Tile:
-    return Tile(tile.stage, tile.job, tile.unit, start, stop)
-
-
-def _changed(path: str) -> int:
-    try:
-        return Path(path).stat().st_mtime_ns
-    except OSError:
-        return 0

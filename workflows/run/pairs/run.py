@@ -1,182 +1,109 @@
-"""A run over pairs: partition, then align, in a run directory that outlives whatever stops it.
+"""Run over pairs: partition them into chunks, then align what the run's parts do not hold yet."""
 
-What is left to do is read from the directory each time, so starting, going on after a kill and answering for a finished run are the same call.
-"""
-
-import signal
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tidalign.cluster.errors import Stopped
-from tidalign.cluster.stop import Stop, on_signals
-from tidalign.cluster.task import cores
+from tidalign.cluster.stop import Stop
 from tidalign.kernels.pairwise.wavefront import warm_up
-from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.pairs.align import start
 from tidalign.pipeline.pairs.input.read import Source
 from tidalign.pipeline.pairs.parameters import PairParameters
-from tidalign.pipeline.store import parts, rundir
-from tidalign.pipeline.store.lock import locked
+from tidalign.pipeline.store import layout, parts
+from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew
-from tidalign.workflows.run.devices import Cards, cards_of_workers
-from tidalign.workflows.run.devices import cards as find_cards
+from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
+from tidalign.workflows.run.kind import Kind, Readers
 from tidalign.workflows.run.pairs.alignment import Alignment
 from tidalign.workflows.run.pairs.partitioning import partition
 from tidalign.workflows.run.pairs.tasks import align_ranges
-from tidalign.workflows.run.report import Report, versions
-
-if TYPE_CHECKING:
-    from tidalign.pipeline.pairs.align import Device
-
-Progress = Callable[[str, int, int | None], None]
-"""Told (stage, pairs done, pairs in all or None where nobody knows yet); stages are `partition`, `compile` (told once) and `align`."""
+from tidalign.workflows.run.report import Report
+from tidalign.workflows.run.tracker import Told
 
 SMALL_INPUT = 32_000_000
 """Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
 
-SMALL_WORK = 3e8
-"""Estimated work (pipeline/pairs/work.py) below which this process aligns: about three seconds of one core."""
 
-PARTITION_THREADS = 16
-"""Most blocks of the input that this process partitions at a time: each takes up to half a gigabyte, and more are hardly faster."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairReport(Report):
+    """report.json of a run over pairs.
 
-
-def run_pairs(
-    directory: str | Path,
-    source: Source,
-    parameters: PairParameters,
-    *,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    device: str = "auto",
-    gpus: int | None = None,
-    progress: Progress | None = None,
-) -> Report:
-    """Align every pair of `source` into a run directory; go on where an earlier call stopped, whatever stopped it.
-
-    workers: processes on this machine; None: one for each core, or none at all for a small input or where GPUs align.
-    scheduler: address or file of a Dask scheduler whose workers are used instead; they must see the directory and the input.
-    device: `cpu`; `gpu`: this machine's GPUs, or those of the scheduler's workers, NoWorkers where there is none; `auto`: this machine's GPUs if it has any.
-    gpus: how many of them; None: all. One is used by this process, several by a worker each.
-
-    Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
-    Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if a pair had to be given up.
+    pairs, bases: all of it, letters of both sides. aligned: pairs that this call aligned. by_host: pairs that the host took for a GPU.
     """
-    cards = find_cards(device, gpus, scheduler)
-    on: Device = "gpu" if cards.names or (device == "gpu" and scheduler) else "cpu"
-    began = time.monotonic()
-    with _opened(directory, source, parameters, workers, scheduler, bool(cards.names) and not workers) as (crew, stop):
-        if on == "gpu" and scheduler and not rundir.finished(crew.directory):
-            crew.hire()
-            cards = Cards(cards_of_workers(crew), cards.why)
-        rundir.journal(crew.directory, "device", device=str(cards), why=cards.why)
-        starting = threading.Thread(target=start, args=(parameters, on), name="start")
-        if len(cards.names) == 1 and not scheduler and not rundir.finished(crew.directory):
-            starting.start()  # meanwhile
-        manifest = partition(crew, source, parameters, progress or _silent)
-        if starting.ident:
-            starting.join()
-        alignment = Alignment(crew.directory, manifest, stop, progress or _silent, on, max(1, len(cards.names)))
-        try:
-            if tasks := alignment.tasks():
-                rundir.reopen(crew.directory)
-                if on == "gpu":
-                    crew.replace(list(cards.names))
-                else:
-                    (progress or _silent)("compile", 0, None)
-                    warm_up([Penalties.parse(parameters.penalties)], alignment.longest())  # workers find it compiled
-                    alignment.tell()
-                # A claim left behind may be a pair that kills its process: not this one again.
-                if scheduler or alignment.claims or (len(cards.names) > 1 if on == "gpu" else workers or alignment.work() > SMALL_WORK):
-                    crew.hire()
-            while tasks:
-                try:
-                    crew.run(tasks, alignment)
-                except KernelError:
-                    if crew.size:
-                        raise
-                    crew.hire()  # this process has lost its device; a worker can go on
-                tasks = alignment.tasks()
-        finally:
-            if crew.dismiss():
-                alignment.withdraw_claims()
-        if rundir.finished(crew.directory):
-            return Report.from_json(rundir.read_report(crew.directory))
-        return _finish(crew, manifest, alignment, cards, time.monotonic() - began)
+
+    pairs: int
+    bases: int
+    aligned: int
+    by_host: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {**super(PairReport, self).to_json(), "pairs_per_second": round(self.aligned / self.seconds) if self.seconds else 0}
+
+
+class Pairs(Kind[dict[str, Any], Alignment, PairReport]):
+    """A run over pairs. Progress is told of the stages `partition` and `align`, in pairs."""
+
+    layout = layout.PAIRS
+    module = align_ranges.__module__
+    report = PairReport
+    reading_threads = 16  # each block takes up to half a gigabyte, and more are hardly faster
+    small_work = 3.0
+
+    def __init__(self, source: Source, parameters: PairParameters) -> None:
+        self._source, self._parameters = source, parameters
+
+    def parameters(self) -> dict[str, Any]:
+        return self._parameters.to_json()
+
+    def source(self) -> dict[str, Any]:
+        return self._source.to_json()
+
+    def begin(self, directory: str) -> None:
+        """Nothing yet: the plan holds the blocks of the input, which are cut by who reads it."""
+
+    def readers(self, resources: Resources, gpus: Gpus) -> Readers:
+        if gpus.names and not resources.workers:
+            return "threads"  # worker processes would have to be started for that alone
+        large = sum(file["size"] for file in self._source.files()) > SMALL_INPUT
+        return "workers" if resources.workers or resources.scheduler or large else "here"
+
+    def read(self, crew: Crew, told: Told, readers: Readers) -> dict[str, Any]:
+        return partition(crew, self._source, self._parameters, told)
+
+    def tracker(self, directory: str, manifest: dict[str, Any], stop: Stop, told: Told, gpus: Gpus) -> Alignment:
+        return Alignment(directory, manifest, stop, told, gpus.device, max(1, len(gpus.names)))
+
+    def start(self, gpus: Gpus) -> None:
+        start(self._parameters, gpus.device)
+
+    def compiles(self, gpus: Gpus) -> bool:
+        return gpus.device == "cpu"
+
+    def compile(self, tracker: Alignment) -> None:
+        warm_up([Penalties.parse(self._parameters.penalties)], tracker.longest())
+
+    def counted(self, manifest: dict[str, Any], tracker: Alignment) -> dict[str, Any]:
+        statuses = parts.counts(tracker.parts)
+        if sum(statuses.values()) != manifest["pairs"]:
+            raise RuntimeError(f"{tracker.directory}: {manifest['pairs']} pairs went in and {sum(statuses.values())} rows came out")
+        return {
+            "run": manifest["run"],
+            "statuses": dict(sorted(statuses.items())),
+            "pairs": manifest["pairs"],
+            "bases": sum(part.labels["bases"] for part in parts.all_parts(tracker.parts)),
+            "aligned": int(tracker.made),
+            "by_host": tracker.by_host,
+        }
+
+
+def run_pairs(directory: str | Path, source: Source, parameters: PairParameters, *, resources: Resources = DEFAULT, progress: Told | None = None) -> PairReport:
+    """Align every pair of `source` into a run directory: see `runner.run`. Every pair has its row, or its reason."""
+    return runner.run(directory, Pairs(source, parameters), resources, progress)
 
 
 def partition_pairs(
-    directory: str | Path,
-    source: Source,
-    parameters: PairParameters,
-    *,
-    workers: int | None = None,
-    scheduler: str | None = None,
-    progress: Progress | None = None,
+    directory: str | Path, source: Source, parameters: PairParameters, *, resources: Resources = DEFAULT, progress: Told | None = None
 ) -> dict[str, Any]:
-    """The first stage of `run_pairs` alone. Returns the manifest: {pairs, blocks: [{id, first, pairs, chunks: [{id, rows, bin, work, bytes, longest}]}]}."""
-    with _opened(directory, source, parameters, workers, scheduler) as (crew, _):
-        return partition(crew, source, parameters, progress or _silent)
-
-
-def _silent(stage: str, done: int, total: int | None) -> None:
-    pass
-
-
-@contextmanager
-def _opened(
-    directory: str | Path, source: Source, parameters: PairParameters, workers: int | None, scheduler: str | None, threaded: bool = False
-) -> Iterator[tuple[Crew, Stop]]:
-    """Hold the run directory, see that it is of this run and can be written, and have somebody to work in it.
-
-    threaded: this process partitions in threads, one a core: where GPUs align, worker processes would have to be started for that alone.
-    """
-    directory = str(Path(directory).absolute())
-    rundir.probe(directory)
-    with locked(directory), on_signals() as stop:
-        rundir.tidy(directory)
-        if rundir.exists(directory):
-            rundir.compare(directory, parameters.to_json(), source.to_json())
-        rundir.journal(directory, "start", command=sys.argv)
-        crew = Crew(stop, directory, align_ranges.__module__, workers, scheduler, min(PARTITION_THREADS, cores()) if threaded else 1)
-        try:
-            if not threaded and not rundir.read_manifest(directory) and (workers or scheduler or sum(file["size"] for file in source.files()) > SMALL_INPUT):
-                crew.hire()
-            yield crew, stop
-        except KeyboardInterrupt:
-            raise Stopped(stop.number or signal.SIGINT) from None
-        finally:
-            crew.dismiss()
-
-
-def _finish(crew: Crew, manifest: dict[str, Any], alignment: Alignment, cards: Cards, seconds: float) -> Report:
-    """Count what came out against what went in, then say that the run is over."""
-    counts = parts.counts(alignment.parts)
-    bases = sum(part.labels["bases"] for part in parts.all_parts(alignment.parts))
-    if sum(counts.values()) != manifest["pairs"]:
-        raise RuntimeError(f"{crew.directory}: {manifest['pairs']} pairs went in and {sum(counts.values())} rows came out")
-    report = Report(
-        run=manifest["run"],
-        pairs=manifest["pairs"],
-        bases=bases,
-        statuses=dict(sorted(counts.items())),
-        aligned=alignment.aligned,
-        seconds=round(seconds, 3),
-        device=str(cards),
-        device_why=cards.why,
-        by_host=alignment.by_host,
-        workers=crew.size,
-        deaths=alignment.deaths,
-        retries=alignment.retries,
-        command=tuple(sys.argv),
-        versions=versions(),
-    )
-    rundir.finish(crew.directory, report.to_json(), partial=bool(report.exit))
-    rundir.journal(crew.directory, "end", **report.to_json())
-    return report
+    """Do the first stage of `run_pairs` alone. Returns the manifest: {pairs, blocks: [{id, first, pairs, chunks: [{id, rows, bin, work, bytes, longest}]}]}."""
+    return runner.read(directory, Pairs(source, parameters), resources, progress)

@@ -5,7 +5,6 @@ Reading, aligning and writing overlap: rows that come next are read while a batc
 
 import multiprocessing
 import os
-import signal
 import threading
 import time
 from collections import deque
@@ -29,6 +28,7 @@ from tidalign.pipeline.pairs.rows import write_rows
 from tidalign.pipeline.pairs.work import work
 from tidalign.pipeline.store import claims
 from tidalign.pipeline.store.parts import part_path, read_part
+from tidalign.workflows.run import faults
 
 AHEAD = {"cpu": 1, "gpu": 12}
 """Ranges read before they are needed."""
@@ -51,6 +51,10 @@ class RowRange:
     start: int
     stop: int
     claim: str | None = None
+
+    def cut(self, start: int, stop: int, claim: str | None) -> "RowRange":
+        """Rows [start, stop) of it alone."""
+        return RowRange(self.chunk, start, stop, claim)
 
 
 def align_ranges(directory: str, run: str, parameters: dict[str, Any], ranges: Sequence[RowRange], device: Device = "cpu") -> tuple[float, int]:
@@ -154,7 +158,7 @@ class _Pipeline:
                 for piece, claim in claimed:
                     if claim:
                         claims.write(claim, piece.of.rows.start + piece.start, piece.of.rows.start + piece.stop)
-                _test_hooks(table, self._device)
+                faults.inject(lambda: map(str, table["ordinal"].to_pylist()), fault if self._device == "gpu" else lambda: None)
                 found = alignments(table, self._settings, self._device)
             except (MemoryError, KernelError):
                 raise  # the claims stay: the batch is to blame
@@ -184,21 +188,3 @@ class _Pipeline:
             if where.claim:
                 claims.write(where.claim, where.start, where.stop)
             raise
-
-
-def _test_hooks(batch: Any, device: Device) -> None:
-    """For tests of what kills workers: TIDALIGN_TEST_POISON, TIDALIGN_TEST_HANG and TIDALIGN_TEST_FAULT name ordinals (with commas between) at which
-    the process kills itself, spins, or has a kernel write where nothing is; TIDALIGN_TEST_SLOW is a number of seconds to wait at each batch."""
-    if slow := os.environ.get("TIDALIGN_TEST_SLOW"):
-        time.sleep(float(slow))
-    for variable in ("TIDALIGN_TEST_POISON", "TIDALIGN_TEST_HANG", "TIDALIGN_TEST_FAULT"):
-        if named := os.environ.get(variable):
-            marked = {int(ordinal) for ordinal in named.split(",")}
-            if marked & set(batch["ordinal"].to_pylist()):
-                if variable.endswith("HANG"):
-                    while True:
-                        pass
-                if not variable.endswith("FAULT"):
-                    os.kill(os.getpid(), signal.SIGKILL)
-                if device == "gpu":
-                    fault()

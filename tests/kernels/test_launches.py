@@ -1,0 +1,195 @@
+"""What launchers give to kernels is what the kernels declare: every kernel is launched, on a stand-in for the device, by the code that launches it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import cupy_on_host
+import numpy as np
+import pytest
+import simulate
+from cupy_on_host import Recorder
+
+from tidalign.kernels.bidirectional import device as bidirectional_device
+from tidalign.kernels.bidirectional import host as bidirectional_host
+from tidalign.kernels.bidirectional.launches import TABLE
+from tidalign.kernels.extension import launches as extension_launches
+from tidalign.kernels.extension import runs as extension_runs
+from tidalign.kernels.extension.costs import Costs
+from tidalign.kernels.inspection import device as inspection_device
+from tidalign.kernels.letters.nucleotides import encode
+from tidalign.kernels.letters.sequences import Sequences, pack
+from tidalign.kernels.pairwise import wavefront_device
+from tidalign.kernels.runtime.compiler import FOLDER, source
+from tidalign.kernels.runtime.signature import signatures
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.scoring.scores import Scoring
+from tidalign.kernels.seed import device as seed_device
+from tidalign.kernels.seed.index import SeedPattern
+from tidalign.kernels.ungapped import device as ungapped_device
+from tidalign.kernels.wavefront import device as wavefront_batch
+from tidalign.kernels.wavefront.device import Span
+from tidalign.kernels.wavefront.model import Model
+
+PRESETS = list(Penalties.presets().values())
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
+    yield cupy_on_host.installed(monkeypatch)
+    wavefront_batch._compiled.cache_clear()
+
+
+def entries(name: str) -> set[str]:
+    return set(signatures(source(name)))
+
+
+def test_every_source_has_its_test() -> None:
+    tested = {"bidirectional", "extension", "inspection", "letters", "seed", "ungapped", "wavefront"}
+    assert {file.parent.name for file in FOLDER.rglob("*.cu")} == tested
+
+
+def sides(count: int, length: int, letters: str = "ACGT") -> tuple[Sequences, Sequences]:
+    pairs = [*simulate.pairs(3, count, length, 0.1), (letters, letters)]
+    queries, targets = (Sequences.from_strings(side) for side in zip(*pairs, strict=True))
+    return queries, targets
+
+
+@pytest.mark.parametrize("cigar", [True, False], ids=["cigar", "penalty"])
+@pytest.mark.parametrize("ends_free", [None, (1, 2, 3, 4)], ids=["global", "free"])
+@pytest.mark.parametrize(("length", "letters", "packed"), [(100, "ACGT", False), (5000, "ACGN", True)])
+def test_wavefronts(recorder: Recorder, length: int, letters: str, packed: bool, ends_free: Any, cigar: bool) -> None:
+    """The first pass leaves pairs of every status over; their penalties' bounds ask for rows of every width, on chip and off it."""
+
+    def align(list: Any, status: Any, bound: Any, totals: Any, **_: Any) -> None:
+        if not list.any():
+            status[:] = np.arange(len(status)) % 5
+            bound[:] = np.geomspace(20, 9000, len(bound))
+            totals[1], totals[2] = 3, len(status)
+
+    recorder.effects["wavefront_align"] = align
+    both: Any = sides(40, length, letters)
+    if packed:
+        both = [pack(side) for side in both]
+    for penalties in PRESETS:
+        wavefront_device.align(*both, penalties, ends_free=ends_free, cigar=cigar)
+    assert recorder.names() == {"wavefront_align"} | ({"gather_short_runs" if length < 4096 else "gather_runs"} if cigar else set())
+    given = [arguments for _, arguments in recorder.launches if "row_memory" in arguments]
+    assert any(isinstance(each["row_memory"], cupy_on_host.Array) for each in given) and any(isinstance(each["list"], cupy_on_host.Array) for each in given)
+    assert any(isinstance(each["masks"], cupy_on_host.Array) for each in given) == ("N" in letters)
+
+
+@pytest.mark.parametrize("ends_free", [(0, 0, 0, 0), (3, 4, 5, 6)], ids=["global", "free"])
+@pytest.mark.parametrize(("letters", "penalty", "leaf"), [("ACGT", 600, 1), ("ACGN", 600, 1), ("ACGT", 12_000, 12_000)])
+def test_long_pairs(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, letters: str, penalty: int, leaf: int, ends_free: tuple[int, int, int, int]) -> None:
+    """Parts of unknown penalties and then of known ones are cut in the middle; leaves are aligned, with rows on chip or, of large ones, off it."""
+    monkeypatch.setattr(bidirectional_host, "LEAF", leaf)
+
+    def found(parts: Any, keys: Any) -> None:
+        table = np.asarray(parts).view(TABLE)
+        total = np.where(table["known"] >= 0, table["known"], penalty).astype(np.uint64)
+        keys[:] = total << np.uint64(40) | table["n"].astype(np.uint64)
+
+    def meet(parts: Any, keys: Any, block_keys: Any, block_columns: Any, **_: Any) -> None:
+        found(parts, keys)
+        block_columns[:] = np.minimum(*(np.asarray(parts).view(TABLE)[name] for name in "nm"))[:, None] // 2
+
+    def aligned(counts: Any, **_: Any) -> None:
+        counts[:] = 1
+
+    recorder.effects |= {"bidirectional_meet": meet, "bidirectional_leaf": aligned}
+    if any(ends_free):
+        recorder.effects["bidirectional_sweep"] = lambda parts, keys, **_: found(parts, keys)
+    queries, targets = sides(3, 400, letters)
+    for penalties in PRESETS:
+        span = Span(Model.of(penalties), ends_free, True, 1)
+        bidirectional_device.align(queries, targets, list(range(len(queries))), span)
+    uncut = {"bidirectional_meet"} if any(ends_free) and leaf >= penalty else set()
+    assert recorder.names() == entries("bidirectional/bidirectional.cu") - uncut
+    rows = [given["row_memory"] for name, given in recorder.launches if name == "bidirectional_leaf"]
+    assert any(isinstance(each, cupy_on_host.Array) for each in rows) == (leaf > 1)
+
+
+LETTERS = [encode(text.encode() * 40) for text in ("ACGTTGCATGCANNCA", "ACGTTGCATGAACGCA")]
+
+
+@pytest.fixture
+def seeded(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    """Every window of the target is indexed, every window of the query has three hits; entries are sorted in several shares."""
+    monkeypatch.setattr(seed_device, "SORTED", 64)
+
+    def sizes(sizes: Any, windows: Any, **_: Any) -> None:
+        sizes[1 : int(windows) + 1] = 1
+
+    def counts(counts: Any, **_: Any) -> None:
+        counts[:] = 3
+
+    def rare(alike: Any, **_: Any) -> None:
+        alike[:] = 1
+
+    recorder.effects |= {"index_sizes": sizes, "seed_counts": counts, "index_rare": rare}
+    return recorder
+
+
+@pytest.mark.parametrize("limit", [None, "3", "90%"])
+@pytest.mark.parametrize("pattern", ["12of19", "14of22", "1" * 22])
+def test_seeds(seeded: Recorder, pattern: str, limit: str | None) -> None:
+    index = seed_device.build_index(LETTERS[0], SeedPattern.parse(pattern), 1, limit)
+    for seed_filter in (None, (12, 2), (10, None)):
+        assert list(seed_device.hits(index, LETTERS[1], 1, seed_filter, tile=1000))
+    limited = {"index_rare", "index_close_up"}
+    assert seeded.names() == entries("seed/seed.cu") - {"seed_letters"} - (set() if limit else limited)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("gapfree", [None, (910, 3000, True), (400, 1, False)])
+def test_ungapped(seeded: Recorder, exact: bool, gapfree: Any) -> None:
+    def two(kept_count: Any = None, found: Any = None, **_: Any) -> None:
+        (kept_count if found is None else found)[:1] = 2
+
+    def rows(rows: Any, **_: Any) -> None:
+        rows[:] = 0, 5 | 5 << 32, 4000, 3 | 2 << 32, 3 | 2 << 32
+
+    seeded.effects |= {"use_seeds": two, "extend_left": two, "hsp_rows": rows}
+    index = seed_device.build_index(LETTERS[0], SeedPattern.parse("12of19"))
+    options: dict[str, Any] = {"transitions": 1, "seed_filter": None, "scoring": Scoring(), "exact": exact, "gapfree": gapfree, "tile": 500}
+    found = list(ungapped_device.segments(index, LETTERS[1], **options))
+    assert all(len(segments) == 2 for segments, _ in found)
+    of_seeds = {"use_seeds", "seed_segments"}
+    assert seeded.names() >= {"seed_letters", "seed_hits"}
+    assert seeded.names() & entries("ungapped/ungapped.cu") == (entries("ungapped/ungapped.cu") - of_seeds if gapfree else of_seeds | {"hit_runs"})
+
+
+def test_inspection(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspection_device, "BATCH", 16)
+    bounds = np.array([[0, 300], [301, len(LETTERS[0])]])
+    inspector = inspection_device.Inspector(*LETTERS, bounds, Costs(Scoring().plain()))
+    places = np.arange(40, 90)
+    inspector.inspect(places, places)
+    assert recorder.names() == entries("inspection/inspection.cu")
+
+
+@pytest.mark.parametrize("costs", [Costs(Scoring().plain()), Costs(Scoring(ambiguous=("iupac", 10, 100)).plain(), traceback=1 << 20)])
+def test_extension(recorder: Recorder, costs: Costs) -> None:
+    """Sides in records of both widths, one of which is cut; paths of several sides to one end."""
+    said = iter([(2, 1, 0), (1, 0, 1), (0, 0, 0)])
+
+    def follow(counts: Any, sides: Any, **_: Any) -> None:
+        counts[:3] = next(said)
+        for name in ("rows", "records", "state"):
+            sides[:, extension_launches._SIDE.index(name)] = 3 if name != "state" else extension_launches.DONE
+
+    def paths(counts: Any, **_: Any) -> None:
+        counts[:] = 2, 1, 4
+
+    def walk(counts: Any, sides: Any, **_: Any) -> None:
+        counts[np.asarray(sides)] = 1
+
+    recorder.effects |= {"extension_follow": follow, "extension_paths": paths, "extension_walk": walk}
+    launches = extension_launches.Launches(*LETTERS, costs)
+    places = np.zeros(6, extension_launches.PLACE)
+    launches.sweep(places)
+    which = np.arange(6)
+    words, pieces = extension_runs.runs(launches, which)
+    assert len(words) == 6 and pieces.shape == (6, 2, 2)
+    assert launches.ranges(which).shape == (18, 2)
+    assert recorder.names() == entries("extension/extension.cu")

@@ -1,0 +1,119 @@
+"""Readers of values that only LASTZ's options have: scores, costs and what is joined by commas."""
+
+import re
+from typing import Any
+
+from tidalign.pipeline.genome.input.scores import BINARY, THOUSANDS, number
+from tidalign.workflows.options.values import Reader, whole, wrong
+
+_STRANDS = {"both": "both", "plus": "plus", "+": "plus", "minus": "minus", "-": "minus", "forward": "plus", "reverse": "minus"}
+_LEAST_TRACEBACK, _MOST_TRACEBACK = 100 * 1024, 2**31 - 1
+
+
+def _number(expected: str, value: Any, units: dict[str, int]) -> int:
+    if whole(value):
+        return int(value)
+    try:
+        return number(value, units)
+    except (TypeError, ValueError):
+        raise wrong(expected, value) from None
+
+
+def _score(value: Any) -> int:
+    return _number("a score", value, THOUSANDS)
+
+
+def score(least: int) -> Reader:
+    """A reader of a score not below `least`, k for thousands."""
+
+    def read(value: Any) -> int:
+        if (found := _score(value)) < least:
+            raise wrong(f"a score from {least}", value)
+        return found
+
+    return read
+
+
+def threshold(value: Any) -> int:
+    """Read a score of any sign; LASTZ's top50% and top500 are not to be had."""
+    if isinstance(value, str) and value.startswith("top"):
+        raise ValueError(f"{value!r}: thresholds that adapt to the target are LASTZ's and not to be had here; give a score")
+    return _score(value)
+
+
+def strand(value: Any) -> str:
+    """Read which strands of the query are aligned."""
+    if not isinstance(value, str) or value not in _STRANDS:
+        raise wrong("both, plus or minus", value)
+    return _STRANDS[value]
+
+
+def word_count(value: Any) -> str:
+    """Read a number of words, or a percentage, as text."""
+    text = str(value) if whole(value) else value
+    found = re.fullmatch(r"([0-9]+)|([0-9]*\.?[0-9]+)%", text) if isinstance(text, str) else None
+    if not found or not (int(found[1]) >= 1 if found[1] else 0 < float(found[2]) < 100):
+        raise wrong("a number from 1, or a percentage above 0% and below 100%", value)
+    return found[0]
+
+
+def _fields(expected: str, value: Any, most: int) -> list[Any]:
+    """One to `most` values: fields of a text with commas between, members of a tuple or list, or one value alone."""
+    if isinstance(value, str):
+        return value.split(",", most - 1)
+    fields = list(value) if isinstance(value, tuple | list) else [value]
+    if not 0 < len(fields) <= most:
+        raise wrong(expected, value)
+    return fields
+
+
+def match(value: Any) -> tuple[int, int]:
+    """Read R or R,P: the score of a match and the penalty of a mismatch."""
+    fields = _fields("R,P or R", value, 2)
+    return score(1)(fields[0]), score(1)(fields[-1])
+
+
+def gap(value: Any) -> tuple[int | None, int]:
+    """Read O,E; or E alone, as LASTZ has it."""
+    first, *second = _fields("O,E or E", value, 2)
+    return (score(0)(first), score(0)(second[0])) if second else (None, score(0)(first))
+
+
+def chain(value: Any) -> tuple[int, int]:
+    """Read D,A: the penalties of chaining."""
+    if isinstance(value, str):
+        if value.startswith(("G=", "R=")):
+            raise ValueError(f"{value}: write --chain=D,A, the penalties of G= and R= in one")
+        diagonal, _, anti = value.partition(",")
+        return score(0)(diagonal), score(0)(anti)
+    fields = _fields("D,A", value, 2)
+    if len(fields) != 2:
+        raise wrong("D,A", value)
+    return score(0)(fields[0]), score(0)(fields[1])
+
+
+def ambiguous(value: Any) -> tuple[str, int, int]:
+    """Read n or iupac; with one number, a penalty; with two, reward and penalty."""
+    expected = "n or iupac, then [REWARD,]PENALTY"
+    which, *numbers = value.split(",") if isinstance(value, str) else _fields(expected, value, 3)
+    if not isinstance(which, str) or which.lower() not in ("n", "iupac") or len(numbers) > 2:
+        raise wrong(expected, value)
+    reward, penalty = [0] * (2 - len(numbers)) + numbers
+    return which.lower(), score(0)(reward), score(0)(penalty)
+
+
+def hsp_limit(value: Any) -> tuple[int, bool]:
+    """Read N, warn:N, nowarn:N or keep,nowarn:N: the limit, and whether HSPs up to it are kept."""
+    text = str(value) if whole(value) else value
+    found = re.fullmatch(r"(?:(keep),?)?(?:(?:no)?warn)?[:,]?([0-9]+)", text) if isinstance(text, str) else None
+    if not found or not int(found[2]):
+        raise wrong("[keep,nowarn:]N", value)
+    return int(found[2]), bool(found[1])
+
+
+def traceback_bytes(value: Any) -> int:
+    """Read a number of bytes; k, M, G are binary."""
+    found = _number("a number of bytes, as 80M", value, BINARY)
+    if not _LEAST_TRACEBACK <= found <= _MOST_TRACEBACK:
+        raise wrong("from 100K to 2147483647 bytes, as LASTZ takes them", value)
+    return found

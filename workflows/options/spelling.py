@@ -1,0 +1,99 @@
+"""Spellings of LASTZ's options that argparse cannot read: BLASTZ's shortcuts, older names, and options whose value may be left out."""
+
+from collections.abc import Mapping, Sequence
+
+from tidalign.pipeline.genome.input.scores import SEED_NUMBERS
+from tidalign.workflows.options.lastz import OPTIONS
+from tidalign.workflows.options.option import Option
+
+_FLAGS = (
+    *("axt", "axt+", "axt:size2", "cigar", "gfa", "gfanoscore", "lav", "lav+", "lav+text", "lavscore", "maf", "maf+", "maf-"),
+    *("mafsegments", "mafsegments+", "mafsegments-", "sam", "sam-", "softsam", "softsam-", "text+lav", "waxt"),
+)
+"""Formats that are options of their own."""
+
+_VALUES = {
+    "W": "--seed=match{}",
+    "U": "--match={}",
+    "H": "--inner={}",
+    "M": "--masking={}",
+    "c": "--census={}",
+    "v": "--verbosity={}",
+    "G": "--chain=G={}",
+    "R": "--chain=R={}",
+    "--queryhsplimit+": "--queryhsplimit=keep,{}",
+}
+"""Shortcuts whose value is part of another's; G and R are refused by --chain, which takes both."""
+
+WHOLE: dict[str, dict[str, str | bool]] = {
+    "B=0": {"strand": "plus"},
+    "B=2": {"strand": "both"},
+    "B=-1": {"strand": "minus"},
+    "C=0": {"nochain": True, "gapped": True},
+    "C=1": {"chain": "0,0", "nogapped": True},
+    "C=2": {"chain": "0,0", "gapped": True},
+    "C=3": {"nochain": True, "nogapped": True},
+    "P=0": {"noentropy": True},
+    "P=1": {"entropy": True},
+    "P=2": {"entropy": True},
+    "T=0": {"notransition": True},
+    **{f"T={digit}": {"seed": seed, "transition": str(transitions)} for digit, (seed, transitions) in SEED_NUMBERS.items()},
+    "--transitions=2": {"transition": "2"},
+    "--entropy=report": {"entropy": True},
+    **dict.fromkeys(("--justhits", "--hitsonly"), {"nogfextend": True, "nogapped": True}),
+    **dict.fromkeys(("H=0", "M=0", "c=0", "v=0", "--inner=0", "--masking=0", "--norecoverseeds", "--norecoverhits", "--notwins", "--nocensus"), {}),
+    **dict.fromkeys(("--nolaj", "--noruntime", "--nostats"), {}),
+}
+"""Shortcuts with their values, and options that stand for others; none where they ask for what is done anyway."""
+
+
+def spell_out(arguments: Sequence[str], table: Sequence[Option] = OPTIONS) -> list[str]:
+    """Arguments with BLASTZ's shortcuts (K=2400 T=2) and LASTZ's options whose value may be left out as options that the parser knows.
+
+    To be called on what follows `genome` or `genomes`, before the parser. Shortcuts for what is not to be had become the long option, which is refused.
+    """
+    older = {f"--{name}": f"--{option.name}" for option in table for name in option.older} | {"--out": "--output"}
+    return [spelled for argument in arguments for spelled in _spelled(argument, older, _alone(table), _short(table))]
+
+
+def _alone(table: Sequence[Option]) -> dict[str, str]:
+    """Options without their value, which argparse would look for one after, and those that stand for one with a value."""
+    words = {f"--{word}": f"--{option.name}={value}" for option in table for word, value in option.words.items()}
+    return words | {f"--{option.name}": f"--{option.name}={option.alone}" for option in table if option.alone is not None}
+
+
+def _short(table: Sequence[Option]) -> dict[str, str]:
+    return {option.short: f"--{option.name}" for option in table if option.short is not None}
+
+
+def _spelled(argument: str, older: Mapping[str, str], alone: Mapping[str, str], short: Mapping[str, str]) -> list[str]:
+    key, equals, value = argument.partition("=")
+    if key in older:
+        key = older[key]
+        argument = key + equals + value
+    if argument in alone:
+        return [alone[argument]]
+    if argument in WHOLE:
+        return [f"--{name}" if value is True else f"--{name}={value}" for name, value in WHOLE[argument].items()]
+    if argument.startswith("--") and argument[2:].lower() in _FLAGS:
+        return [f"--format={argument[2:].lower()}"]
+    if not equals:
+        return [argument]
+    if key in short:
+        return [f"{short[key]}={value}"]
+    if key in _VALUES:
+        return [_VALUES[key].format(value)]
+    if key == "--output":
+        return ["-o", value]
+    if key == "--help":
+        return [key]
+    if key == "--format":
+        return [f"--format={_lower_case(value)}"]
+    return [argument]
+
+
+def _lower_case(format: str) -> str:
+    """A value of --format in small letters, as LASTZ takes it in large ones, too (MAF, PAF:WFMASH, GEN:score); names of fields are left as they are."""
+    kind, colon, rest = format.partition(":")
+    kind = kind.lower()
+    return {"gen": "general", "gen-": "general-"}.get(kind, kind) + colon + (rest.lower() if kind == "paf" else rest)

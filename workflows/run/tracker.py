@@ -1,0 +1,291 @@
+"""Track what is left of a run: pieces of its chunks as tasks, what workers claim, who is to blame for a death, and what is given up."""
+
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
+from tidalign.cluster.stop import Stop
+from tidalign.cluster.task import Task
+from tidalign.pipeline.store import claims, parts, rundir
+from tidalign.pipeline.store.ranges import Range, gaps, suspects
+from tidalign.workflows.run.isolate import TooManyRejected
+
+UNBEGUN_ALLOWED = 20
+"""How often in a row a worker may die before it has begun anything."""
+
+Told = Callable[[str, int, int | None], None]
+"""Told (stage, done, in all or None where nobody knows yet)."""
+
+
+class Piece(Protocol):
+    """Work on [start, stop) of a chunk. claim: path of the claim that says how far it is, kept if the process dies at it; None where someone else watches."""
+
+    @property
+    def chunk(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def stop(self) -> int: ...
+    @property
+    def claim(self) -> str | None: ...
+
+    def cut(self, start: int, stop: int, claim: str | None) -> Self:
+        """The same work on [start, stop) alone."""
+
+
+P = TypeVar("P", bound=Piece)
+
+
+class Tracker(ABC, Generic[P]):
+    """Tasks that do what a run's parts do not hold yet, and their outcomes (`cluster.task.Outcomes`).
+
+    A kind of run says which pieces are missing, what a piece weighs, and which functions do and isolate pieces; blame, retries and progress are the same for
+    all kinds. A death is blamed on what the dead worker's claims name: the pieces go on apart, and what two deaths have in common is isolated.
+    """
+
+    stage: str
+    """What progress is told of, `scale` times what is finished."""
+    scale = 1
+    rejectable: int
+    """Items that may be given up in one run; more mean that the fault is not in them."""
+
+    def __init__(self, directory: str, run: str, stop: Stop, told: Told) -> None:
+        self.directory, self.run = directory, run
+        self._stop, self._told = stop, told
+        self._running: dict[Task, list[P]] = {}
+        self._at: dict[Task, float] = {}
+        self._known: dict[str, parts.Part] = {}
+        self._finished = 0.0
+        self._unbegun = 0
+        self.parts: dict[str, list[parts.Part]] = {}
+        self.claims = False
+        """Whether some unfinished pieces were left behind by a process that died at them."""
+        self.workers = 0
+        """How many were hired to do the tasks; 0: this process does them, or processes with a GPU."""
+        self.made = 0.0
+        """What this call has finished."""
+        self.deaths = self.retries = self.rejected = 0
+
+    # ---- what a kind of run says
+
+    @abstractmethod
+    def missing(self) -> Iterable[P]:
+        """Pieces that `self.parts` and other files do not hold yet, without claims."""
+
+    @abstractmethod
+    def amount(self, piece: P) -> float:
+        """What a piece adds to what is finished."""
+
+    @abstractmethod
+    def total(self) -> float:
+        """What is finished at the end."""
+
+    @abstractmethod
+    def weight(self, piece: P) -> float:
+        """Estimated seconds of one core."""
+
+    @abstractmethod
+    def patience(self, pieces: Sequence[P]) -> float:
+        """Seconds of CPU time without progress after which a task of these pieces hangs."""
+
+    @abstractmethod
+    def call(self, pieces: Sequence[P]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """The function that does pieces, and its arguments."""
+
+    @abstractmethod
+    def isolation(self, piece: P, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        """The function that does a piece in child processes and returns how many items it gave up, at most `most`; and its arguments."""
+
+    @abstractmethod
+    def counted(self, pieces: Sequence[P], result: Any) -> dict[str, Any]:
+        """Count what a task of these pieces returned; what the journal is to say of it."""
+
+    def grouped(self, pieces: list[P]) -> Iterable[list[P]]:
+        """Pieces that go into one task together: each alone."""
+        return ([piece] for piece in pieces)
+
+    def pending(self, piece: P) -> float:
+        """What a missing piece, and all that follows it, will add to what is finished."""
+        return self.amount(piece)
+
+    def divisible(self, piece: P) -> bool:
+        """Whether parts of a piece can be done without the rest."""
+        return True
+
+    def written(self, piece: P) -> bool:
+        """Whether a piece whose worker died is on disk all the same."""
+        return False
+
+    def following(self, piece: P, given_up: int) -> Iterable[P]:
+        """Pieces that can begin once this one is done; given_up: items of it."""
+        return ()
+
+    # ---- making tasks
+
+    def tasks(self) -> list[Task]:
+        """What is left to do, from what is on disk; none: the run is complete. The caller holds the directory's lock, and no task runs."""
+        self.parts, broken = parts.scan(f"{self.directory}/parts", self.run, known=self._known)
+        for path in broken:
+            self.note("removed", part=Path(path).name, why="cut short, or of another run")
+            Path(path).unlink()
+        self._running.clear()
+        self._at.clear()
+        self.rejected = max(self.rejected, parts.counts(self.parts)["rejected"])
+        pieces = list(self.missing())
+        self._finished = self.total() - sum(map(self.pending, pieces))
+        tasks = self._made(pieces)
+        if not tasks:
+            for path in (path for found in claims.leftover(self.directory).values() for _, path in found):
+                claims.remove(path)
+        self.tell()
+        return tasks
+
+    def work(self) -> float:
+        """Estimated seconds of one core for all tasks that are left."""
+        return sum(self.weight(piece) for pieces in self._running.values() for piece in pieces)
+
+    def withdraw_claims(self) -> None:
+        """Forget who was at what: their processes were stopped by us. None may run any more."""
+        for piece in (piece for pieces in self._running.values() for piece in pieces):
+            if piece.claim:
+                claims.remove(piece.claim)
+
+    def _made(self, pieces: Sequence[P]) -> list[Task]:
+        """Tasks of pieces: what two dead workers were at is isolated, what one was at goes alone, so that the next death tells more, the rest together.
+
+        The claims of the dead stay on disk until all is done: they are the blame.
+        """
+        left_behind = claims.leftover(self.directory) if pieces else {}
+        isolated: list[P] = []
+        alone: list[P] = []
+        left: list[P] = []
+        for piece in pieces:
+            blamed = [rows for rows, _ in left_behind.get(piece.chunk, [])]
+            self.claims |= _touches(piece, blamed)
+            apart, rest = self._divided(piece, blamed)
+            isolated += apart
+            for each in rest:
+                (alone if _touches(each, blamed) else left).append(each)
+        return [*map(self._isolated, isolated), *(self._task([piece]) for piece in alone), *map(self._task, self.grouped(left))]
+
+    def _divided(self, piece: P, blamed: list[Range]) -> tuple[list[P], list[P]]:
+        """What of a piece is to be isolated, and the rest, with claims of their own."""
+        suspected = suspects(piece.start, piece.stop, blamed)
+        if suspected and not self.divisible(piece):
+            suspected = [(piece.start, piece.stop)]
+        rest = [self._claimed(piece, a, b) for a, b in gaps(piece.start, piece.stop, suspected)]
+        return [piece.cut(a, b, None) for a, b in suspected], rest
+
+    def _claimed(self, piece: P, start: int, stop: int) -> P:
+        return piece.cut(start, stop, claims.claim_path(self.directory, piece.chunk, start, stop, secrets.token_hex(4)))
+
+    def _task(self, pieces: list[P]) -> Task:
+        def pulse() -> object:
+            done = 0.0
+            for piece in pieces:
+                amount = self.amount(piece)
+                if at := claims.read(piece.claim or ""):
+                    self._at[task] = done + amount * (at[0] - piece.start) / (piece.stop - piece.start)
+                    self.tell()
+                    return piece, at, _changed(piece.claim or "")
+                done += amount
+            return None
+
+        function, arguments = self.call(pieces)
+        weight = sum(map(self.weight, pieces))
+        task = Task(_key(pieces), function, arguments, weight=weight, pulse=pulse, patience=self.patience(pieces))
+        self._running[task] = pieces
+        return task
+
+    def _isolated(self, piece: P) -> Task:
+        function, arguments = self.isolation(piece, self.rejectable - self.rejected)
+        task = Task(f"isolate-{_key([piece])}", function, arguments, weight=float("inf"))  # slow, and not by what it weighs
+        self._running[task] = [piece]
+        return task
+
+    # ---- outcomes
+
+    def done(self, task: Task, result: Any) -> Iterable[Task]:
+        pieces = self._forget(task)
+        self._unbegun = 0
+        self._finish(pieces)
+        given_up = 0
+        if pieces[0].claim is None:
+            given_up = result
+            self.rejected += result
+            self.note("isolated", task=task.key, rejected=result)
+        else:
+            self.note("done", task=task.key, **self.counted(pieces, result))
+        following = [new for piece in pieces for new in self.following(piece, given_up)]
+        return self._made(following)
+
+    def _forget(self, task: Task) -> list[P]:
+        self._at.pop(task, None)
+        return self._running.pop(task)
+
+    def _finish(self, pieces: Sequence[P]) -> None:
+        amount = sum(map(self.amount, pieces))
+        self._finished += amount
+        self.made += amount
+        self.tell()
+
+    def died(self, task: Task, killed: bool) -> Iterable[Task]:
+        pieces = self._forget(task)
+        written = [piece for piece in pieces if self.written(piece)]
+        left = [piece for piece in pieces if piece not in written]
+        for piece in pieces if self._stop.number is not None else written:
+            if piece.claim:
+                claims.remove(piece.claim)  # the signal may have gone to workers too
+        self._finish(written)
+        following = [new for piece in written for new in self.following(piece, 0)]
+        if not left:
+            return self._made(following)
+        self.retries += 1
+        begun = {piece: at for piece in left if piece.claim and (at := claims.read(piece.claim))}
+        self.note("died", task=task.key, killed=killed, at=[(piece.chunk, *at) for piece, at in begun.items()])
+        if not killed:
+            begun.clear()
+        elif begun:
+            self.deaths += 1
+        self._unbegun = 0 if begun or written or not killed else self._unbegun + 1
+        if self._unbegun > UNBEGUN_ALLOWED:
+            raise ClusterLost(f"{task.key}: workers died {self._unbegun} times before they could begin anything; look at their logs, then run again")
+        if pieces[0].claim is None:
+            return [*map(self._isolated, left), *self._made(following)]
+        return self._made([*left, *following])
+
+    def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
+        if isinstance(error, MemoryError):
+            return self.died(task, True)
+        if not isinstance(error, Stopped):
+            self.note("failed", task=task.key, error=repr(error))
+        if isinstance(error, TooManyRejected):
+            raise NoWorkers(str(error)) from error
+        raise error
+
+    def note(self, event: str, **details: Any) -> None:
+        rundir.journal(self.directory, event, **details)
+
+    def tell(self) -> None:
+        self._told(self.stage, int(self.scale * (self._finished + sum(self._at.values()))), int(self.scale * self.total()))
+
+
+def _key(pieces: Sequence[Piece]) -> str:
+    """Names a task in messages."""
+    first, last = pieces[0], pieces[-1]
+    key = f"{first.chunk}.{first.start}-{first.stop}"
+    return key if first is last else f"{key}..{last.chunk}.{last.start}-{last.stop}"
+
+
+def _touches(piece: Piece, blamed: Iterable[Range]) -> bool:
+    return any(lo < piece.stop and piece.start < hi for lo, hi in blamed)
+
+
+def _changed(path: str) -> int:
+    try:
+        return Path(path).stat().st_mtime_ns
+    except OSError:
+        return 0
