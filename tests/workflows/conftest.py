@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "cluster"))
 sys.path.insert(0, str(Path(__file__).parent))
 from genome_card_cases import answer, flies
 from genome_chaos import drive

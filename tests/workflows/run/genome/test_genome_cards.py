@@ -28,8 +28,7 @@ from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.status import Exit
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+WORKFLOWS = Path(__file__).parents[2]
 from genome_card_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, journal  # noqa: E402
 from genome_chaos import drive  # noqa: E402
 
@@ -37,7 +36,7 @@ from genome_chaos import drive  # noqa: E402
 @pytest.fixture
 def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """One card, that is the host's kernels, and waves so small that there are many."""
-    spec = spec_from_file_location("card_kernels", HERE / "stand_in" / "card_kernels.py")
+    spec = spec_from_file_location("card_kernels", WORKFLOWS / "stand_in" / "card_kernels.py")
     assert spec is not None and spec.loader is not None
     stand_in = module_from_spec(spec)
     spec.loader.exec_module(stand_in)
@@ -123,7 +122,7 @@ def test_small_input_takes_one_card(tmp_path: Path, kernels: ModuleType, sides: 
 # ---- processes of their own, whose card may be lost
 
 
-STAND_IN = {"PYTHONPATH": os.pathsep.join([str(HERE / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])]), "TIDALIGN_TEST_CARDS": "2"}
+STAND_IN = {"PYTHONPATH": os.pathsep.join([str(WORKFLOWS / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])]), "TIDALIGN_TEST_CARDS": "2"}
 
 
 @pytest.mark.parametrize("mode", ["exact", pytest.param("independent", marks=pytest.mark.slow)])

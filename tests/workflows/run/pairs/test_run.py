@@ -15,9 +15,6 @@ from unittest import mock
 import psutil
 import pyarrow.parquet as pq
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parent.parent / "cluster"))
 from chaos import BLOCK_PAIRS, Pairs, drive, expected, rows, simulate
 from ending import survivors, wait_until
 from external import External
@@ -40,7 +37,7 @@ from tidalign.workflows.run.pairs.isolate import isolate_range
 from tidalign.workflows.run.pairs.run import partition_pairs, run_pairs
 from tidalign.workflows.status import Exit
 
-HERE = Path(__file__).parent
+WORKFLOWS = Path(__file__).parents[2]
 CHUNKS = 40  # of 3 pairs each
 
 
@@ -71,7 +68,7 @@ def events(directory: Path, event: str) -> list[dict[str, Any]]:
 
 def client(directory: Path, inputs: list[str], **environment: str) -> "psutil.Popen":
     """A process of its own that runs with two workers, in a process group of its own."""
-    command = [sys.executable, str(HERE / "chaos.py"), "--drive", str(directory), *inputs]
+    command = [sys.executable, str(WORKFLOWS / "chaos.py"), "--drive", str(directory), *inputs]
     return psutil.Popen(command, env=os.environ | environment, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -325,7 +322,7 @@ def test_poisoned_pairs_are_rejected_and_all_others_aligned(
 
 @pytest.mark.slow
 def test_a_pair_that_kills_the_command_itself_does_so_once(tmp_path: Path, inputs: list[str], answer: Any) -> None:
-    code = f"import sys; sys.path.insert(0, {str(HERE)!r})\nfrom chaos import drive\nif __name__ == '__main__': sys.exit(int(drive(*sys.argv[1:]).exit))"
+    code = f"import sys; sys.path.insert(0, {str(WORKFLOWS)!r})\nfrom chaos import drive\nif __name__ == '__main__': sys.exit(int(drive(*sys.argv[1:]).exit))"
     script = tmp_path / "command.py"
     script.write_text(code)
     command = [sys.executable, str(script), str(tmp_path / "run"), *inputs]

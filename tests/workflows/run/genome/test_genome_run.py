@@ -39,8 +39,7 @@ from tidalign.workflows.run.genome import tiles as genome_tiles
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.status import Exit
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+WORKFLOWS = Path(__file__).parents[2]
 from genome_chaos import chaos, drive  # noqa: E402
 
 
@@ -80,7 +79,7 @@ def events(run: Path, event: str) -> list[dict[str, Any]]:
 
 def client(run: Path, flies: tuple[str, str], mode: str, **environment: str) -> "psutil.Popen":
     """A process of its own that runs with two workers."""
-    command = [sys.executable, str(HERE / "genome_chaos.py"), "--drive", str(run), *flies, mode]
+    command = [sys.executable, str(WORKFLOWS / "genome_chaos.py"), "--drive", str(run), *flies, mode]
     return psutil.Popen(command, env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -88,7 +87,7 @@ def client(run: Path, flies: tuple[str, str], mode: str, **environment: str) -> 
 
 
 def test_exact_mode_gives_what_lastz_prints(tmp_path: Path) -> None:
-    genomes = HERE.parent / "data" / "genomes"
+    genomes = WORKFLOWS.parent / "data" / "genomes"
     assert drive(str(tmp_path / "run"), str(genomes / "yeast_scer.fa.gz"), str(genomes / "yeast_spar.fa.gz")).exit == Exit.COMPLETE
     golden = gzip.decompress((genomes / "yeast.maf.gz").read_bytes())
     assert alignments(answer(tmp_path / "run")[0]) == alignments(golden) != []

@@ -18,7 +18,7 @@ from tidalign.workflows.commands.genome import align, align_genomes
 from tidalign.workflows.options.formats import NAMES, SUFFIXES
 
 PROGRAM = str(Path(sys.executable).with_name("tidalign"))
-DATA = Path(__file__).parent.parent / "data" / "genomes"
+DATA = Path(__file__).parents[2] / "data" / "genomes"
 HUMAN, CHIMP, ORANGUTAN = (str(DATA / f"mt_{name}.fa.gz") for name in ("human", "chimp", "orangutan"))
 
 
