@@ -2,7 +2,7 @@
 
 `gotoh` fills the whole matrix and gives the penalty (Gotoh 1982, J. Mol. Biol. 162:705; any number of gap pieces).
 `wavefront` gives the alignment that WFA2-lib's tie rule picks (Marco-Sola et al. 2021, Bioinformatics 37:456, and the library's backtrace), in
-SAM's letters: I consumes the query, D the target. tests/kernels/test_golden.py compares it with WFA2-lib itself.
+SAM's letters: I consumes the query, D the target. tests/kernels/pairwise/test_golden.py compares it with WFA2-lib itself.
 `rescore` reads a CIGAR back. All take bytes of any case and `ambiguous`: what a letter other than ACGT equals, `mismatch` nothing, `match` everything.
 """
 

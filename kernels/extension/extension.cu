@@ -61,13 +61,12 @@ extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 3) extension_sweep
   __shared__ unsigned live[WARP_TEAMS][WARP_WINDOW];
   __shared__ Board board;
   load_scores(memory->genome, scores);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   while (true) {
-    const int job = next_job(next, lane, nullptr, true);
+    const int job = next_job(next, threadIdx.x % 32, nullptr, true);
     if (job >= count) return;
     unsigned id = jobs[job];
-    load_live<1>(memory->pool, id, live[warp]);
-    for (int i = 0; i < most && id != NONE; i++) id = advance<1>(memory->pool, memory->genome, scores, id, board, live[warp], nullptr);
+    load_live<1>(memory->pool, id, live[threadIdx.x / 32]);
+    for (int i = 0; i < most && id != NONE; i++) id = advance<1>(memory->pool, memory->genome, scores, id, board, live[threadIdx.x / 32], nullptr);
   }
 }
 

@@ -25,8 +25,7 @@ from tidalign.kernels.gapped.extender import Extender
 from tidalign.kernels.gapped.folded import Folded
 from tidalign.kernels.gapped.speculated import ABOVE, BELOW, Speculated
 from tidalign.kernels.letters.nucleotides import Codes
-from tidalign.kernels.runtime.errors import DeviceLimit
-from tidalign.kernels.seed.device import guarded
+from tidalign.kernels.runtime.errors import DeviceLimit, guarded
 
 Flags = npt.NDArray[np.bool_]
 

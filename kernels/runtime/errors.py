@@ -1,4 +1,7 @@
-"""What can go wrong on a device."""
+"""Name what can go wrong on a device."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class KernelError(RuntimeError):
@@ -7,3 +10,16 @@ class KernelError(RuntimeError):
 
 class DeviceLimit(RuntimeError):
     """A shape that does not fit this device: the launcher answers with the next variant, or the host."""
+
+
+@contextmanager
+def guarded(what: str) -> Iterator[None]:
+    """Raise DeviceLimit for too little memory and KernelError for any other failure of the device; `what` was tried."""
+    import cupy
+
+    try:
+        yield
+    except MemoryError as error:  # CuPy's is one, too; its sort has Python's
+        raise DeviceLimit(f"{what}: {error}") from error
+    except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
+        raise KernelError(f"{what}: {error}") from error

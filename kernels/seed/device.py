@@ -5,7 +5,6 @@ counted first, so that any share of the hits, a part of one window's as well, ca
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 
 from tidalign.kernels.letters.nucleotides import SEPARATOR, Codes
 from tidalign.kernels.runtime import compiler
-from tidalign.kernels.runtime.errors import DeviceLimit, KernelError
+from tidalign.kernels.runtime.errors import DeviceLimit, guarded
 from tidalign.kernels.seed.index import ROOMY, Positions, SeedPattern, read_only
 
 LONGEST = (1 << 32) - (1 << 13)
@@ -38,19 +37,6 @@ PADDING = 16
 """Letters of four bits before the first one and behind the last one."""
 
 _THREADS, _BLOCK_HITS = 256, 2048  # seed.cu
-
-
-@contextmanager
-def guarded(what: str) -> Iterator[None]:
-    """Too little memory as DeviceLimit, any other failure of the device as KernelError."""
-    import cupy
-
-    try:
-        yield
-    except MemoryError as error:  # CuPy's is one, too; its sort has Python's
-        raise DeviceLimit(f"{what}: {error}") from error
-    except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
-        raise KernelError(f"{what}: {error}") from error
 
 
 class Letters:

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.kernels.runtime import compiler
-from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.kernels.runtime.errors import DeviceLimit, guarded
 from tidalign.kernels.scoring.scores import Scoring
-from tidalign.kernels.seed.device import FLIP_BITS, LEAST_TILE, TILE, Chunk, DeviceIndex, Strand, guarded
+from tidalign.kernels.seed.device import FLIP_BITS, LEAST_TILE, TILE, Chunk, DeviceIndex, Strand
 from tidalign.kernels.seed.index import Positions
 from tidalign.kernels.ungapped import host as ungapped_host
 from tidalign.kernels.ungapped.hsps import SLOTS, Segments

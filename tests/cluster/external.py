@@ -61,11 +61,13 @@ class External:
         return process
 
     def close(self) -> None:
-        for process in self._processes[::-1]:
-            process.terminate()
-        for process in self._processes[::-1]:
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        """End workers, then their scheduler, without which they would take long."""
+        for group in ([process for process in self._processes if process is not self.scheduler], [self.scheduler]):
+            for process in group:
+                process.terminate()
+            for process in group:
+                try:
+                    process.wait(10)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()

@@ -80,7 +80,7 @@ def pulse_of(beats: Path) -> Callable[[], str | None]:
     return lambda: beats.read_text() if beats.exists() else None
 
 
-@pytest.mark.parametrize("spin", [True, False])
+@pytest.mark.parametrize("spin", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_task_that_hangs_gets_its_worker_restarted(two: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spin: bool) -> None:
     """One that spins when it has used its patience; one that sleeps much later."""
     monkeypatch.setattr(mapping, "SLOWEST", 1e9 if spin else 4.0)
@@ -171,6 +171,7 @@ def test_two_deaths_a_lost_worker_timeout_apart() -> None:
     assert seen.results == {f"t{i}": i * i for i in range(230)}
 
 
+@pytest.mark.slow
 def test_the_scheduler_is_lost(external: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(starting, "CONNECT_TIMEOUT", 15.0)
     with start(scheduler=external.address) as workers, pytest.raises(ClusterLost, match="scheduler went away"):

@@ -1,18 +1,41 @@
-"""What tests of whole runs on cards share, whether the host's kernels stand in for a card's or not."""
+"""What tests of commands and of whole runs on cards share, whether the host's kernels stand in for a card's or not."""
 
+import logging
+import signal
+import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "cluster"))
 sys.path.insert(0, str(Path(__file__).parent))
 from genome_card_cases import answer, flies
 from genome_chaos import drive
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
+from tidalign.workflows import cli
 from tidalign.workflows.status import Exit
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def command(capfd: pytest.CaptureFixture[str]) -> Iterator[Command]:
+    """command(word, ..) runs `tidalign` in this process: its status and what it wrote."""
+    handlers, handler = list(logging.getLogger("tidalign").handlers), signal.getsignal(signal.SIGTERM)
+
+    def run(*words: object) -> "subprocess.CompletedProcess[str]":
+        capfd.readouterr()
+        status = cli.main(list(map(str, words)))
+        return subprocess.CompletedProcess(words, status, *capfd.readouterr())
+
+    yield run
+    logging.getLogger("tidalign").handlers[:] = handlers
+    signal.signal(signal.SIGTERM, handler)
 
 
 @pytest.fixture(scope="session")

@@ -28,8 +28,7 @@ from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.status import Exit
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+WORKFLOWS = Path(__file__).parents[2]
 from genome_card_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, journal  # noqa: E402
 from genome_chaos import drive  # noqa: E402
 
@@ -37,7 +36,7 @@ from genome_chaos import drive  # noqa: E402
 @pytest.fixture
 def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """One card, that is the host's kernels, and waves so small that there are many."""
-    spec = spec_from_file_location("card_kernels", HERE / "stand_in" / "card_kernels.py")
+    spec = spec_from_file_location("card_kernels", WORKFLOWS / "stand_in" / "card_kernels.py")
     assert spec is not None and spec.loader is not None
     stand_in = module_from_spec(spec)
     spec.loader.exec_module(stand_in)
@@ -122,11 +121,10 @@ def test_small_input_takes_one_card(tmp_path: Path, kernels: ModuleType, sides: 
 # ---- processes of their own, whose card may be lost
 
 
-STAND_IN = {"PYTHONPATH": os.pathsep.join([str(HERE / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])]), "TIDALIGN_TEST_CARDS": "2"}
+STAND_IN = {"PYTHONPATH": os.pathsep.join([str(WORKFLOWS / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])]), "TIDALIGN_TEST_CARDS": "2"}
 
 
-@pytest.mark.parametrize("mode", ["exact", "independent"])
-@pytest.mark.timeout(600)
+@pytest.mark.parametrize("mode", ["exact", pytest.param("independent", marks=pytest.mark.slow)])
 def test_two_cards(tmp_path: Path, sides: Any, answers: Any, mode: str) -> None:
     status, said = drive_apart(tmp_path / "run", sides, mode, {"gpus": 2}, **STAND_IN)
     assert status == Exit.COMPLETE, said
@@ -135,8 +133,7 @@ def test_two_cards(tmp_path: Path, sides: Any, answers: Any, mode: str) -> None:
     assert len({each["card"] for each in journal(tmp_path / "run", "done")}) == 2
 
 
-@pytest.mark.parametrize("tile", ["j000000.u1.seed", "j000000.u2.walk"])
-@pytest.mark.timeout(600)
+@pytest.mark.parametrize("tile", [pytest.param("j000000.u1.seed", marks=pytest.mark.slow), "j000000.u2.walk"])
 def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, sides: Any, answers: Any, tile: str) -> None:
     """The process of the run itself first, then workers; in the end the host does the tile that always brings it about."""
     status, said = drive_apart(tmp_path / "run", sides, "exact", {"gpus": 1}, **STAND_IN, TIDALIGN_TEST_FAULT=f"{tile}:0")
@@ -146,7 +143,7 @@ def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, sides: Any, answ
     check_replaced(tmp_path / "run", tile)
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_a_worker_that_dies(tmp_path: Path, sides: Any, answers: Any) -> None:
     status, said = drive_apart(tmp_path / "run", sides, "independent", {"gpus": 2}, **STAND_IN, TIDALIGN_TEST_POISON="j000000.u1.extend:8")
     assert status == Exit.PARTIAL, said

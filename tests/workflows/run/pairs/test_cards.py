@@ -1,6 +1,5 @@
 """How work is fed to a card, tried with the host's kernels in its place: several chunks a task, reading and writing beside the alignment."""
 
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -9,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from chaos import Pairs, drive, expected, rows, simulate
 
 from tidalign.kernels.runtime.errors import KernelError

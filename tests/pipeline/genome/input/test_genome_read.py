@@ -19,7 +19,7 @@ from tidalign.pipeline.files.decompress import BGZF_END
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.sequences import Genome
 
-GOLDEN = Path(__file__).parents[1] / "data" / "genomes" / "reading.json"
+GOLDEN = Path(__file__).parents[3] / "data" / "genomes" / "reading.json"
 CASES = json.loads(GOLDEN.read_text())["cases"]
 
 PLAIN = ">a\nACGTACGT\nAC\n>b\nGGGTTT\n"

@@ -13,7 +13,7 @@ import pytest
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.pairs.input.read import inspect, plan, read_block, stream_blocks
 
-BAD = Path(__file__).parent.parent / "data" / "bad"
+BAD = Path(__file__).parents[3] / "data" / "bad"
 
 LEGAL = {
     "blank.fa": [("a", b"ACGTGGGG")],

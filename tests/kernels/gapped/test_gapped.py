@@ -20,7 +20,7 @@ from tidalign.kernels.letters.nucleotides import encode
 from tidalign.kernels.runtime.vectors import LANES
 from tidalign.kernels.scoring.scores import Scoring
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def found(case: Case) -> tuple[object, list[list[int]], list[list[int]]]:
@@ -116,10 +116,11 @@ for seed in range(1500, 1650):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_every_width_gives_the_same(lanes: int) -> None:
     run = subprocess.run(
-        [sys.executable, "-c", WIDTHS, str(ROOT / "tests"), str(ROOT / "tests/kernels")],
+        [sys.executable, "-c", WIDTHS, str(ROOT / "tests"), str(Path(__file__).parent)],
         env={**os.environ, "TIDALIGN_LANES": str(lanes)},
         capture_output=True,
         text=True,

@@ -41,8 +41,7 @@ from tidalign.workflows.run.genome import tiles as genome_tiles
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.status import Exit
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+WORKFLOWS = Path(__file__).parents[2]
 from genome_chaos import chaos, drive  # noqa: E402
 
 
@@ -82,7 +81,7 @@ def events(run: Path, event: str) -> list[dict[str, Any]]:
 
 def client(run: Path, flies: tuple[str, str], mode: str, **environment: str) -> "psutil.Popen":
     """A process of its own that runs with two workers."""
-    command = [sys.executable, str(HERE / "genome_chaos.py"), "--drive", str(run), *flies, mode]
+    command = [sys.executable, str(WORKFLOWS / "genome_chaos.py"), "--drive", str(run), *flies, mode]
     return psutil.Popen(command, env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -90,7 +89,7 @@ def client(run: Path, flies: tuple[str, str], mode: str, **environment: str) -> 
 
 
 def test_exact_mode_gives_what_lastz_prints(tmp_path: Path) -> None:
-    genomes = HERE.parent / "data" / "genomes"
+    genomes = WORKFLOWS.parent / "data" / "genomes"
     assert drive(str(tmp_path / "run"), str(genomes / "yeast_scer.fa.gz"), str(genomes / "yeast_spar.fa.gz")).exit == Exit.COMPLETE
     golden = gzip.decompress((genomes / "yeast.maf.gz").read_bytes())
     assert alignments(answer(tmp_path / "run")[0]) == alignments(golden) != []
@@ -100,7 +99,7 @@ def alignments(maf: bytes) -> list[bytes]:
     return [line for line in maf.splitlines() if not line.startswith(b"#")]
 
 
-@pytest.mark.parametrize("workers", [None, 1, 2, 4])
+@pytest.mark.parametrize("workers", [None, pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mode", ["exact", "independent"])
 def test_any_number_of_workers_and_any_tiles(tmp_path: Path, flies: Any, answers: Any, mode: str, workers: int | None) -> None:
     report = drive(str(tmp_path / "run"), *flies, mode, workers=workers)
@@ -157,6 +156,7 @@ def test_killed_workers_and_clients_lose_nothing(tmp_path: Path, flies: Any, mod
     assert (result["kills"], result["status"], result["same bytes"], result["shortfalls"]) == (3, 0, True, [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_long_tasks_soon(tmp_path: Path, flies: Any, answers: Any, number: int) -> None:
     process = client(tmp_path / "run", flies, "exact", TIDALIGN_TEST_SLOW="1000")
@@ -290,6 +290,7 @@ def test_a_unit_that_kills_its_worker_is_given_up(tmp_path: Path, flies: Any, an
     assert results.to_table().to_pylist() == expected
 
 
+@pytest.mark.slow
 def test_an_anchor_that_kills_its_worker_is_given_up_alone(tmp_path: Path, flies: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDALIGN_TEST_POISON", "j000000.u1.extend:3")
     report = drive(str(tmp_path / "run"), *flies, "independent", workers=2)

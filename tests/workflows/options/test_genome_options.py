@@ -15,7 +15,7 @@ from tidalign.workflows.options.given import parameters as given_parameters
 from tidalign.workflows.options.lastz import REFUSED
 from tidalign.workflows.options.spelling import spell_out
 
-GOLDEN = Path(__file__).parents[1] / "data" / "genomes" / "options.json"
+GOLDEN = Path(__file__).parents[2] / "data" / "genomes" / "options.json"
 CASES = json.loads(GOLDEN.read_text())["cases"]
 OPTIONS = "\n".join(GOLDEN.with_name("lastz_options.txt").read_text().splitlines()[1:]).split()
 

@@ -4,6 +4,7 @@ import gzip
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from tidalign.workflows import cli
 from tidalign.workflows.commands.genome import align, align_genomes
 
 PROGRAM = str(Path(sys.executable).with_name("tidalign"))
-DATA = Path(__file__).parent.parent / "data" / "genomes"
+DATA = Path(__file__).parents[2] / "data" / "genomes"
 HUMAN, CHIMP, ORANGUTAN = (str(DATA / f"mt_{name}.fa.gz") for name in ("human", "chimp", "orangutan"))
 
 
@@ -78,12 +79,11 @@ def test_usage(arguments: list[str], message: str, capsys: pytest.CaptureFixture
     assert said.startswith(f"tidalign {arguments[0]}: ") and message in said and see == f"see: tidalign {arguments[0]} --help"
 
 
-@pytest.mark.parametrize("suffix", ["maf", "axt"])
-def test_to_a_file(tmp_path: Path, suffix: str) -> None:
-    answer = program("genome", HUMAN, CHIMP, "-o", tmp_path / f"out.{suffix}")
+def test_to_a_file(tmp_path: Path) -> None:
+    answer = program("genome", HUMAN, CHIMP, "-o", tmp_path / "out.maf")
     assert (answer.returncode, answer.stdout) == (0, "") and "1 alignments: 1 exact" in answer.stderr
-    assert below((tmp_path / f"out.{suffix}").read_text()) == golden(f"mt_chimp.{suffix}.gz")
-    assert [path.name for path in tmp_path.iterdir()] == [f"out.{suffix}"]
+    assert below((tmp_path / "out.maf").read_text()) == golden("mt_chimp.maf.gz")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.maf"]
 
 
 def test_to_standard_output_as_lastz_does() -> None:
@@ -92,36 +92,36 @@ def test_to_standard_output_as_lastz_does() -> None:
     assert below(answer.stdout) == golden("mt_chimp.general.gz") and answer.stdout.endswith("# lastz end-of-file\n")
 
 
-def test_what_lastz_cuts_is_told(tmp_path: Path) -> None:
-    answer = program("genome", HUMAN, CHIMP, f"--output={tmp_path}/out.maf", "m=200k")
+def test_what_lastz_cuts_is_told(tmp_path: Path, command: Any) -> None:
+    answer = command("genome", HUMAN, CHIMP, f"--output={tmp_path}/out.maf", "m=200k")
     assert answer.returncode == 3 and "capped" in answer.stderr
     statuses = GenomeResults(tmp_path / "out.maf.run").statuses()
     assert statuses["capped"] > 0
-    assert program("export", tmp_path / "out.maf.run", "-o", tmp_path / "again.maf").returncode == 3
+    assert command("export", tmp_path / "out.maf.run", "-o", tmp_path / "again.maf").returncode == 3
     assert (tmp_path / "again.maf").read_bytes() == (tmp_path / "out.maf").read_bytes()
 
 
-def test_resuming_with_other_options_is_refused(run: Path) -> None:
-    again = program("genome", HUMAN, CHIMP, "-o", run)
+def test_resuming_with_other_options_is_refused(run: Path, command: Any) -> None:
+    again = command("genome", HUMAN, CHIMP, "-o", run)
     assert again.returncode == 0 and "finished already" in again.stderr
-    other = program("genome", HUMAN, CHIMP, "-o", run, "--step=20")
+    other = command("genome", HUMAN, CHIMP, "-o", run, "--step=20")
     assert other.returncode == 78 and "step 1, now 20" in other.stderr
 
 
-def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
+def test_bad_input_leaves_nothing(tmp_path: Path, command: Any) -> None:
     (tmp_path / "bad.fa").write_text(">x\nAC!T\n")
-    answer = program("genome", HUMAN, tmp_path / "bad.fa", "-o", tmp_path / "out.maf")
+    answer = command("genome", HUMAN, tmp_path / "bad.fa", "-o", tmp_path / "out.maf")
     assert answer.returncode == 65 and "bad.fa" in answer.stderr and len(answer.stderr.splitlines()) == 1
-    assert program("genome", HUMAN, tmp_path / "none.fa", "-o", tmp_path / "out.maf").returncode == 66
-    assert program("genome", HUMAN, CHIMP, "-o", tmp_path / "out.maf", "--device", "gpu").returncode == 69
+    assert command("genome", HUMAN, tmp_path / "none.fa", "-o", tmp_path / "out.maf").returncode == 66
+    assert command("genome", HUMAN, CHIMP, "-o", tmp_path / "out.maf", "--device", "gpu").returncode == 69
     assert [path.name for path in tmp_path.iterdir()] == ["bad.fa"]
 
 
-def test_an_empty_file_is_no_genome(tmp_path: Path) -> None:
+def test_an_empty_file_is_no_genome(tmp_path: Path, command: Any) -> None:
     (tmp_path / "empty.fa").write_text("")
     (tmp_path / "jobs.tsv").write_text(f"target\tquery\n{HUMAN}\t{CHIMP}\n{HUMAN}\tempty.fa\n")
     for arguments in (("genome", HUMAN, tmp_path / "empty.fa", "-o", tmp_path / "out.maf"), ("genomes", tmp_path / "jobs.tsv", "-o", tmp_path / "out")):
-        answer = program(*arguments)
+        answer = command(*arguments)
         assert answer.returncode == 66 and "empty.fa: expected sequences" in answer.stderr
         assert "--allow-empty" not in answer.stderr  # of `tidalign pairs` alone
 
@@ -137,14 +137,14 @@ def sequences(path: Path, *names: str) -> Path:
     ("names", "said"),
     [(["q", "q"], "found 't__q.maf' twice"), (["a/1", "a_1"], "found 't__a_1.maf' twice"), (["q" * 250], "at most 240 bytes, found 't__qqq")],
 )
-def test_pairs_without_files_of_their_own_are_refused_before_they_are_aligned(tmp_path: Path, names: list[str], said: str) -> None:
+def test_pairs_without_files_of_their_own_are_refused_before_they_are_aligned(tmp_path: Path, names: list[str], said: str, command: Any) -> None:
     target, query = sequences(tmp_path / "t.fa", "t"), sequences(tmp_path / "q.fa", *names)
-    answer = program("genomes", "--all-vs-all", target, query, "-o", tmp_path / "out")
+    answer = command("genomes", "--all-vs-all", target, query, "-o", tmp_path / "out")
     assert answer.returncode == 65 and said in answer.stderr and "--merge" in answer.stderr and "q" * 50 not in answer.stderr
     assert not (tmp_path / "out" / "run").exists()
-    merged = program("genomes", "--all-vs-all", target, query, "-o", tmp_path / "out", "--merge")
+    merged = command("genomes", "--all-vs-all", target, query, "-o", tmp_path / "out", "--merge")
     assert merged.returncode == 0 and (tmp_path / "out" / "all.maf").read_text().count("a score=") == len(names)
-    again = program("genomes", "--all-vs-all", target, query, "-o", tmp_path / "out")
+    again = command("genomes", "--all-vs-all", target, query, "-o", tmp_path / "out")
     assert again.returncode == 65 and GenomeResults(tmp_path / "out" / "run").complete  # what is aligned is kept
 
 
@@ -157,33 +157,33 @@ def test_pairs_without_files_of_their_own_are_refused_before_they_are_aligned(tm
     ],
 )
 def test_names_that_a_format_cannot_hold_are_refused_before_they_are_aligned(
-    tmp_path: Path, target: str, query: str, format: str, other: str, said: str
+    tmp_path: Path, target: str, query: str, format: str, other: str, said: str, command: Any
 ) -> None:
     sides = [f"{sequences(tmp_path / f'{side}.fa', name)}{'[nameparse=full]' * (' ' in name)}" for side, name in (("t", target), ("q", query))]
-    answer = program("genome", *sides, f"--format={format}")
+    answer = command("genome", *sides, f"--format={format}")
     assert (answer.returncode, answer.stdout) == (65, "") and said in answer.stderr
-    assert program("genome", *sides, "-o", tmp_path / "out", f"--format={format}").returncode == 65 and not (tmp_path / "out.run").exists()
-    assert query in program("genome", *sides, f"--format={other}", "--quiet").stdout
+    assert command("genome", *sides, "-o", tmp_path / "out", f"--format={format}").returncode == 65 and not (tmp_path / "out.run").exists()
+    assert query in command("genome", *sides, f"--format={other}", "--quiet").stdout
 
 
-def test_softsam_of_a_subrange_is_refused_before_it_is_aligned(tmp_path: Path) -> None:
+def test_softsam_of_a_subrange_is_refused_before_it_is_aligned(tmp_path: Path, command: Any) -> None:
     target, query = sequences(tmp_path / "t.fa", "t"), f"{sequences(tmp_path / 'q.fa', 'q')}[1..200]"
-    answer = program("genome", target, query, "--format=softsam")
+    answer = command("genome", target, query, "--format=softsam")
     assert (answer.returncode, answer.stdout) == (65, "") and "--format=sam" in answer.stderr
-    assert "100H" in program("genome", target, query, "--format=sam", "--quiet").stdout
+    assert "100H" in command("genome", target, query, "--format=sam", "--quiet").stdout
 
 
-def test_genomes_from_a_table(tmp_path: Path) -> None:
+def test_genomes_from_a_table(tmp_path: Path, command: Any) -> None:
     (tmp_path / "jobs.tsv").write_text(f"target\tquery\tname\n{HUMAN}\t{CHIMP}\tchimp\n{HUMAN}\t{ORANGUTAN}[1..9000]\torangutan\n")
-    answer = program("genomes", tmp_path / "jobs.tsv", "-o", tmp_path / "out", "--format", "axt")
+    answer = command("genomes", tmp_path / "jobs.tsv", "-o", tmp_path / "out", "--format", "axt")
     assert answer.returncode == 0 and "2 pairs" in answer.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["chimp.axt", "orangutan.axt", "run"]
     assert below((tmp_path / "out" / "chimp.axt").read_text()) == golden("mt_chimp.axt.gz")
-    merged = program("genomes", tmp_path / "jobs.tsv", "-o", tmp_path / "out", "--format", "axt", "--merge")
+    merged = command("genomes", tmp_path / "jobs.tsv", "-o", tmp_path / "out", "--format", "axt", "--merge")
     assert "finished already" in merged.stderr
-    paf = [program("export", tmp_path / "out" / "run", "-o", "-", "--format=paf", "--quiet", *pair).stdout for pair in ([], ["--pair=chimp"])]
+    paf = [command("export", tmp_path / "out" / "run", "-o", "-", "--format=paf", "--quiet", *pair).stdout for pair in ([], ["--pair=chimp"])]
     assert len(paf[0].splitlines()) > len(paf[1].splitlines()) > 0 and paf[0].startswith(paf[1])
-    unknown = program("export", tmp_path / "out" / "run", "-o", "-", "--format=paf", "--pair=gorilla")
+    unknown = command("export", tmp_path / "out" / "run", "-o", "-", "--format=paf", "--pair=gorilla")
     assert unknown.returncode == 65 and "chimp, orangutan" in unknown.stderr
 
 
@@ -199,31 +199,31 @@ def test_python_takes_the_same_options(tmp_path: Path) -> None:
     assert GenomeParameters().step == 1
 
 
-def test_pictures(tmp_path: Path, run: Path) -> None:
+def test_pictures(tmp_path: Path, run: Path, command: Any) -> None:
     pytest.importorskip("matplotlib")
     pytest.importorskip("bokeh")
     from matplotlib.image import imread
 
     align_genomes(DATA / "fly_slice.fa.gz", DATA / "fly_contigs.fa.gz", out=tmp_path / "flies")
-    assert program("plot", tmp_path / "flies", "-o", tmp_path / "dots.png").returncode == 0
+    assert command("plot", tmp_path / "flies", "-o", tmp_path / "dots.png").returncode == 0
     pixels = (imread(tmp_path / "dots.png")[:, :, :3] * 255).round().astype(int)
     counts = {name: int((np.abs(pixels - color).sum(axis=2) < 12).sum()) for name, color in (("+", (0, 114, 178)), ("-", (213, 94, 0)))}
     assert counts["-"] > 5 * counts["+"] > 0  # eight alignments, all on -; + is only in the legend
-    assert program("plot", run, "-o", tmp_path / "dots.html", "--quiet").stderr == ""
+    assert command("plot", run, "-o", tmp_path / "dots.html", "--quiet").stderr == ""
     page = (tmp_path / "dots.html").read_text()
     assert "NC_012920.1" in page and "<script" in page
 
 
-def test_a_plot_of_several_pairs_needs_a_name(tmp_path: Path) -> None:
+def test_a_plot_of_several_pairs_needs_a_name(tmp_path: Path, command: Any) -> None:
     source = GenomeSource((Pair("one", HUMAN, CHIMP), Pair("two", HUMAN, ORANGUTAN)))
     align(source, GenomeParameters(), tmp_path / "run")
-    answer = program("plot", tmp_path / "run", "-o", tmp_path / "dots.svg")
+    answer = command("plot", tmp_path / "run", "-o", tmp_path / "dots.svg")
     assert answer.returncode == 65 and "--pair" in answer.stderr
-    assert program("plot", tmp_path / "run", "-o", tmp_path / "dots.svg", "--pair", "two").returncode == 0
+    assert command("plot", tmp_path / "run", "-o", tmp_path / "dots.svg", "--pair", "two").returncode == 0
 
 
-def test_pairs_and_genomes_are_told_apart(tmp_path: Path, run: Path) -> None:
-    assert program("export", run, "-o", tmp_path / "x.sam", "--cigar", "M").returncode == 65
-    assert program("plot", tmp_path, "-o", tmp_path / "x.png").returncode == 66
-    assert program("export", run, "-o", tmp_path / "x.tsv").returncode == 0
+def test_pairs_and_genomes_are_told_apart(tmp_path: Path, run: Path, command: Any) -> None:
+    assert command("export", run, "-o", tmp_path / "x.sam", "--cigar", "M").returncode == 65
+    assert command("plot", tmp_path, "-o", tmp_path / "x.png").returncode == 66
+    assert command("export", run, "-o", tmp_path / "x.tsv").returncode == 0
     assert below((tmp_path / "x.tsv").read_text()) == golden("mt_chimp.general.gz")

@@ -1,16 +1,13 @@
 """Genome runs on this machine's cards: LASTZ's output and the host's bytes."""
 
-import sys
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
-from genome_golden import RUNS
-
-sys.path.insert(0, str(Path(__file__).parent))
 from genome_card_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, journal
 from genome_chaos import drive
+from genome_golden import RUNS
 
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters

@@ -14,7 +14,7 @@ from tidalign.kernels.inspection import device as inspection_device
 from tidalign.kernels.runtime.compiler import FOLDER, OPTIONS, defines, source
 from tidalign.kernels.runtime.signature import Parameter, Signature, signatures
 
-CARDS = ("sm_80", "sm_90", "sm_120")
+CARDS = (pytest.param("sm_80", marks=pytest.mark.slow), "sm_90", pytest.param("sm_120", marks=pytest.mark.slow))
 
 WAVEFRONT = {"THREADS": 32, "PAIRS": 4, "PIECES": 1, "X": 4, "E1": 2, "OE1": 8, "E2": 1, "OE2": 25, "CIGAR": 1, "FREE": 0, "NARROW": 0, "AMBIGUOUS": 0}
 EXTENSION = {"OPENED": 430, "EXTENDED": 30, "YDROP": 9400, "BIAS": 101, "TRIM": 1, "GENERAL": 0}

@@ -15,9 +15,6 @@ from unittest import mock
 import psutil
 import pyarrow.parquet as pq
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parent.parent / "cluster"))
 from chaos import BLOCK_PAIRS, Pairs, drive, expected, rows, simulate
 from ending import survivors, wait_until
 from external import External
@@ -41,7 +38,7 @@ from tidalign.workflows.run.pairs.isolate import isolate_range
 from tidalign.workflows.run.pairs.run import partition_pairs, run_pairs
 from tidalign.workflows.status import Exit
 
-HERE = Path(__file__).parent
+WORKFLOWS = Path(__file__).parents[2]
 CHUNKS = 40  # of 3 pairs each
 
 
@@ -72,7 +69,7 @@ def events(directory: Path, event: str) -> list[dict[str, Any]]:
 
 def client(directory: Path, inputs: list[str], **environment: str) -> "psutil.Popen":
     """A process of its own that runs with two workers, in a process group of its own."""
-    command = [sys.executable, str(HERE / "chaos.py"), "--drive", str(directory), *inputs]
+    command = [sys.executable, str(WORKFLOWS / "chaos.py"), "--drive", str(directory), *inputs]
     return psutil.Popen(command, env=os.environ | environment, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -100,7 +97,7 @@ def test_in_this_process(tmp_path: Path, inputs: list[str], answer: Any) -> None
         assert steps[-1][1:] == (len(answer), len(answer))
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(4, marks=pytest.mark.slow)])
 def test_any_number_of_workers(workers: int, tmp_path: Path, inputs: list[str], answer: Any) -> None:
     report = drive(str(tmp_path), *inputs, workers=workers)
     assert triples(tmp_path) == answer
@@ -273,7 +270,9 @@ def test_a_full_disk_keeps_what_is_done(tmp_path: Path, inputs: list[str], answe
 # ---- signals
 
 
-@pytest.mark.parametrize(("number", "times"), [(signal.SIGINT, 1), (signal.SIGINT, 2), (signal.SIGTERM, 1)])
+@pytest.mark.parametrize(
+    ("number", "times"), [pytest.param(signal.SIGINT, 1, marks=pytest.mark.slow), (signal.SIGINT, 2), pytest.param(signal.SIGTERM, 1, marks=pytest.mark.slow)]
+)
 def test_a_signal_to_the_whole_group_stops_a_run_that_goes_on_later(number: int, times: int, tmp_path: Path, inputs: list[str], answer: Any) -> None:
     process = client(tmp_path, inputs, TIDALIGN_TEST_SLOW="0.5")
     wait_until(lambda: parts_of(tmp_path) >= 3, process)
@@ -321,8 +320,9 @@ def test_poisoned_pairs_are_rejected_and_all_others_aligned(
     assert {row[name] for name in ("query_start", "query_end", "target_start", "target_end", "penalty", "cigar")} == {None}
 
 
+@pytest.mark.slow
 def test_a_pair_that_kills_the_command_itself_does_so_once(tmp_path: Path, inputs: list[str], answer: Any) -> None:
-    code = f"import sys; sys.path.insert(0, {str(HERE)!r})\nfrom chaos import drive\nif __name__ == '__main__': sys.exit(int(drive(*sys.argv[1:]).exit))"
+    code = f"import sys; sys.path.insert(0, {str(WORKFLOWS)!r})\nfrom chaos import drive\nif __name__ == '__main__': sys.exit(int(drive(*sys.argv[1:]).exit))"
     script = tmp_path / "command.py"
     script.write_text(code)
     command = [sys.executable, str(script), str(tmp_path / "run"), *inputs]
@@ -332,6 +332,7 @@ def test_a_pair_that_kills_the_command_itself_does_so_once(tmp_path: Path, input
     check_rejected(tmp_path / "run", answer, {7: "ended its process with SIGKILL"})
 
 
+@pytest.mark.slow
 def test_a_pair_that_hangs_is_rejected(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alignment, "PATIENCE", 1.0)
     monkeypatch.setattr(alignment, "CHILD_PATIENCE", 1.0)
@@ -359,6 +360,7 @@ def test_a_pair_that_is_kept_waiting_is_not_rejected(isolated: Any, monkeypatch:
     assert isolated() == ("exact", None)
 
 
+@pytest.mark.slow
 def test_a_pair_that_waits_for_ever_is_rejected(isolated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "STILL", 5.0)
     monkeypatch.setenv("TIDALIGN_TEST_SLOW", "1e6")

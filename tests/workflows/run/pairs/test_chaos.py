@@ -1,11 +1,8 @@
 """SIGKILL at random times: a few here, twenty and more with chaos.py by hand."""
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from chaos import chaos
 
 

@@ -17,7 +17,7 @@ from tidalign.pipeline.genome.defaults import genome_parameters
 from tidalign.pipeline.genome.input.scores import BINARY, number, read_scores
 from tidalign.pipeline.genome.parameters import GenomeParameters
 
-LETTERS = Path(__file__).parents[1] / "data" / "genomes" / "letters.json"
+LETTERS = Path(__file__).parents[3] / "data" / "genomes" / "letters.json"
 CASES = json.loads(LETTERS.read_text())["cases"]
 
 MATRIX = "     A    C    G    T\n    91 -114  -31 -123\n  -114  100 -125  -31\n   -31 -125  100 -114\n  -123  -31 -114   91\n"

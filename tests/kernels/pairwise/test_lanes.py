@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 PROGRAM = """
 import sys
@@ -38,6 +38,7 @@ def result(lanes: int | None) -> list[str]:
     return run.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", [1, 8, 16])
 def test_every_width_gives_the_same(lanes: int) -> None:
     """What a processor without wide vectors computes is what the reference-tested width of this one does."""

@@ -15,7 +15,7 @@ from tidalign.kernels.pairwise.wavefront import BIDIRECTIONAL_ABOVE, align
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import cigar_text
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 PRESETS = [str(penalties) for penalties in Penalties.presets().values()]
 SETS = ("gasal2_20k_150bp", "ecoli_pacbio_clr_1kb", "ecoli_ont_r9_1-10kb", "ecoli_ont_r9_10kb", "ecoli_k12_hifi")
 
