@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidalign.pipeline.errors import MissingInput
-from tidalign.pipeline.pairs.aligner import described
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.schema import ALIGNMENTS, STATUSES
 from tidalign.pipeline.store import rundir
@@ -49,6 +48,8 @@ class Results:
 
     @property
     def parameters(self) -> PairParameters:
+        from tidalign.pipeline.pairs.aligner import described
+
         parameters: PairParameters = described(self._manifest["parameters"])[1]
         return parameters
 

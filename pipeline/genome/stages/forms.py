@@ -15,7 +15,7 @@ from tidalign.kernels.seed.index import Positions, SeedPattern
 from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.stages import gpu, host
+from tidalign.pipeline.genome.stages import host
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Extender(Protocol):
         """Extend every anchor, and say what its extension looked at."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Forms:
     """The stages of a unit on one device. Those of a GPU raise DeviceLimit where it has no room.
 
@@ -73,9 +73,16 @@ class Forms:
 
 HOST = Forms(host.words, host.extend, None)
 
-_FORMS = {CPU.name: HOST, GPU.name: Forms(gpu.words, gpu.extend, gpu.Extender)}
+
+def _on_gpu() -> Forms:
+    from tidalign.pipeline.genome.stages import gpu
+
+    return Forms(gpu.words, gpu.extend, gpu.Extender)
+
+
+_FORMS: dict[str, Callable[[], Forms]] = {CPU.name: lambda: HOST, GPU.name: _on_gpu}
 
 
 def forms(device: Device) -> Forms:
     """Give the stages' form on a device."""
-    return _FORMS[device.name]
+    return _FORMS[device.name]()

@@ -6,7 +6,6 @@ they are needed. DeviceLimit (or MemoryError) says that there is no room; the ho
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,34 +41,34 @@ _SEEDING = threading.Lock()
 """Held while a query strand is seeded, which leaves state on the GPU between calls; waves of other units go in between."""
 
 
-@dataclass(frozen=True, slots=True)
 class GpuWords:
-    """A target's words in memory of the GPU (`forms.Words`). A tile's arrays are the caller's to keep."""
+    """Holds a target's words in memory of the GPU (`forms.Words`). A tile's arrays are the caller's to keep."""
 
-    index: "DeviceIndex"
+    def __init__(self, index: "DeviceIndex") -> None:
+        self._index = index
 
     @property
     def target(self) -> Codes:
         """The target's codes, on the host."""
-        return self.index.target
+        return self._index.target
 
     @property
     def pattern(self) -> SeedPattern:
         """The pattern of the seeds."""
-        return self.index.pattern
+        return self._index.pattern
 
     def hits(self, query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
         """Find all seed hits."""
         from tidalign.kernels.seed import device
 
-        return _one_at_a_time(device.hits(self.index, query, parameters.transitions, parameters.seed_filter, **tile))
+        return _one_at_a_time(device.hits(self._index, query, parameters.transitions, parameters.seed_filter, **tile))
 
     def segments(self, query: Codes, parameters: GenomeParameters) -> Iterator[tuple[Segments, Positions, int]]:
         """Extend used hits without gaps, or leave them as they are without `gfextend`."""
         from tidalign.kernels.ungapped import device
 
         found = device.segments(
-            *(self.index, query),
+            *(self._index, query),
             transitions=parameters.transitions,
             seed_filter=parameters.seed_filter,
             scoring=parameters.scoring,

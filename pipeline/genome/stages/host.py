@@ -1,7 +1,6 @@
 """Run the stages of a unit on a core: the target's words, the search for them, and anchors extended one by one."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -25,25 +24,25 @@ FOUND_AT_ONCE = 256
 """Alignments that become rows at once."""
 
 
-@dataclass(frozen=True, slots=True)
 class HostWords:
-    """A target's words in memory of the host (`forms.Words`)."""
+    """Holds a target's words in memory of the host (`forms.Words`)."""
 
-    index: Index
+    def __init__(self, index: Index) -> None:
+        self._index = index
 
     @property
     def target(self) -> Codes:
         """The target's codes."""
-        return self.index.target
+        return self._index.target
 
     @property
     def pattern(self) -> SeedPattern:
         """The pattern of the seeds."""
-        return self.index.pattern
+        return self._index.pattern
 
     def hits(self, query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
         """Find all seed hits. A tile's arrays are overwritten by the next one."""
-        return hits(self.index, query, parameters.transitions, parameters.seed_filter, **tile)
+        return hits(self._index, query, parameters.transitions, parameters.seed_filter, **tile)
 
     def segments(self, query: Codes, parameters: GenomeParameters) -> Iterator[tuple[Segments, Positions, int]]:
         """Extend used hits without gaps, or leave them as they are without `gfextend`."""
