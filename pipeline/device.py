@@ -12,7 +12,7 @@ from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 DeviceName = Literal["cpu", "gpu"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Device:
     """A kind of device: its name, and what a run does differently on it. Rows are the same on all.
 

@@ -32,7 +32,7 @@ class Parameters(Protocol):
 P = TypeVar("P", bound=Parameters)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Form(Generic[P]):
     """An aligner on one device. CUDA is imported by its functions, when they are called.
 
@@ -44,7 +44,7 @@ class Form(Generic[P]):
     warm_up: Callable[[P, int], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Aligner(Generic[P]):
     """A way to align pairs.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,9 @@ from tidalign.kernels.seed.index import Positions, SeedPattern
 from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.stages import gpu, host
+from tidalign.pipeline.genome.stages import host
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
-
-if TYPE_CHECKING:
-    from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.genome.stages.strands import Strands
 
 
 class Words(Protocol):
@@ -57,7 +55,7 @@ class Extender(Protocol):
         """Extend every anchor, and say what its extension looked at."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Forms:
     """The stages of a unit on one device. Those of a GPU raise DeviceLimit where it has no room.
 
@@ -67,15 +65,22 @@ class Forms:
     """
 
     words: Callable[[str, str, int, int | None], Words]
-    extend: Callable[["Unit", Any, Any, Budget, Beat], Iterator[tuple[int, Extensions]]]
-    extender: Callable[["Unit"], Extender] | None
+    extend: Callable[[Strands, Any, Any, Budget, Beat], Iterator[tuple[int, Extensions]]]
+    extender: Callable[[Strands], Extender] | None
 
 
 HOST = Forms(host.words, host.extend, None)
 
-_FORMS = {CPU.name: HOST, GPU.name: Forms(gpu.words, gpu.extend, gpu.Extender)}
+
+def _on_gpu() -> Forms:
+    from tidalign.pipeline.genome.stages import gpu
+
+    return Forms(gpu.words, gpu.extend, gpu.Extender)
+
+
+_FORMS: dict[str, Callable[[], Forms]] = {CPU.name: lambda: HOST, GPU.name: _on_gpu}
 
 
 def forms(device: Device) -> Forms:
     """Give the stages' form on a device."""
-    return _FORMS[device.name]
+    return _FORMS[device.name]()

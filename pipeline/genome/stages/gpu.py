@@ -6,7 +6,6 @@ they are needed. DeviceLimit (or MemoryError) says that there is no room; the ho
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,11 +23,11 @@ from tidalign.pipeline.device import GPU
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages import host
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
+from tidalign.pipeline.genome.stages.strands import Strands
 
 if TYPE_CHECKING:
     from tidalign.kernels.gapped.device import DeviceExtender
     from tidalign.kernels.seed.device import DeviceIndex
-    from tidalign.pipeline.genome.stages.unit import Unit
 
 T = TypeVar("T")
 
@@ -42,34 +41,34 @@ _SEEDING = threading.Lock()
 """Held while a query strand is seeded, which leaves state on the GPU between calls; waves of other units go in between."""
 
 
-@dataclass(frozen=True, slots=True)
 class GpuWords:
-    """A target's words in memory of the GPU (`forms.Words`). A tile's arrays are the caller's to keep."""
+    """Holds a target's words in memory of the GPU (`forms.Words`). A tile's arrays are the caller's to keep."""
 
-    index: "DeviceIndex"
+    def __init__(self, index: "DeviceIndex") -> None:
+        self._index = index
 
     @property
     def target(self) -> Codes:
         """The target's codes, on the host."""
-        return self.index.target
+        return self._index.target
 
     @property
     def pattern(self) -> SeedPattern:
         """The pattern of the seeds."""
-        return self.index.pattern
+        return self._index.pattern
 
     def hits(self, query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
         """Find all seed hits."""
         from tidalign.kernels.seed import device
 
-        return _one_at_a_time(device.hits(self.index, query, parameters.transitions, parameters.seed_filter, **tile))
+        return _one_at_a_time(device.hits(self._index, query, parameters.transitions, parameters.seed_filter, **tile))
 
     def segments(self, query: Codes, parameters: GenomeParameters) -> Iterator[tuple[Segments, Positions, int]]:
         """Extend used hits without gaps, or leave them as they are without `gfextend`."""
         from tidalign.kernels.ungapped import device
 
         found = device.segments(
-            *(self.index, query),
+            *(self._index, query),
             transitions=parameters.transitions,
             seed_filter=parameters.seed_filter,
             scoring=parameters.scoring,
@@ -107,7 +106,7 @@ def _words(directory: str, run: str, side: int, sequence: int | None) -> GpuWord
 class Extender:
     """Extends anchors of a unit ahead of its walk (`forms.Extender`)."""
 
-    def __init__(self, unit: "Unit") -> None:
+    def __init__(self, unit: Strands) -> None:
         self._kernels = _extender(unit)
 
     @property
@@ -126,14 +125,14 @@ class Extender:
             return self._kernels.extend(t, q, ranges=True)
 
 
-def _extender(unit: "Unit") -> "DeviceExtender":
+def _extender(unit: Strands) -> "DeviceExtender":
     from tidalign.kernels.gapped.device import DeviceExtender
 
     with GPU.turn():
         return DeviceExtender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
 
 
-def extend(unit: "Unit", t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tuple[int, Extensions]]:
+def extend(unit: Strands, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tuple[int, Extensions]]:
     """Extend anchors as `host.extend` does; of those that have to be extended half the boxes' cells count, too. From where the GPU has no room on the host
     does it."""
     at_once = ANCHORS if unit.parameters.cells is None else GUARDED

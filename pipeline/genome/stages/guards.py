@@ -2,12 +2,10 @@
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidalign.pipeline.genome.parameters import GenomeParameters
-
-if TYPE_CHECKING:
-    from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.genome.stages.strands import Strands
 
 Beat = Callable[[int], None]
 """Called with how far a tile is."""
@@ -31,7 +29,7 @@ class Budget:
         """Whether there is nothing left after so many cells."""
         return (self._cells is not None and cells >= self._cells) or (self._seconds is not None and time.monotonic() - self._began >= self._seconds)
 
-    def shortfall(self, unit: "Unit", at: int, stop: int) -> dict[str, Any]:
+    def shortfall(self, unit: Strands, at: int, stop: int) -> dict[str, Any]:
         """What a report says of the rest."""
         limits = {"cells": self._cells, "seconds": self._seconds}
         limit = " and ".join(f"--{name}={value:g}" for name, value in limits.items() if value is not None)

@@ -1,9 +1,8 @@
 """Run the stages of a unit on a core: the target's words, the search for them, and anchors extended one by one."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.gapped.extender import Extender
@@ -14,9 +13,7 @@ from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan.manifest import read_manifest
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
-
-if TYPE_CHECKING:
-    from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.genome.stages.strands import Strands
 
 INSPECTED = 256
 """Anchors that are looked at together, before those that may reach the threshold are extended."""
@@ -25,25 +22,25 @@ FOUND_AT_ONCE = 256
 """Alignments that become rows at once."""
 
 
-@dataclass(frozen=True, slots=True)
 class HostWords:
-    """A target's words in memory of the host (`forms.Words`)."""
+    """Holds a target's words in memory of the host (`forms.Words`)."""
 
-    index: Index
+    def __init__(self, index: Index) -> None:
+        self._index = index
 
     @property
     def target(self) -> Codes:
         """The target's codes."""
-        return self.index.target
+        return self._index.target
 
     @property
     def pattern(self) -> SeedPattern:
         """The pattern of the seeds."""
-        return self.index.pattern
+        return self._index.pattern
 
     def hits(self, query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
         """Find all seed hits. A tile's arrays are overwritten by the next one."""
-        return hits(self.index, query, parameters.transitions, parameters.seed_filter, **tile)
+        return hits(self._index, query, parameters.transitions, parameters.seed_filter, **tile)
 
     def segments(self, query: Codes, parameters: GenomeParameters) -> Iterator[tuple[Segments, Positions, int]]:
         """Extend used hits without gaps, or leave them as they are without `gfextend`."""
@@ -70,7 +67,7 @@ def indexed(directory: str, run: str, side: int, sequence: int | None) -> tuple[
     return codes, SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count
 
 
-def extend(unit: "Unit", t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tuple[int, Extensions]]:
+def extend(unit: Strands, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tuple[int, Extensions]]:
     """Extend anchors at (t, q): (anchors that are done, alignments of some of them) until there are no more, or the budget is spent."""
     extender = Extender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
     found: list[Extended] = []

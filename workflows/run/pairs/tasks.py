@@ -137,19 +137,19 @@ class _Pipeline:
     def _align(self, batch: list[_Piece]) -> None:
         table = pa.concat_tables([piece.of.table.slice(piece.start, piece.stop - piece.start) for piece in batch])
         claimed = [(piece, piece.of.rows.claim) for piece in batch]
-        with self._device.turn():
-            try:
+        try:
+            with self._device.turn():
                 for piece, claim in claimed:
                     if claim:
                         claims.write(claim, piece.of.rows.start + piece.start, piece.of.rows.start + piece.stop)
                 faults.inject(lambda: map(str, table["ordinal"].to_pylist()), fault if self._device.takes_gpu else lambda: None)
                 found = alignments(self._aligner, table, self._settings, self._device)
-            except (MemoryError, KernelError):
-                raise  # the claims stay: the batch is to blame
-            except BaseException:
                 self._withdraw(batch)
-                raise
+        except (MemoryError, KernelError):
+            raise  # claims that were written stay: the batch is to blame
+        except BaseException:
             self._withdraw(batch)
+            raise
         self.by_host += found.by_host
         first = 0
         for piece in batch:

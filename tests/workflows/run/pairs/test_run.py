@@ -380,10 +380,10 @@ def test_memory_that_is_not_there_is_a_death(tmp_path: Path, inputs: list[str], 
 
     real = tasks.alignments
 
-    def greedy(batch: Any, *more: Any) -> Any:
+    def greedy(aligner: Any, batch: Any, *more: Any) -> Any:
         if 4 in batch["ordinal"].to_pylist():
             raise MemoryError
-        return real(batch, *more)
+        return real(aligner, batch, *more)
 
     monkeypatch.setattr(tasks, "alignments", greedy)
     report = drive(str(tmp_path), *inputs)  # children have memory enough

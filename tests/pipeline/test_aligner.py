@@ -1,0 +1,47 @@
+"""An aligner is a value: the stage does what it says, and a plan names it."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tidalign.pipeline.device import CPU, DEVICES
+from tidalign.pipeline.errors import ManifestMismatch
+from tidalign.pipeline.pairs.align import align_batch, batches
+from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Aligner, described
+from tidalign.pipeline.pairs.pack import pack_pairs
+from tidalign.pipeline.pairs.parameters import PairParameters
+from tidalign.pipeline.schema import PAIRS
+
+
+@pytest.fixture
+def chunk() -> Any:
+    columns = {"ordinal": [0, 1], "query_name": ["a", "b"], "target_name": ["c", "d"], "query": [b"ACGT", b"AC"], "target": [b"AGT", b"AC"]}
+    return pack_pairs(pa.table(columns).cast(PAIRS))
+
+
+def turned(found: Any) -> Any:
+    return replace(found, penalty=-found.penalty)
+
+
+def test_the_stage_does_what_the_aligner_says(chunk: Any) -> None:
+    parameters, form = PairParameters(penalties="edit"), WAVEFRONT.on(CPU)
+    forms = {CPU.name: replace(form, align=lambda *arguments: turned(form.align(*arguments)))}
+    other: Aligner[PairParameters] = replace(WAVEFRONT, name="other", forms=forms, work=lambda query, target: np.full(len(query), CPU.batch_work))
+    assert [batches(aligner, chunk, CPU) for aligner in (WAVEFRONT, other)] == [[(0, 2)], [(0, 1), (1, 2)]]
+    assert [align_batch(aligner, chunk, parameters, CPU)["penalty"].to_pylist() for aligner in (WAVEFRONT, other)] == [[1, 0], [-1, 0]]
+
+
+def test_a_plan_names_its_aligner() -> None:
+    parameters = PairParameters(penalties="edit", ends_free=(1, 2, 3, 4))
+    values = WAVEFRONT.to_json(parameters)
+    assert values["aligner"] == "wavefront" and described(values) == (WAVEFRONT, parameters)
+    assert described(parameters.to_json()) == (WAVEFRONT, parameters)
+    with pytest.raises(ManifestMismatch, match="aligner 'smith': expected one of wavefront"):
+        described({**values, "aligner": "smith"})
+
+
+def test_every_aligner_has_a_form_on_every_device() -> None:
+    assert all(set(aligner.forms) == set(DEVICES) for aligner in ALIGNERS.values())
