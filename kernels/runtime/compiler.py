@@ -83,7 +83,7 @@ def _module(device: int, name: str, options: tuple[str, ...]) -> Any:
     text, options = source(name), (*OPTIONS, *options)
 
     def compiled() -> bytes:
-        made: bytes = cupy.cuda.compiler.compile_using_nvrtc(text, options, filename=name)[0]
+        made: bytes = cupy.cuda.compiler.compile_using_nvrtc(text, options, filename=Path(name).name)[0]  # CuPy makes a file of that name
         return made
 
     made_by = *nvrtc.getVersion(), cupy.__version__

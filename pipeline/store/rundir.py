@@ -29,6 +29,9 @@ from tidalign.pipeline.store.layout import FORMAT, PAIRS, Layout, check
 
 _MARKERS = ("SUCCESS", "PARTIAL")
 
+FILES = ("plan.json", "manifest.json", "journal.jsonl", "report.json", "run.lock", *_MARKERS)
+"""Names that may be in a run directory beside the folders of its layout."""
+
 
 def probe(directory: str, layout: Layout = PAIRS) -> None:
     """Make the run directory and its folders, and write a byte in it: CannotWrite or DiskFull before any work is done."""

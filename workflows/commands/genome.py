@@ -1,15 +1,9 @@
 """Align two genomes: the command `tidalign genome` and the function behind it."""
 
 import argparse
-import shutil
-import signal
-import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
-from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.names import refuse_side
 from tidalign.pipeline.genome.input.sides import load_side
@@ -18,18 +12,15 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan.manifest import Check, GenomeManifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.schema import KEPT
-from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES
-from tidalign.workflows.commands.pairs import prepared
+from tidalign.workflows.commands import running
 from tidalign.workflows.options import keywords
 from tidalign.workflows.options.given import check, parameters
-from tidalign.workflows.progress import Progress, by_status, say
-from tidalign.workflows.run.devices import DEFAULT, Resources, device_of
+from tidalign.workflows.progress import say
+from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.run.tracker import Told
 from tidalign.workflows.status import Exit
-
-_LAYOUT = {*GENOMES.folders, "plan.json", "manifest.json", "journal.jsonl", "report.json", "run.lock", "SUCCESS", "PARTIAL"}
 
 Value = str | int | float | bool | Path
 
@@ -79,7 +70,7 @@ def align(
 ) -> GenomeResults:
     """`align_genomes` for any source. check: may refuse what was read before it is aligned."""
     source.files()  # MissingInput before anything is written
-    with prepared(Path(out), new=new, layout=_LAYOUT):
+    with running.prepared(Path(out), GENOMES, new=new):
         run_genomes(str(out), source, wanted, resources=resources, progress=progress, check=check)
     return GenomeResults(out)
 
@@ -101,30 +92,18 @@ def source_of(args: argparse.Namespace) -> GenomeSource:
 def command(args: argparse.Namespace) -> Exit:
     """`tidalign genome`: OUT is a run directory, a file to export to from a run directory beside it, or `-` for standard output."""
     wanted = parameters(args.options)
-    with _places(args.output, args.format) as run:
-        began = time.monotonic()
-        finished = rundir.finished(str(run)) is not None and not args.new
-        results = run_with_progress(args, source_of(args), wanted, run, lambda manifest: check_format(run, args.format, manifest))
+    with running.command(args) as this:
+        results = run_as_asked(args, source_of(args), wanted, this.run, lambda manifest: check_format(this.run, args.format, manifest))
         statuses = results.statuses()
-        if args.format:
-            if args.output == "-":
-                signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends us as it ends any other program
-            try:
-                results.export(args.output, format=args.format, markend=args.markend)
-            except (InputError, CannotWrite, DiskFull):
-                if args.output != "-":
-                    say(f"the alignments are kept: tidalign export {run} -o FILE writes them")
-                raise
+        this.export(results, markend=args.markend)
         partial = is_partial(results)
-        report = rundir.read_report(str(run))
-        if args.format and args.output != "-" and not (args.keep_run or partial):
-            shutil.rmtree(run)
-        if not args.quiet:
-            took = "the run was finished already" if finished else f"{time.monotonic() - began:.1f} s on {device_of(report)}"
-            kept = f"; the run directory is kept: {run}" if args.format and args.output != "-" and run.exists() else ""
-            rows = sum(count for status, count in statuses.items() if status != "rejected")
-            say(f"{rows:,} alignments: {by_status(statuses, 'none')}; {took}; {'standard output' if args.output == '-' else args.output}{kept}")
+        this.end(f"{alignments(statuses):,} alignments", statuses, none="none", partial=partial)
     return Exit.PARTIAL if partial else Exit.COMPLETE
+
+
+def alignments(statuses: dict[str, int]) -> int:
+    """Count rows: what was rejected has none."""
+    return sum(count for status, count in statuses.items() if status != "rejected")
 
 
 def check_format(run: Path, format: str | None, manifest: GenomeManifest) -> None:
@@ -145,24 +124,7 @@ def is_partial(results: GenomeResults) -> bool:
     return bool(capped or shortfalls)
 
 
-def run_with_progress(args: argparse.Namespace, source: GenomeSource, wanted: GenomeParameters, run: Path, check: Check) -> GenomeResults:
+def run_as_asked(args: argparse.Namespace, source: GenomeSource, wanted: GenomeParameters, run: Path, check: Check) -> GenomeResults:
     """Do a run as the options say, and show how far it is."""
-    progress = Progress()
-    try:
-        shown = None if args.quiet else progress
-        return align(source, wanted, run, Resources(args.workers, args.scheduler, args.device, args.gpus), new=args.new, progress=shown, check=check)
-    finally:
-        progress.close()
-
-
-@contextmanager
-def _places(output: str, format: str | None) -> Iterator[Path]:
-    """The run directory that goes with an output."""
-    if output == "-":
-        with tempfile.TemporaryDirectory(prefix="tidalign-") as folder:
-            yield Path(folder, "run")
-        return
-    out = Path(output)
-    if format and out.is_dir():
-        raise CannotWrite(f"{out}: expected a file to write, found a directory")
-    yield out.with_name(out.name + ".run") if format else out
+    with running.progress(args) as told:
+        return align(source, wanted, run, running.resources_of(args), new=args.new, progress=told, check=check)

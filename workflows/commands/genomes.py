@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -10,11 +9,9 @@ from tidalign.pipeline.errors import CannotWrite, InputError, shown
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, read_jobs, safe
 from tidalign.pipeline.genome.plan.manifest import GenomeManifest
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.store import rundir
-from tidalign.workflows.commands.genome import check_format, is_partial, kept_stages, run_with_progress
+from tidalign.workflows.commands import running
+from tidalign.workflows.commands.genome import alignments, check_format, is_partial, kept_stages, run_as_asked
 from tidalign.workflows.options.given import parameters
-from tidalign.workflows.progress import by_status, say
-from tidalign.workflows.run.devices import device_of
 from tidalign.workflows.status import Exit
 
 RUN = "run"
@@ -40,17 +37,13 @@ def command(args: argparse.Namespace) -> Exit:
     folder = Path(args.output)
     if folder.is_file():
         raise CannotWrite(f"{folder}: expected a folder to write to, found a file")
-    began = time.monotonic()
-    run = folder / RUN
-    finished = rundir.finished(str(run)) is not None and not args.new
-    results = run_with_progress(args, source_of(args), parameters(args.options), run, lambda manifest: check_names(run, args, manifest))
-    statuses = results.statuses()
-    written = export_pairs(results, folder, args)
-    partial = is_partial(results)
-    if not args.quiet:
-        took = "the run was finished already" if finished else f"{time.monotonic() - began:.1f} s on {device_of(rundir.read_report(str(run)))}"
-        rows = sum(count for status, count in statuses.items() if status != "rejected")
-        say(f"{len(results.names):,} pairs, {rows:,} alignments: {by_status(statuses, 'none')}; {took}; {written}")
+    with running.command(args, folder / RUN) as this:
+        results = run_as_asked(args, source_of(args), parameters(args.options), this.run, lambda manifest: check_names(this.run, args, manifest))
+        statuses = results.statuses()
+        written = export_pairs(results, folder, args)
+        partial = is_partial(results)
+        what = f"{len(results.names):,} pairs, {alignments(statuses):,} alignments"
+        this.end(what, statuses, none="none", partial=partial, where=written)
     return Exit.PARTIAL if partial else Exit.COMPLETE
 
 

@@ -1,20 +1,15 @@
 """Align a file of pairs: the command `tidalign pairs` and the function behind it."""
 
 import argparse
-import shutil
-import time
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
-from tidalign.pipeline.pairs.input.read import inspect
+from tidalign.pipeline.pairs.input.read import Source, inspect
 from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.pairs.results import Results
-from tidalign.pipeline.store import rundir
-from tidalign.pipeline.store.lock import locked
-from tidalign.workflows.progress import Progress, by_status, say
-from tidalign.workflows.run.devices import Resources, device_of
+from tidalign.pipeline.store.layout import PAIRS
+from tidalign.workflows.commands import running
+from tidalign.workflows.progress import say
+from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.pairs.run import run_pairs
 from tidalign.workflows.run.tracker import Told
 from tidalign.workflows.status import Exit
@@ -56,93 +51,36 @@ def align_pairs(
     columns = {"query_column": query_column, "target_column": target_column}
     paths = (str(queries), None if targets is None else str(targets))
     source = inspect(*paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
-    with prepared(Path(out), new=new):
-        run_pairs(str(out), source, parameters, resources=Resources(workers, scheduler, device, gpus), progress=progress)
+    return align(source, parameters, out, Resources(workers, scheduler, device, gpus), new=new, progress=progress)
+
+
+def align(
+    source: Source, parameters: PairParameters, out: str | Path, resources: Resources = DEFAULT, *, new: bool = False, progress: Told | None = None
+) -> Results:
+    """`align_pairs` for any source."""
+    with running.prepared(Path(out), PAIRS, new=new):
+        run_pairs(str(out), source, parameters, resources=resources, progress=progress)
     return Results(out)
-
-
-_LAYOUT = {"chunks", "blocks", "parts", "claims", "plan.json", "manifest.json", "journal.jsonl", "report.json", "run.lock", "SUCCESS", "PARTIAL"}
-
-
-@contextmanager
-def prepared(directory: Path, *, new: bool, layout: Collection[str] = _LAYOUT) -> Iterator[None]:
-    """A place for a run: see that `directory` is, or can become, a run directory, and empty it if a new run is wanted. layout: names that may be in one.
-
-    Input that turns out bad leaves nothing behind, so that the same command works once it is mended. Raises CannotWrite rather than touch other files.
-    """
-    existed = directory.is_dir()
-    if existed:
-        foreign = next((entry.name for entry in directory.iterdir() if entry.name not in layout and entry.suffix != ".tmp"), None)
-        if foreign:
-            raise CannotWrite(f"{directory}: expected a new or earlier run directory, found a folder with {foreign!r} in it; choose another place with -o")
-        if new:
-            _empty(directory)
-    try:
-        yield
-    except (InputError, MissingInput):
-        if not (directory / "manifest.json").exists():
-            _empty(directory)
-            if not existed:
-                shutil.rmtree(directory)
-        raise
-
-
-def _empty(directory: Path) -> None:
-    """Remove all but the lock, which is held meanwhile."""
-    with locked(str(directory)):
-        for entry in directory.iterdir():
-            if entry.is_dir():
-                shutil.rmtree(entry)
-            elif entry.name != "run.lock":
-                entry.unlink()
 
 
 def command(args: argparse.Namespace) -> Exit:
     """`tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
-    out = Path(args.output)
-    run = out.with_name(out.name + ".run") if args.format else out
-    if args.format and out.is_dir():
-        raise CannotWrite(f"{out}: expected a file to write, found a directory")
-    began = time.monotonic()
-    progress = Progress()
-    finished = rundir.finished(str(run)) is not None and not args.new
-    try:
-        results = align_pairs(
-            args.queries,
-            args.targets,
-            out=run,
-            penalties=args.penalties,
-            ends_free=args.ends_free,
-            penalty_only=args.penalty_only,
-            ambiguous=args.ambiguous,
-            interleaved=args.interleaved,
-            same_names=args.same_names,
-            query_column=args.query_column,
-            target_column=args.target_column,
-            allow_empty=args.allow_empty,
-            device=args.device,
-            gpus=args.gpus,
-            workers=args.workers,
-            scheduler=args.scheduler,
-            new=args.new,
-            progress=None if args.quiet else progress,
-        )
-    finally:
-        progress.close()
+    with running.command(args) as this, running.progress(args) as told:
+        results = align(source_of(args), parameters_of(args), this.run, running.resources_of(args), new=args.new, progress=told)
     statuses = results.statuses()
     partial = bool(statuses["capped"] or statuses["rejected"])
-    report = rundir.read_report(str(run))
-    if args.format:
-        try:
-            results.export(out, format=args.format, cigar=args.cigar, notice=say)
-        except (InputError, CannotWrite, DiskFull):
-            say(f"the alignments are kept: tidalign export {run} -o FILE writes them")
-            raise
-        if not (args.keep_run or partial):
-            shutil.rmtree(run)
-    if not args.quiet:
-        seconds = time.monotonic() - began
-        speed = "the run was finished already" if finished else f"{seconds:.1f} s, {len(results) / seconds:,.0f} pairs/s on {device_of(report)}"
-        kept = f"; the run directory is kept: {run}" if args.format and run.exists() else ""
-        say(f"{len(results):,} pairs: {by_status(statuses)}; {speed}; {out}{kept}")
+    this.export(results, cigar=args.cigar, notice=say)
+    pairs = len(results)
+    this.end(f"{pairs:,} pairs", statuses, none="no pairs", partial=partial, rate=lambda seconds: f", {pairs / seconds:,.0f} pairs/s")
     return Exit.PARTIAL if partial else Exit.COMPLETE
+
+
+def source_of(args: argparse.Namespace) -> Source:
+    """Read what the options say of the input."""
+    names = ("interleaved", "same_names", "query_column", "target_column", "allow_empty")
+    return inspect(args.queries, args.targets, **{name: getattr(args, name) for name in names})
+
+
+def parameters_of(args: argparse.Namespace) -> PairParameters:
+    """Read what the options say of the alignments."""
+    return PairParameters(penalties=args.penalties, ends_free=args.ends_free, penalty_only=args.penalty_only, ambiguous=args.ambiguous)

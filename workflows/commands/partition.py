@@ -4,11 +4,10 @@ import argparse
 import time
 from pathlib import Path
 
-from tidalign.pipeline.pairs.input.read import inspect
-from tidalign.pipeline.pairs.parameters import PairParameters
-from tidalign.workflows.commands.pairs import prepared
-from tidalign.workflows.progress import Progress, say
-from tidalign.workflows.run.devices import Resources
+from tidalign.pipeline.store.layout import PAIRS
+from tidalign.workflows.commands import running
+from tidalign.workflows.commands.pairs import parameters_of, source_of
+from tidalign.workflows.progress import say
 from tidalign.workflows.run.pairs.run import partition_pairs
 from tidalign.workflows.status import Exit
 
@@ -16,23 +15,9 @@ from tidalign.workflows.status import Exit
 def command(args: argparse.Namespace) -> Exit:
     """Read the input, write its chunks and the manifest."""
     began = time.monotonic()
-    parameters = PairParameters(penalties=args.penalties, ends_free=args.ends_free, penalty_only=args.penalty_only, ambiguous=args.ambiguous)
-    source = inspect(
-        args.queries,
-        args.targets,
-        interleaved=args.interleaved,
-        same_names=args.same_names,
-        query_column=args.query_column,
-        target_column=args.target_column,
-        allow_empty=args.allow_empty,
-    )
-    progress = Progress()
-    shown = None if args.quiet else progress
-    try:
-        with prepared(Path(args.output), new=args.new):
-            manifest = partition_pairs(args.output, source, parameters, resources=Resources(args.workers, args.scheduler), progress=shown)
-    finally:
-        progress.close()
+    parameters, source = parameters_of(args), source_of(args)
+    with running.progress(args) as told, running.prepared(Path(args.output), PAIRS, new=args.new):
+        manifest = partition_pairs(args.output, source, parameters, resources=running.resources_of(args), progress=told)
     if not args.quiet:
         chunks = [chunk for block in manifest.blocks for chunk in block["chunks"]]
         bytes_ = sum(chunk["bytes"] for chunk in chunks)

@@ -17,7 +17,7 @@ from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import Speculated
 from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.kernels.runtime.errors import DeviceLimit
-from tidalign.kernels.seed.index import Positions, SeedPattern
+from tidalign.kernels.seed.index import Positions
 from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.device import GPU
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -45,17 +45,7 @@ class GpuWords:
     """Holds a target's words in memory of the GPU (`forms.Words`). A tile's arrays are the caller's to keep."""
 
     def __init__(self, index: "DeviceIndex") -> None:
-        self._index = index
-
-    @property
-    def target(self) -> Codes:
-        """The target's codes, on the host."""
-        return self._index.target
-
-    @property
-    def pattern(self) -> SeedPattern:
-        """The pattern of the seeds."""
-        return self._index.pattern
+        self._index, self.target, self.pattern = index, index.target, index.pattern
 
     def hits(self, query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
         """Find all seed hits."""

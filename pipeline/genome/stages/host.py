@@ -26,17 +26,7 @@ class HostWords:
     """Holds a target's words in memory of the host (`forms.Words`)."""
 
     def __init__(self, index: Index) -> None:
-        self._index = index
-
-    @property
-    def target(self) -> Codes:
-        """The target's codes."""
-        return self._index.target
-
-    @property
-    def pattern(self) -> SeedPattern:
-        """The pattern of the seeds."""
-        return self._index.pattern
+        self._index, self.target, self.pattern = index, index.target, index.pattern
 
     def hits(self, query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
         """Find all seed hits. A tile's arrays are overwritten by the next one."""

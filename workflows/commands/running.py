@@ -1,0 +1,132 @@
+"""Do a run for a command: its place on disk, how far it is, what is written of it, and the last line."""
+
+import argparse
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
+from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import Layout
+from tidalign.pipeline.store.lock import locked
+from tidalign.workflows.progress import Progress, by_status, say
+from tidalign.workflows.run.devices import Resources, device_of
+from tidalign.workflows.run.tracker import Told
+
+STANDARD_OUTPUT = "-"
+
+
+def resources_of(args: argparse.Namespace) -> Resources:
+    """Read what the options say of who works; those that a command does not have are left to chance."""
+    return Resources(args.workers, args.scheduler, getattr(args, "device", "auto"), getattr(args, "gpus", None))
+
+
+@contextmanager
+def prepared(directory: Path, layout: Layout, *, new: bool) -> Iterator[None]:
+    """See that a directory is, or can become, a run directory with this layout, and empty it if a new run is wanted.
+
+    Input that turns out bad leaves nothing behind, so that the same command works once it is mended. Raises CannotWrite rather than touch other files.
+    """
+    existed = directory.is_dir()
+    if existed:
+        names = {*layout.folders, *rundir.FILES}
+        foreign = next((entry.name for entry in directory.iterdir() if entry.name not in names and entry.suffix != ".tmp"), None)
+        if foreign:
+            raise CannotWrite(f"{directory}: expected a new or earlier run directory, found a folder with {foreign!r} in it; choose another place with -o")
+        if new:
+            _empty(directory)
+    try:
+        yield
+    except (InputError, MissingInput):
+        if not (directory / "manifest.json").exists():
+            _empty(directory)
+            if not existed:
+                shutil.rmtree(directory)
+        raise
+
+
+def _empty(directory: Path) -> None:
+    """Remove all but the lock, which is held meanwhile."""
+    with locked(str(directory)):
+        for entry in directory.iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            elif entry.name != "run.lock":
+                entry.unlink()
+
+
+@contextmanager
+def progress(args: argparse.Namespace) -> Iterator[Told | None]:
+    """Show how far a run is, unless --quiet."""
+    shown = Progress()
+    try:
+        yield None if args.quiet else shown
+    finally:
+        shown.close()
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command's run: `run` is its directory; with a format, `output` is a file, or `-`, that is written from it."""
+
+    args: argparse.Namespace
+    run: Path
+    began: float
+    finished: bool
+
+    def export(self, results: Any, **options: Any) -> None:
+        """Write the results to the output, if a format is wanted."""
+        output = self.args.output
+        if not self.args.format:
+            return
+        if output == STANDARD_OUTPUT:
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends us as it ends any other program
+        try:
+            results.export(output, format=self.args.format, **options)
+        except (InputError, CannotWrite, DiskFull):
+            if output != STANDARD_OUTPUT:
+                say(f"the alignments are kept: tidalign export {self.run} -o FILE writes them")
+            raise
+
+    def end(self, what: str, statuses: dict[str, int], *, none: str, partial: bool, rate: Callable[[float], str] = lambda _: "", where: str = "") -> None:
+        """Remove the run directory of an output that is whole, and say what was done, in what time and where it is.
+
+        rate: what is told of so many seconds. where: the output's name, if it is another.
+        """
+        output = self.args.output
+        report = rundir.read_report(str(self.run))
+        beside = bool(self.args.format) and output != STANDARD_OUTPUT and not where
+        if beside and not (self.args.keep_run or partial):
+            shutil.rmtree(self.run)
+        if self.args.quiet:
+            return
+        seconds = time.monotonic() - self.began
+        took = "the run was finished already" if self.finished else f"{seconds:.1f} s{rate(seconds)} on {device_of(report)}"
+        kept = f"; the run directory is kept: {self.run}" if beside and self.run.exists() else ""
+        say(f"{what}: {by_status(statuses, none)}; {took}; {where or ('standard output' if output == STANDARD_OUTPUT else output)}{kept}")
+
+
+@contextmanager
+def command(args: argparse.Namespace, run: Path | None = None) -> Iterator[Command]:
+    """Begin a command's run: in `run`; else beside the file that is wanted, in a temporary folder for standard output, or where -o says."""
+    with tempfile.TemporaryDirectory(prefix="tidalign-") if run is None and args.output == STANDARD_OUTPUT else _nowhere() as folder:
+        place = run or (Path(folder, "run") if folder else _beside(args))
+        yield Command(args, place, time.monotonic(), rundir.finished(str(place)) is not None and not args.new)
+
+
+@contextmanager
+def _nowhere() -> Iterator[None]:
+    yield None
+
+
+def _beside(args: argparse.Namespace) -> Path:
+    out = Path(args.output)
+    if args.format and out.is_dir():
+        raise CannotWrite(f"{out}: expected a file to write, found a directory")
+    return out.with_name(out.name + ".run") if args.format else out
