@@ -7,11 +7,8 @@ import pyarrow as pa
 from tidalign.cluster.gpus import usable
 from tidalign.pipeline.device import DEVICES, DeviceName
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.pairs.align import align_batch, batches
-from tidalign.pipeline.pairs.aligner import WAVEFRONT
-from tidalign.pipeline.pairs.letters import Place, check_letters
-from tidalign.pipeline.pairs.pack import pack_pairs
-from tidalign.pipeline.pairs.parameters import PairParameters
+from tidalign.pipeline.pairs.aligner import WAVEFRONT, PairParameters, align_batch, batches
+from tidalign.pipeline.pairs.pack import Place, check_letters, pack_pairs
 from tidalign.pipeline.schema import PAIRS
 
 

@@ -1,14 +1,129 @@
-"""Write the rows of a run of any kind to one file, in a format of the table."""
+"""Write the rows of any finished run to one file, in any of its formats: names are checked first, threads make the text, and the file is whole or not there."""
 
-from collections.abc import Callable
-from pathlib import PurePath
+import errno
+import os
+import stat
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
-from tidalign.pipeline.errors import InputError
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, shown
 from tidalign.pipeline.formats import table
-from tidalign.pipeline.formats.destination import destination
 from tidalign.pipeline.formats.request import Request, Rows
-from tidalign.pipeline.formats.text import write_text
+from tidalign.pipeline.formats.table import BLANKS, Format
+from tidalign.pipeline.text import content
+
+
+@contextmanager
+def destination(output: str) -> Iterator[BinaryIO]:
+    """Open a sink whose bytes stand under the name `output` once all are written and on the disk; after any error nothing is left of them."""
+    if output == "-":
+        with _write_errors("standard output"):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        return
+    path = Path(output).resolve()  # a symbolic link stays one
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with _write_errors(output):
+        if path.is_dir():
+            raise CannotWrite(f"{output}: expected a file to write, found a directory")
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):  # a device or a pipe is written to, not replaced
+            with path.open("wb") as sink:
+                yield sink
+            return
+        try:
+            with temporary.open("wb", buffering=1 << 20) as sink:
+                yield sink
+                sink.flush()
+                os.fsync(sink.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+@contextmanager
+def _write_errors(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(f"{name}: no space left on its disk; free some and export again, nothing is lost") from error
+        raise CannotWrite(f"{name}: cannot be written: {error.strerror or error}; choose another place with -o") from error
+
+
+def refuse_side(format: Format, role: str, file: str, side: Any) -> None:
+    """Raise InputError for a side, read whole, that a format cannot hold. role: target or query; side: has `names`, and what the format looks at beside."""
+    if format.banned:
+        _refuse(pa.array(side.names, pa.large_string()), role, format, file)
+    if format.side:
+        format.load(format.side)(role, file, side)
+
+
+def refuse_names(batch: Any, format: Format) -> None:
+    """Raise InputError for a batch whose names a format cannot hold."""
+    for role in ("target", "query") if format.banned else ():
+        _refuse(batch[f"{role}_name"], role, format)
+
+
+def _refuse(names: Any, role: str, format: Format, file: str | None = None) -> None:
+    strange = pc.index(pc.match_substring_regex(names, f"[{format.banned}]"), True).as_py()
+    if strange >= 0:
+        kind = "blanks" if format.banned == BLANKS else "tabs"
+        expected = f"{role} names without {kind}" + (f" for format {format.name}" if file else "")
+        raise InputError(file or f"format {format.name}", expected, shown(names[strange].as_py()), f"read the {role} with [nameparse=darkspace]")
+
+
+def write_text(request: Request[Any], sink: BinaryIO) -> int:
+    """Write all rows of a request; returns how many. Memory: the text of as many pieces as the rows have threads."""
+    format, count = request.format, 0
+    if format.header:
+        sink.writelines(format.load(format.header)(request))
+    for lines in _made(request):
+        if format.above and len(lines) and not count:
+            sink.writelines(format.load(format.above)(request))
+        sink.write(content(lines))
+        count += len(lines)
+    if request.markend:
+        sink.write(format.footer.encode())
+    return count
+
+
+def _made(request: Request[Any]) -> Iterator[Any]:
+    """Make the large_string column of lines of every batch, in order."""
+    format, threads = request.format, request.rows.threads
+    lines_of = format.load(format.lines)
+
+    def made(piece: Callable[[], Iterable[Any]]) -> list[Any]:
+        lines = []
+        for batch in piece():
+            refuse_names(batch, format)
+            lines.append(lines_of(batch, request))
+        return lines
+
+    coming: deque[Future[list[Any]]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for piece in request.rows.pieces():
+                if len(coming) == threads:
+                    yield from coming.popleft().result()
+                coming.append(pool.submit(made, piece))
+            while coming:
+                yield from coming.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def export(rows: Rows, output: str, format: str | None = None, *, notice: Callable[[str], None] | None = None, **options: Any) -> int:

@@ -17,8 +17,7 @@ from tidalign.pipeline.genome.formats.block import blocks
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan.manifest import GenomeManifest, Job
-from tidalign.pipeline.genome.plan.tiles import job_name
+from tidalign.pipeline.genome.plan import GenomeManifest, Job, job_name
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS, KEPT
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.pipeline.store.parts import all_parts

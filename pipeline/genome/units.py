@@ -1,21 +1,32 @@
-"""The stages of a unit that give rows, and the files between them: all of a small one at once; of a large one the last."""
+"""Run the stages of a unit that give rows: all of a small one at once, of a large one the last; and compile their kernels before anybody waits for them."""
 
+import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidalign.pipeline.genome.plan.manifest import read_manifest
-from tidalign.pipeline.genome.plan.tiles import Tile, strands
+from tidalign.kernels.gapped.alignments import Extensions
+from tidalign.pipeline.device import CPU, Device
+from tidalign.pipeline.genome import units as stages
+from tidalign.pipeline.genome.input.sides import read_side
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.plan import Tile, read_manifest, strands, write_manifest
+from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.genome.stages.anchoring import find, schema_of
 from tidalign.pipeline.genome.stages.filters import asked, keep, shown
 from tidalign.pipeline.genome.stages.guards import Done
 from tidalign.pipeline.genome.stages.independent import ENDS, extend, unique
 from tidalign.pipeline.genome.stages.unit import Unit
-from tidalign.pipeline.genome.walk.walk import walk
+from tidalign.pipeline.genome.walk.walk import extend_ahead, walk
 from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS
+from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import GENOMES
 from tidalign.pipeline.store.parts import scan_chunk, write_part
 
 
@@ -65,3 +76,26 @@ def forget(unit: Unit) -> None:
             # Somebody who works ahead may still be writing; `_finish` removes what comes of that.
             if path.suffix != ".tmp":
                 path.unlink(missing_ok=True)
+
+
+LETTERS = 3000
+
+
+def warm_up(parameters: GenomeParameters, device: Device = CPU) -> Any:
+    """Align two small made-up sequences with these parameters: what is compiled for them is kept on disk, where worker processes find it. Returns the rows
+    (`GENOME_ALIGNMENTS`), the same on every device."""
+    any_score = replace(parameters, strand="plus", hspthresh=1, gappedthresh=1, filters=(), cells=None, seconds=None)
+    letters = np.random.default_rng(1).choice(np.frombuffer(b"ACGT", np.uint8), LETTERS)
+    changed = np.where(np.arange(LETTERS) % 97 == 0, np.roll(letters, 1), letters)
+    with tempfile.TemporaryDirectory(prefix="tidalign-") as folder:
+        for name, sequence in (("target", letters), ("query", np.delete(changed, slice(1500, 1510)))):
+            Path(folder, f"{name}.fa").write_bytes(b">%s\n%s\n" % (name.encode(), sequence.tobytes()))
+        source = GenomeSource((Pair("pair", f"{folder}/target.fa", f"{folder}/query.fa"),))
+        rundir.create(folder, any_score.to_json(), source.to_json(), None, GENOMES)
+        write_manifest(folder, [read_side(folder, side, role, spec, None) for side, (role, spec) in enumerate(source.sides())])
+        unit = Unit(folder, 0, 0, device)
+        if not device.takes_gpu and parameters.mode == "exact" and parameters.gapped:
+            # By those who have nothing else to do, near the end of a run.
+            anchoring.write_anchors(unit, lambda: None)
+            extend_ahead(unit, anchoring.read_anchors(unit), Extensions.empty(), 0, lambda: False)
+        return stages.whole(unit, lambda: None)[0]

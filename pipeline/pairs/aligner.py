@@ -1,21 +1,100 @@
-"""Describe aligners of pairs, values given to the stage (align.py): parameters, schema of rows, form on each device, estimate of work."""
+"""Describe aligners of pairs as values (parameters, schema of rows, form on each device, estimate of work), and run one over a table of pairs."""
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidalign.kernels.letters.sequences import PackedSequences
 from tidalign.kernels.pairwise import wavefront
 from tidalign.kernels.scoring.penalties import Penalties
-from tidalign.kernels.wavefront.alignments import Alignments
+from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.errors import ManifestMismatch
-from tidalign.pipeline.pairs.parameters import PairParameters
-from tidalign.pipeline.pairs.work import Lengths, work
-from tidalign.pipeline.schema import ALIGNMENTS
+from tidalign.pipeline.pairs.pack import pack_pairs, packed
+from tidalign.pipeline.schema import ALIGNMENTS, COUNTS, PAIRS
+from tidalign.pipeline.store.parts import Part, write_part
+from tidalign.pipeline.text import counted
+
+AMBIGUOUS = ("mismatch", "match", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class PairParameters:
+    """Parameters of a run over pairs.
+
+    penalties: as `Penalties.parse` reads them, kept in that normal form.
+    ends_free: letters that may stay unaligned at no cost at (query begin, query end, target begin, target end);
+        a number above the length means all of it. None: global.
+    penalty_only: no CIGAR.
+    ambiguous: what a letter other than ACGT equals: nothing (`mismatch`), every letter (`match`), or it is refused (`error`).
+    """
+
+    penalties: str = "affine:4,6,2"
+    ends_free: tuple[int, int, int, int] | None = None
+    penalty_only: bool = False
+    ambiguous: str = "mismatch"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "penalties", str(Penalties.parse(self.penalties)))
+        if self.ends_free is not None:
+            ends = tuple(self.ends_free)
+            if len(ends) != 4 or not all(isinstance(end, int) and end >= 0 for end in ends):
+                raise ValueError(f"ends-free takes four whole numbers >= 0 (QB,QE,TB,TE), not {self.ends_free!r}")
+            object.__setattr__(self, "ends_free", ends if any(ends) else None)
+        if self.ambiguous not in AMBIGUOUS:
+            raise ValueError(f"ambiguous must be one of {', '.join(AMBIGUOUS)}, not {self.ambiguous!r}")
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "PairParameters":
+        ends = values.get("ends_free")
+        return cls(**{**values, "ends_free": tuple(ends) if ends else None})
+
+    def digest(self) -> str:
+        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
+
+
+EXPECTED_DIVERGENCE = 0.1
+"""Share of the longer side taken as edits. Only balance depends on it, never a result."""
+
+Lengths = npt.NDArray[np.int64]
+
+
+def wavefront_cells(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
+    """Estimated work of each pair in wavefront cells: reading both sides, and a wavefront as deep as the expected edits and wide as it is deep."""
+    longer = np.maximum(query_lengths, target_lengths)
+    depth = EXPECTED_DIVERGENCE * longer + np.abs(query_lengths - target_lengths)
+    return np.asarray(query_lengths + target_lengths + depth * depth, np.float64)
+
+
+def length_bin(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.int64]:
+    """Number of bits of the longer side: bin b holds lengths 2^(b-1)..2^b - 1, bin 0 pairs of two empty sides."""
+    longer = np.maximum(query_lengths, target_lengths)
+    return np.where(longer > 0, np.frexp(longer.astype(np.float64))[1], 0).astype(np.int64)
+
+
+def cuts(weights: npt.NDArray[np.float64], limit: float, most: int) -> list[tuple[int, int]]:
+    """Cut rows into consecutive ranges of at most `most` rows whose weights add up to at most `limit` (a heavier row stands alone)."""
+    ranges = []
+    start, total = 0, len(weights)
+    sums = np.cumsum(weights)
+    while start < total:
+        base = sums[start - 1] if start else 0.0
+        stop = int(np.searchsorted(sums, base + limit, side="right"))
+        stop = min(max(stop, start + 1), start + most, total)
+        ranges.append((start, stop))
+        start = stop
+    return ranges
 
 
 class Parameters(Protocol):
@@ -98,7 +177,7 @@ WAVEFRONT: Aligner[PairParameters] = Aligner(
     parameters=PairParameters,
     schema=ALIGNMENTS,
     forms={CPU.name: Form(_on_core, _warm_up_core), GPU.name: Form(_on_gpu, _warm_up_gpu)},
-    work=work,
+    work=wavefront_cells,
 )
 
 ALIGNERS: dict[str, Aligner[Any]] = {aligner.name: aligner for aligner in (WAVEFRONT,)}
@@ -111,3 +190,90 @@ def described(values: Mapping[str, Any]) -> tuple[Aligner[Any], Any]:
         raise ManifestMismatch(f"aligner {name!r}: expected one of {', '.join(ALIGNERS)}; use the version of tidalign that made the run")
     aligner = ALIGNERS[name]
     return aligner, aligner.parameters.from_json({name: value for name, value in values.items() if name != "aligner"})
+
+
+def longest(chunk: Any) -> int:
+    """Count the letters of the longest sequence of a table in `schema.CHUNK`."""
+    return max((int(chunk[f"{side}_length"].to_numpy().max()) for side in ("query", "target") if len(chunk)), default=0)
+
+
+def work(aligner: Aligner[Any], chunk: Any) -> Any:
+    """Estimate the work of each pair of a table in `schema.CHUNK`: float64[n]."""
+    return aligner.work(chunk["query_length"].to_numpy(), chunk["target_length"].to_numpy())
+
+
+def batches(aligner: Aligner[Any], chunk: Any, device: Device) -> list[tuple[int, int]]:
+    """Cut a table in `schema.CHUNK` into consecutive row ranges, each one call of the kernels."""
+    return cuts(work(aligner, chunk), device.batch_work, device.batch_rows)
+
+
+def alignments(aligner: Aligner[P], chunk: Any, parameters: P, device: Device) -> Alignments:
+    """Align every pair of a table in `schema.CHUNK` in one call of the kernels: the same whatever the device."""
+    return aligner.on(device).align(packed(chunk, "query"), packed(chunk, "target"), parameters)
+
+
+def start(aligner: Aligner[P], parameters: P, device: Device) -> None:
+    """Have a device and its libraries ready, which takes a second, by aligning one pair of letters. What goes wrong is met again by the first batch."""
+    letters = {name: [b"A"] for name in ("query", "target")} | {name: ["start"] for name in ("query_name", "target_name")} | {"ordinal": [0]}
+    with suppress(Exception):
+        alignments(aligner, pack_pairs(pa.table(letters).select(PAIRS.names).cast(PAIRS)), parameters, device)
+
+
+def rows(aligner: Aligner[Any], chunk: Any, found: Alignments) -> Any:
+    """Make a table in the aligner's schema of the alignments of a table in `schema.CHUNK`, rows in the same order."""
+    return pa.table(
+        {
+            "ordinal": chunk["ordinal"],
+            "query_name": chunk["query_name"],
+            "query_length": chunk["query_length"],
+            "query_start": found.query_start,
+            "query_end": found.query_end,
+            "target_name": chunk["target_name"],
+            "target_length": chunk["target_length"],
+            "target_start": found.target_start,
+            "target_end": found.target_end,
+            "penalty": found.penalty,
+            **_cigars(found),
+            "status": pa.repeat("exact", len(chunk)),
+            "reason": pa.nulls(len(chunk), pa.string()),
+        },
+        schema=aligner.schema,
+    )
+
+
+def _cigars(found: Alignments) -> dict[str, Any]:
+    """Make the columns `cigar` and `COUNTS`, null where no CIGARs were asked for."""
+    if found.cigar is None:
+        return {name: pa.nulls(len(found), type_) for name, type_ in [("cigar", pa.string()), *COUNTS]}
+    text, offsets = cigar_text(found)
+    wide = pa.Array.from_buffers(pa.large_string(), len(found), [None, pa.py_buffer(offsets), pa.py_buffer(text)])
+    return {"cigar": wide.cast(pa.string()), **counted(cigar_counts(found))}
+
+
+def align_batch(aligner: Aligner[P], chunk: Any, parameters: P, device: Device) -> Any:
+    """Align every pair of a table in `schema.CHUNK`: a table in the aligner's schema with the same rows in the same order, whatever the device."""
+    return rows(aligner, chunk, alignments(aligner, chunk, parameters, device))
+
+
+def part_of(found: Alignments, start: int, stop: int) -> Alignments:
+    """Take alignments [start, stop), zero copy but for offsets."""
+    columns = {name: getattr(found, name)[start:stop] for name in ("penalty", "query_start", "query_end", "target_start", "target_end")}
+    if found.cigar is None or found.cigar_offsets is None:
+        return Alignments(**columns)
+    offsets = found.cigar_offsets[start : stop + 1]
+    return Alignments(**columns, cigar=found.cigar[offsets[0] : offsets[-1]], cigar_offsets=offsets - offsets[0])
+
+
+def write_rows(directory: str, run: str, chunk: str, start: int, stop: int, table: Any) -> Part:
+    """Write the alignments (`schema.ALIGNMENTS`) of rows [start, stop) of a chunk, sorted by ordinal, labelled with `bases`, the letters of both sides."""
+    if len(table) != stop - start or table.schema != ALIGNMENTS:
+        raise RuntimeError(f"chunk {chunk}: rows {start}..{stop} gave {len(table)} alignments")
+    bases = sum(pc.sum(table[f"{side}_length"], min_count=0).as_py() for side in ("query", "target"))
+    return write_part(f"{directory}/parts", run, chunk, start, stop, table.sort_by("ordinal"), bases=bases)
+
+
+def rejected(pairs: Any, reason: str) -> Any:
+    """Make rows of pairs (a table with the columns of `schema.CHUNK`) that say why these have no alignment."""
+    kept = {name: pairs[name] for name in ("ordinal", "query_name", "query_length", "target_name", "target_length")}
+    said = {"status": pa.repeat("rejected", len(pairs)), "reason": pa.repeat(reason, len(pairs))}
+    return pa.table([(kept | said).get(field.name, pa.nulls(len(pairs), field.type)) for field in ALIGNMENTS], schema=ALIGNMENTS)

@@ -1,17 +1,69 @@
-"""Write and read manifest.json of a run over pairs: written when every block is partitioned and the counts agree; says which chunks hold the pairs."""
+"""Write and read what says that pairs are partitioned: the record of each block of the input, and manifest.json when all are there and the counts agree."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, Self, TypedDict, cast
 
 from tidalign.pipeline.pairs.aligner import Aligner, described
-from tidalign.pipeline.pairs.blocks import BlockRecord
-from tidalign.pipeline.store import manifest, rundir
+from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.files import read_json, write_json
 from tidalign.pipeline.store.layout import PAIRS
 
 
+class ChunkRecord(TypedDict):
+    """Say of a chunk: how many rows, their length bin, estimated work, bytes of the file, letters of the longest sequence."""
+
+    id: str
+    rows: int
+    bin: int
+    work: float
+    bytes: int
+    longest: int
+
+
+class BlockRecord(TypedDict):
+    """Say of a block: ordinal of its first pair, how many pairs, and the chunks that it became."""
+
+    id: int
+    first: int
+    pairs: int
+    chunks: list[ChunkRecord]
+
+
+def chunk_path(directory: str, chunk: str) -> str:
+    """Name the file of a chunk's pairs."""
+    return f"{directory}/chunks/{chunk}.parquet"
+
+
+def _block_path(directory: str, block: int) -> str:
+    return f"{directory}/blocks/b{block:05d}.json"
+
+
+def write_block_record(directory: str, record: BlockRecord) -> None:
+    """Write that a block is partitioned. Its chunks must be there."""
+    write_json(_block_path(directory, record["id"]), record)
+
+
+def read_block_record(directory: str, block: int) -> BlockRecord | None:
+    """Read the record of a block that was partitioned; None where it was not, or its chunk files are gone."""
+    try:
+        record = cast("BlockRecord", read_json(_block_path(directory, block)))
+    except FileNotFoundError:
+        return None
+    whole = all(_size(chunk_path(directory, chunk["id"])) == chunk["bytes"] for chunk in record["chunks"])
+    return record if whole else None
+
+
+def _size(path: str) -> int | None:
+    try:
+        return Path(path).stat().st_size
+    except FileNotFoundError:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
-class PairManifest(manifest.Manifest):
+class PairManifest(rundir.Manifest):
     """Hold what manifest.json says of a run over pairs: the blocks of the input, in its order."""
 
     aligner: Aligner[Any]
@@ -42,9 +94,9 @@ def write_manifest(directory: str, records: Sequence[BlockRecord]) -> PairManife
     if planned is not None and [(b["id"], b["pairs"]) for b in blocks] != [(b["id"], b["pairs"]) for b in planned]:
         raise RuntimeError(f"{directory}: {len(blocks)} blocks were written, not the {len(planned)} that were planned")
     chunks = {chunk["id"]: chunk["rows"] for block in blocks for chunk in block["chunks"]}
-    return manifest.write(directory, PairManifest, chunks, {"blocks": blocks})
+    return rundir.write_manifest(directory, PairManifest, chunks, {"blocks": blocks})
 
 
 def read_manifest(directory: str) -> PairManifest:
     """Read manifest.json of a run over pairs. MissingInput while the partition stage is not over."""
-    return manifest.read(directory, PairManifest)
+    return rundir.read_manifest(directory, PairManifest)

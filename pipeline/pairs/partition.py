@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from tidalign.pipeline.pairs.blocks import BlockRecord, ChunkRecord, chunk_path, read_block_record, write_block_record
+from tidalign.pipeline.pairs.aligner import cuts, length_bin, wavefront_cells
 from tidalign.pipeline.pairs.input.read import Block, Source, read_block, stream_blocks
+from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, chunk_path, read_block_record, write_block_record
 from tidalign.pipeline.pairs.pack import pack_pairs
-from tidalign.pipeline.pairs.work import cuts, length_bin, work
 from tidalign.pipeline.store.files import write_table
 from tidalign.pipeline.store.rundir import read_plan
 
@@ -46,7 +46,7 @@ def _write_block(directory: str, source: Source, block: Block, pairs: Any) -> Bl
     bins = length_bin(query_lengths, target_lengths)
     # lexsort sorts by its last key first; ordinals are unique, so the order is total.
     order = np.lexsort((np.arange(len(table)), np.minimum(query_lengths, target_lengths), np.maximum(query_lengths, target_lengths)))
-    bins, weights = bins[order], work(query_lengths, target_lengths)[order]
+    bins, weights = bins[order], wavefront_cells(query_lengths, target_lengths)[order]
     starts = np.flatnonzero(np.diff(bins, prepend=-1))
     chunks: list[ChunkRecord] = []
     for start, stop in zip(starts, np.append(starts[1:], len(order)), strict=True):

@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidalign.pipeline.formats.export import export
-from tidalign.pipeline.pairs.blocks import BlockRecord
-from tidalign.pipeline.pairs.manifest import PairManifest
-from tidalign.pipeline.pairs.parameters import PairParameters
+from tidalign.pipeline.pairs.aligner import PairParameters
+from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.pipeline.store.results import Reader, RunResults

@@ -11,7 +11,7 @@ import struct
 from pathlib import Path
 
 from tidalign.pipeline.store.files import writing_error
-from tidalign.pipeline.store.ranges import Range
+from tidalign.pipeline.store.parts import Range
 
 _RECORD = struct.Struct("<qq")
 _NAME = re.compile(r"(.+)\.(\d+)-(\d+)\.([0-9a-f]+)$")

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.schema import STATUSES
-from tidalign.pipeline.store import manifest, rundir
+from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
 from tidalign.pipeline.store.parts import Part, counts, scan
 
@@ -19,7 +19,7 @@ BATCH_ROWS = 65_536
 Reader = Callable[[], Any]
 """Reads a piece of the rows as a table."""
 
-M = TypeVar("M", bound=manifest.Manifest)
+M = TypeVar("M", bound=rundir.Manifest)
 
 
 class RunResults(Generic[M]):
@@ -39,7 +39,7 @@ class RunResults(Generic[M]):
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         rundir.require(str(path), self.layout)
-        self._manifest = manifest.read(str(path), self.manifest_type)
+        self._manifest = rundir.read_manifest(str(path), self.manifest_type)
 
     @property
     def kind(self) -> str:

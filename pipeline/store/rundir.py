@@ -10,22 +10,51 @@ A name that exists is a whole file (files.py). Every kind of run has
     run.lock                       held while a run lasts
     SUCCESS or PARTIAL             the run is finished, without or with capped or rejected rows
 
-and folders of its own: chunks and blocks of pairs (pipeline/pairs/blocks.py), sides and stages of genomes (pipeline/genome/plan/manifest.py).
+and folders of its own: chunks and blocks of pairs (pipeline/pairs/manifest.py), sides and stages of genomes (pipeline/genome/plan.py).
 """
 
+import fcntl
 import hashlib
 import json
 import os
 import secrets
 import shutil
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from tidalign.pipeline.errors import CannotWrite, ManifestMismatch, MissingInput
 from tidalign.pipeline.store.files import read_json, write_json, writing_error
 from tidalign.pipeline.store.layout import FORMAT, PAIRS, Layout, check
+
+
+@contextmanager
+def locked(directory: str) -> Iterator[None]:
+    """Hold the run directory for this process. CannotWrite naming the holder where another one has it; the kernel lets go when a holder dies."""
+    path = Path(directory, "run.lock")
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise writing_error(str(path), error) from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(handle, 200, 0).decode(errors="replace").strip() or "another process"
+            raise CannotWrite(f"{directory}: in use by {holder}; wait for it, stop it, or use another run directory") from None
+        except OSError as error:
+            raise CannotWrite(f"{path}: its file system cannot lock files ({error.strerror}); use a run directory on one that can") from error
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"process {os.getpid()} on {os.uname().nodename}\n".encode(), 0)
+        yield
+    finally:
+        os.close(handle)
+
 
 _MARKERS = ("SUCCESS", "PARTIAL")
 
@@ -148,3 +177,61 @@ def journal(directory: str, event: str, **details: Any) -> None:
             lines.write(json.dumps({"time": round(time.time(), 3), "event": event, **details}) + "\n")
     except OSError as error:
         raise writing_error(f"{directory}/journal.jsonl", error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Hold what manifest.json says of any kind of run; each kind adds its own fields.
+
+    run: what a part must carry to belong to the run. parameters, source: as in plan.json, in the types of the kind.
+    chunks: for each chunk, in the order of the results, how much its parts must hold in all: rows of pairs, units of genomes.
+    """
+
+    run: str
+    parameters: Any
+    source: dict[str, Any]
+    chunks: dict[str, int]
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        """Make one of what manifest.json holds."""
+        raise NotImplementedError
+
+
+M = TypeVar("M", bound=Manifest)
+
+
+def write_manifest(directory: str, kind: type[M], chunks: dict[str, int], section: dict[str, Any], check: Callable[[M], None] | None = None) -> M:
+    """Write manifest.json of the run whose plan is there, with the section of its kind, unless `check` raises an error."""
+    plan = read_plan(directory)
+    common = {name: plan[name] for name in ("format", "version", "kind", "parameters", "source")}
+    values = {**common, "run": run_id(plan["parameters"], plan["source"]), "chunks": chunks, plan["kind"]: section}
+    manifest = kind.from_json(values)
+    if check:
+        check(manifest)
+    write_json(_manifest_path(directory), values)
+    return manifest
+
+
+def has_manifest(directory: str) -> bool:
+    """Tell whether the input was read to its end and manifest.json written."""
+    return Path(_manifest_path(directory)).exists()
+
+
+def read_manifest(directory: str, kind: type[M]) -> M:
+    """Read manifest.json; once, as long as it does not change. MissingInput where there is none."""
+    try:
+        state = Path(_manifest_path(directory)).stat()
+    except FileNotFoundError as error:
+        raise MissingInput(f"{directory}: the run stopped before its input was read; run the same command again to go on") from error
+    manifest: M = _load_manifest(directory, kind.from_json, state.st_mtime_ns, state.st_size)
+    return manifest
+
+
+@lru_cache(maxsize=2)
+def _load_manifest(directory: str, parse: Callable[[dict[str, Any]], Any], changed: int, size: int) -> Any:
+    return parse(read_json(_manifest_path(directory)))
+
+
+def _manifest_path(directory: str) -> str:
+    return f"{directory}/manifest.json"

@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from tidalign.pipeline.pairs.aligner import PairParameters, write_rows
 from tidalign.pipeline.pairs.manifest import write_manifest
-from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.pairs.results import Results
-from tidalign.pipeline.pairs.rows import write_rows
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store import rundir
 

@@ -104,9 +104,11 @@ class Watch:
 
 def watched(gpu: bool) -> Watch:
     """The stages of a run, wrapped."""
-    from tidalign.pipeline.pairs import align, partition, parts, results
+    from tidalign.pipeline.pairs import aligner as align
+    from tidalign.pipeline.pairs import partition, parts, results
     from tidalign.workflows.run import crew
-    from tidalign.workflows.run.pairs import partitioning, tasks
+    from tidalign.workflows.run.pairs import run as partitioning
+    from tidalign.workflows.run.pairs import tasks
 
     watch = Watch()
     watch.wrap(crew.Crew, "hire", "start workers")

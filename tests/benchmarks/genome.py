@@ -109,7 +109,7 @@ took("CuPy")
 cupy.cuda.runtime.free(0)
 took("CUDA context")
 from tidalign.pipeline.device import GPU
-from tidalign.pipeline.genome.compile import warm_up
+from tidalign.pipeline.genome.units import warm_up
 from tidalign.pipeline.genome.parameters import GenomeParameters
 took("modules of a first run")
 warm_up(GenomeParameters(), GPU)

@@ -8,10 +8,9 @@ import oracle
 import pyarrow as pa
 import pytest
 
+from tidalign.pipeline.pairs.aligner import PairParameters, write_rows
 from tidalign.pipeline.pairs.manifest import write_manifest
-from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.pairs.results import Results
-from tidalign.pipeline.pairs.rows import write_rows
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store import rundir
 

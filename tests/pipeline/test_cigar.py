@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidalign.pipeline.cigar import Operations
+from tidalign.pipeline.text import Operations
 
 RUNS = st.lists(st.tuples(st.integers(1, 12) | st.integers(1, 10**9), st.sampled_from("=XID")), max_size=12)
 

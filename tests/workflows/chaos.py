@@ -17,10 +17,10 @@ from tidalign.kernels.letters.sequences import Sequences
 from tidalign.kernels.pairwise.wavefront import align
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import cigar_text
+from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.input import index
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.manifest import read_manifest
-from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.store import parts
 from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.pairs.run import run_pairs

@@ -14,9 +14,9 @@ from unittest import mock
 from kills import killed_again_and_again
 
 from tidalign.pipeline.device import CPU, GPU
+from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import tiles as plan
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.walk import walk
 from tidalign.workflows.run import devices

@@ -87,8 +87,8 @@ def _self_test(device: Device) -> Exit:
             if (row["penalty"], row["cigar"]) != answers[model]:
                 wrong.append(f"{model} on the {device.name}: expected {answers[model]}, found {(row['penalty'], row['cigar'])}")
     if device.takes_gpu:
-        from tidalign.pipeline.genome.compile import warm_up
         from tidalign.pipeline.genome.parameters import GenomeParameters
+        from tidalign.pipeline.genome.units import warm_up
 
         tried += 1
         if not warm_up(GenomeParameters(), device).equals(warm_up(GenomeParameters())):

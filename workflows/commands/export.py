@@ -9,7 +9,7 @@ from typing import Any
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.store import rundir
-from tidalign.workflows.options.formats import options_of
+from tidalign.workflows.options.common import options_of
 from tidalign.workflows.progress import by_status, say
 from tidalign.workflows.status import Exit
 

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidalign.pipeline.formats import table
-from tidalign.pipeline.formats.names import refuse_side
+from tidalign.pipeline.formats.export import refuse_side
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan.manifest import Check, GenomeManifest
+from tidalign.pipeline.genome.plan import Check, GenomeManifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.schema import KEPT
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.workflows.commands import running
 from tidalign.workflows.options import keywords
-from tidalign.workflows.options.given import check, parameters
+from tidalign.workflows.options.command_line import check, parameters
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.genome.run import run_genomes

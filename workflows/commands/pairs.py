@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
+from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.input.read import Source, inspect
-from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.workflows.commands import running

@@ -14,7 +14,7 @@ from typing import Any
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
-from tidalign.pipeline.store.lock import locked
+from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.progress import Progress, by_status, say
 from tidalign.workflows.run.devices import Resources, device_of
 from tidalign.workflows.run.tracker import Told

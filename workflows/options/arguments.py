@@ -8,9 +8,8 @@ from typing import NoReturn
 from tidalign import __version__
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.common import add_device, add_new, add_workers, check_common
-from tidalign.workflows.options.formats import chosen as chosen_format
-from tidalign.workflows.options.formats import options_of
+from tidalign.workflows.options.common import add_device, add_new, add_workers, check_common, options_of
+from tidalign.workflows.options.common import chosen as chosen_format
 from tidalign.workflows.status import Exit
 
 _PICTURES = (".png", ".svg", ".pdf", ".html")

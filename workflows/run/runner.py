@@ -3,26 +3,155 @@
 What is left to do is read from the directory each time, so starting, going on after a kill and answering for a finished run are the same call.
 """
 
+import platform
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field, fields
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Literal, Self, TypeVar
 
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
-from tidalign.pipeline.store import manifest, rundir
-from tidalign.pipeline.store.lock import locked
+from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import Layout
+from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.crew import Crew
 from tidalign.workflows.run.devices import Gpus, Resources
-from tidalign.workflows.run.kind import Kind, M, R, Readers, T
-from tidalign.workflows.run.tracker import Told
+from tidalign.workflows.run.tracker import Told, Tracker
+from tidalign.workflows.status import Exit
+
+_PACKAGES = ("tidalign", "numpy", "pyarrow", "numba", "dask", "distributed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """report.json; kinds of runs add what they count.
+
+    run: id of the run. statuses: rows of each status. shortfalls: what a guard cut or a crash cost without a row of its own.
+    seconds: what this call took, start to end; earlier calls that were cut short are not in it.
+    device: `cpu`, or the names of the GPUs; device_why: these and no others.
+    workers: processes that aligned, 0 for this one alone; deaths: workers that died with a task begun; retries: tasks started again.
+    """
+
+    run: str
+    statuses: Mapping[str, int]
+    shortfalls: tuple[Mapping[str, Any], ...] = ()
+    seconds: float
+    device: str
+    device_why: str
+    workers: int
+    deaths: int
+    retries: int
+    command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv))
+    versions: Mapping[str, str] = field(default_factory=lambda: versions())
+
+    @property
+    def exit(self) -> Exit:
+        """PARTIAL if something is capped, rejected or was given up."""
+        return Exit.PARTIAL if self.statuses.get("capped") or self.statuses.get("rejected") or self.shortfalls else Exit.COMPLETE
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        known: dict[str, Any] = {each.name: values[each.name] for each in fields(cls) if each.name in values}
+        return cls(**known | {name: tuple(value) for name, value in known.items() if isinstance(value, list)})
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that take part."""
+    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+
+
+Readers = Literal["here", "threads", "workers"]
+"""Who reads the input: this process, threads of it, or workers."""
+
+M = TypeVar("M")
+T = TypeVar("T", bound=Tracker[Any])
+R = TypeVar("R", bound=Report)
+
+
+class Kind(ABC, Generic[M, T, R]):
+    """A kind of run, of one input with its parameters: its manifest (M), what tracks its tasks (T), its report (R)."""
+
+    layout: Layout
+    module: str
+    """Of its tasks: workers load it before they get one."""
+    report: type[R]
+    patient = True
+    """Whether Ctrl-C lets running tasks finish, however long they take."""
+    reading_threads: int
+    """Most files or blocks that threads of this process read at a time."""
+    small_work: float
+    """Estimated seconds of one core below which this process does all of it."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """What is computed, as plan.json has it."""
+
+    @abstractmethod
+    def source(self) -> dict[str, Any]:
+        """What is read, as plan.json has it."""
+
+    @abstractmethod
+    def readers(self, resources: Resources, gpus: Gpus) -> Readers:
+        """Who reads the input."""
+
+    @abstractmethod
+    def read(self, crew: Crew, told: Told, readers: Readers) -> M:
+        """The first stage: read the input and plan the work; what was read before is not read again. The caller holds the directory's lock."""
+
+    @abstractmethod
+    def tracker(self, directory: str, manifest: M, stop: Stop, told: Told, gpus: Gpus) -> T:
+        """Track what is to be done."""
+
+    @abstractmethod
+    def compile(self, tracker: T) -> None:
+        """Compile for the CPU what workers will need: they find it kept."""
+
+    @abstractmethod
+    def counted(self, manifest: M, tracker: T) -> dict[str, Any]:
+        """What a finished run's report says beside what every report says. Raises RuntimeError where what came out is not what went in."""
+
+    def open(self, directory: str) -> None:
+        """See that the run here is ours, or begin it."""
+        if rundir.exists(directory):
+            rundir.compare(directory, self.parameters(), self.source(), self.layout)
+        else:
+            self.begin(directory)
+
+    def begin(self, directory: str) -> None:
+        """Write the plan of a new run."""
+        rundir.create(directory, self.parameters(), self.source(), None, self.layout)
+
+    def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
+        """Those of the GPUs that could be had that are worth their start."""
+        return gpus
+
+    def start(self, gpus: Gpus) -> None:
+        """Have the one GPU of this process and its libraries ready, while others read. What goes wrong is met again by the first task."""
+
+    def compiles(self, gpus: Gpus) -> bool:
+        """Whether tasks run kernels of the CPU."""
+        return True
+
+    def heeding(self, stop: Stop) -> AbstractContextManager[None]:
+        """Held while tasks run: those of this process may heed `stop`."""
+        return nullcontext()
+
+    def leftovers(self, directory: str) -> Iterable[str]:
+        """Files that nobody needs once the run is over."""
+        return ()
 
 
 def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told | None = None) -> R:
@@ -127,7 +256,7 @@ def _opened(directory: str | Path, kind: Kind[Any, Any, Any], resources: Resourc
         readers = kind.readers(resources, gpus)
         crew = Crew(stop, directory, kind.module, resources.workers, resources.scheduler, min(kind.reading_threads, cores()) if readers == "threads" else 1)
         try:
-            if readers == "workers" and not manifest.written(directory):
+            if readers == "workers" and not rundir.has_manifest(directory):
                 crew.hire()
             yield crew, stop, readers
         except KeyboardInterrupt:

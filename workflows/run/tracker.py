@@ -10,7 +10,7 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline.store import claims, parts, rundir
-from tidalign.pipeline.store.ranges import Range, gaps, suspects
+from tidalign.pipeline.store.parts import Range, gaps, suspects
 from tidalign.workflows.run.isolate import TooManyRejected
 
 UNBEGUN_ALLOWED = 20

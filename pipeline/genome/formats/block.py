@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.kernels.text.gapped import gapped_texts
-from tidalign.pipeline.cigar import Operations
 from tidalign.pipeline.formats.request import Rows
 from tidalign.pipeline.genome.input.sequences import Genome
-from tidalign.pipeline.text import joined, strings
+from tidalign.pipeline.text import Operations, joined, strings
 
 Numbers = npt.NDArray[np.int64]
 

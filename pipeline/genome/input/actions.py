@@ -1,12 +1,62 @@
-"""The name of an input with LASTZ's actions: `path[multiple,unmask][100..500]`."""
+"""Read the name of an input with LASTZ's actions (`path[multiple,unmask][100..500]`), and do what they say of names and letters."""
 
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tidalign.kernels.scoring.scores import IUPAC
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.genome.input.names import RULES
+
+RULES = ("short", "darkspace", "alphanum", "full")
+"""What [nameparse=] may be; `short` is what is done without it."""
+
+_SUFFIX = re.compile(r"(?<=.)\.(fa|fasta|2bit|nib|hsx)\Z", re.DOTALL)
+
+
+def shorten(header: str, rule: str) -> str:
+    """The name in a header line (of FASTA, with its >) or index entry (of 2bit).
+
+    short: what stands before the first blank, | or :. darkspace: before the first blank. Both without the suffix of a sequence file.
+    alphanum: the letters, digits and _ at its beginning. full: all of it.
+    """
+    if rule == "full":
+        return header
+    text = header.removeprefix(">").lstrip(" \t")
+    if rule == "alphanum":
+        return re.split(r"[^A-Za-z0-9_]", text, maxsplit=1)[0]
+    return _SUFFIX.sub("", re.split(r"[ \t]" if rule == "darkspace" else r"[ \t|:]", text, maxsplit=1)[0])
+
+
+INVALID = 0xFF
+"""What a letter that is not allowed becomes."""
+
+
+class LetterRules:
+    """How letters are read.
+
+    ambiguous: None, "n" or "iupac" (GenomeParameters.scoring.ambiguous): "iupac" allows B D H K M R S V W Y.
+    table: bytes[256] for bytes.translate: letters as they are (upper case if `unmask`), NUL for the separator, INVALID for others.
+    """
+
+    def __init__(self, *, ambiguous: str | None = None, unmask: bool = False, separator: str | None = None) -> None:
+        upper = "ACGTNX" + (IUPAC if ambiguous == "iupac" else "")
+        self.expected = "A, C, G, T, N and X" + (" and IUPAC codes" if ambiguous == "iupac" else "")
+        table = bytearray([INVALID]) * 256
+        for letter in upper + upper.lower():
+            read = ord(letter.upper() if unmask else letter)
+            table[ord(letter)] = 0 if chr(read) == separator else read
+        if separator is not None and not separator.isalpha():
+            table[ord(separator)] = 0
+        self.table = bytes(table)
+        self.allowed = bytes(letter for letter in range(256) if table[letter] != INVALID)
+
+    def way_out(self, letter: str) -> str:
+        """What to do about a letter that is not allowed."""
+        if letter.upper() in IUPAC:
+            return "say what such letters score: --ambiguous=iupac, or replace them by N"
+        return "remove what is no letter" if not letter.isalpha() else "give DNA"
+
 
 _NOT_HERE = {
     "revcomp": "give the other strand in the file, or --strand=minus for a query",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.files.decompress import Damage
-from tidalign.pipeline.genome.input.letters import INVALID, LetterRules
+from tidalign.pipeline.genome.input.actions import INVALID, LetterRules
 
 _BLANKS = b" \t\r\n"
 

@@ -9,9 +9,7 @@ import numpy.typing as npt
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.sniff import sniff, text_pieces
 from tidalign.pipeline.genome.input import fasta, twobit
-from tidalign.pipeline.genome.input.actions import Specifier
-from tidalign.pipeline.genome.input.letters import LetterRules
-from tidalign.pipeline.genome.input.names import shorten
+from tidalign.pipeline.genome.input.actions import LetterRules, Specifier, shorten
 from tidalign.pipeline.genome.input.sequences import Genome, Positions
 
 _UNNAMED = {"target": "seq1", "query": "seq2"}

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.genome.input.letters import LetterRules
+from tidalign.pipeline.genome.input.actions import LetterRules
 
 Counts = npt.NDArray[np.int64]
 

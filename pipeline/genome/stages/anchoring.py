@@ -15,8 +15,7 @@ from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.pipeline.genome.input.segments import load_segments
 from tidalign.pipeline.genome.input.sides import load_side
-from tidalign.pipeline.genome.plan.manifest import read_manifest
-from tidalign.pipeline.genome.plan.tiles import strands, unit_name
+from tidalign.pipeline.genome.plan import read_manifest, strands, unit_name
 from tidalign.pipeline.genome.stages import anchors_file, gapped, seeding
 from tidalign.pipeline.genome.stages.filters import asked, passed
 from tidalign.pipeline.genome.stages.unit import Unit

@@ -10,9 +10,9 @@ from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.gapped.extender import read_only
 from tidalign.kernels.letters.nucleotides import ALPHABET, encode
 from tidalign.kernels.text.columns import spell
-from tidalign.pipeline.cigar import Operations, counted
 from tidalign.pipeline.genome.stages.seeding import given_up
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS
+from tidalign.pipeline.text import Operations, counted
 
 if TYPE_CHECKING:
     from tidalign.pipeline.genome.stages.unit import Unit

@@ -21,6 +21,7 @@ from tidalign.kernels.seed.index import Positions
 from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.device import GPU
 from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.plan import indexed
 from tidalign.pipeline.genome.stages import host
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
 from tidalign.pipeline.genome.stages.strands import Strands
@@ -90,7 +91,7 @@ def words(directory: str, run: str, side: int, sequence: int | None) -> GpuWords
 def _words(directory: str, run: str, side: int, sequence: int | None) -> GpuWords:
     from tidalign.kernels.seed import device
 
-    return GpuWords(device.build_index(*host.indexed(directory, run, side, sequence)))
+    return GpuWords(device.build_index(*indexed(directory, run, side, sequence)))
 
 
 class Extender:

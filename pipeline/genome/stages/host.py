@@ -7,11 +7,10 @@ from typing import Any
 from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.gapped.extender import Extender
 from tidalign.kernels.letters.nucleotides import Codes
-from tidalign.kernels.seed.index import Index, Positions, SeedPattern, build_index, hits
+from tidalign.kernels.seed.index import Index, Positions, build_index, hits
 from tidalign.kernels.ungapped.hsps import HitFilter, Segments
-from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan.manifest import read_manifest
+from tidalign.pipeline.genome.plan import indexed
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
 from tidalign.pipeline.genome.stages.strands import Strands
 
@@ -48,13 +47,6 @@ class HostWords:
 def words(directory: str, run: str, side: int, sequence: int | None) -> HostWords:
     """Index the words of a target side, or of one sequence of it; kept for the next unit."""
     return HostWords(build_index(*indexed(directory, run, side, sequence)))
-
-
-def indexed(directory: str, run: str, side: int, sequence: int | None) -> tuple[Codes, SeedPattern, int, str | None]:
-    """Give what `build_index` takes: a target's codes, and the pattern, step and most frequent word of the run."""
-    parameters = read_manifest(directory).parameters
-    codes = load_side(directory, run, side, sequence)[1]
-    return codes, SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count
 
 
 def extend(unit: Strands, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tuple[int, Extensions]]:

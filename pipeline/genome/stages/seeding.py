@@ -15,7 +15,7 @@ from tidalign.kernels.seed.index import Positions
 from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.stages.forms import Words
+from tidalign.pipeline.genome.stages.unit import Words
 from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
 
 PIECE = 1 << 16

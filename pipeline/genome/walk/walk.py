@@ -1,20 +1,138 @@
-"""Walk a unit's anchors by exact mode, from its last checkpoint on, with what is extended ahead of it by this process's GPU or by other workers."""
+"""Walk a unit's anchors by exact mode, from its last checkpoint on, with what is extended ahead of it by this process's GPU or by other workers.
 
+What is extended ahead is a matter of speed only: the walk takes of it what nothing it keeps has come near, and its result does not depend on it.
+"""
+
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidalign.kernels.commit.paths import Paths
 from tidalign.kernels.commit.walk import Commit
+from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import Speculated
+from tidalign.kernels.gapped.speculated import speculate as extend_free
 from tidalign.pipeline.genome.stages import gapped
-from tidalign.pipeline.genome.stages.anchoring import without_gaps
+from tidalign.pipeline.genome.stages.anchoring import anchors_path, count_anchors, read_anchors, without_gaps
 from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.guards import Beat, Budget, Done
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import checkpoints
-from tidalign.pipeline.genome.walk.speculation import Ahead
 from tidalign.pipeline.genome.walk.waves import Waves
+from tidalign.pipeline.schema import AHEAD
+from tidalign.pipeline.store.files import write_table
+
+ANSWER_SECONDS = 1.0
+"""How long the first who asks a walk what it keeps waits for it."""
+
+_BATCH = 8
+_NAME = re.compile(r"\.(\d+)-(\d+)\.ahead\.parquet$")
+
+
+def ahead_path(unit: Unit, start: int, stop: int) -> str:
+    """Say where the free extensions of anchors [start, stop) are, or will be."""
+    return f"{unit.directory}/stages/{unit.name}.{start}-{stop}.ahead.parquet"
+
+
+def speculate(unit: Unit, start: int, stop: int) -> int:
+    """Extend some anchors ahead of the unit's walk; returns how many. Nothing where the walk is over, or this was done."""
+    if count_anchors(unit.directory, unit.job_number, unit.number, unit.run) is None or Path(ahead_path(unit, start, stop)).exists():
+        return 0
+    anchors = read_anchors(unit, start, stop)
+    return extend_ahead(unit, anchors, _kept_by_now(unit), start, partial(_over, unit))
+
+
+def _kept_by_now(unit: Unit) -> Extensions:
+    """Read what the unit's walk keeps, as it was when somebody last asked; now it is asked again. Who asks first waits a while for an answer."""
+    checkpoints.ask(unit)
+    last = time.monotonic() + ANSWER_SECONDS
+    while (saved := checkpoints.saved(unit)) is None and time.monotonic() < last and not _over(unit):
+        time.sleep(0.02)
+    return saved[0] if saved else Extensions.empty()
+
+
+def _over(unit: Unit) -> bool:
+    """Tell whether the unit's walk has ended: its anchors are forgotten."""
+    return not Path(anchors_path(unit.directory, unit.job_number, unit.number)).exists()
+
+
+def extend_ahead(unit: Unit, anchors: Any, kept: Extensions, start: int, over: Callable[[], bool]) -> int:
+    """Extend those anchors of [start, start + len(anchors)) that do not seem to lie on something better, and write what comes of it; returns how many.
+
+    kept: what the walk was known to keep. over: whether it has ended, and nobody wants more.
+    """
+    t, q = places(anchors)
+    paths = Paths(len(unit.target_codes))
+    for one in kept:
+        paths.keep(one.ends, one.ops, one.lengths)
+    wanted: list[int] = []
+    parts: list[Speculated] = []
+    at = 0
+    while at < len(t):
+        if over():
+            return 0
+        left = at + np.flatnonzero(~paths.near(t[at:], q[at:]))[:_BATCH]
+        part = extend_free(unit.target_codes, unit.query_codes, unit.bounds, t[left], q[left], unit.costs)
+        extended = left[part.extensions.anchor]
+        paths.keep_apart(t[extended], q[extended], part.extensions)
+        wanted += left.tolist()
+        parts.append(part)
+        at = wanted[-1] + 1 if len(left) == _BATCH else len(t)
+    if parts:
+        arrays = Speculated.concat(parts).spread(np.array(wanted, np.int64), len(t)).to_arrays()
+        _write(ahead_path(unit, start, start + len(t)), arrays, unit.run)
+    return len(wanted)
+
+
+def _write(path: str, arrays: dict[str, npt.NDArray[Any]], run: str) -> None:
+    columns = {name: pa.array([values.ravel()], AHEAD.field(name).type) for name, values in arrays.items()}
+    write_table(path, pa.table(columns, schema=AHEAD), metadata={"tidalign.run": run})
+
+
+class Ahead:
+    """Finds what other workers have extended ahead of a unit's walk; looked for again whenever the walk asks."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+        self._read: tuple[str, Speculated | None] = ("", None)
+
+    def at(self, place: int, last: int) -> tuple[int, Speculated | None]:
+        """Up to where the walk may go in one piece from anchor `place` (at most `last`), and what is known of these anchors."""
+        begins = [last]
+        for path in Path(self._unit.directory, "stages").glob(f"{self._unit.name}.*.ahead.parquet"):
+            named = _NAME.search(path.name)
+            start, stop = (int(named[1]), int(named[2])) if named else (0, 0)
+            if start <= place < stop and (found := self._open(str(path))) is not None:
+                return stop, found.after(place - start)
+            if start > place:
+                begins.append(start)
+        return min(begins), None
+
+    def _open(self, path: str) -> Speculated | None:
+        if self._read[0] != path:
+            self._read = path, _load(path, self._unit.run)
+        return self._read[1]
+
+
+def _load(path: str, run: str) -> Speculated | None:
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException):
+        return None
+    if (table.schema.metadata or {}).get(b"tidalign.run") != run.encode():
+        return None
+    arrays = {name: table[name].combine_chunks().values.to_numpy(zero_copy_only=False) for name in table.schema.names}
+    return Speculated.from_arrays({**arrays, "boxes": arrays["boxes"].reshape(-1, 4), "ranges": arrays["ranges"].reshape(-1, 2)})
+
 
 WALK_ANCHORS = 1024
 """Anchors after which a walk looks what others have extended ahead of it."""

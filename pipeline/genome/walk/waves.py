@@ -17,7 +17,7 @@ from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import REJECTED, UNDECIDED, Speculated
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.pipeline.genome.stages.anchors_file import places
-from tidalign.pipeline.genome.stages.forms import Extender
+from tidalign.pipeline.genome.stages.unit import FreeExtender
 
 if TYPE_CHECKING:
     from tidalign.pipeline.genome.stages.unit import Unit
@@ -49,7 +49,7 @@ class Waves:
     extender: makes what extends them.
     """
 
-    def __init__(self, unit: "Unit", extender: Callable[["Unit"], Extender], anchors: Any, at: int, kept: Extensions) -> None:
+    def __init__(self, unit: "Unit", extender: Callable[["Unit"], FreeExtender], anchors: Any, at: int, kept: Extensions) -> None:
         self._waves = _waves(unit, extender, anchors, at, kept)
         self._thread = ThreadPoolExecutor(1, "waves")
         self._coming: Future[tuple[int, Speculated | None] | None] = self._thread.submit(next, self._waves, None)
@@ -70,7 +70,7 @@ class Waves:
         return self._stop, self._known.after(place - self._start) if self._known else None
 
 
-def _waves(unit: "Unit", extender: Callable[["Unit"], Extender], anchors: Any, at: int, kept: Extensions) -> Iterator[tuple[int, Speculated | None]]:
+def _waves(unit: "Unit", extender: Callable[["Unit"], FreeExtender], anchors: Any, at: int, kept: Extensions) -> Iterator[tuple[int, Speculated | None]]:
     """(stop, what is known of the anchors up to it) of one wave after the other."""
     paths = Paths(len(unit.target_codes))
     for one in kept:
@@ -91,7 +91,7 @@ def _waves(unit: "Unit", extender: Callable[["Unit"], Extender], anchors: Any, a
             yield at, None
 
 
-def speculate(extender: Extender, paths: Paths, t: Integers, q: Integers) -> Speculated:
+def speculate(extender: FreeExtender, paths: Paths, t: Integers, q: Integers) -> Speculated:
     """Extend a range of anchors; those that seem to lie on `paths`, or on better ones of their own, are not.
 
     What is found is added to `paths`.

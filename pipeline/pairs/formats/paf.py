@@ -11,9 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.pipeline.cigar import Operations
 from tidalign.pipeline.formats.request import Request, Rows
-from tidalign.pipeline.text import joined, status_tags, two_kinds
+from tidalign.pipeline.text import Operations, joined, status_tags, two_kinds
 
 
 def lines(batch: Any, request: Request[Rows]) -> Any:

@@ -13,11 +13,10 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from tidalign.pipeline.cigar import Operations
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.pairs.formats.targets import first_rows, rows_at
-from tidalign.pipeline.text import content, empty, joined, status_tags, two_kinds
+from tidalign.pipeline.text import Operations, content, empty, joined, status_tags, two_kinds
 
 LONGEST_TARGET = 2**31 - 1
 """Section 1.3: LN lies in 1..2^31-1."""

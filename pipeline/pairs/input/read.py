@@ -16,7 +16,7 @@ from tidalign.pipeline.pairs.input import tables
 from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Span, cut, index_texts
 from tidalign.pipeline.pairs.input.records import FORMATS, FOUR_LINES, find_lines, marked, parse
 from tidalign.pipeline.pairs.input.stream import stream_pairs
-from tidalign.pipeline.pairs.table import count_pairs, pair_table, split
+from tidalign.pipeline.pairs.pack import count_pairs, pair_table, split
 
 
 @dataclass(frozen=True, slots=True)

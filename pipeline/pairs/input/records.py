@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 
 from tidalign.kernels.text.lines import line_ends
 from tidalign.pipeline.files.decompress import Damage
-from tidalign.pipeline.pairs.letters import Place, check_letters, check_names
-from tidalign.pipeline.pairs.pack import flat
+from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, flat
 
 Positions = npt.NDArray[np.int64]
 

@@ -12,7 +12,7 @@ from tidalign.pipeline.files.decompress import Damage
 from tidalign.pipeline.files.sniff import Input, text_pieces
 from tidalign.pipeline.pairs.input.index import BLOCK_BASES, BLOCK_PAIRS
 from tidalign.pipeline.pairs.input.records import FORMATS, stream_records
-from tidalign.pipeline.pairs.table import count_pairs, split
+from tidalign.pipeline.pairs.pack import count_pairs, split
 
 
 def stream_pairs(texts: Sequence[Input], *, interleaved: bool, bases: int = BLOCK_BASES) -> Iterator[tuple[Any, Any]]:

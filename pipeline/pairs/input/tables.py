@@ -13,7 +13,7 @@ from tidalign.pipeline.files.decompress import changed
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.pairs.input.index import CELL_BYTES, Index, Span
 from tidalign.pipeline.pairs.input.records import cut_names
-from tidalign.pipeline.pairs.letters import Place, check_letters, check_names
+from tidalign.pipeline.pairs.pack import Place, check_letters, check_names
 
 BATCH_BYTES = 8_000_000
 _SAMPLE = 64

@@ -9,10 +9,8 @@ import pytest
 
 from tidalign.pipeline.device import CPU, DEVICES
 from tidalign.pipeline.errors import ManifestMismatch
-from tidalign.pipeline.pairs.align import align_batch, batches
-from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Aligner, described
+from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Aligner, PairParameters, align_batch, batches, described
 from tidalign.pipeline.pairs.pack import pack_pairs
-from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.schema import PAIRS
 
 

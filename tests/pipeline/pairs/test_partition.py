@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tidalign.kernels.letters.sequences import unpack
 from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.pairs.aligner import cuts, length_bin, work
 from tidalign.pipeline.pairs.pack import flat, pack_pairs, packed, sequences
-from tidalign.pipeline.pairs.work import cuts, length_bin, work
 from tidalign.pipeline.schema import CHUNK, PAIRS
 
 LETTERS = st.binary(max_size=40).map(lambda raw: bytes(b"ACGTacgtNnRy"[byte % 12] for byte in raw))
@@ -107,8 +107,8 @@ def real_like(tmp_path: Path) -> tuple[str, str, list[tuple[bytes, bytes]]]:
 
 def test_chunks_hold_every_pair_once(real_like: tuple[str, str, list[tuple[bytes, bytes]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tidalign.pipeline.pairs import partition
+    from tidalign.pipeline.pairs.aligner import PairParameters
     from tidalign.pipeline.pairs.input.read import inspect, plan
-    from tidalign.pipeline.pairs.parameters import PairParameters
     from tidalign.pipeline.store import rundir
 
     queries, targets, pairs = real_like

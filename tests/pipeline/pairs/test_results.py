@@ -16,7 +16,8 @@ from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.export import export
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import ALIGNMENTS
-from tidalign.pipeline.store import layout, manifest, parts, rundir
+from tidalign.pipeline.store import layout, parts, rundir
+from tidalign.pipeline.store import rundir as manifest
 from tidalign.pipeline.store.results import Reader, RunResults
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from tidalign.pipeline.errors import ManifestMismatch, MissingInput
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan.manifest import write_manifest
+from tidalign.pipeline.genome.plan import write_manifest
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.pipeline.pairs.parameters import PairParameters
+from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store import layout, rundir

@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidalign.pipeline.store.ranges import cover, gaps, suspects
+from tidalign.pipeline.store.parts import cover, gaps, suspects
 
 RANGES = st.lists(st.tuples(st.integers(0, 12), st.integers(1, 6)).map(lambda r: (r[0], r[0] + r[1])), max_size=7)
 

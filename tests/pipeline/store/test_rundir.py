@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch, MissingInput
-from tidalign.pipeline.pairs import blocks
+from tidalign.pipeline.pairs import manifest as blocks
+from tidalign.pipeline.pairs.aligner import write_rows
 from tidalign.pipeline.pairs.manifest import read_manifest, write_manifest
-from tidalign.pipeline.pairs.rows import write_rows
 from tidalign.pipeline.schema import ALIGNMENTS
-from tidalign.pipeline.store import claims, files, manifest, parts, rundir
-from tidalign.pipeline.store.lock import locked
+from tidalign.pipeline.store import claims, files, parts, rundir
+from tidalign.pipeline.store import rundir as manifest
+from tidalign.pipeline.store.rundir import locked
 
 PARAMETERS = {"penalties": "affine:4,6,2", "ends_free": None}
 SOURCE = {"queries": "q.fq", "files": [{"path": "q.fq", "size": 10, "mtime_ns": 5}]}
@@ -148,7 +149,7 @@ def test_a_block_whose_chunk_is_gone_or_short_is_done_again(run: str) -> None:
 
 
 def test_one_run_at_a_time_and_the_kernel_frees_it(run: str) -> None:
-    code = "import sys, time\nfrom tidalign.pipeline.store.lock import locked\nwith locked(sys.argv[1]):\n print('held', flush=True)\n time.sleep(60)"
+    code = "import sys, time\nfrom tidalign.pipeline.store.rundir import locked\nwith locked(sys.argv[1]):\n print('held', flush=True)\n time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", code, run], stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"

@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidalign
-from tidalign.pipeline.genome.compile import warm_up
+from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import tiles as plan
+from tidalign.pipeline.genome.units import warm_up
 from tidalign.pipeline.genome.walk import walk
+from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.input.read import inspect
-from tidalign.pipeline.pairs.parameters import PairParameters
 from tidalign.pipeline.schema import KEPT
 from tidalign.pipeline.store.layout import GENOMES, PAIRS
 from tidalign.workflows import cli

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tidalign.pipeline.genome.plan.tiles import Tile
+from tidalign.pipeline.genome.plan import Tile
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.units import empty_rows
 from tidalign.pipeline.schema import EXTENDED

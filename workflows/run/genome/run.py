@@ -9,20 +9,18 @@ from typing import Any
 from tidalign.cluster.stop import Stop
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
-from tidalign.pipeline.genome.compile import warm_up
 from tidalign.pipeline.genome.input.sides import read_side, side_record
 from tidalign.pipeline.genome.input.source import GenomeSource
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan.manifest import Check, GenomeManifest, read_manifest, write_manifest
+from tidalign.pipeline.genome.plan import Check, GenomeManifest, read_manifest, write_manifest
+from tidalign.pipeline.genome.units import warm_up
 from tidalign.pipeline.store import layout, parts, rundir
-from tidalign.pipeline.store import manifest as manifests
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
 from tidalign.workflows.run.genome.tasks import heeding
 from tidalign.workflows.run.genome.tiles import Tiles
-from tidalign.workflows.run.kind import Kind, Readers
-from tidalign.workflows.run.report import Report
+from tidalign.workflows.run.runner import Kind, Readers, Report
 from tidalign.workflows.run.tracker import Told
 
 SMALL_INPUT = 64_000_000
@@ -82,7 +80,7 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
 
     def read(self, crew: Crew, told: Told, readers: Readers) -> GenomeManifest:
         sides = self._source.sides()
-        if manifests.written(crew.directory) and all(side_record(crew.directory, side) for side in range(len(sides))):
+        if rundir.has_manifest(crew.directory) and all(side_record(crew.directory, side) for side in range(len(sides))):
             manifest = read_manifest(crew.directory)
             if self._check:
                 self._check(manifest)

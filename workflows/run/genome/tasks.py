@@ -12,20 +12,20 @@ from typing import Any
 
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop
+from tidalign.cluster.task import inject
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS, GpuLost
 from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
 from tidalign.pipeline.genome import units as stages
-from tidalign.pipeline.genome.plan.manifest import read_manifest
-from tidalign.pipeline.genome.plan.tiles import Tile
+from tidalign.pipeline.genome.plan import Tile, read_manifest
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.genome.stages.guards import Beat
 from tidalign.pipeline.genome.stages.independent import extend
 from tidalign.pipeline.genome.stages.unit import Unit
-from tidalign.pipeline.genome.walk import speculation, walk
+from tidalign.pipeline.genome.walk import walk
+from tidalign.pipeline.genome.walk import walk as speculation
 from tidalign.pipeline.store import claims, parts
-from tidalign.workflows.run import faults
 
 Counts = dict[str, Any]
 
@@ -178,4 +178,4 @@ def _inject(tile: Tile, place: int, device: Device) -> None:
             with device.turn():
                 fault(wait=True)
 
-    faults.inject(lambda: [f"{tile.chunk}:{place}"], fault_here)
+    inject(lambda: [f"{tile.chunk}:{place}"], fault_here)

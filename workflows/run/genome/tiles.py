@@ -7,11 +7,10 @@ from typing import Any
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline.device import CPU, Device
-from tidalign.pipeline.genome.plan.manifest import GenomeManifest
-from tidalign.pipeline.genome.plan.tiles import Tile, job_name
+from tidalign.pipeline.genome.plan import GenomeManifest, Tile, job_name
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.store import parts
-from tidalign.pipeline.store.ranges import gaps
+from tidalign.pipeline.store.parts import gaps
 from tidalign.workflows.run.genome.isolate import DIVISIBLE, isolate_tile
 from tidalign.workflows.run.genome.tasks import perform, speculate
 from tidalign.workflows.run.tracker import Told, Tracker

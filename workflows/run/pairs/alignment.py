@@ -1,16 +1,59 @@
-"""The alignment stage of a run over pairs: which rows are left, and which of them share a task."""
+"""Align what a run over pairs has left: which rows share a task, and the pairs that kill their process, which get a row that says so."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tidalign.cluster.stop import Stop
-from tidalign.pipeline.device import Device
+from tidalign.pipeline.device import CPU, Device
+from tidalign.pipeline.pairs.aligner import described, longest, rejected, work, write_rows
 from tidalign.pipeline.pairs.manifest import PairManifest
-from tidalign.pipeline.store.parts import part_path, read_part
-from tidalign.pipeline.store.ranges import gaps
-from tidalign.workflows.run.pairs.isolate import SECONDS_PER_WORK, isolate_range, patience
+from tidalign.pipeline.pairs.partition import read_chunk
+from tidalign.pipeline.store.parts import gaps, part_path, read_part
+from tidalign.workflows.run.child import try_in_child
+from tidalign.workflows.run.isolate import isolate
 from tidalign.workflows.run.pairs.tasks import RowRange, align_ranges
 from tidalign.workflows.run.tracker import Told, Tracker
+
+SECONDS_PER_WORK = 1e-8
+"""Nominal speed of one core; see pipeline/pairs/aligner.py for what a unit is."""
+
+
+def patience(work_units: float, floor: float) -> float:
+    """Seconds of CPU time after which rows of that much estimated work count as hanging.
+
+    The estimate is for 10 % divergence; unrelated sequences take a hundred times it.
+    """
+    return max(floor, 100 * SECONDS_PER_WORK * work_units)
+
+
+def isolate_range(directory: str, run: str, parameters: dict[str, Any], chunk: str, start: int, stop: int, floor: float, most: int) -> int:
+    """Write parts for all rows [start, stop) of a chunk; ranges hang after `patience(.., floor)`.
+
+    Returns the number of pairs rejected; TooManyRejected where there are more than `most`.
+    """
+    pairs = read_chunk(directory, chunk, start, stop)
+    weights = work(described(parameters)[0], pairs)
+
+    def attempt(a: int, b: int) -> str | None:
+        if read_part(part_path(f"{directory}/parts", chunk, a, b), run):
+            return None
+        seconds = patience(float(weights[a - start : b - start].sum()), floor)
+        return try_in_child("rows", [directory, run, parameters, chunk, a, b], seconds)
+
+    def reject(a: int, reason: str) -> None:
+        write_rows(directory, run, chunk, a, a + 1, rejected(pairs.slice(a - start, 1), reason))
+
+    return isolate(start, stop, attempt, reject, most, directory, "pairs")
+
+
+def do(order: Any, begun: Callable[[], object]) -> None:
+    """Align one range of rows and write its part; in a child."""
+    directory, run, parameters, chunk, start, stop = order
+    aligner, settings = described(parameters)
+    aligner.on(CPU).warm_up(settings, longest(read_chunk(directory, chunk, start, stop)))
+    begun()
+    align_ranges(directory, run, parameters, [RowRange(chunk, start, stop)])
+
 
 PATIENCE = 60.0
 """Least seconds of CPU time without progress after which a task hangs."""
@@ -52,7 +95,7 @@ class Alignment(Tracker[RowRange]):
         return float(self._pairs)
 
     def _units(self, piece: RowRange) -> float:
-        """Estimated work (pipeline/pairs/work.py)."""
+        """Estimated work (pipeline/pairs/aligner.py)."""
         record = self._chunks[piece.chunk]
         return float(record["work"] * (piece.stop - piece.start) / record["rows"])
 

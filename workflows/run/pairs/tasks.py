@@ -14,17 +14,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from tidalign.cluster.task import inject
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
 from tidalign.kernels.wavefront.alignments import Alignments
 from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
-from tidalign.pipeline.pairs.align import alignments, batches, longest, part_of, rows, work
-from tidalign.pipeline.pairs.aligner import Aligner, described
+from tidalign.pipeline.pairs.aligner import Aligner, alignments, batches, described, longest, part_of, rows, work, write_rows
 from tidalign.pipeline.pairs.partition import read_chunk
-from tidalign.pipeline.pairs.rows import write_rows
 from tidalign.pipeline.store import claims
 from tidalign.pipeline.store.parts import part_path, read_part
-from tidalign.workflows.run import faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +140,7 @@ class _Pipeline:
                 for piece, claim in claimed:
                     if claim:
                         claims.write(claim, piece.of.rows.start + piece.start, piece.of.rows.start + piece.stop)
-                faults.inject(lambda: map(str, table["ordinal"].to_pylist()), fault if self._device.takes_gpu else lambda: None)
+                inject(lambda: map(str, table["ordinal"].to_pylist()), fault if self._device.takes_gpu else lambda: None)
                 found = alignments(self._aligner, table, self._settings, self._device)
                 self._withdraw(batch)
         except (MemoryError, KernelError):

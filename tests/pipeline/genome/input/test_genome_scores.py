@@ -13,9 +13,8 @@ from genome_oracle import tables
 from tidalign.kernels.letters.nucleotides import encode
 from tidalign.kernels.scoring.scores import HOXD70
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.genome.defaults import genome_parameters
 from tidalign.pipeline.genome.input.scores import BINARY, number, read_scores
-from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.parameters import GenomeParameters, genome_parameters
 
 LETTERS = Path(__file__).parents[3] / "data" / "genomes" / "letters.json"
 CASES = json.loads(LETTERS.read_text())["cases"]

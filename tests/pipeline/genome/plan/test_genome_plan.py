@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan.tiles import TILE_SECONDS, plan_tiles, strands, unit_of, unit_work
+from tidalign.pipeline.genome.plan import TILE_SECONDS, plan_tiles, strands, unit_of, unit_work
 
 DEFAULT = GenomeParameters()
 

@@ -1,6 +1,6 @@
 """PAF lines against lines written by hand from its description."""
 
-from tidalign.pipeline.pairs.parameters import PairParameters
+from tidalign.pipeline.pairs.aligner import PairParameters
 
 # query ACGTACGTAC, target TTACGACGTTAC: 2 free target letters, ACG =, T I, ACGT =, T D, AC =; one free target letter.
 MIDDLE = {"query_span": (0, 10, 10), "target_span": (2, 12, 13), "cigar": "3=1I4=1D2=", "penalty": 16}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.formats import sam
-from tidalign.pipeline.pairs.parameters import PairParameters
 
 FIELDS = (
     r"[!-?A-~]{1,254}",

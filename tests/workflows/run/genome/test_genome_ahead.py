@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tidalign.cluster.task import Task
-from tidalign.pipeline.genome.plan.tiles import Tile
+from tidalign.pipeline.genome.plan import Tile
 from tidalign.workflows.run.genome import tiles as genome_tiles
 from tidalign.workflows.run.genome.tiles import AHEAD_ANCHORS, AHEAD_FIRST, AHEAD_REACH, Tiles
 

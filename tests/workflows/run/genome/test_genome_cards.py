@@ -15,9 +15,9 @@ from genome_golden import RUNS
 from tidalign.kernels import gapped, seed, ungapped
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
+from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import tiles as plan
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.stages import gpu
 from tidalign.pipeline.genome.walk import waves

@@ -22,15 +22,16 @@ from tidalign.cluster.errors import NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.pipeline.device import CPU
 from tidalign.pipeline.errors import InputError, ManifestMismatch, MissingInput
+from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome import units as stages
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import tiles as plan
-from tidalign.pipeline.genome.plan.manifest import read_manifest
+from tidalign.pipeline.genome.plan import read_manifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.stages import anchoring, anchors_file
 from tidalign.pipeline.genome.stages.unit import Unit
-from tidalign.pipeline.genome.walk import speculation, walk
+from tidalign.pipeline.genome.walk import walk
+from tidalign.pipeline.genome.walk import walk as speculation
 from tidalign.pipeline.schema import ANCHORS
 from tidalign.pipeline.store import claims
 from tidalign.workflows.commands.demo import DATA

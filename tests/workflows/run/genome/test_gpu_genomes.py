@@ -9,9 +9,9 @@ from genome_card_cases import OPTIONS, answer, as_lastz, check_replaced, drive_a
 from genome_chaos import drive
 from genome_golden import RUNS
 
+from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import tiles as plan
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.run.devices import Resources

@@ -23,18 +23,17 @@ from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.start import CLOSE_TIMEOUT
 from tidalign.cluster.stop import GRACE
 from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
+from tidalign.pipeline.pairs.aligner import PairParameters, write_rows
 from tidalign.pipeline.pairs.input import index
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.manifest import read_manifest
-from tidalign.pipeline.pairs.parameters import PairParameters
-from tidalign.pipeline.pairs.rows import write_rows
 from tidalign.pipeline.schema import COUNTS
 from tidalign.pipeline.store import rundir
-from tidalign.pipeline.store.lock import locked
+from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import devices, watch
 from tidalign.workflows.run.isolate import TooManyRejected
 from tidalign.workflows.run.pairs import alignment, run
-from tidalign.workflows.run.pairs.isolate import isolate_range
+from tidalign.workflows.run.pairs.alignment import isolate_range
 from tidalign.workflows.run.pairs.run import partition_pairs, run_pairs
 from tidalign.workflows.status import Exit
 

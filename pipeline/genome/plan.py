@@ -1,0 +1,206 @@
+"""Plan a genome run: jobs (target side against query side), units (a query sequence and strand of a job), tiles (what one task does); and its manifest.json.
+
+plan.json                          parameters and source (pipeline/store/rundir.py)
+sides/s<k>/                        letters and codes of each file that is read (pipeline/genome/input/sides.py)
+manifest.json                      sides, jobs, tiles
+stages/<unit>.anchors.arrow        of a large unit, in the order they are extended; <unit>.walk.parquet: how far exact mode is with them
+extended/<unit>.<a>-<b>.parquet    independent mode: rows of anchors [a, b) of a large unit
+parts/<job>.<a>-<b>.parquet        rows of units [a, b) of a job, in LASTZ's order
+kept/<stage>/<unit>.parquet        hits, hsps or anchors, where --keep asked for them
+claims/, journal.jsonl, report.json, run.lock, SUCCESS or PARTIAL        as pipeline/store/rundir.py has them
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+from tidalign.kernels.letters.nucleotides import Codes
+from tidalign.kernels.seed.index import SeedPattern
+from tidalign.pipeline.genome.input.sides import load_side
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import GENOMES
+
+TILE_SECONDS = 4.0
+"""Estimated seconds of work that units are gathered to; a unit above it is done in stages, each with a file of its own."""
+
+SEEDS_HIT = 4e-7
+"""Nominal seconds of one core for a seed hit, looked up and tried without gaps."""
+
+LETTER = 1e-6
+"""Nominal seconds for each letter of the shorter side: gapped extension along what both share."""
+
+CHANCE_EXTENSION = 1.3e-3
+"""Nominal seconds of the gapped extension of a chance seed (LASTZ's default scores)."""
+
+STAGES = ("units", "seed", "walk", "extend", "assemble")
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """What one task does.
+
+    stage: `units`: all of the units [start, stop) of a job; or a stage of one large unit: `seed` (its anchors), `walk` (exact mode's extension of all of them),
+    `extend` (independent mode's extension of anchors [start, stop)), `assemble` (independent mode's rows). `unit` is -1 for the stage `units`.
+    claim: path of the claim that says how far it is, kept if the process dies at it; None where someone else watches.
+    """
+
+    stage: str
+    job: int
+    unit: int
+    start: int
+    stop: int
+    claim: str | None = None
+
+    @property
+    def chunk(self) -> str:
+        """What `start` and `stop` count in; names claims and parts."""
+        return job_name(self.job) if self.stage == "units" else f"{unit_name(self.job, self.unit)}.{self.stage}"
+
+    @property
+    def key(self) -> str:
+        """Names it in messages."""
+        return f"{self.chunk}.{self.start}-{self.stop}"
+
+    def cut(self, start: int, stop: int, claim: str | None) -> "Tile":
+        """The same stage of [start, stop) alone."""
+        return replace(self, start=start, stop=stop, claim=claim)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def job_name(job: int) -> str:
+    """Names the job's parts."""
+    return f"j{job:06d}"
+
+
+def unit_name(job: int, unit: int) -> str:
+    """Names the files of a unit's stages."""
+    return f"{job_name(job)}.u{unit}"
+
+
+def strands(parameters: GenomeParameters) -> str:
+    """The query's strands, in LASTZ's order: where it looks at the HSPs of both before it goes on, it goes on with - first."""
+    limited = parameters.query_hsp_best is not None or parameters.query_hsp_limit is not None
+    return {"both": "-+" if limited else "+-", "plus": "+", "minus": "-"}[parameters.strand]
+
+
+def unit_of(unit: int, parameters: GenomeParameters) -> tuple[int, str]:
+    """(query sequence, strand) of a unit."""
+    order = strands(parameters)
+    return unit // len(order), order[unit % len(order)]
+
+
+def unit_work(target: int, query: int, parameters: GenomeParameters) -> float:
+    """Estimated seconds of one core for a query sequence of `query` letters, on one strand, against a target side of `target` letters."""
+    cares = sum(letter == "1" for letter in parameters.seed)
+    halves = sum(letter == "T" for letter in parameters.seed)
+    words = (1, 1 + cares, 1 + cares + cares * (cares - 1) // 2)[parameters.transitions]
+    hits = words * target * query / 4.0**cares / 2.0**halves / parameters.step
+    extensions = hits * CHANCE_EXTENSION if parameters.gapped and not parameters.gfextend else 0.0
+    return hits * SEEDS_HIT + extensions + min(target, query) * LETTER
+
+
+def plan_tiles(target: int, queries: Sequence[int], parameters: GenomeParameters) -> list[dict[str, Any]]:
+    """Units of a job, in order, as tiles [{start, stop, work, staged}]: small units together, a large one alone.
+
+    target: letters of the target side; queries: of each query sequence. Units that choose among the HSPs of both strands stay together.
+    """
+    both = len(strands(parameters)) if parameters.query_hsp_best or parameters.query_hsp_limit else 1
+    tiles: list[dict[str, Any]] = []
+    for start, stop, work in _groups(target, queries, parameters, both):
+        staged = work > TILE_SECONDS and stop - start == 1
+        last = tiles[-1] if tiles else None
+        if last and not staged and not last["staged"] and last["work"] + work <= TILE_SECONDS:
+            last["stop"], last["work"] = stop, last["work"] + work
+        else:
+            tiles.append({"start": start, "stop": stop, "work": work, "staged": staged})
+    return tiles
+
+
+def _groups(target: int, queries: Sequence[int], parameters: GenomeParameters, size: int) -> Iterator[tuple[int, int, float]]:
+    count = len(strands(parameters))
+    for unit in range(0, len(queries) * count, size):
+        yield unit, unit + size, size * unit_work(target, queries[unit // count], parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A target side against a query side.
+
+    target, query: numbers of sides. sequence: the one sequence of the target that is meant, or None for all of it.
+    first: `job` of its rows; each: every query sequence counts as a job of its own. units: how many. tiles: see `plan.plan_tiles`.
+    """
+
+    name: str
+    target: int
+    query: int
+    sequence: int | None
+    first: int
+    each: bool
+    units: int
+    tiles: list[dict[str, Any]]
+
+    def row_job(self, query: int) -> int:
+        """The number that rows of a query sequence carry."""
+        return self.first + query if self.each else self.first
+
+
+@dataclass(frozen=True, slots=True)
+class GenomeManifest(rundir.Manifest):
+    """Hold what manifest.json says of a genome run: records of the sides, jobs, and the names of pairs of genomes, which `job` of a row counts."""
+
+    parameters: GenomeParameters
+    sides: list[dict[str, Any]]
+    jobs: list[Job]
+    names: list[str]
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        """Make one of what manifest.json holds."""
+        own = values[GENOMES.kind]
+        jobs = [Job(**job, units=units) for job, units in zip(own["jobs"], values["chunks"].values(), strict=True)]
+        return cls(values["run"], GenomeParameters.from_json(values["parameters"]), values["source"], values["chunks"], own["sides"], jobs, own["names"])
+
+
+Check = Callable[[GenomeManifest], None]
+"""What a command has to say of the sides and names of a run before anything is aligned: raises InputError."""
+
+
+def write_manifest(directory: str, sides: list[dict[str, Any]], check: Check | None = None) -> GenomeManifest:
+    """Plan the work on sides that are all read, and write it down, unless `check` raises an error."""
+    plan = rundir.read_plan(directory)
+    run = rundir.run_id(plan["parameters"], plan["source"])
+    parameters = GenomeParameters.from_json(plan["parameters"])
+    places = {(side["role"], side["spec"]): side["id"] for side in sides}
+    jobs: list[dict[str, Any]] = []
+    chunks: dict[str, int] = {}
+    names: list[str] = []
+    for pair in plan["source"]["genomes"]:
+        target, query = places["target", pair["target"]], places["query", pair["query"]]
+        genome, queries = (load_side(directory, run, side)[0] for side in (target, query))
+        lengths = queries.lengths.tolist()
+        separate: list[tuple[int | None, int, list[str]]]
+        if plan["source"]["all_vs_all"]:
+            separate = [(i, int(genome.lengths[i]), [f"{genome.names[i]}__{name}" for name in queries.names]) for i in range(len(genome))]
+        else:
+            separate = [(None, int(genome.lengths.sum()), [pair["name"]])]
+        for sequence, letters, named in separate:
+            job = {"name": pair["name"], "target": target, "query": query, "sequence": sequence, "first": len(names), "each": sequence is not None}
+            chunks[job_name(len(jobs))] = len(lengths) * len(strands(parameters))
+            jobs.append(job | {"tiles": plan_tiles(letters, lengths, parameters)})
+            names += named
+    return rundir.write_manifest(directory, GenomeManifest, chunks, {"sides": sides, "jobs": jobs, "names": names}, check)
+
+
+def read_manifest(directory: str) -> GenomeManifest:
+    """Read manifest.json of a genome run. MissingInput where there is none."""
+    return rundir.read_manifest(directory, GenomeManifest)
+
+
+def indexed(directory: str, run: str, side: int, sequence: int | None) -> tuple[Codes, SeedPattern, int, str | None]:
+    """Give what `build_index` takes: a target's codes, and the pattern, step and most frequent word of the run."""
+    parameters = read_manifest(directory).parameters
+    codes = load_side(directory, run, side, sequence)[1]
+    return codes, SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count
