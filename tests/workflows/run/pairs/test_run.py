@@ -347,7 +347,7 @@ def isolated(tmp_path: Path, inputs: list[str]) -> Callable[[], tuple[str, str |
     manifest = partition_pairs(tmp_path, inspect(*inputs), PairParameters())
 
     def isolate() -> tuple[str, str | None]:
-        isolate_range(str(tmp_path), manifest["run"], manifest["parameters"], manifest["blocks"][0]["chunks"][0]["id"], 0, 1, 1.0, 1)
+        isolate_range(str(tmp_path), manifest.run, manifest.parameters.to_json(), manifest.blocks[0]["chunks"][0]["id"], 0, 1, 1.0, 1)
         (row,) = rows(str(tmp_path))
         return row["status"], row["reason"]
 
