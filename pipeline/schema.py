@@ -34,7 +34,7 @@ COUNTS = [
     ("gap_openings", pa.int64()),  # runs of I or of D
     ("gap_letters", pa.int64()),  # letters in I and in D; so all columns of the CIGAR are (query span + target span + gap_letters) / 2
 ]
-"""What is counted of a row's CIGAR where that is made (`pipeline.cigar.counted`): columns of both tables of alignments."""
+"""What is counted of a row's CIGAR where that is made (`pipeline.text.counted`): columns of both tables of alignments."""
 
 ALIGNMENTS = pa.schema(
     [

@@ -18,7 +18,7 @@ _COUNTED = {"partition": "pairs", "align": "pairs", "read": "files"}
 
 
 class Progress:
-    """Call it with (stage, what is done, all or None), as `workflows.run` and `workflows.genome_run` do; `close` it before anything else is written.
+    """Call it with (stage, what is done, all or None), as `workflows.run.runner` does; `close` it before anything else is written.
 
     The stage `compile` calls once and is then silent for as long as it takes, so a timer speaks for it.
     """

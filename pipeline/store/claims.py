@@ -2,7 +2,7 @@
 
 A claim is 16 bytes, (lo, hi) as two little-endian 64-bit integers, in claims/<chunk>.<a>-<b>.<attempt>. It is written with pwrite, which
 outlives the process, and closed each time, which is when a network file system shows it to others. A worker that ends well removes its claim;
-those left over are the deaths, and two that overlap make their common rows suspect (ranges.suspects, EXECUTION.md 4).
+those left over are the deaths, and two that overlap make their common rows suspect (parts.suspects, EXECUTION.md 4).
 """
 
 import os

@@ -3,7 +3,7 @@
 A name that exists is a whole file (files.py). Every kind of run has
 
     plan.json                      layout (layout.py), parameters, source and blocks; written first, compared when a run is taken up again
-    manifest.json                  what is to be done, when the input is read (manifest.py)
+    manifest.json                  what is to be done, when the input is read (Manifest)
     parts/<chunk>.<a>-<b>.parquet  what became of [a, b) of a chunk (parts.py)
     claims/                        what was being run when a worker died (claims.py)
     journal.jsonl report.json      what happened, for people
