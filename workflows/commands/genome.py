@@ -15,7 +15,7 @@ from tidalign.pipeline.schema import KEPT
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.workflows.commands import running
 from tidalign.workflows.options import keywords
-from tidalign.workflows.options.command_line import check, parameters
+from tidalign.workflows.options.given import check, parameters
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.genome.run import run_genomes

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tidalign.kernels.letters.sequences import unpack
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.pairs.aligner import cuts, length_bin, work
+from tidalign.pipeline.pairs.aligner import cuts, length_bin, wavefront_cells
 from tidalign.pipeline.pairs.pack import flat, pack_pairs, packed, sequences
 from tidalign.pipeline.schema import CHUNK, PAIRS
 
@@ -76,8 +76,8 @@ def test_ambiguous_letters_can_be_refused() -> None:
 def test_bins_are_bit_lengths() -> None:
     lengths = np.array([0, 1, 2, 3, 4, 255, 256, 2**31, 2**40 - 1], np.int64)
     assert length_bin(lengths, np.zeros_like(lengths)).tolist() == [int(length).bit_length() for length in lengths]
-    assert work(lengths, lengths)[0] == 0
-    assert np.all(np.diff(work(lengths, lengths)) > 0)
+    assert wavefront_cells(lengths, lengths)[0] == 0
+    assert np.all(np.diff(wavefront_cells(lengths, lengths)) > 0)
 
 
 @given(st.lists(st.floats(0, 10), max_size=50), st.floats(0.5, 20), st.integers(1, 9))

@@ -17,7 +17,6 @@ from tidalign.pipeline.formats.export import export
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store import layout, parts, rundir
-from tidalign.pipeline.store import rundir as manifest
 from tidalign.pipeline.store.results import Reader, RunResults
 
 
@@ -75,7 +74,7 @@ SEARCH = layout.Layout("search", ("parts",), {"parts": HITS})
 
 
 @dataclass(frozen=True, slots=True)
-class SearchManifest(manifest.Manifest):
+class SearchManifest(rundir.Manifest):
     best: int
 
     @classmethod
@@ -100,7 +99,7 @@ def test_a_third_kind_of_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     rundir.create(run, {}, {"queries": "q.fa"}, None, SEARCH)
     with pytest.raises(MissingInput, match="stopped before its input was read"):
         SearchResults(run)
-    said = manifest.write(run, SearchManifest, {"b": 3, "a": 1}, {"best": 5})
+    said = rundir.write_manifest(run, SearchManifest, {"b": 3, "a": 1}, {"best": 5})
     assert said.best == 5
     for chunk, start, scores in (("a", 0, [9]), ("b", 2, [6]), ("b", 0, [7, 8])):
         rows = pa.table({"name": [chunk] * len(scores), "score": scores, "status": ["exact"] * len(scores)}, schema=HITS)

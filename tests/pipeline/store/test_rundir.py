@@ -19,7 +19,6 @@ from tidalign.pipeline.pairs.aligner import write_rows
 from tidalign.pipeline.pairs.manifest import read_manifest, write_manifest
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store import claims, files, parts, rundir
-from tidalign.pipeline.store import rundir as manifest
 from tidalign.pipeline.store.rundir import locked
 
 PARAMETERS = {"penalties": "affine:4,6,2", "ends_free": None}
@@ -116,12 +115,12 @@ def test_another_version_is_refused(run: str) -> None:
 
 def test_the_manifest_wants_every_block_and_every_row(run: str) -> None:
     good = [block(0, 0, [3, 2]), block(1, 5, [4])]
-    assert not manifest.written(run)
+    assert not rundir.has_manifest(run)
     with pytest.raises(MissingInput, match="stopped before its input was read"):
         read_manifest(run)
     written = write_manifest(run, good[::-1])
     assert (written.pairs, written.blocks, written.chunks) == (9, good, {"b00000-08-000": 3, "b00000-08-001": 2, "b00001-08-000": 4})
-    assert manifest.written(run) and read_manifest(run) == written
+    assert rundir.has_manifest(run) and read_manifest(run) == written
     assert read_manifest(run) is read_manifest(run)
     for bad in ([good[1]], [good[0], block(1, 6, [4])], [good[0], block(2, 5, [4])], [good[0], {**good[1], "pairs": 5}]):
         with pytest.raises(RuntimeError, match="expected block|rows from"):
