@@ -183,10 +183,11 @@ class Tracker(ABC, Generic[P]):
         return piece.cut(start, stop, claims.claim_path(self.directory, piece.chunk, start, stop, secrets.token_hex(4)))
 
     def _task(self, pieces: list[P]) -> Task:
+        amounts = list(map(self.amount, pieces))
+
         def pulse() -> object:
             done = 0.0
-            for piece in pieces:
-                amount = self.amount(piece)
+            for piece, amount in zip(pieces, amounts, strict=True):
                 if at := claims.read(piece.claim or ""):
                     self._at[task] = done + amount * (at[0] - piece.start) / (piece.stop - piece.start)
                     self.tell()
