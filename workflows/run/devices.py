@@ -51,7 +51,7 @@ class Gpus:
 
 
 def choose(resources: Resources) -> Gpus:
-    """Choose the GPUs of this machine that a run takes. Raises ValueError for what makes no sense together, NoWorkers where some are asked for and cannot be had."""
+    """Choose this machine's GPUs that a run takes. Raises ValueError for what makes no sense together, NoWorkers where some are asked for and not there."""
     device, gpus, scheduler = resources.device, resources.gpus, resources.scheduler
     if device not in ("auto", *DEVICES):
         raise ValueError(f"device {device!r}: expected 'auto', 'cpu' or 'gpu'")
