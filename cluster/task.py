@@ -1,4 +1,4 @@
-"""What workers are given to do, and what the caller wants to hear of it. Needs no Dask: small jobs run in this process."""
+"""Say what workers are given to do, and what the caller wants to hear of it. Needs no Dask: small jobs run in this process."""
 
 import heapq
 import os

@@ -105,7 +105,8 @@ class Watch:
 def watched(gpu: bool) -> Watch:
     """The stages of a run, wrapped."""
     from tidalign.pipeline.pairs import aligner as align
-    from tidalign.pipeline.pairs import partition, parts, results
+    from tidalign.pipeline.pairs import partition, results
+    from tidalign.pipeline.store import parts
     from tidalign.workflows.run import crew
     from tidalign.workflows.run.pairs import run as partitioning
     from tidalign.workflows.run.pairs import tasks

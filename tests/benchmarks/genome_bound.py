@@ -32,10 +32,11 @@ from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import strands
 from tidalign.pipeline.genome.stages import seeding
-from tidalign.pipeline.genome.stages.unit import HostWords
+from tidalign.pipeline.genome.stages.host import HostWords
 from tidalign.pipeline.schema import ANCHORS
-from tidalign.workflows.options.command_line import add_options, check
-from tidalign.workflows.options.command_line import parameters as parameters_of
+from tidalign.workflows.options.command_line import add_options
+from tidalign.workflows.options.given import check
+from tidalign.workflows.options.given import parameters as parameters_of
 from tidalign.workflows.options.spelling import spell_out
 
 PER_CYCLE = 4

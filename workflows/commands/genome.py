@@ -15,7 +15,7 @@ from tidalign.pipeline.schema import KEPT
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.workflows.commands import running
 from tidalign.workflows.options import keywords
-from tidalign.workflows.options.command_line import check, parameters
+from tidalign.workflows.options.given import check, parameters
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.genome.run import run_genomes
@@ -83,7 +83,7 @@ def kept_stages(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def source_of(args: argparse.Namespace) -> GenomeSource:
-    """What `tidalign genome` reads."""
+    """Read what the options say of the input."""
     return GenomeSource(
         (Pair(pair_name(args.target, args.query), args.target, args.query),), segments=args.options.get("segments"), keep=kept_stages(args.keep)
     )
@@ -115,7 +115,7 @@ def check_format(run: Path, format: str | None, manifest: GenomeManifest) -> Non
 
 
 def is_partial(results: GenomeResults) -> bool:
-    """Whether something was cut or given up; says what, a line each, for the first of them."""
+    """Tell whether something was cut or given up; says what, a line each, for the first of them."""
     capped, shortfalls = results.statuses()["capped"], results.shortfalls()
     for shortfall in shortfalls[:5]:
         say(f"{results.names[shortfall['job']]}, query {shortfall['query_name']}, strand {shortfall['strand']}: {shortfall['status']}: {shortfall['reason']}")

@@ -11,7 +11,7 @@ from tidalign.pipeline.genome.plan import GenomeManifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.workflows.commands import running
 from tidalign.workflows.commands.genome import alignments, check_format, is_partial, kept_stages, run_as_asked
-from tidalign.workflows.options.command_line import parameters
+from tidalign.workflows.options.given import parameters
 from tidalign.workflows.status import Exit
 
 RUN = "run"

@@ -1,32 +1,12 @@
-"""Add LASTZ's options to a command line, and make parameters of those that are given, there or in Python."""
+"""The table of options as arguments of a parser, which collects what is given in `options` of its namespace."""
 
 import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from tidalign.pipeline.genome.input.scores import ScoreFile, read_scores
-from tidalign.pipeline.genome.parameters import GenomeParameters, genome_parameters
 from tidalign.workflows.options.common import typed
 from tidalign.workflows.options.lastz import OPTIONS, REFUSED, refusal
-from tidalign.workflows.options.option import Given, Option
-
-
-def check(given: Given) -> None:
-    """Raises ValueError for options that do not go together. Reads no file."""
-    for option in OPTIONS:
-        if option.check and option.keyword in given:
-            option.check(given)
-    _derived(given, ScoreFile() if "scores" in given else None)
-
-
-def parameters(given: Given) -> GenomeParameters:
-    """The parameters that options mean. Reads `scores`: raises InputError, MissingInput; and ValueError as `check` does."""
-    return _derived(given, read_scores(given["scores"]) if "scores" in given else None)
-
-
-def _derived(given: Given, scores: ScoreFile | None) -> GenomeParameters:
-    fields = {name: value for name, value in given.items() if name not in ("scores", "segments")}
-    return genome_parameters(scores=scores, **{**fields, "filters": tuple(given.get("filters", {}).values())})
+from tidalign.workflows.options.option import Option
 
 
 class _Put(argparse.Action):

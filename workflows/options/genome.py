@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.command_line import add_options, check
+from tidalign.workflows.options.command_line import add_options
 from tidalign.workflows.options.common import add_device, add_new, add_workers, chosen, named
+from tidalign.workflows.options.given import check
 from tidalign.workflows.options.lastz import OUTPUT
 
 _KEPT = ("hits", "hsps", "anchors")

@@ -14,7 +14,7 @@ ASKED_CPU = "--device cpu"
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a run may use.
+    """Says what a run may use.
 
     workers: processes on this machine; None: one for each core, or none at all for little work or where GPUs align.
     scheduler: address or file of a Dask scheduler whose workers are used instead; they must see the run directory and the input.
@@ -46,12 +46,12 @@ class Gpus:
         return ", ".join(sorted(self.names.values())) or CPU.name
 
     def first(self, why: str) -> "Gpus":
-        """The first of them alone."""
+        """Take the first of them alone."""
         return replace(self, names=dict([*self.names.items()][:1]), why=why)
 
 
 def choose(resources: Resources) -> Gpus:
-    """This machine's GPUs that a run takes. Raises ValueError for what makes no sense together, NoWorkers where some are asked for and cannot be had."""
+    """Choose this machine's GPUs that a run takes. Raises ValueError for what makes no sense together, NoWorkers where some are asked for and not there."""
     device, gpus, scheduler = resources.device, resources.gpus, resources.scheduler
     if device not in ("auto", *DEVICES):
         raise ValueError(f"device {device!r}: expected 'auto', 'cpu' or 'gpu'")
@@ -73,7 +73,7 @@ def choose(resources: Resources) -> Gpus:
 
 
 def of_workers(gpus: Gpus, crew: Crew) -> Gpus:
-    """The same with the GPU of each hired worker. Raises NoWorkers where one has none."""
+    """Name the GPU of each hired worker. Raises NoWorkers where one has none."""
     found = crew.everywhere(usable)
     for worker, names in found.items():
         if not isinstance(names, dict):
@@ -82,6 +82,6 @@ def of_workers(gpus: Gpus, crew: Crew) -> Gpus:
 
 
 def device_of(report: Mapping[str, Any]) -> str:
-    """Where a run was, of its report, for people; of the CPU why, unless it was asked for."""
+    """Say where a run was, of its report, for people; of the CPU why, unless it was asked for."""
     why = "" if report["device_why"] == ASKED_CPU else f" ({report['device_why']})"
     return f"the CPU{why}" if report["device"] == CPU.name else str(report["device"])

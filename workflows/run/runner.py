@@ -56,7 +56,7 @@ class Report:
 
     @property
     def exit(self) -> Exit:
-        """PARTIAL if something is capped, rejected or was given up."""
+        """Give PARTIAL if something is capped, rejected or was given up."""
         return Exit.PARTIAL if self.statuses.get("capped") or self.statuses.get("rejected") or self.shortfalls else Exit.COMPLETE
 
     def to_json(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Report:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of the packages that take part."""
+    """Give the versions of Python and of the packages that take part."""
     return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
 
 
@@ -82,7 +82,7 @@ R = TypeVar("R", bound=Report)
 
 
 class Kind(ABC, Generic[M, T, R]):
-    """A kind of run, of one input with its parameters: its manifest (M), what tracks its tasks (T), its report (R)."""
+    """Describes a kind of run, of one input with its parameters: its manifest (M), what tracks its tasks (T), its report (R)."""
 
     layout: Layout
     module: str
@@ -97,19 +97,19 @@ class Kind(ABC, Generic[M, T, R]):
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """What is computed, as plan.json has it."""
+        """Say what is computed, as plan.json has it."""
 
     @abstractmethod
     def source(self) -> dict[str, Any]:
-        """What is read, as plan.json has it."""
+        """Say what is read, as plan.json has it."""
 
     @abstractmethod
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
-        """Who reads the input."""
+        """Say who reads the input."""
 
     @abstractmethod
     def read(self, crew: Crew, told: Told, readers: Readers) -> M:
-        """The first stage: read the input and plan the work; what was read before is not read again. The caller holds the directory's lock."""
+        """Read the input and plan the work, the first stage; what was read before is not read again. The caller holds the directory's lock."""
 
     @abstractmethod
     def tracker(self, directory: str, manifest: M, stop: Stop, told: Told, gpus: Gpus) -> T:
@@ -121,7 +121,7 @@ class Kind(ABC, Generic[M, T, R]):
 
     @abstractmethod
     def counted(self, manifest: M, tracker: T) -> dict[str, Any]:
-        """What a finished run's report says beside what every report says. Raises RuntimeError where what came out is not what went in."""
+        """Count what a finished run's report says beside what every report says. Raises RuntimeError where what came out is not what went in."""
 
     def open(self, directory: str) -> None:
         """See that the run here is ours, or begin it."""
@@ -135,22 +135,22 @@ class Kind(ABC, Generic[M, T, R]):
         rundir.create(directory, self.parameters(), self.source(), None, self.layout)
 
     def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
-        """Those of the GPUs that could be had that are worth their start."""
+        """Choose those of the GPUs that could be had that are worth their start."""
         return gpus
 
     def start(self, gpus: Gpus) -> None:
         """Have the one GPU of this process and its libraries ready, while others read. What goes wrong is met again by the first task."""
 
     def compiles(self, gpus: Gpus) -> bool:
-        """Whether tasks run kernels of the CPU."""
+        """Tell whether tasks run kernels of the CPU."""
         return True
 
     def heeding(self, stop: Stop) -> AbstractContextManager[None]:
-        """Held while tasks run: those of this process may heed `stop`."""
+        """Hold something while tasks run: those of this process may heed `stop`."""
         return nullcontext()
 
     def leftovers(self, directory: str) -> Iterable[str]:
-        """Files that nobody needs once the run is over."""
+        """List the files that nobody needs once the run is over."""
         return ()
 
 

@@ -33,14 +33,14 @@ class Piece(Protocol):
     def claim(self) -> str | None: ...
 
     def cut(self, start: int, stop: int, claim: str | None) -> Self:
-        """The same work on [start, stop) alone."""
+        """Give the same work on [start, stop) alone."""
 
 
 P = TypeVar("P", bound=Piece)
 
 
 class Tracker(ABC, Generic[P]):
-    """Tasks that do what a run's parts do not hold yet, and their outcomes (`cluster.task.Outcomes`).
+    """Makes the tasks that do what a run's parts do not hold yet, and hears what becomes of them (`cluster.task.Outcomes`).
 
     A kind of run says which pieces are missing, what a piece weighs, and which functions do and isolate pieces; blame, retries and progress are the same for
     all kinds. A death is blamed on what the dead worker's claims name: the pieces go on apart, and what two deaths have in common is isolated.
@@ -73,60 +73,60 @@ class Tracker(ABC, Generic[P]):
 
     @abstractmethod
     def missing(self) -> Iterable[P]:
-        """Pieces that `self.parts` and other files do not hold yet, without claims."""
+        """List the pieces that `self.parts` and other files do not hold yet, without claims."""
 
     @abstractmethod
     def amount(self, piece: P) -> float:
-        """What a piece adds to what is finished."""
+        """Tell what a piece adds to what is finished."""
 
     @abstractmethod
     def total(self) -> float:
-        """What is finished at the end."""
+        """Tell what is finished at the end."""
 
     @abstractmethod
     def weight(self, piece: P) -> float:
-        """Estimated seconds of one core."""
+        """Estimate the seconds that a piece takes one core."""
 
     @abstractmethod
     def patience(self, pieces: Sequence[P]) -> float:
-        """Seconds of CPU time without progress after which a task of these pieces hangs."""
+        """Tell the seconds of CPU time without progress after which a task of these pieces hangs."""
 
     @abstractmethod
     def call(self, pieces: Sequence[P]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """The function that does pieces, and its arguments."""
+        """Give the function that does pieces, and its arguments."""
 
     @abstractmethod
     def isolation(self, piece: P, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
-        """The function that does a piece in child processes and returns how many items it gave up, at most `most`; and its arguments."""
+        """Give the function that does a piece in child processes and returns how many items it gave up, at most `most`; and its arguments."""
 
     @abstractmethod
     def counted(self, pieces: Sequence[P], result: Any) -> dict[str, Any]:
         """Count what a task of these pieces returned; what the journal is to say of it."""
 
     def grouped(self, pieces: list[P]) -> Iterable[list[P]]:
-        """Pieces that go into one task together: each alone."""
+        """Put pieces together that go into one task: each alone."""
         return ([piece] for piece in pieces)
 
     def pending(self, piece: P) -> float:
-        """What a missing piece, and all that follows it, will add to what is finished."""
+        """Tell what a missing piece, and all that follows it, will add to what is finished."""
         return self.amount(piece)
 
     def divisible(self, piece: P) -> bool:
-        """Whether parts of a piece can be done without the rest."""
+        """Tell whether parts of a piece can be done without the rest."""
         return True
 
     def written(self, piece: P) -> bool:
-        """Whether a piece whose worker died is on disk all the same."""
+        """Tell whether a piece whose worker died is on disk all the same."""
         return False
 
     def following(self, piece: P, given_up: int) -> Iterable[P]:
-        """Pieces that can begin once this one is done; given_up: items of it."""
+        """List the pieces that can begin once this one is done; given_up: items of it."""
         return ()
 
     # ---- making tasks
 
     def tasks(self) -> list[Task]:
-        """What is left to do, from what is on disk; none: the run is complete. The caller holds the directory's lock, and no task runs."""
+        """Make the tasks for what is left to do, from what is on disk; none: the run is complete. The caller holds the directory's lock, and no task runs."""
         self.parts, broken = parts.scan(f"{self.directory}/parts", self.run, known=self._known)
         for path in broken:
             self.note("removed", part=Path(path).name, why="cut short, or of another run")
@@ -144,7 +144,7 @@ class Tracker(ABC, Generic[P]):
         return tasks
 
     def work(self) -> float:
-        """Estimated seconds of one core for all tasks that are left."""
+        """Estimate the seconds of one core for all tasks that are left."""
         return sum(self.weight(piece) for pieces in self._running.values() for piece in pieces)
 
     def withdraw_claims(self) -> None:
@@ -154,7 +154,7 @@ class Tracker(ABC, Generic[P]):
                 claims.remove(piece.claim)
 
     def _made(self, pieces: Sequence[P]) -> list[Task]:
-        """Tasks of pieces: what two dead workers were at is isolated, what one was at goes alone, so that the next death tells more, the rest together.
+        """Make tasks of pieces: what two dead workers were at is isolated, what one was at goes alone, so that the next death tells more, the rest together.
 
         The claims of the dead stay on disk until all is done: they are the blame.
         """
@@ -172,7 +172,7 @@ class Tracker(ABC, Generic[P]):
         return [*map(self._isolated, isolated), *(self._task([piece]) for piece in alone), *map(self._task, self.grouped(left))]
 
     def _divided(self, piece: P, blamed: list[Range]) -> tuple[list[P], list[P]]:
-        """What of a piece is to be isolated, and the rest, with claims of their own."""
+        """Divide a piece into what is to be isolated, and the rest, with claims of their own."""
         suspected = suspects(piece.start, piece.stop, blamed)
         if suspected and not self.divisible(piece):
             suspected = [(piece.start, piece.stop)]
@@ -183,10 +183,11 @@ class Tracker(ABC, Generic[P]):
         return piece.cut(start, stop, claims.claim_path(self.directory, piece.chunk, start, stop, secrets.token_hex(4)))
 
     def _task(self, pieces: list[P]) -> Task:
+        amounts = list(map(self.amount, pieces))
+
         def pulse() -> object:
             done = 0.0
-            for piece in pieces:
-                amount = self.amount(piece)
+            for piece, amount in zip(pieces, amounts, strict=True):
                 if at := claims.read(piece.claim or ""):
                     self._at[task] = done + amount * (at[0] - piece.start) / (piece.stop - piece.start)
                     self.tell()
@@ -274,7 +275,7 @@ class Tracker(ABC, Generic[P]):
 
 
 def _key(pieces: Sequence[Piece]) -> str:
-    """Names a task in messages."""
+    """Name a task in messages."""
     first, last = pieces[0], pieces[-1]
     key = f"{first.chunk}.{first.start}-{first.stop}"
     return key if first is last else f"{key}..{last.chunk}.{last.start}-{last.stop}"

@@ -16,7 +16,8 @@ from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.workflows.commands import genome
 from tidalign.workflows.options import keywords
-from tidalign.workflows.options.command_line import add_options, check, parameters
+from tidalign.workflows.options.command_line import add_options
+from tidalign.workflows.options.given import check, parameters
 from tidalign.workflows.options.lastz import OPTIONS, STAGES
 from tidalign.workflows.options.option import Given, Option
 from tidalign.workflows.options.spelling import WHOLE, spell_out

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 import pytest
 
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.workflows.options.command_line import check
-from tidalign.workflows.options.command_line import parameters as given_parameters
 from tidalign.workflows.options.genome import add_genome, check_genome
+from tidalign.workflows.options.given import check
+from tidalign.workflows.options.given import parameters as given_parameters
 from tidalign.workflows.options.lastz import REFUSED
 from tidalign.workflows.options.spelling import spell_out
 

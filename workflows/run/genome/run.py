@@ -47,7 +47,7 @@ class GenomeReport(Report):
 
 
 class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
-    """A run over genomes. Progress is told of the stages `read`, in files, and `genomes`, in thousandths of a second of estimated work.
+    """Describes a run over genomes. Progress is told of the stages `read`, in files, and `genomes`, in thousandths of a second of estimated work.
 
     check: looks at the manifest once the sides are read, and may refuse them before anything is aligned.
     """
@@ -131,7 +131,7 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
         }
 
     def leftovers(self, directory: str) -> Iterable[str]:
-        """What worked ahead of a walk that was over."""
+        """List what worked ahead of a walk that was over."""
         return [str(path) for folder in ("stages", "extended") for path in Path(directory, folder).iterdir()]
 
 

@@ -1,4 +1,4 @@
-"""The tiles of a genome run: which are left, what follows a stage, and what workers do that have nothing else to do."""
+"""Track the tiles of a genome run: which are left, what follows a stage, and what workers do that have nothing else to do."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -36,7 +36,7 @@ PENDING = {"seed": 1.0, "walk": 0.6, "extend": 0.6, "assemble": 0.1}
 
 
 class Tiles(Tracker[Tile]):
-    """Tasks for what a genome run's parts do not hold yet."""
+    """Makes the tasks for what a genome run's parts do not hold yet."""
 
     stage, scale = "genomes", 1000
     rejectable = 100
@@ -69,7 +69,7 @@ class Tiles(Tracker[Tile]):
         return ()
 
     def _stage(self, job: int, unit: int) -> list[Tile]:
-        """The next stage of a large unit, from what is on disk."""
+        """Make the next stage of a large unit, from what is on disk."""
         anchors = anchoring.count_anchors(self.directory, job, unit, self.run)
         if anchors is None:
             return [Tile("seed", job, unit, 0, 1)]
@@ -100,7 +100,7 @@ class Tiles(Tracker[Tile]):
         return self.amount(piece)
 
     def _share(self, tile: Tile, shares: dict[str, float]) -> float:
-        """Estimated seconds of one core."""
+        """Estimate the seconds of one core."""
         first = tile.start if tile.stage == "units" else tile.unit
         planned = next(planned for planned in self._manifest.jobs[tile.job].tiles if planned["start"] <= first < planned["stop"])
         work = float(planned["work"])
@@ -142,7 +142,7 @@ class Tiles(Tracker[Tile]):
         return super().died(task, killed)
 
     def _work_ahead(self) -> list[Task]:
-        """Tasks for workers that have nothing else to do: anchors ahead of the walks that run."""
+        """Make tasks for workers that have nothing else to do: anchors ahead of the walks that run."""
         tasks: list[Task] = []
         walks = [
             (tile, int(tile.stop * self._at.get(task, 0.0) / max(self.amount(tile), 1e-9)))
@@ -169,6 +169,6 @@ class Tiles(Tracker[Tile]):
         return tasks
 
     def _untold(self, tile: Tile, far: int) -> int:
-        """Anchors of a walk, which is so far, that nobody else was told to extend in its present stretch, and all beyond."""
+        """Count the anchors of a walk, which is so far, that nobody else was told to extend in its present stretch, and all beyond."""
         begin, given, end = self._stretches.get((tile.job, tile.unit), (far, far, far))
         return max(0, given - max(begin, far)) + tile.stop - max(end, far)

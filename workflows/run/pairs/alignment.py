@@ -19,7 +19,7 @@ SECONDS_PER_WORK = 1e-8
 
 
 def patience(work_units: float, floor: float) -> float:
-    """Seconds of CPU time after which rows of that much estimated work count as hanging.
+    """Tell the seconds of CPU time after which rows of that much estimated work count as hanging.
 
     The estimate is for 10 % divergence; unrelated sequences take a hundred times it.
     """
@@ -66,7 +66,7 @@ GROUPS = 4
 
 
 class Alignment(Tracker[RowRange]):
-    """Tasks that align what a run's parts do not hold yet."""
+    """Makes the tasks that align what a run's parts do not hold yet."""
 
     stage = "align"
 
@@ -79,7 +79,7 @@ class Alignment(Tracker[RowRange]):
         """Pairs that the host took for a GPU."""
 
     def longest(self) -> int:
-        """Letters of the longest sequence of the run."""
+        """Tell the letters of the longest sequence of the run."""
         return max((record["longest"] for record in self._chunks.values()), default=0)
 
     def missing(self) -> Iterable[RowRange]:
@@ -95,7 +95,7 @@ class Alignment(Tracker[RowRange]):
         return float(self._pairs)
 
     def _units(self, piece: RowRange) -> float:
-        """Estimated work (pipeline/pairs/aligner.py)."""
+        """Estimate the work (pipeline/pairs/aligner.py)."""
         record = self._chunks[piece.chunk]
         return float(record["work"] * (piece.stop - piece.start) / record["rows"])
 
@@ -120,7 +120,7 @@ class Alignment(Tracker[RowRange]):
         return read_part(part_path(f"{self.directory}/parts", piece.chunk, piece.start, piece.stop), self.run) is not None
 
     def grouped(self, pieces: list[RowRange]) -> Iterable[list[RowRange]]:
-        """One task for each piece on a core; on a GPU several share one, those of like lengths together."""
+        """Make one task for each piece on a core; on a GPU several share one, those of like lengths together."""
         if not self._device.task_rows:
             return super().grouped(pieces)
         pieces = sorted(pieces, key=lambda each: self._chunks[each.chunk]["longest"], reverse=True)

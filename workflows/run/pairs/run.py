@@ -23,7 +23,7 @@ from tidalign.workflows.run.tracker import Told
 
 
 def partition(crew: Crew, source: Source, parameters: dict[str, Any], progress: Callable[[str, int, int | None], None]) -> PairManifest:
-    """The manifest of a run whose chunks are all there: what is missing of them is made. The caller holds the directory's lock."""
+    """Give the manifest of a run whose chunks are all there: what is missing of them is made. The caller holds the directory's lock."""
     directory = crew.directory
     if rundir.has_manifest(directory):
         manifest = read_manifest(directory)
@@ -83,7 +83,7 @@ class PairReport(Report):
 
 
 class Pairs(Kind[PairManifest, Alignment, PairReport]):
-    """A run over pairs. Progress is told of the stages `partition` and `align`, in pairs."""
+    """Describes a run over pairs. Progress is told of the stages `partition` and `align`, in pairs."""
 
     layout = layout.PAIRS
     module = align_ranges.__module__
@@ -101,7 +101,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
         return self._source.to_json()
 
     def begin(self, directory: str) -> None:
-        """Nothing yet: the plan holds the blocks of the input, which are cut by who reads it."""
+        """Write nothing yet: the plan holds the blocks of the input, which are cut by who reads it."""
 
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
         if gpus.names and not resources.workers:

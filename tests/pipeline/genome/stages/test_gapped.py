@@ -157,7 +157,7 @@ def test_a_sequence_with_itself(options: dict[str, Any], expected: list[tuple[An
     """What `lastz t.fa[unmask] q.fa --strand=plus` printed with these options, t.fa being in lower case."""
     from tidalign.kernels.anchors.points import lastz_order
     from tidalign.kernels.seed.index import SeedPattern, build_index
-    from tidalign.pipeline.genome.stages.unit import HostWords
+    from tidalign.pipeline.genome.stages.host import HostWords
 
     parameters = replace(GenomeParameters(), **options)
     target = side([REPEATED], [0])
