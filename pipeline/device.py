@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
-from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
-
 DeviceName = Literal["cpu", "gpu"]
 
 
@@ -40,6 +38,8 @@ class Device:
 
     def turn(self) -> AbstractContextManager[None]:
         """Hold this process's GPU while kernels run: one task's at a time. Raises GpuLost where another's have failed. A core needs no turns."""
+        from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS  # the command line asks for names of devices, and is to load little
+
         return GPU_OF_PROCESS if self.takes_gpu else nullcontext()
 
 

@@ -1,6 +1,7 @@
 """Finds the sources that a module's compiled code depends on: its own and those of the modules of this package that it imports, in whatever form."""
 
 import ast
+import os
 import re
 from contextlib import suppress
 from functools import cache
@@ -10,7 +11,7 @@ PACKAGE, *_BELOW = __name__.split(".")
 ROOT = Path(__file__).parents[len(_BELOW) - 1]
 
 _WORD = re.compile(r"\bimport\b")
-_STATEMENT = re.compile(r"^[ \t]*((?:from|import)\b[^\n(]*(?:\([^)]*\))?[^\n]*)", re.MULTILINE)
+_STATEMENT = re.compile(r"^[ \t]*((?:from\b[^\n(]*\b)?import\b[^\n(]*(?:\([^)]*\))?[^\n]*)", re.MULTILINE)
 
 
 def sources(module: str) -> dict[str, bytes]:
@@ -31,8 +32,9 @@ def sources(module: str) -> dict[str, bytes]:
 
 @cache
 def _file(module: str) -> Path | None:
-    path = ROOT.joinpath(*module.split(".")[1:])
-    return next((file for file in (path / "__init__.py", path.with_name(f"{path.name}.py")) if file.is_file()), None)
+    # Asked some hundred times at each start of a command: paths are made only of what is there.
+    path = os.path.join(ROOT, *module.split(".")[1:])  # noqa: PTH118
+    return next((Path(file) for file in (f"{path}/__init__.py", f"{path}.py") if os.path.isfile(file)), None)  # noqa: PTH113
 
 
 @cache
@@ -83,11 +85,10 @@ def _statements(text: str) -> list[ast.Import | ast.ImportFrom]:
     than in a statement that begins a line.
     """
     lines = "\n".join(_STATEMENT.findall(text))
-    tree = None
     if len(_WORD.findall(lines)) == len(_WORD.findall(text)) and "\\\n" not in text and not {'"', "'"} & set(lines):
         with suppress(SyntaxError):  # a line of a docstring
-            tree = ast.parse(lines)
-    return [node for node in ast.walk(tree or ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+            return [node for node in ast.parse(lines).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
 
 
 def _base(node: ast.ImportFrom, module: str) -> str:

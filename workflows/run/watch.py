@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import psutil
-
 LOOK = 0.5
 """Seconds between two looks at a process."""
 
@@ -22,7 +20,9 @@ class Watch:
     """
 
     def __init__(self, pid: int, patience: float, pulse: Callable[[], object] = lambda: None) -> None:
-        self._process, self._patience, self._pulse = psutil.Process(pid), patience, pulse
+        import psutil  # as every run loads this module, and few need it
+
+        self._process, self._patience, self._pulse, self._gone = psutil.Process(pid), patience, pulse, psutil.Error
         self._used = self._still = 0.0
         self._began = self._stirred = self._cpu_seconds()
         self._seen = pulse()
@@ -46,7 +46,7 @@ class Watch:
     def _cpu_seconds(self) -> float:
         try:
             times = self._process.cpu_times()
-        except psutil.Error:  # it has just ended
+        except self._gone:  # it has just ended
             return self._used
         self._used = float(times.user + times.system)
         return self._used
