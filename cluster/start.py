@@ -29,6 +29,7 @@ import tidalign
 from tidalign.cluster import forks
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
+from tidalign.cluster.private import NO_ROUTES, MuteNanny, credentials, with_mute_scheduler
 from tidalign.cluster.task import cores
 
 CLOSE_TIMEOUT = 20.0
@@ -39,7 +40,7 @@ CONNECT_TIMEOUT = 30.0
 
 START_ATTEMPTS = 3
 
-_SETTINGS = {
+_SETTINGS = NO_ROUTES | {
     "distributed.deploy.lost-worker-timeout": "1h",
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.work-stealing": False,
@@ -129,6 +130,7 @@ def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[W
 def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str) -> Any:
     """A LocalCluster of `count` processes with one thread each, or a LocalCUDACluster. Dask gives up if one dies while it starts, so this tries again."""
     kind, more = _kind(gpus)
+    kind, security = with_mute_scheduler(kind), credentials()
     # As in forks.py: what is started here must not die of Ctrl-C.
     resource_tracker.ensure_running()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -143,8 +145,8 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
                     threads_per_worker=TASKS_OF_A_CARD if gpus else 1,
                     host="127.0.0.1",
                     dashboard_address=None,
-                    # Without a port of its own the scheduler's status page asks for 8787, and warns where that is taken.
-                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                    security=security,
+                    worker_class=MuteNanny,
                     local_directory=scratch,
                     silence_logs=logging.CRITICAL,
                     **more,
