@@ -101,7 +101,7 @@ def start(count: int | None = None, scheduler: str | None = None, gpus: Sequence
 
     count: worker processes on this machine, one thread each; None: one for each core.
     gpus: devices of this machine (`gpus.usable`), a worker process for each, which sees it as its first; `count` is not used.
-    scheduler: the address of a scheduler (tcp://host:8786, tls://...), or the path of a scheduler file; its workers are used, `count` is not.
+    scheduler: the address of a scheduler (`address.address_of`); its workers are used, `count` is not.
     modules: that tasks need; processes without GPUs are forked from one that has loaded them (forks.py).
     NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why.
     """
@@ -196,9 +196,8 @@ def _close(client: Any, local: Any) -> None:
 
 @contextmanager
 def _connect(scheduler: str) -> Iterator[Workers]:
-    where = {"address": scheduler} if "://" in scheduler or not Path(scheduler).exists() else {"scheduler_file": scheduler}
     try:
-        client = cast("Any", Client)(**where, timeout=CONNECT_TIMEOUT, set_as_default=False)
+        client = cast("Any", Client)(scheduler, timeout=CONNECT_TIMEOUT, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:
         raise NoWorkers(f"{scheduler}: no Dask scheduler answers there ({error}); start one with `dask scheduler`") from error
     try:

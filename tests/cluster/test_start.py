@@ -153,9 +153,7 @@ def test_workers_with_another_tidalign(external: Any, monkeypatch: pytest.Monkey
         pass
 
 
-def test_a_scheduler_file(external: Any, tmp_path: Path) -> None:
-    file = tmp_path / "scheduler.json"
-    file.write_text(f'{{"address": "{external.address}"}}')
-    with start(scheduler=str(file)) as workers:
+def test_somebody_elses_scheduler(external: Any) -> None:
+    with start(scheduler=external.address) as workers:
         assert workers.local is None
         assert len(workers.live()) == 2
