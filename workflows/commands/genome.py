@@ -73,7 +73,7 @@ def align(
     """`align_genomes` for any source. check: may refuse what was read before it is aligned."""
     source.files()  # MissingInput before anything is written
     with running.prepared(Path(out), GENOMES, new=new):
-        run_genomes(str(out), source, wanted, resources=resources, progress=progress, check=check)
+        run_genomes(str(out), source.absolute(), wanted, resources=resources, progress=progress, check=check)
     return GenomeResults(out)
 
 
