@@ -161,6 +161,7 @@ def _options(rng: random.Random, folder: Path, targets: list[int], queries: list
         both = ["--nogfextend", *maybe(0.3, "--xdrop=300", "--xdrop=50", "--xdrop=300", "--hspthresh=1800", "--entropy", "--noentropy")]
         rng.shuffle(both)  # --xdrop after it takes it back; LASTZ refuses the others, but for --noentropy, in either order
         options += both
+        options += maybe(0.08, "--queryhspbest=1", "--queryhspbest=3")
     elif not segments:
         options += maybe(0.4, "--hspthresh=1000", "--hspthresh=1800", "--hspthresh=2500")
         options += maybe(0.2, "--xdrop=300", "--xdrop=50", "--xdrop=2000")
