@@ -94,7 +94,9 @@ KEPT = {
 GENOME_ALIGNMENTS = pa.schema(
     [
         pa.field("job", pa.int64(), nullable=False),  # which pair of genomes of the run, from 0
-        pa.field("target_number", pa.int64(), nullable=False),  # place of the sequence on its side, from 0: names may occur more than once
+        pa.field(
+            "target_number", pa.int64(), nullable=False
+        ),  # place of the sequence on its side (of those with letters), from 0: names may occur more than once
         pa.field("target_name", pa.string(), nullable=False),
         pa.field("target_length", pa.int64(), nullable=False),  # of the full sequence, also where a subrange was asked for
         pa.field("target_start", pa.int64(), nullable=False),  # 0-based, half open, in the full sequence

@@ -44,8 +44,19 @@ def tables(scoring: Any) -> tuple[np.ndarray, np.ndarray]:
                 table[[letter, letter | 32], :] = table[:, [letter, letter | 32]] = -penalty
             for letter in several:
                 table[np.ix_([letter, letter | 32], [letter, letter | 32])] = reward
-    for letter in b"Xx":
-        plain[letter, :] = plain[:, letter] = masked[letter, :] = masked[:, letter] = scoring.bad
+        if len(scoring.matrix) == 5:
+            plain[ord("n"), [ord("N"), ord("n")]] = -penalty
+        if len(scoring.matrix[0]) == 5:
+            plain[[ord("N"), ord("n")], ord("n")] = -penalty
+    x = ord("x")
+    for table in (plain, masked):
+        table[x, :] = table[:, x] = scoring.bad
+        if scoring.small_x_fills:  # a row and a column that the file does not name; the mask has bad scores in those that it does
+            for letter in b"ACGTNacgtnBDHKMRSVWYbdhkmrsvwyx":
+                named = [*b"ACGTN"][: len(scoring.matrix)], [*b"ACGTN"][: len(scoring.matrix[0])]
+                free = [table is plain or letter in side or letter not in b"ACGTNacgtn" for side in named]
+                table[letter, x], table[x, letter] = (scoring.fill if one else scoring.bad for one in free)
+        table[ord("X"), :] = table[:, ord("X")] = scoring.bad
     for table in (plain, masked):
         table[0, :] = table[:, 0] = -107374182
     return plain, masked

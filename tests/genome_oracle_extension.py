@@ -280,12 +280,14 @@ def path_score(target: Letters, query: Letters, t: int, q: int, runs: Any, costs
 
 
 def independent(target: Letters, query: Letters, anchors: list[Anchor], costs: Costs) -> list[Alignment]:
-    """Every anchor on its own; of alignments with the same ends the first in order of the anchors."""
+    """Every anchor on its own; of alignments with the same ends the best, then the first in order of the anchors."""
     found: dict[tuple[int, int, int, int], Alignment] = {}
     for t, q, _ in anchors:
         alignment = extend(target, query, t, q, costs)
         if alignment is not None and alignment.score >= costs.threshold:
-            found.setdefault(alignment.ends(), alignment)
+            before = found.setdefault(alignment.ends(), alignment)
+            if alignment.score > before.score:
+                found[alignment.ends()] = alignment
     return list(found.values())
 
 

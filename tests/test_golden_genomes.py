@@ -12,6 +12,7 @@ import tidalign
 FORMATS = [(name, format) for name, run in golden.RUNS.items() for format in run["formats"] if format in ("maf", "axt", "general", "segments", "softsam")]
 
 
+SMALL = json.loads((golden.PLACE / "small.json").read_text())["cases"]
 SEPARATED = json.loads((golden.PLACE / "separated.json").read_text())["cases"]
 
 
@@ -66,3 +67,14 @@ def test_a_query_with_a_separator(case: dict[str, Any], tmp_path: Path) -> None:
     results.export(tmp_path / "out", format=case["format"])
     assert len(case["lines"]) > 5
     assert sorted((tmp_path / "out").read_text().splitlines()) == sorted(case["lines"])
+
+
+@pytest.mark.parametrize("case", SMALL, ids=lambda case: " ".join([case["target"], case["query"], *case["options"], case["format"][:8]]))
+def test_small_cases(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty sequences, sequences that are not asked for, a small x."""
+    for name, text in case["files"].items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    results = tidalign.align_genomes(case["target"], case["query"], out="run", workers=None, **options(case["options"]))
+    results.export("out", format=case["format"])
+    assert [line for line in Path("out").read_text().splitlines() if not line.startswith("#")] == case["lines"]

@@ -114,9 +114,9 @@ class Extended:
     lengths: Integers
 
 
-def first_of_equals(*keys: Integers) -> Integers:
-    """Of places 0.. whose keys (int64[n] each) are all equal the first, ascending."""
-    order = np.lexsort(keys)
+def best_of_equals(anchor: Integers, score: Integers, *keys: Integers) -> Integers:
+    """Find of places 0.. whose keys are all equal the one with the best score, of equal scores the first anchor's; ascending. All arrays: int64[n]."""
+    order = np.lexsort((anchor, -score, *keys))
     new = np.ones(len(order), np.bool_)
     new[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
     return np.sort(order[new])

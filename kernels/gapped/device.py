@@ -20,7 +20,7 @@ from tidalign.kernels.extension import host as extension_host
 from tidalign.kernels.extension.costs import Costs, Integers
 from tidalign.kernels.extension.launches import DONE, PLACE, STUCK, Launches, Sides, fits
 from tidalign.kernels.extension.runs import runs
-from tidalign.kernels.gapped.alignments import Extensions, first_of_equals
+from tidalign.kernels.gapped.alignments import Extensions, best_of_equals
 from tidalign.kernels.gapped.extender import Extender
 from tidalign.kernels.gapped.folded import Folded
 from tidalign.kernels.gapped.speculated import ABOVE, BELOW, Speculated
@@ -83,7 +83,7 @@ class DeviceExtender:
     def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False) -> Speculated:
         """The exact free extension of every anchor, none of them inspected before; the columns looked at only with `ranges`.
 
-        distinct: of alignments with the same ends the first anchor's is enough; the others may be left out (and their anchors pass for BELOW).
+        distinct: of alignments with the same ends the best, of equal ones the first anchor's, is enough; others may be left out (they pass for BELOW).
         """
         return self._exact(np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64), ranges, distinct).speculated()
 
@@ -143,7 +143,9 @@ class DeviceExtender:
                 spared = np.where(empty, self._costs.ydrop + 2 * (self._costs.gap_open + self._costs.gap_extend), 0)
                 rows = np.flatnonzero(done & (score + spared >= self._costs.threshold))
                 if distinct:
-                    rows = rows[_first_of_ends(t[anchors[rows]], q[anchors[rows]], sides["end_row"][rows], sides["end_column"][rows])]
+                    rows = rows[
+                        _best_of_ends(anchors[rows], score[rows], t[anchors[rows]], q[anchors[rows]], sides["end_row"][rows], sides["end_column"][rows])
+                    ]
                 which = (2 * rows[:, None] + np.arange(2)).reshape(-1)
                 words, pieces = runs(launches, which)
                 found_sides = {name: column[rows] for name, column in sides.items()}
@@ -219,10 +221,10 @@ class DeviceExtender:
         )
 
 
-def _first_of_ends(t: Integers, q: Integers, end_row: Integers, end_column: Integers) -> Integers:
-    """The first of those with the same ends, ascending. A path that begins at its anchor may yet lose a gap: those are all different."""
+def _best_of_ends(anchor: Integers, score: Integers, t: Integers, q: Integers, end_row: Integers, end_column: Integers) -> Integers:
+    """Find the best of those with the same ends, ascending. A path that begins at its anchor may yet lose a gap: those are all different."""
     apart = np.where((end_row > 0).all(axis=1), -1, np.arange(len(t)))
-    return first_of_equals(t - end_row[:, 0], q - end_column[:, 0], t + end_row[:, 1], q + end_column[:, 1], apart)
+    return best_of_equals(anchor, score, t - end_row[:, 0], q - end_column[:, 0], t + end_row[:, 1], q + end_column[:, 1], apart)
 
 
 class _Found:

@@ -1,5 +1,6 @@
 """Substitution scores and gap costs of genome alignment, as tables over the codes of letters/nucleotides.py (LASTZ's scoring; scores are maximised)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,7 @@ class Scoring:
     bad: X against anything. fill: N (and what else is not ACGT) against anything, itself too, where the matrix has no score of it.
     A gap of n bases costs gap_open + n * gap_extend.
     ambiguous: None; or ("n" | "iupac", reward, penalty): N (and with "iupac" the IUPAC letters) scores reward with itself and -penalty with others.
+    small_x_fills: a small x scores fill against all but X, and masks nothing, as in LASTZ where there is a score file; else it is an X.
     """
 
     matrix: tuple[tuple[int, ...], ...] = HOXD70
@@ -38,6 +40,7 @@ class Scoring:
     gap_open: int = 400
     gap_extend: int = 30
     ambiguous: tuple[str, int, int] | None = None
+    small_x_fills: bool = False
 
     def plain(self) -> npt.NDArray[np.int32]:
         """int32[STRIDE, STRIDE]: for the gapped stage, anchors and reported scores; case does not matter."""
@@ -46,9 +49,14 @@ class Scoring:
             for column, score in zip(_EITHER_CASE, scores, strict=False):
                 table[np.ix_(row, column)] = score
         self._ambiguous(table)
-        crossed = [ALPHABET.index(letter) for letter in b"Xx"]
-        table[crossed, :] = table[:, crossed] = self.bad
-        table[SEPARATOR, :] = table[:, SEPARATOR] = SEPARATED
+        if self.ambiguous is not None:  # LASTZ takes the small n of a matrix with N for another letter
+            large, small = (ALPHABET.index(letter) for letter in b"Nn")
+            if len(self.matrix) == 5:
+                table[small, [large, small]] = -self.ambiguous[2]
+            if len(self.matrix[0]) == 5:
+                table[[large, small], small] = -self.ambiguous[2]
+        every = range(len(ALPHABET))
+        self._crossed(table, every, every)
         return table
 
     def masked(self) -> npt.NDArray[np.int32]:
@@ -58,10 +66,18 @@ class Scoring:
         upper = [letters[0] for letters in _EITHER_CASE]
         table[np.ix_(upper[: scored.shape[0]], upper[: scored.shape[1]])] = scored
         self._ambiguous(table)
-        crossed = [ALPHABET.index(letter) for letter in b"Xx"]
-        table[crossed, :] = table[:, crossed] = self.bad
-        table[SEPARATOR, :] = table[:, SEPARATOR] = SEPARATED
+        others = [ALPHABET.index(letter) for letter in (IUPAC + IUPAC.lower()).encode()]
+        self._crossed(table, [*upper[: scored.shape[0]], *others], [*upper[: scored.shape[1]], *others])
         return table
+
+    def _crossed(self, table: npt.NDArray[np.int32], rows: Iterable[int], columns: Iterable[int]) -> None:
+        """Set the scores of X and x, and of the separator. rows, columns: letters that a small x fills with."""
+        large, small = (ALPHABET.index(letter) for letter in b"Xx")
+        table[small, :] = table[:, small] = self.bad
+        if self.small_x_fills:
+            table[[*rows, small], small] = table[small, [*columns, small]] = self.fill
+        table[large, :] = table[:, large] = self.bad
+        table[SEPARATOR, :] = table[:, SEPARATOR] = SEPARATED
 
     def _ambiguous(self, table: npt.NDArray[np.int32]) -> None:
         if self.ambiguous is None:

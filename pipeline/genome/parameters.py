@@ -133,7 +133,7 @@ def genome_parameters(
         seed=pattern,
         transitions=_chosen(transitions, file.transitions if seed is None else None, int(spaced)),
         step=_chosen(step, file.step, 1),
-        scoring=Scoring(matrix, _chosen(bad, -1000), _chosen(fill, -100), gap_open, gap_extend, ambiguous),
+        scoring=Scoring(matrix, _chosen(bad, -1000), _chosen(fill, -100), gap_open, gap_extend, ambiguous, scores is not None),
         xdrop=xdrop,
         ydrop=_chosen(ydrop, file.ydrop, gap_open + 300 * gap_extend if penalty is None else 2 * xdrop),
         hspthresh=hspthresh,

@@ -31,8 +31,6 @@ def random_case(seed: int, folder: Path) -> Case:
     target, query = str(folder / "target.fa"), str(folder / "query.fa")
     single = len(targets) == 1
     options, nogapped = _options(rng, folder, [len(text) for text in targets], [len(text) for text in queries])
-    if any(option.startswith("--scores") for option in options):  # LASTZ gives a small x there the score of N with ACGT, that of X with the others
-        targets, queries = ([text.replace("x", "X") for text in texts] for texts in (targets, queries))
     _write(folder / "target.fa", "target", targets)
     _write(folder / "query.fa", "query", queries)
     actions = ["unmask"] * (rng.random() < 0.1) + ["nameparse=darkspace"] * (rng.random() < 0.1)
@@ -161,6 +159,7 @@ def _options(rng: random.Random, folder: Path, targets: list[int], queries: list
         both = ["--nogfextend", *maybe(0.3, "--xdrop=300", "--xdrop=50", "--xdrop=300", "--hspthresh=1800", "--entropy", "--noentropy")]
         rng.shuffle(both)  # --xdrop after it takes it back; LASTZ refuses the others, but for --noentropy, in either order
         options += both
+        options += maybe(0.08, "--queryhspbest=1", "--queryhspbest=3")
     elif not segments:
         options += maybe(0.4, "--hspthresh=1000", "--hspthresh=1800", "--hspthresh=2500")
         options += maybe(0.2, "--xdrop=300", "--xdrop=50", "--xdrop=2000")

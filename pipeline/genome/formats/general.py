@@ -148,7 +148,8 @@ def _cigar(*, merged: bool, ones: bool, lower: bool) -> Field:
 FIELDS: dict[str, Field] = {
     "score": _column("score"),
     **{f"name{i}": _column(f"{side}_name") for i, side in ((1, "target"), (2, "query"))},
-    **{f"number{i}": _numbers(f"{side}_number") for i, side in ((1, "target"), (2, "query"))},
+    "number1": lambda block: block.target.numbers[block.numbers("target_number")],
+    "number2": lambda block: block.query.numbers[block.numbers("query_number")],
     "strand1": _constant("+"),
     "strand2": _column("strand"),
     **{f"size{i}": _numbers(f"{side}_length") for i, side in ((1, "target"), (2, "query"))},

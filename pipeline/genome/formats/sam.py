@@ -31,16 +31,18 @@ def header(request: Request[GenomeRows]) -> list[bytes]:
 
 
 def targets(request: Request[GenomeRows]) -> Iterator[bytes]:
-    """Give an @SQ line for each target sequence; LASTZ has them where there is an alignment. Raises InputError for lengths that SAM does not have."""
+    """Give an @SQ line for each target sequence, empty ones too; LASTZ has them where there is an alignment. Raises InputError for lengths SAM does not have."""
     for target in request.rows.targets:
         _check_lengths(target)
-        for name, length in zip(target.names, target.full_lengths.tolist(), strict=True):
+        sequences = zip(target.numbers.tolist(), target.names, target.full_lengths.tolist(), strict=True)
+        for _, name, length in sorted([*sequences, *((number, name, 0) for number, name in target.empty)]):
             yield f"@SQ\tSN:{name}\tLN:{length}\n".encode()
 
 
 def check(role: str, file: str, genome: Genome) -> None:
     """Raise InputError for a side whose names or lengths SAM does not have. role: target or query."""
-    _check(pa.array(genome.names, pa.large_string()), role, file)
+    names = genome.names if role == "query" else [*genome.names, *(name for _, name in genome.empty)]
+    _check(pa.array(names, pa.large_string()), role, file)
     if role == "target":
         _check_lengths(genome, file)
 

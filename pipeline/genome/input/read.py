@@ -23,7 +23,7 @@ def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome
 
     role: `target`, whose names must differ, or `query`. ambiguous: None, "n" or "iupac", see LetterRules.
     Takes a byte for each letter. A target of several sequences is read as with [multiple]; the pieces that [separator=C] makes of a query are sequences of
-    their own, at their places in the full ones. Records without letters are left out and counted; those without a name are named as by LASTZ.
+    their own, at their places in the full ones. Records without letters are no sequences; those without a name are named as by LASTZ.
 
     Raises MissingInput (66) and InputError (65).
     """
@@ -35,6 +35,7 @@ def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome
     if role == "target":
         _check_names(genome.names, wanted)
     genome.names[:] = [name or _UNNAMED[role] for name in genome.names]
+    genome.empty[:] = [(number, name or _UNNAMED[role]) for number, name in genome.empty]
     if role == "target":
         return genome
     if wanted.multiple and wanted.separator is None and len(genome) > 1:
@@ -64,17 +65,19 @@ def _gather(records: Iterator[tuple[bytes | None, bytes]], wanted: Specifier, sp
     left = set(subset or ())
     letters = bytearray()
     names: list[str] = []
-    places: list[tuple[int, int, int, int]] = []
-    record = empty = start = 0
+    places: list[tuple[int, int, int, int, int]] = []
+    empty: list[tuple[int, str]] = []
+    record = start = 0
     keep = False
 
     def close() -> None:
         """End the sequence that begins at `start`."""
-        nonlocal empty
         full = len(letters) - start
-        if not keep or not full:
-            empty += keep
+        if not keep:
             del letters[max(0, start - 1) :]
+            return
+        if not full:
+            empty.append((record - 1, name))
             return
         first, last = wanted.subrange or (1, None)
         last = full if last is None else last
@@ -85,7 +88,7 @@ def _gather(records: Iterator[tuple[bytes | None, bytes]], wanted: Specifier, sp
         if wanted.subrange:
             letters[start:] = letters[start + first - 1 : start + last]
         names.append(name)
-        places.append((start, last - first + 1, first - 1, full))
+        places.append((start, last - first + 1, first - 1, full, record - 1))
 
     name = ""
     for header, piece in records:
@@ -104,12 +107,12 @@ def _gather(records: Iterator[tuple[bytes | None, bytes]], wanted: Specifier, sp
         raise InputError(wanted.path, f"all the sequences of {wanted.subset}", f"none named {min(left)!r}", "correct the name")
     if not names:
         raise MissingInput(f"{spec}: no sequence with letters in it")
-    starts, lengths, offsets, full_lengths = np.array(places, np.int64).reshape(-1, 4).T.copy()
+    starts, lengths, offsets, full_lengths, numbers = np.array(places, np.int64).T.copy()
     array = np.frombuffer(letters, np.uint8)
-    if len(names) == 1 and not wanted.multiple and wanted.separator is None:
+    if len(names) + len(empty) == 1 and not wanted.multiple and wanted.separator is None:
         array, starts = array[1:], starts - 1
     pieces = np.stack([starts, starts + lengths], axis=1) if wanted.separator is None else _pieces(array)
-    return Genome(array, names, starts, lengths, offsets, full_lengths, pieces, empty)
+    return Genome(array, names, starts, lengths, offsets, full_lengths, numbers, pieces, empty)
 
 
 def _apart(genome: Genome) -> Genome:
@@ -117,7 +120,8 @@ def _apart(genome: Genome) -> Genome:
     places, ends = genome.pieces.T.copy()
     of = genome.sequence_at(places)
     offsets = genome.offsets[of] + places - genome.starts[of]
-    return Genome(genome.letters, [genome.names[i] for i in of], places, ends - places, offsets, genome.full_lengths[of], genome.pieces, genome.empty)
+    names, full_lengths, numbers = [genome.names[i] for i in of], genome.full_lengths[of], genome.numbers[of]
+    return Genome(genome.letters, names, places, ends - places, offsets, full_lengths, numbers, genome.pieces, genome.empty)
 
 
 def _pieces(letters: npt.NDArray[np.uint8]) -> Positions:

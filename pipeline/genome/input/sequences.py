@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from tidalign.pipeline.store.files import write_json, writing_error
 Positions = npt.NDArray[np.int64]
 
 _LETTERS, _PLACES = "letters", "genome.json"
+_COLUMNS = ("starts", "lengths", "offsets", "full_lengths", "numbers")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,8 +27,9 @@ class Genome:
     names: of the sequences, as output shows them. starts, lengths: int64[k], their places in `letters`.
     offsets: int64[k], what is left out at the beginning of each (a subrange; or, in a query, what a [separator=C] before it ends). full_lengths: int64[k],
     with all that is left out.
+    numbers: int64[k], which record of the file each is of, from 0, as LASTZ counts them: all of them, also those that are empty or not asked for.
     pieces: int64[m, 2], begins and ends in `letters` of what has no NUL within it: extensions do not leave a piece.
-    empty: records that had no letters; they are not among the sequences.
+    empty: number and name of each record that was asked for and had no letters. They are not among the sequences, but each has its NUL in `letters`.
     """
 
     letters: npt.NDArray[np.uint8]
@@ -36,8 +38,9 @@ class Genome:
     lengths: Positions
     offsets: Positions
     full_lengths: Positions
+    numbers: Positions
     pieces: Positions
-    empty: int = 0
+    empty: list[tuple[int, str]] = field(default_factory=list)
 
     def __len__(self) -> int:
         """How many sequences."""
@@ -78,13 +81,14 @@ class Genome:
                 os.fsync(file.fileno())
         except OSError as error:
             raise writing_error(path, error) from error
-        columns = {name: getattr(self, name).tolist() for name in ("starts", "lengths", "offsets", "full_lengths", "pieces")}
+        columns = {name: getattr(self, name).tolist() for name in (*_COLUMNS, "pieces")}
         write_json(str(Path(folder, _PLACES)), {"names": self.names, "empty": self.empty, **columns})
 
     @classmethod
     def load(cls, folder: str) -> "Genome":
         """What `save` wrote. The letters are mapped: they take no memory until they are read, and processes of one machine share them."""
         values: dict[str, Any] = json.loads(Path(folder, _PLACES).read_text())
-        columns = {name: np.array(values[name], np.int64) for name in ("starts", "lengths", "offsets", "full_lengths")}
+        columns = {name: np.array(values[name], np.int64) for name in _COLUMNS}
         letters = np.asarray(np.memmap(Path(folder, _LETTERS), np.uint8, "r"))
-        return cls(letters, values["names"], **columns, pieces=np.array(values["pieces"], np.int64).reshape(-1, 2), empty=values["empty"])
+        empty = [(number, name) for number, name in values["empty"]]
+        return cls(letters, values["names"], **columns, pieces=np.array(values["pieces"], np.int64).reshape(-1, 2), empty=empty)

@@ -41,7 +41,7 @@ def read_side(directory: str, side: int, role: str, spec: str, ambiguous: str | 
             os.fsync(file.fileno())
     except OSError as error:
         raise writing_error(path, error) from error
-    record = {"id": side, "role": role, "spec": spec, "sequences": len(genome), "bases": int(genome.lengths.sum()), "empty": genome.empty}
+    record = {"id": side, "role": role, "spec": spec, "sequences": len(genome), "bases": int(genome.lengths.sum()), "empty": len(genome.empty)}
     write_json(f"{temporary}/{_RECORD}", record)
     try:
         Path(temporary).rename(path)
@@ -82,6 +82,7 @@ def only(genome: Genome, codes: Codes, sequence: int) -> tuple[Genome, Codes]:
         genome.lengths[one],
         genome.offsets[one],
         genome.full_lengths[one],
+        np.zeros(1, np.int64),
         genome.bounds(sequence),
     )
     return alone, codes[start : start + length]

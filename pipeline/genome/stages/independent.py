@@ -2,10 +2,10 @@
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from tidalign.kernels.gapped.alignments import Extensions, first_of_equals
+from tidalign.kernels.gapped.alignments import Extensions, best_of_equals
 from tidalign.pipeline.genome.stages import gapped
 from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.guards import Beat, Budget, Done
@@ -16,7 +16,7 @@ ENDS = ["target_number", "target_start", "target_end", "query_start", "query_end
 
 
 def extend(unit: Unit, anchors: Any, first: int, beat: Beat) -> Done:
-    """Rows (`EXTENDED`) of some of a unit's anchors, which are numbered from `first`; of rows with the same ends the first one."""
+    """Rows (`EXTENDED`) of some of a unit's anchors, which are numbered from `first`; of rows with the same ends the best, then the first one."""
     budget = Budget(unit.parameters)
     tables = [EXTENDED.empty_table()]
     if first == 0 and not unit.parameters.notrivial:
@@ -37,11 +37,14 @@ def _rows(found: Extensions, unit: Unit, first: int) -> Any:
 
 
 def _distinct(found: Extensions) -> Extensions:
-    """Of alignments with the same ends the first: the anchors of one alignment mostly find the same one, whose CIGAR need not be written for each of them."""
-    return found.take(first_of_equals(found.target_start, found.target_end, found.query_start, found.query_end))
+    """Of alignments with the same ends the best, then the first: the anchors of one alignment mostly find the same one, whose CIGAR need not be written each
+    time."""
+    return found.take(best_of_equals(found.anchor, found.score, found.target_start, found.target_end, found.query_start, found.query_end))
 
 
 def unique(rows: Any) -> Any:
-    """The first row in order of arrival of those with the same ends."""
-    first = rows.select([*ENDS, "anchor"]).group_by(ENDS).aggregate([("anchor", "min")])["anchor_min"]
-    return rows.filter(pc.is_in(rows["anchor"], first))
+    """Rows of which no two have the same ends: those of the best score, and of equal scores of the first anchor in order of arrival."""
+    anchor, score, *ends = (rows[name].to_numpy() for name in ("anchor", "score", *ENDS))
+    best = np.zeros(len(rows), np.bool_)
+    best[best_of_equals(anchor, score, *ends)] = True
+    return rows.filter(pa.array(best))

@@ -1,6 +1,7 @@
 """Seeds to anchors: the stages before gapped extension, for one query sequence on one strand against a whole target."""
 
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -53,8 +54,7 @@ def find_anchors(
     A tile of hits is in memory at a time. Chains, and limits over both strands of a query (`query_hsp_best`, `query_hsp_limit`), need all HSPs; the latter
     those of the other strand as well, which are then found here, too.
     """
-    limited = parameters.query_hsp_limit is not None or (parameters.query_hsp_best is not None and parameters.strand == "both")
-    if limited or parameters.chain is not None:
+    if parameters.query_hsp_limit is not None or _best_are_chosen(parameters) or parameters.chain is not None:
         tiles = iter([_chosen(target, query, strand, words, parameters, beat, passing)])
     else:
         tiles = (pa.table(_columns(segments), schema=HSPS) for segments in _segments(words, query, parameters, beat))
@@ -78,8 +78,10 @@ def _chosen(
         segments = _within(parameters.query_hsp_limit, words, query, strand, parameters, beat)
     else:
         segments = _searched(words, query, parameters, beat)
-    if parameters.query_hsp_best is not None and parameters.strand == "both":
+    if parameters.query_hsp_best is not None and _best_are_chosen(parameters):
         segments = _best(parameters.query_hsp_best, segments, _searched(words, reverse_complement(query), parameters, beat))
+        if strand == "+" and parameters.mode == "exact" and (parameters.gapped or parameters.chain is not None):
+            segments = _without_entropy(words.target, query, segments, parameters)
     hsps = passing(pa.table(_columns(segments), schema=HSPS))
     return hsps if parameters.chain is None else pa.table(_columns(_chained(target, _of(hsps), parameters, parameters.chain)), schema=HSPS)
 
@@ -165,12 +167,29 @@ def _counted(limit: int, words: Words, query: Codes, strand: str, parameters: Ge
     return segments, total
 
 
+def _best_are_chosen(parameters: GenomeParameters) -> bool:
+    """Whether `query_hsp_best` leaves anything out or changes the order. To LASTZ bare seeds are all worth the same when it chooses, and so they stay."""
+    scored_later = parameters.mode == "exact" and not parameters.gfextend and (parameters.gapped or parameters.chain is not None)
+    return parameters.query_hsp_best is not None and parameters.strand == "both" and not scored_later
+
+
 def _best(best: int, segments: Segments, other: Segments) -> Segments:
     """Those of a strand's HSPs that are among the best of it and the other strand, and those that tie, by falling score; all where there are no more."""
     if len(segments) + len(other) <= best:
         return segments
     left = segments.take(segments.score >= np.sort(np.concatenate([segments.score, other.score]))[-best])
     return left.take(lastz_order(left.target, left.query, left.score))
+
+
+def _without_entropy(target: Codes, query: Codes, segments: Segments, parameters: GenomeParameters) -> Segments:
+    """HSPs with the sums of their columns for scores (LASTZ.md 9); others than those up to three times the threshold have them already."""
+    if not parameters.entropy:
+        return segments
+    table, score = parameters.scoring.masked(), segments.score.copy()
+    for row in np.flatnonzero(score <= 3 * parameters.hspthresh):
+        t, q, length = segments.target[row], segments.query[row], segments.length[row]
+        score[row] = table[target[t : t + length], query[q : q + length]].sum(dtype=np.int64)
+    return replace(segments, score=score)
 
 
 def _chained(target: Genome, segments: Segments, parameters: GenomeParameters, penalties: tuple[int, int]) -> Segments:

@@ -94,6 +94,9 @@ RUNS = [
     Run("enm002_unit_scores", "enm002_human.fa.gz", "enm002_mouse.fa.gz", ["--match=1,2", "--noytrim"], ["maf"]),
     Run("yeast", "yeast_scer.fa.gz", "yeast_spar.fa.gz", [], ["maf"]),
     Run("yeast_truncated", "yeast_scer.fa.gz", "yeast_spar.fa.gz", ["--allocate:traceback=1000000"], ["maf"]),
+    Run("yeast_best", "yeast_scer.fa.gz", "yeast_spar.fa.gz", ["--queryhspbest=1000", "--hspthresh=1200", "--ydrop=400"], ["maf"]),
+    Run("yeast_best_chained", "yeast_scer.fa.gz", "yeast_spar.fa.gz", ["--queryhspbest=40", "--hspthresh=2000", "--chain", "--nogapped"], ["maf"]),
+    Run("yeast_best_seeds", "yeast_scer.fa.gz[1..8000]", "yeast_spar.fa.gz[1..8000]", ["--queryhspbest=30", "--nogfextend"], ["maf"]),
     Run("yeast_nogfextend", "yeast_scer.fa.gz[1..8000]", "yeast_spar.fa.gz[1..8000]", ["--nogfextend"], ["maf"]),
     Run("yeast_independent", "yeast_scer.fa.gz[1..5000]", "yeast_spar.fa.gz[1..5000]", ["--nogfextend"], ["maf"], "independent"),
 ]

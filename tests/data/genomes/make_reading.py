@@ -1,5 +1,5 @@
-"""Make reading.json, options.json, letters.json and separated.json: what LASTZ 1.04.22 reads of small files, the scores that it derives from its options,
-what each letter scores with each, and what it aligns of a query with a separator. By hand, where `lastz` is:
+"""Make reading.json, options.json, letters.json, separated.json and small.json: what LASTZ 1.04.22 reads of small files, the scores that it derives from its
+options, what each letter scores with each, what it aligns of a query with a separator, and what it prints of small cases. By hand, where `lastz` is:
 
 python tests/data/genomes/make_reading.py
 """
@@ -174,13 +174,14 @@ def letter_case(letters: str, arguments: list[str], scores: str) -> Case:
     tables = {}
     with tempfile.TemporaryDirectory() as folder:
         for side, name in enumerate("tq"):
-            texts = [f">{i}\n{around[:flank]}{pair[side]}{around[flank:]}\n" for i, (*pair, around) in enumerate(pairs)]
+            before = "A" * (1 - side)  # else those of equal letters are equal, and LASTZ aligns them in capitals
+            texts = [f">{i}\n{before}{around[:flank]}{pair[side]}{around[flank:]}\n" for i, (*pair, around) in enumerate(pairs)]
             Path(folder, f"{name}.fa").write_text("".join(texts))
         Path(folder, "s.txt").write_text(scores)
         for table, ways in (("plain", expensive), ("masked", ["--nogapped", "--noentropy", "--xdrop=200000", "--hspthresh=2000"])):
             fields = "--format=general-:name1,name2,zstart1,end1,score"
             status, out = lastz(folder, "t.fa[multi]", "q.fa", "--strand=plus", "--notransition", *arguments, *ways, fields)
-            whole = {row[0]: int(row[4]) for row in map(str.split, out.splitlines()) if row[0] == row[1] and row[2:4] == ["0", str(2 * flank + 1)]}
+            whole = {row[0]: int(row[4]) for row in map(str.split, out.splitlines()) if row[0] == row[1] and row[2:4] == ["1", str(2 * flank + 2)]}
             assert not status
             found = [whole[str(i)] - sum(91 if letter in "AT" else 100 for letter in pair[2]) for i, pair in enumerate(pairs)]
             tables[table] = [found[i : i + len(letters)] for i in range(0, len(found), len(letters))]
@@ -192,11 +193,11 @@ def letter_cases() -> list[Case]:
     head, five, row = "bad_score=-700\nfill_score=-77\nA C G T{}\n", four.format(" -5", " -6", " -7", " -8"), "N -1 -2 -3 -4{}\n"
     four = four.format("", "", "", "")
     files = [head.format("") + four, head.format(" N") + five + row.format(" 9"), head.format(" N") + five, head.format("") + four + row.format("")]
-    every, usual = "ACGTacgtNnXxRrY", "ACGTacgtNnX"
+    every, usual = "ACGTacgtNnXxRrY", "ACGTacgtNnXx"
     cases = [letter_case(every, [f"--ambiguous=iupac{more}"], "") for more in ("", ",50,60")]
-    cases += [letter_case("ACGTacgtNnXx", more, "") for more in ([], ["--ambiguous=n"], ["--ambiguous=n,50,60"])]
-    # A small x is left out: with a score file LASTZ gives it the score of N with some letters.
-    return cases + [letter_case(usual, ["--scores=s.txt", *more], text) for text in files for more in ([], ["--ambiguous=n,50,60"])]
+    cases += [letter_case(usual, more, "") for more in ([], ["--ambiguous=n"], ["--ambiguous=n,50,60"])]
+    cases += [letter_case(usual, ["--scores=s.txt", *more], text) for text in files for more in ([], ["--ambiguous=n,50,60"])]
+    return cases + [letter_case(every, ["--scores=s.txt", "--ambiguous=iupac,50,60"], text) for text in files]
 
 
 def separated_case(seed: int, query: str, options: list[str]) -> Case:
@@ -229,9 +230,48 @@ def separated_cases() -> list[Case]:
     return [separated_case(10 * i + j, query, some) for i, query in enumerate(every) for j, some in enumerate(options)]
 
 
+def small_case(files: dict[str, str], target: str, query: str, options: list[str], format: str) -> Case:
+    """What LASTZ prints of small files, without its own comments."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(folder, files)
+        status, out = lastz(folder, target, query, *options, f"--format={format}")
+    assert not status
+    lines = [line for line in out.splitlines() if not line.startswith("#")]
+    return {"files": files, "target": target, "query": query, "options": options, "format": format, "lines": lines}
+
+
+def small_cases() -> list[Case]:
+    """Empty sequences, which count in places and numbers; sequences that are not asked for, which count in numbers; a small x beside a score file."""
+    core, more = bases(1, 30), bases(2, 200)
+    queries = f">none\n>q\n{core}\n>also none\n\n>r\n{more}\n"
+    targets = [f">e\n>t\n{core}\n", f">t\n{core}\n>e\n", f">a\n>t\n{core}\n>b\n>c\n\n>u\n{more}{core}\n>z\n"]
+    numbers = "general-:name1,number1,size1,zstart1,end1,name2,number2,zstart2,end2,score"
+    cases = []
+    for text in targets:
+        files = {"t.fa": text, "q.fa": queries, "names": "r\n", "others": "a\nt\nu\n" if "u" in text else "t\n"}
+        seeded = ["--hspthresh=1000", "--nogapped", "--strand=plus"]
+        cases += [small_case(files, "t.fa[multiple]", "q.fa", [f"--step={step}", *seeded], numbers) for step in (1, 7, 11, 13, 20)]
+        cases += [small_case(files, "t.fa[multiple]", "q.fa", ["--hspthresh=1000"], format) for format in ("sam", "maf", "axt", numbers)]
+        cases += [small_case(files, "t.fa[multi,subset=others]", "q.fa[subset=names]", ["--hspthresh=1000"], format) for format in ("sam", numbers)]
+    choose, letters = random.Random(4), bases(3, 1500)
+    with_n = "A C G T N\nA 91 -114 -31 -123 -5\nC -114 100 -125 -31 -6\nG -31 -125 100 -114 -7\nT -123 -31 -114 91 -8\n"
+    for matrix in (MATRIX, with_n):
+        other = "".join(choose.choice("ACGTx") if choose.random() < 0.08 else letter.lower() if choose.random() < 0.01 else letter for letter in letters)
+        files = {"t.fa": f">t\n{letters[:700]}{'x' * 9}{letters[700:]}\n", "q.fa": f">q\n{other}\n", "s.txt": f"bad_score=-700\nfill_score=-77\n{matrix}"}
+        for extra in ([], ["--nogapped"], ["--ambiguous=n,50,60"], ["--nogfextend"]):
+            cases.append(small_case(files, "t.fa", "q.fa", ["--scores=s.txt", *extra], numbers))
+    return cases
+
+
 def main() -> None:
     version = subprocess.run(["lastz", "--version"], capture_output=True, text=True).stdout.split()[2]
-    for name, cases in (("reading", reading_cases()), ("options", option_cases()), ("letters", letter_cases()), ("separated", separated_cases())):
+    for name, cases in (
+        ("reading", reading_cases()),
+        ("options", option_cases()),
+        ("letters", letter_cases()),
+        ("separated", separated_cases()),
+        ("small", small_cases()),
+    ):
         text = ",\n".join(json.dumps(case) for case in cases)
         (HERE / f"{name}.json").write_text(f'{{"lastz": "{version}", "cases": [\n{text}\n]}}\n')
 

@@ -14,7 +14,7 @@ from genome_cases import WHOLE, Case, single
 
 from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.gapped import extender as gapped
-from tidalign.kernels.gapped.alignments import Extensions, first_of_equals
+from tidalign.kernels.gapped.alignments import Extensions, best_of_equals
 from tidalign.kernels.gapped.extender import Extender, extend
 from tidalign.kernels.letters.nucleotides import encode
 from tidalign.kernels.runtime.vectors import LANES
@@ -182,10 +182,13 @@ def test_costs_that_do_not_fit_are_refused() -> None:
         Costs(Scoring().plain(), gap_open=-1)
 
 
-def test_the_first_of_equals() -> None:
-    pairs = np.random.default_rng(3).integers(0, 5, (2, 200))
-    seen: dict[tuple[int, int], int] = {}
+def test_the_best_of_equals() -> None:
+    random = np.random.default_rng(3)
+    pairs, score, anchor = random.integers(0, 5, (2, 200)), random.integers(0, 3, 200), random.permutation(200)
+    best: dict[tuple[int, int], tuple[int, int, int]] = {}
     for place, pair in enumerate(zip(*pairs.tolist(), strict=True)):
-        seen.setdefault(pair, place)
-    assert first_of_equals(*pairs).tolist() == list(seen.values())
-    assert first_of_equals(np.empty(0, np.int64)).tolist() == []
+        one = (-int(score[place]), int(anchor[place]), place)
+        best[pair] = min(best.get(pair, one), one)
+    assert best_of_equals(anchor, score, *pairs).tolist() == sorted(place for _, _, place in best.values())
+    nothing = np.empty(0, np.int64)
+    assert best_of_equals(nothing, nothing, nothing).tolist() == []

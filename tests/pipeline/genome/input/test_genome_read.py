@@ -98,9 +98,9 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     genome = target(f"{make(tmp_path, PLAIN + '>none' + chr(10))}[separator=T,2..5]")
     genome.save(str(tmp_path / "side"))
     loaded = Genome.load(str(tmp_path / "side"))
-    for name in ("letters", "starts", "lengths", "offsets", "full_lengths", "pieces"):
+    for name in ("letters", "starts", "lengths", "offsets", "full_lengths", "numbers", "pieces"):
         assert np.array_equal(getattr(loaded, name), getattr(genome, name)), name
-    assert (loaded.names, loaded.empty) == (["a", "b"], 1)
+    assert (loaded.names, loaded.empty) == (["a", "b"], [(2, "none")])
     assert isinstance(loaded.letters.base, np.memmap)
 
 
@@ -133,7 +133,7 @@ def test_pieces_of_any_size(packed: Any, size: int, tmp_path: Path, monkeypatch:
         monkeypatch.setattr("tidalign.pipeline.files.sniff.READ_BYTES", size)
     genome = target(path)
     assert list(zip(genome.names, spelled(genome), strict=True)) == expected
-    assert genome.empty == 40 - len(expected)
+    assert len(genome.empty) == 40 - len(expected)
 
 
 BAD = {

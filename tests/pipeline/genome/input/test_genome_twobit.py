@@ -55,7 +55,7 @@ def test_pipes_and_compressed_files_are_refused(order: str, packed: Callable[[by
 def test_empty_records_are_left_out(tmp_path: Path) -> None:
     write(tmp_path / "g.2bit", [("a", "ACGT"), ("none", ""), ("b", "TT")])
     genome = read_genome(str(tmp_path / "g.2bit"), role="target")
-    assert (genome.names, genome.empty) == (["a", "b"], 1)
+    assert (genome.names, genome.empty) == (["a", "b"], [(1, "none")])
 
 
 def test_one_sequence(tmp_path: Path) -> None:

@@ -30,7 +30,9 @@ def side(sequences: list[str], offsets: list[int]) -> Genome:
     starts = np.array([0]) if len(sequences) == 1 else np.cumsum(lengths + 1) - lengths
     pieces = np.stack([starts, starts + lengths], axis=1)
     names = [f"s{i}" for i in range(len(sequences))]
-    return Genome(np.frombuffer(text.encode(), np.uint8), names, starts, lengths, np.array(offsets), lengths + np.array(offsets) + 7, pieces)
+    return Genome(
+        np.frombuffer(text.encode(), np.uint8), names, starts, lengths, np.array(offsets), lengths + np.array(offsets) + 7, np.arange(len(names)), pieces
+    )
 
 
 def unit(target: Genome, query: Genome, strand: str, parameters: GenomeParameters, query_index: int = 0) -> Any:

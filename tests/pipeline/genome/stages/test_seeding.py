@@ -32,7 +32,8 @@ def genome(letters: bytes, names: list[str] | None = None) -> Genome:
     ends = np.append(nulls[1:], len(array))
     lengths = ends[: len(starts)] - starts
     return Genome(
-        array, names or [f"s{i}" for i in range(len(starts))], starts, lengths, np.zeros_like(starts), lengths, np.stack([starts, starts + lengths], axis=1)
+        *(array, names or [f"s{i}" for i in range(len(starts))], starts, lengths, np.zeros_like(starts), lengths, np.arange(len(starts))),
+        np.stack([starts, starts + lengths], axis=1),
     )
 
 
