@@ -50,3 +50,14 @@ class DiskFull(Exception):
 
 class ManifestMismatch(Exception):
     """The run directory belongs to other inputs, parameters or another layout, or is damaged (78): says the way out."""
+
+
+class Damaged(ManifestMismatch):
+    """A file of a run directory is not what was written (78): names it. What can be made again is, by the next call of the same run."""
+
+    def __init__(self, path: str, found: str, way_out: str = "run the same command again, which makes it anew, or start again with --new") -> None:
+        super().__init__(path, found, way_out)
+        self.path, self.found = path, found
+
+    def __str__(self) -> str:
+        return ": ".join(self.args[:2]) + f"; {self.args[2]}"

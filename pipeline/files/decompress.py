@@ -16,6 +16,9 @@ except ImportError:  # pragma: no cover
 
 _Damaged: Any = zlib.error
 
+crc32: Callable[..., int] = zlib.crc32
+"""CRC-32 of bytes, after a value of those before them: some gigabytes a second."""
+
 GZIP_MAGIC = b"\x1f\x8b"
 
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")

@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.formats.export import export
@@ -19,6 +18,7 @@ from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import GenomeManifest, Job, job_name
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS, KEPT
+from tidalign.pipeline.store.files import read_table
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.pipeline.store.parts import all_parts
 from tidalign.pipeline.store.results import BATCH_ROWS, Reader, RunResults
@@ -97,7 +97,7 @@ class GenomeResults(RunResults[GenomeManifest]):
         files = sorted(Path(self.path, "kept", name).glob("*.parquet"), key=_unit_order)
         if not files:
             raise MissingInput(f"{self.path}: {name} were not kept; run again with --keep {name}")
-        return pa.concat_tables([pq.read_table(file) for file in files])
+        return pa.concat_tables([read_table(str(file)).replace_schema_metadata(None) for file in files])
 
     def export(
         self,
@@ -154,7 +154,7 @@ class GenomeResults(RunResults[GenomeManifest]):
 def _read(path: str, columns: list[str], job: int | None) -> Any:
     """Read the rows of a part, or those of one pair of genomes."""
     schema = pa.schema([GENOME_ALIGNMENTS.field(name) for name in dict.fromkeys((*columns, "job"))])
-    table = pq.read_table(path, columns=schema.names).cast(schema)
+    table = read_table(path, schema.names).cast(schema)
     return (table if job is None else table.filter(pc.equal(table["job"], job))).select(columns)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.pipeline.device import CPU, Device
@@ -26,6 +25,7 @@ from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk.walk import extend_ahead, walk
 from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.files import read_table
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.pipeline.store.parts import scan_chunk, write_part
 
@@ -47,7 +47,7 @@ def whole(unit: Unit, beat: Callable[[], None]) -> Done:
 def assemble(unit: Unit) -> Done:
     """The rows of a large unit whose anchors are all extended."""
     parts = scan_chunk(f"{unit.directory}/extended", unit.run, Tile("extend", unit.job_number, unit.number, 0, 0).chunk)
-    tables = [EXTENDED.empty_table(), *(pq.read_table(part.path).cast(EXTENDED) for part in parts)]
+    tables = [EXTENDED.empty_table(), *(read_table(part.path).cast(EXTENDED) for part in parts)]
     return _by_start(unique(pa.concat_tables(tables))), [shortfall for part in parts for shortfall in part.labels["shortfalls"]]
 
 

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from tidalign.pipeline.pairs.aligner import cuts, length_bin, wavefront_cells
 from tidalign.pipeline.pairs.input.read import Block, Source, read_block, stream_blocks
 from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, chunk_path, read_block_record, write_block_record
 from tidalign.pipeline.pairs.pack import pack_pairs
-from tidalign.pipeline.store.files import write_table
+from tidalign.pipeline.store.files import open_table, write_table
 from tidalign.pipeline.store.rundir import read_plan
 
 CHUNK_WORK = 1.5e9
@@ -71,8 +70,8 @@ def _write_block(directory: str, source: Source, block: Block, pairs: Any) -> Bl
 
 
 def read_chunk(directory: str, chunk: str, start: int, stop: int) -> Any:
-    """Rows [start, stop) of a chunk, in `schema.CHUNK`; reads only the row groups that hold them."""
-    file = pq.ParquetFile(chunk_path(directory, chunk), memory_map=True)
+    """Rows [start, stop) of a chunk, in `schema.CHUNK`; decodes only the row groups that hold them. Damaged where the file is not what was written."""
+    file = open_table(chunk_path(directory, chunk))
     bounds = np.cumsum([0] + [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)])
     groups = [i for i in range(file.num_row_groups) if bounds[i] < stop and bounds[i + 1] > start]
     return file.read_row_groups(groups).slice(start - int(bounds[groups[0]]), stop - start)

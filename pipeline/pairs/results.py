@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tidalign.pipeline.formats.export import export
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest
 from tidalign.pipeline.schema import ALIGNMENTS
+from tidalign.pipeline.store.files import read_table
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.pipeline.store.results import Reader, RunResults
 
@@ -64,7 +64,7 @@ def _in_order(paths: list[str], wanted: list[str], block: BlockRecord) -> Any:
     """Read the rows of one block by ordinal, the columns wanted."""
     columns = ["ordinal", *(name for name in wanted if name != "ordinal")]
     schema = pa.schema([ALIGNMENTS.field(name) for name in columns])
-    table = pa.concat_tables([schema.empty_table(), *(pq.read_table(path, columns=columns).cast(schema) for path in paths)])
+    table = pa.concat_tables([schema.empty_table(), *(read_table(path, columns).cast(schema) for path in paths)])
     ordinals = table["ordinal"].to_numpy()
     order = np.argsort(ordinals, kind="stable")
     if not np.array_equal(ordinals[order], np.arange(block["first"], block["first"] + block["pairs"])):

@@ -1,6 +1,6 @@
 """Claims: which batch a worker is at, on disk before the batch begins, so that a death can be blamed on it.
 
-A claim is 16 bytes, (lo, hi) as two little-endian 64-bit integers, in claims/<chunk>.<a>-<b>.<attempt>. It is written with pwrite, which
+A claim is 20 bytes, (lo, hi) as two little-endian 64-bit integers and a CRC-32 of them, in claims/<chunk>.<a>-<b>.<attempt>. It is written with pwrite, which
 outlives the process, and closed each time, which is when a network file system shows it to others. A worker that ends well removes its claim;
 those left over are the deaths, and two that overlap make their common rows suspect (parts.suspects, EXECUTION.md 4).
 """
@@ -10,10 +10,12 @@ import re
 import struct
 from pathlib import Path
 
+from tidalign.pipeline.errors import Damaged
+from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.store.files import writing_error
 from tidalign.pipeline.store.parts import Range
 
-_RECORD = struct.Struct("<qq")
+_ROWS, _CHECK = struct.Struct("<qq"), struct.Struct("<I")
 _NAME = re.compile(r"(.+)\.(\d+)-(\d+)\.([0-9a-f]+)$")
 
 
@@ -27,11 +29,16 @@ def write(path: str, lo: int, hi: int) -> None:
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
         try:
-            os.pwrite(handle, _RECORD.pack(lo, hi), 0)
+            os.pwrite(handle, _record(lo, hi), 0)
         finally:
             os.close(handle)
     except OSError as error:
         raise writing_error(path, error) from error
+
+
+def _record(lo: int, hi: int) -> bytes:
+    rows = _ROWS.pack(lo, hi)
+    return rows + _CHECK.pack(crc32(rows))
 
 
 def read(path: str) -> Range | None:
@@ -44,8 +51,15 @@ def read(path: str) -> Range | None:
     if named is None:
         return None
     start, stop = int(named[2]), int(named[3])
-    lo, hi = _RECORD.unpack(record) if len(record) == _RECORD.size else (start, stop)
-    return (lo, hi) if start <= lo < hi <= stop else (start, stop)
+    lo, hi = _ROWS.unpack_from(record) if len(record) >= _ROWS.size else (start, stop)
+    return (lo, hi) if record == _record(lo, hi) and start <= lo < hi <= stop else (start, stop)
+
+
+def check(path: str) -> None:
+    """Raise Damaged for a claim that was not written as it is; an empty one is of a process that died before it wrote it."""
+    record = Path(path).read_bytes()
+    if record and (len(record) < _ROWS.size or record != _record(*_ROWS.unpack_from(record))):
+        raise Damaged(path, "damaged or cut short: its checksum does not fit")
 
 
 def remove(path: str) -> None:

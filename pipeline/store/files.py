@@ -1,7 +1,11 @@
-"""Write files whole or not at all: under a temporary name, forced to disk, renamed; and say in the user's words what went wrong."""
+"""Write files whole or not at all: under a temporary name, forced to disk, renamed; seal them, and read none that is not what was written.
+
+The seal is a CRC-32 of all other bytes of the file, in eight digits that are part of it: of a Parquet file's metadata, or the last entry of a JSON object.
+"""
 
 import errno
 import json
+import mmap
 import os
 import secrets
 from collections.abc import Callable, Mapping
@@ -11,7 +15,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
+from tidalign.pipeline.errors import CannotWrite, Damaged, DiskFull
+from tidalign.pipeline.files.decompress import crc32
+
+_SEAL, _DIGITS = b"tidalign.crc32=", 8
+UNSEALED = f"{_SEAL.decode()}{0:0{_DIGITS}x}"
 
 
 def durably(path: str, write: Callable[[str], None]) -> None:
@@ -43,16 +51,56 @@ def writing_error(path: str, error: OSError) -> Exception:
     return CannotWrite(f"{path}: cannot be written: {error.strerror or error}")
 
 
+def _digits(data: Any, at: int) -> bytes:
+    """Compute the seal that belongs at a place of a file."""
+    with memoryview(data) as view:
+        return b"%0*x" % (_DIGITS, crc32(view[at + _DIGITS :], crc32(view[:at])))
+
+
+def seal(path: str) -> None:
+    """Put the seal into a file that has UNSEALED in its metadata."""
+    with Path(path).open("r+b") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        at = data.rfind(_SEAL) + len(_SEAL)
+        file.seek(at)
+        file.write(_digits(data, at))
+
+
+def _check_seal(path: str, data: Any) -> None:
+    at = data.rfind(_SEAL) + len(_SEAL)
+    if at < len(_SEAL) or data[at : at + _DIGITS] != _digits(data, at):
+        raise Damaged(path, "damaged or cut short: its checksum does not fit")
+
+
+def checked(path: str) -> Any:
+    """Map a file that `write_table` or `write_json` wrote. FileNotFoundError where there is none, Damaged where it is not what was written."""
+    with Path(path).open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            raise Damaged(path, "cut short: nothing is left of it")
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    _check_seal(path, data)
+    return data
+
+
+def open_table(path: str) -> Any:
+    """Open a Parquet file that `write_table` wrote, its bytes mapped: every table of a run is read here. Raises what `checked` does."""
+    return pq.ParquetFile(pa.BufferReader(pa.py_buffer(checked(path))))
+
+
+def read_table(path: str, columns: list[str] | None = None) -> Any:
+    """Read the columns, or all, of a Parquet file that `write_table` wrote. Raises what `checked` does."""
+    return open_table(path).read(columns=columns)
+
+
 def write_table(path: str, table: Any, *, row_group_size: int | None = None, metadata: Mapping[str, str] | None = None) -> None:
     """Write a Parquet file whole or not at all. `metadata` becomes the file's key-value metadata; sequences are stored as they are, the rest compressed."""
-    table = table.replace_schema_metadata(dict(metadata) if metadata else None)
+    table = table.replace_schema_metadata({**(metadata or {}), "seal": UNSEALED})
     # Packed bases do not compress; everything else does, cheaply.
     compression = {field.name: "none" if pa.types.is_large_binary(field.type) else "zstd" for field in table.schema}
     # Most bytes of numbers are 0: with bytes of one place together they are compressed faster, and smaller.
     encoding = {field.name: "BYTE_STREAM_SPLIT" for field in table.schema if field.type == pa.int64()}
-    durably(
-        path,
-        lambda temporary: pq.write_table(
+
+    def write(temporary: str) -> None:
+        pq.write_table(
             table,
             temporary,
             row_group_size=row_group_size or max(1, len(table)),
@@ -61,25 +109,32 @@ def write_table(path: str, table: Any, *, row_group_size: int | None = None, met
             use_dictionary=False,
             column_encoding=encoding,
             write_statistics=False,
-        ),
-    )
-
-
-def write_json(path: str, value: Any) -> None:
-    """Write a JSON file whole or not at all."""
-
-    def write(temporary: str) -> None:
-        Path(temporary).write_text(json.dumps(value, indent=1) + "\n")
+        )
+        seal(temporary)
 
     durably(path, write)
 
 
-def read_json(path: str) -> dict[str, Any]:
-    """What `write_json` wrote of a run. ManifestMismatch where the file holds anything but a JSON object."""
+def write_json(path: str, value: Mapping[str, Any]) -> None:
+    """Write a JSON file whole or not at all."""
+
+    def write(temporary: str) -> None:
+        Path(temporary).write_text(json.dumps({**value, "seal": UNSEALED}, indent=1) + "\n")
+        seal(temporary)
+
+    durably(path, write)
+
+
+def read_json(path: str, look: Callable[[dict[str, Any]], None] = lambda _: None) -> dict[str, Any]:
+    """Read what `write_json` wrote of a run. look: may refuse it before its seal is looked at. Damaged where it is not what was written."""
+    data = Path(path).read_bytes()
     try:
-        value = json.loads(Path(path).read_text())
+        value = json.loads(data)
     except ValueError as error:
-        raise ManifestMismatch(f"{path}: not the JSON that tidalign wrote ({error}); start again with --new") from error
+        raise Damaged(path, f"not the JSON that tidalign wrote ({error})") from error
     if not isinstance(value, dict):
-        raise ManifestMismatch(f"{path}: expected a JSON object, found {type(value).__name__}; start again with --new")
+        raise Damaged(path, f"expected a JSON object, found {type(value).__name__}")
+    look(value)
+    _check_seal(path, data)
+    del value["seal"]
     return value

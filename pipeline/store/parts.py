@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from tidalign.pipeline.store.files import write_table
+from tidalign.pipeline.errors import Damaged
+from tidalign.pipeline.store.files import open_table, write_table
 
 Range = tuple[int, int]
 
@@ -110,8 +109,8 @@ def read_part(path: str, run: str) -> Part | None:
     if named is None:
         return None
     try:
-        footer = pq.read_metadata(path)
-    except (OSError, pa.ArrowException):
+        footer = open_table(path).metadata
+    except (OSError, Damaged):
         return None
     said = {key.decode().removeprefix(_PREFIX): value.decode() for key, value in (footer.metadata or {}).items() if key.startswith(_PREFIX.encode())}
     if said.pop("run", None) != run or said.pop("part", None) != Path(path).stem:
@@ -124,7 +123,7 @@ def read_part(path: str, run: str) -> Part | None:
 
 
 def scan(folder: str, run: str, pattern: str = "*.parquet", known: dict[str, Part] | None = None) -> tuple[dict[str, list[Part]], list[str]]:
-    """Find the run's parts, disjoint and in order by chunk, and the paths of files that are no parts of it (cut short, or of another run).
+    """Find the run's parts, disjoint and in order by chunk, and the paths of files that are no parts of it (damaged, or of another run).
 
     known: parts by path that were read before and need not be again; new ones are added to it.
     """

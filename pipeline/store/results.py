@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-from tidalign.pipeline.errors import MissingInput
+from tidalign.pipeline.errors import Damaged, MissingInput
 from tidalign.pipeline.schema import STATUSES
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
@@ -26,7 +26,7 @@ class RunResults(Generic[M]):
     """Give the rows of a finished run; a kind adds `layout`, `manifest_type`, `counted`, `threads`, `parameters`, `cigars`, `_readers` and its own `export`.
 
     Only one piece of the rows is held in memory at a time. Raises MissingInput when `path` holds no run of this kind or, on reading, when it is not finished
-    or has lost a part; ManifestMismatch when it was made with another layout.
+    or has lost a part; ManifestMismatch when it was made with another layout, and Damaged, which is one, where a file is not what was written.
     """
 
     layout: Layout
@@ -93,9 +93,11 @@ class RunResults(Generic[M]):
         """Find the parts of each chunk. Refuses a run that is not finished, or has lost a part since."""
         if not self.complete:
             raise MissingInput(f"{self.path}: the run is not finished; run the same command again to go on")
-        parts, _ = scan(f"{self.path}/parts", self._manifest.run)
+        parts, broken = scan(f"{self.path}/parts", self._manifest.run)
         for chunk, wanted in self._manifest.chunks.items():
             whole = sum(part.stop - part.start for part in parts.get(chunk, []))
+            if whole != wanted and broken:
+                raise Damaged(broken[0], "damaged, cut short, or of another run")
             if whole != wanted:
                 found = f"whole parts for {whole} of the {wanted} {self.counted} of chunk {chunk}"
                 raise MissingInput(f"{self.path}/parts: found {found}; run the same command again to mend it")

@@ -23,12 +23,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from tidalign.pipeline.errors import CannotWrite, ManifestMismatch, MissingInput
+from tidalign.pipeline.errors import CannotWrite, Damaged, ManifestMismatch, MissingInput
 from tidalign.pipeline.store.files import read_json, write_json, writing_error
 from tidalign.pipeline.store.layout import FORMAT, PAIRS, Layout, check
 
@@ -103,12 +103,10 @@ def read_plan(directory: str) -> dict[str, Any]:
     """plan.json: {format, version, kind, tables, parameters, source, blocks}. ManifestMismatch where it was made with another layout or is no plan;
     CannotWrite where this machine does not see it."""
     try:
-        plan = read_json(f"{directory}/plan.json")
+        return read_json(f"{directory}/plan.json", partial(check, directory))
     except FileNotFoundError as error:
         host = os.uname().nodename
         raise CannotWrite(f"{directory}: no run directory seen from {host}; it must be on a file system that every worker shares") from error
-    check(directory, plan)
-    return plan
 
 
 def compare(directory: str, parameters: dict[str, Any], source: dict[str, Any], layout: Layout = PAIRS) -> None:
@@ -165,8 +163,24 @@ def reopen(directory: str) -> None:
         Path(directory, marker).unlink(missing_ok=True)
 
 
+def mend(directory: str, damaged: Damaged) -> None:
+    """Remove a damaged file, and what is of no use without it, for who makes it again; the holder of the lock may. Raises `damaged` where nobody can."""
+    place = Path(damaged.path).relative_to(directory)
+    if place.name == "plan.json":
+        raise damaged
+    journal(directory, "removed", file=str(place), why=damaged.found)
+    reopen(directory)
+    if place.parts[0] == "sides":
+        shutil.rmtree(Path(directory, *place.parts[:2]))
+        return
+    anchors = [place.with_suffix(suffix) for suffix in (".json", ".arrow")] if place.stem.endswith(".anchors") else []
+    for each in {place, *anchors}:
+        Path(directory, each).unlink(missing_ok=True)
+
+
 def read_report(directory: str) -> dict[str, Any]:
     """report.json of a finished run."""
+    read_json(f"{directory}/{finished(directory)}")
     return read_json(f"{directory}/report.json")
 
 

@@ -1,14 +1,18 @@
-"""`tidalign check`: what is installed, what it runs on, and a test of it on known answers; what to do where something is wrong."""
+"""`tidalign check`: what is installed, what it runs on, and a test of it on known answers; or whether the files of a run are what was written."""
 
 import argparse
 import platform
 import re
 import time
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
 from tidalign.pipeline.device import CPU, GPU, Device
+from tidalign.pipeline.errors import Damaged, ManifestMismatch
+from tidalign.workflows.commands.export import RESULTS
 from tidalign.workflows.status import Exit
 
 KNOWN = {
@@ -30,12 +34,58 @@ KNOWN = {
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """Print one line for each thing looked at; status 0, 69 if something is missing, 1 if an answer is wrong."""
+    """Print one line for each thing looked at; status 0, 69 if something is missing, 1 if an answer is wrong; 78 if files of a run are damaged."""
+    if args.run is not None:
+        return _verify(args.run)
     print(f"tidalign {version('tidalign')}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
     missing = _packages()
     if missing:
         raise NoWorkers(f"missing: {', '.join(missing)}; install what tidalign needs: python -m pip install --upgrade tidalign")
     return max(_self_test(device) for device in _machine())
+
+
+def _verify(run: str) -> Exit:
+    """Look at every file of a run directory that is read again; a line for each that is damaged or lacks."""
+    from tidalign.pipeline.store import rundir
+
+    plan = rundir.require(run)
+    files = [path for path in sorted(Path(run).rglob("*")) if path.is_file()]
+    wrong = {damaged.path: damaged.found for path in files if (damaged := _damage(path))}
+    if not wrong and rundir.finished(run):
+        module, name = RESULTS[plan["kind"]]
+        getattr(import_module(module), name)(run).statuses()  # raises an error where parts lack
+    for path, found in wrong.items():
+        print(f"{path}: {found}")
+    if wrong:
+        raise ManifestMismatch(f"{run}: {len(wrong)} of {len(files)} files are damaged; the command that made the run makes anew what it needs of them")
+    print(f"{run}: {len(files)} files, none of them damaged; the run is {'finished' if rundir.finished(run) else 'not finished'}")
+    return Exit.COMPLETE
+
+
+def _damage(path: Path) -> Damaged | None:
+    """Check one file as those who read it do; those for people have nothing to check."""
+    from tidalign.pipeline.genome.input.sides import check_side
+    from tidalign.pipeline.genome.stages.anchors_file import read_anchors
+    from tidalign.pipeline.store import claims, files
+
+    try:
+        if path.suffix == ".tmp":
+            pass  # of a writer that died
+        elif path.suffix == ".json" or path.name in ("SUCCESS", "PARTIAL"):
+            files.read_json(str(path))
+            if path.name == "side.json":
+                check_side(str(path.parent))
+        elif path.suffix == ".parquet":
+            files.checked(str(path))
+        elif path.suffix == ".arrow":
+            read_anchors(str(path))
+        elif path.parent.name == "claims":
+            claims.check(str(path))
+    except Damaged as damaged:
+        return damaged
+    except FileNotFoundError as error:
+        return Damaged(str(path), f"useless without {error.filename}")
+    return None
 
 
 def _packages() -> list[str]:

@@ -156,7 +156,8 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
     plot.add_argument("-o", dest="output", metavar="OUT", required=True, help="a picture .png, .svg or .pdf, or a page .html")
     plot.add_argument("--pair", metavar="NAME", help="one pair of a run over many")
 
-    _command(commands, "check", "check", "show what is installed and test it on known answers")
+    check = _command(commands, "check", "check", "show what is installed and test it on known answers; or look for damage in a run directory")
+    check.add_argument("run", metavar="RUN", nargs="?", help="a run directory: name each of its files that is not what was written")
     demo = _command(commands, "demo", "demo", "align real reads and genomes that come with tidalign")
     demo.add_argument("-o", dest="output", metavar="DIR", default="tidalign-demo", help="where to write (default: tidalign-demo)")
     return top

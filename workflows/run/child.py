@@ -15,7 +15,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from tidalign.pipeline.errors import CannotWrite, DiskFull
+from tidalign.pipeline.errors import CannotWrite, Damaged, DiskFull
 from tidalign.workflows.run.watch import LOOK, Watch
 from tidalign.workflows.status import Exit
 
@@ -33,7 +33,7 @@ def try_in_child(work: str, order: Any, patience: float, pulse: Callable[[], obj
     """Do an order, which goes to the child as JSON, in a process of its own: None, or what became of it.
 
     work: one of `WORK`. patience: seconds of CPU time after which the child hangs if `pulse`, called here, has not changed (watch.py).
-    Raises DiskFull and CannotWrite as the child did, RuntimeError with its traceback for a bug.
+    Raises DiskFull, CannotWrite and Damaged as the child did, RuntimeError with its traceback for a bug.
     """
     command = [sys.executable, "-P", "-m", "tidalign.workflows.run.child", json.dumps([work, order])]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
@@ -58,6 +58,8 @@ def try_in_child(work: str, order: Any, patience: float, pulse: Callable[[], obj
         raise DiskFull(last)
     if status == Exit.CANNOT_WRITE:
         raise CannotWrite(last)
+    if status == Exit.MANIFEST_MISMATCH:
+        raise Damaged(*json.loads(last))
     if status == Exit.BUG:
         raise RuntimeError(f"{order}: {text}")
     return f"ended its process with status {status}"
@@ -116,6 +118,9 @@ def main() -> int:
     except CannotWrite as error:
         print(error, file=sys.stderr)
         return Exit.CANNOT_WRITE
+    except Damaged as error:
+        print(json.dumps(error.args), file=sys.stderr)
+        return Exit.MANIFEST_MISMATCH
     except Exception:
         traceback.print_exc()
         return Exit.BUG

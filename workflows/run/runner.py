@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import version
@@ -21,6 +21,7 @@ from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
+from tidalign.pipeline.errors import Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
 from tidalign.pipeline.store.rundir import locked
@@ -80,6 +81,7 @@ Readers = Literal["here", "threads", "workers"]
 M = TypeVar("M")
 T = TypeVar("T", bound=Tracker[Any])
 R = TypeVar("R", bound=Report)
+A = TypeVar("A")
 
 
 class Kind(ABC, Generic[M, T, R]):
@@ -161,6 +163,30 @@ def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
     """
+    return _mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told))
+
+
+def _mending(directory: str, call: Callable[[], A]) -> A:
+    """Call again what met a damaged file of the run, which is removed, so that it is made again."""
+    last: Damaged | None = None
+    removed: set[str] = set()
+    while True:
+        try:
+            return call()
+        except Damaged as damaged:
+            if damaged.path in removed:
+                raise
+            with locked(directory):
+                rundir.mend(directory, damaged)
+            removed.add(damaged.path)
+            last = damaged
+        except (InputError, MissingInput) as error:
+            if last is None:
+                raise
+            raise Damaged(last.path, f"{last.found}; it cannot be made again", str(error)) from error
+
+
+def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told | None) -> R:
     gpus = kind.chosen(devices.choose(resources), resources)
     began, told = time.monotonic(), told or _silent
     starting = threading.Thread(target=kind.start, args=(gpus,), name="start")
@@ -204,8 +230,12 @@ def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: 
 
 def read(directory: str | Path, kind: Kind[M, Any, Any], resources: Resources, told: Told | None = None) -> M:
     """Do the first stage of `run` alone."""
-    with _opened(directory, kind, resources, Gpus({}, "")) as (crew, _, readers):
-        return kind.read(crew, told or _silent, readers)
+
+    def call() -> M:
+        with _opened(directory, kind, resources, Gpus({}, "")) as (crew, _, readers):
+            return kind.read(crew, told or _silent, readers)
+
+    return _mending(str(Path(directory).absolute()), call)
 
 
 def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus, told: Told) -> None:

@@ -129,7 +129,7 @@ class Tracker(ABC, Generic[P]):
         """Make the tasks for what is left to do, from what is on disk; none: the run is complete. The caller holds the directory's lock, and no task runs."""
         self.parts, broken = parts.scan(f"{self.directory}/parts", self.run, known=self._known)
         for path in broken:
-            self.note("removed", part=Path(path).name, why="cut short, or of another run")
+            self.note("removed", part=Path(path).name, why="damaged, cut short, or of another run")
             Path(path).unlink()
         self._running.clear()
         self._at.clear()

@@ -1,20 +1,18 @@
 """One side of a genome run: the sequences of a file in one array, and what their places in it stand for."""
 
-import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.letters.nucleotides import Codes, encode
-from tidalign.pipeline.store.files import write_json, writing_error
+from tidalign.pipeline.store.files import read_json, write_json, writing_error
 
 Positions = npt.NDArray[np.int64]
 
-_LETTERS, _PLACES = "letters", "genome.json"
+LETTERS, _PLACES = "letters", "genome.json"
 _COLUMNS = ("starts", "lengths", "offsets", "full_lengths", "numbers")
 
 
@@ -72,7 +70,7 @@ class Genome:
 
     def save(self, folder: str) -> None:
         """Write it into a folder, for `load`. Raises CannotWrite and DiskFull."""
-        path = str(Path(folder, _LETTERS))
+        path = str(Path(folder, LETTERS))
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
             with Path(path).open("wb") as file:
@@ -87,8 +85,8 @@ class Genome:
     @classmethod
     def load(cls, folder: str) -> "Genome":
         """What `save` wrote. The letters are mapped: they take no memory until they are read, and processes of one machine share them."""
-        values: dict[str, Any] = json.loads(Path(folder, _PLACES).read_text())
+        values = read_json(str(Path(folder, _PLACES)))
         columns = {name: np.array(values[name], np.int64) for name in _COLUMNS}
-        letters = np.asarray(np.memmap(Path(folder, _LETTERS), np.uint8, "r"))
+        letters = np.asarray(np.memmap(Path(folder, LETTERS), np.uint8, "r"))
         empty = [(number, name) for number, name in values["empty"]]
         return cls(letters, values["names"], **columns, pieces=np.array(values["pieces"], np.int64).reshape(-1, 2), empty=empty)

@@ -1,6 +1,5 @@
 """The sides of a genome run on disk: each file read once, its letters and their codes mapped by every task."""
 
-import json
 import os
 import secrets
 import shutil
@@ -11,12 +10,17 @@ from typing import Any
 import numpy as np
 
 from tidalign.kernels.letters.nucleotides import Codes, encode
+from tidalign.pipeline.errors import Damaged
+from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.genome.input.read import read_genome
-from tidalign.pipeline.genome.input.sequences import Genome
-from tidalign.pipeline.store.files import write_json, writing_error
+from tidalign.pipeline.genome.input.sequences import LETTERS, Genome
+from tidalign.pipeline.store.files import read_json, write_json, writing_error
 
 _CODES, _RECORD = "codes", "side.json"
 _PIECE = 1 << 24
+
+_State = tuple[int, int, int]
+"""Inode, size and time of change."""
 
 
 def side_path(directory: str, side: int) -> str:
@@ -25,7 +29,10 @@ def side_path(directory: str, side: int) -> str:
 
 
 def read_side(directory: str, side: int, role: str, spec: str, ambiguous: str | None) -> dict[str, Any]:
-    """Read a side into the run directory, whole or not at all; returns its record {id, role, spec, sequences, bases, empty}. What is there is left alone."""
+    """Read a side into the run directory, whole or not at all; returns its record {id, role, spec, sequences, bases, empty, sums}.
+
+    sums: a CRC-32 of each file of the side that is mapped. What is there is left alone.
+    """
     path = side_path(directory, side)
     record = side_record(directory, side)
     if record is not None:
@@ -33,15 +40,19 @@ def read_side(directory: str, side: int, role: str, spec: str, ambiguous: str | 
     genome = read_genome(spec, role=role, ambiguous=ambiguous)
     temporary = f"{path}.{secrets.token_hex(4)}.tmp"
     genome.save(temporary)
+    summed = 0
     try:
         with Path(temporary, _CODES).open("wb") as file:
             for start in range(0, len(genome.letters), _PIECE):
-                file.write(encode(genome.letters[start : start + _PIECE]).data)
+                codes = encode(genome.letters[start : start + _PIECE]).data
+                file.write(codes)
+                summed = crc32(codes, summed)
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
         raise writing_error(path, error) from error
     record = {"id": side, "role": role, "spec": spec, "sequences": len(genome), "bases": int(genome.lengths.sum()), "empty": len(genome.empty)}
+    record["sums"] = {LETTERS: crc32(genome.letters.data), _CODES: summed}
     write_json(f"{temporary}/{_RECORD}", record)
     try:
         Path(temporary).rename(path)
@@ -56,16 +67,48 @@ def read_side(directory: str, side: int, role: str, spec: str, ambiguous: str | 
 def side_record(directory: str, side: int) -> dict[str, Any] | None:
     """What `read_side` said of a side; None where it is not there."""
     try:
-        record: dict[str, Any] = json.loads(Path(side_path(directory, side), _RECORD).read_text())
+        return read_json(f"{side_path(directory, side)}/{_RECORD}")
     except FileNotFoundError:
         return None
-    return record
+
+
+def load_side(directory: str, run: str, side: int, sequence: int | None = None) -> tuple[Genome, Codes]:
+    """A side of a run and the codes of its array, both mapped; `sequence`: as if its file held only this one of its sequences.
+
+    Every process looks once at all its bytes: Damaged where they are not what was written.
+    """
+    path = side_path(directory, side)
+    states = check_side(path)
+    try:
+        return _load_side(path, run, sequence, states)
+    except FileNotFoundError as error:
+        raise Damaged(error.filename, "gone") from error
+
+
+def check_side(path: str) -> tuple[_State, ...]:
+    """Check the files of a side's folder, each once as long as it does not change; returns their states. Damaged, naming the file, where one is not whole."""
+    try:
+        sums = read_json(f"{path}/{_RECORD}")["sums"]
+        return tuple(_check_mapped(f"{path}/{name}", sums[name]) for name in (LETTERS, _CODES))
+    except FileNotFoundError as error:
+        raise Damaged(error.filename, "gone") from error
+
+
+def _check_mapped(path: str, expected: int) -> _State:
+    status = Path(path).stat()
+    state = status.st_ino, status.st_size, status.st_mtime_ns
+    if not _fits(path, expected, state):
+        raise Damaged(path, "damaged or cut short: its checksum does not fit")
+    return state
+
+
+@lru_cache(maxsize=4096)
+def _fits(path: str, expected: int, state: _State) -> bool:
+    return bool(state[1]) and crc32(np.memmap(path, np.uint8, "r").data) == expected
 
 
 @lru_cache(maxsize=4)
-def load_side(directory: str, run: str, side: int, sequence: int | None = None) -> tuple[Genome, Codes]:
-    """A side of a run and the codes of its array, both mapped; `sequence`: as if its file held only this one of its sequences."""
-    path = side_path(directory, side)
+def _load_side(path: str, run: str, sequence: int | None, states: tuple[_State, ...]) -> tuple[Genome, Codes]:
     genome = Genome.load(path)
     codes: Codes = np.memmap(Path(path, _CODES), np.uint8, "r")
     return (genome, codes) if sequence is None else only(genome, codes, sequence)

@@ -20,7 +20,7 @@ from tidalign.pipeline.genome.stages import anchors_file, gapped, seeding
 from tidalign.pipeline.genome.stages.filters import asked, passed
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.schema import ANCHORS, HSPS, KEPT
-from tidalign.pipeline.store.files import writing_error
+from tidalign.pipeline.store.files import UNSEALED, seal, writing_error
 
 T = TypeVar("T")
 
@@ -119,10 +119,11 @@ def _kept(unit: Unit, stage: str, tables: Iterator[Any]) -> Iterator[Any]:
     path = folder / f"{unit.name}.parquet"
     temporary = Path(f"{path}.{secrets.token_hex(4)}.tmp")
     try:
-        with pq.ParquetWriter(temporary, KEPT[stage], compression="zstd") as writer:
+        with pq.ParquetWriter(temporary, KEPT[stage].with_metadata({"seal": UNSEALED}), compression="zstd") as writer:
             for table in tables:
-                writer.write_table(_named(unit, table))
+                writer.write_table(_named(unit, table).cast(writer.schema))
                 yield table
+        seal(str(temporary))
         temporary.replace(path)
     except OSError as error:
         raise writing_error(str(path), error) from error

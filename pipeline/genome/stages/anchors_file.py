@@ -1,6 +1,7 @@
 """A unit's anchors on disk, however many: written as they come, sorted in bounded memory, mapped by those who read them.
 
-The file is uncompressed Arrow IPC in batches of ROWS. It gets its name when it is whole, and has the run's id in it.
+The file is uncompressed Arrow IPC in batches of ROWS. A record beside it, which is written when it is whole, has the run's id and a checksum of each batch, so
+that who reads a few of many anchors looks at no others.
 """
 
 import os
@@ -9,14 +10,17 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from tidalign.kernels.anchors.points import lastz_order
 from tidalign.kernels.seed.index import Positions
+from tidalign.pipeline.errors import Damaged
+from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.schema import ANCHORS
-from tidalign.pipeline.store.files import durably
+from tidalign.pipeline.store.files import durably, read_json, write_json
 
 ROWS = 1 << 18
 """Of a batch of the file: 6 MB of anchors."""
@@ -36,39 +40,65 @@ _KEY = 24
 
 
 def count_anchors(path: str, run: str) -> int | None:
-    """How many anchors a file holds; None where there is none of this run."""
+    """How many anchors a file holds; None where there is none of this run. Damaged where its record is not what was written."""
     try:
-        reader = pa.ipc.open_file(pa.memory_map(path))
-    except (OSError, pa.ArrowException):
+        record = read_json(_record_path(path))
+    except FileNotFoundError:
         return None
-    return _count(reader) if (reader.schema.metadata or {}).get(b"tidalign.run") == run.encode() else None
+    return int(record["rows"]) if record["run"] == run and Path(path).exists() else None
 
 
 def read_anchors(path: str, start: int = 0, stop: int | None = None) -> pa.Table:
-    """Anchors [start, stop) of a file. They are mapped: nothing is read before it is looked at."""
-    reader = pa.ipc.open_file(pa.memory_map(path))
-    stop = _count(reader) if stop is None else stop
+    """Anchors [start, stop) of a file, mapped; Damaged where the batches that hold them are not what was written."""
+    record = read_json(_record_path(path))
+    stop = record["rows"] if stop is None else stop
     first = start // ROWS
-    batches = [reader.get_batch(number) for number in range(first, -(-stop // ROWS))]
-    return pa.Table.from_batches(batches, reader.schema).slice(start - first * ROWS, stop - start).replace_schema_metadata(None)
+    try:
+        reader = pa.ipc.open_file(pa.memory_map(path))
+        batches = [reader.get_batch(number) for number in range(first, -(-stop // ROWS))]
+        table = pa.Table.from_batches(batches, reader.schema).replace_schema_metadata(None)
+        found = [_sum(batch) for batch in batches]
+    except FileNotFoundError:
+        raise
+    except (OSError, MemoryError, ValueError, pa.ArrowException) as error:
+        raise Damaged(path, f"damaged or cut short ({error})") from error
+    if table.schema.names != record["columns"] or found != record["sums"][first : first + len(found)]:
+        raise Damaged(path, "damaged or cut short: its checksums do not fit")
+    return table.slice(start - first * ROWS, stop - start)
 
 
-def _count(reader: pa.RecordBatchFileReader) -> int:
-    last = reader.num_record_batches - 1
-    return 0 if last < 0 else last * ROWS + int(reader.get_batch(last).num_rows)
+def _record_path(path: str) -> str:
+    return str(Path(path).with_suffix(".json"))
+
+
+def _sum(batch: pa.Table | pa.RecordBatch) -> int:
+    """Compute a CRC-32 of the values of a batch, all of them int64."""
+    summed = len(batch)
+    for column in batch.columns:
+        if column.type != pa.int64() or column.null_count:
+            raise ValueError(f"expected int64, found {column.type} with {column.null_count} nulls")
+        summed = crc32(column.to_numpy().data, summed)
+    return summed
 
 
 def write_anchors(path: str, tables: Iterable[pa.Table], schema: pa.Schema, run: str, beat: Callable[[], None] = lambda: None) -> None:
-    """Write tables of ROWS (`in_tables`) one after the other, whole or not at all. `beat` is called for each. DiskFull or CannotWrite where that fails."""
-    schema = schema.with_metadata({"tidalign.run": run})
+    """Write tables of ROWS (`in_tables`) one after the other, whole or not at all, and then the record of them: run, rows, columns and a sum of each batch.
+
+    `beat` is called for each table. DiskFull or CannotWrite where that fails.
+    """
+    rows, sums = 0, []
 
     def write(temporary: str) -> None:
+        nonlocal rows
         with pa.OSFile(temporary, "wb") as file, pa.ipc.new_file(file, schema) as writer:
             for table in tables:
                 beat()
-                writer.write_table(table.replace_schema_metadata(schema.metadata))
+                rows += len(table)
+                sums.append(_sum(table))
+                writer.write_table(table.cast(schema))
 
     durably(path, write)
+    write_json(_record_path(path), {"run": run, "rows": rows, "columns": schema.names, "sums": sums})
 
 
 def places(anchors: pa.Table, start: int = 0, stop: int | None = None) -> tuple[Positions, Positions]:

@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tidalign.kernels.commit.walk import Commit
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.schema import WALK
-from tidalign.pipeline.store.files import write_table
+from tidalign.pipeline.store.files import read_table, write_table
 
 
 def save(unit: Unit, commit: Commit, at: int) -> None:
@@ -24,8 +23,8 @@ def save(unit: Unit, commit: Commit, at: int) -> None:
 def saved(unit: Unit) -> tuple[Extensions, int, int] | None:
     """Read what a walk kept when it was written down, how many anchors it was far and cells; None where there is none."""
     try:
-        table = pq.read_table(_path(unit))
-    except (OSError, pa.ArrowException):
+        table = read_table(_path(unit))
+    except FileNotFoundError:
         return None
     labels: dict[bytes, Any] = table.schema.metadata or {}
     if labels.get(b"tidalign.run") != unit.run.encode():

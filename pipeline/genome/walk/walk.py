@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tidalign.kernels.commit.paths import Paths
 from tidalign.kernels.commit.walk import Commit
@@ -29,7 +28,7 @@ from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import checkpoints
 from tidalign.pipeline.genome.walk.waves import Waves
 from tidalign.pipeline.schema import AHEAD
-from tidalign.pipeline.store.files import write_table
+from tidalign.pipeline.store.files import read_table, write_table
 
 ANSWER_SECONDS = 1.0
 """How long the first who asks a walk what it keeps waits for it."""
@@ -125,8 +124,8 @@ class Ahead:
 
 def _load(path: str, run: str) -> Speculated | None:
     try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowException):
+        table = read_table(path)
+    except FileNotFoundError:
         return None
     if (table.schema.metadata or {}).get(b"tidalign.run") != run.encode():
         return None

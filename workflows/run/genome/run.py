@@ -9,7 +9,7 @@ from typing import Any
 from tidalign.cluster.stop import Stop
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
-from tidalign.pipeline.genome.input.sides import read_side, side_record
+from tidalign.pipeline.genome.input.sides import load_side, read_side, side_record
 from tidalign.pipeline.genome.input.source import GenomeSource
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Check, GenomeManifest, read_manifest, write_manifest
@@ -82,6 +82,8 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
         sides = self._source.sides()
         if rundir.has_manifest(crew.directory) and all(side_record(crew.directory, side) for side in range(len(sides))):
             manifest = read_manifest(crew.directory)
+            for side in range(len(sides)):
+                load_side(crew.directory, manifest.run, side)
             if self._check:
                 self._check(manifest)
             return manifest

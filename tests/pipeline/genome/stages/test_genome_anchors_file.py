@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidalign.kernels.anchors.points import lastz_order
-from tidalign.pipeline.errors import CannotWrite
+from tidalign.pipeline.errors import CannotWrite, Damaged
 from tidalign.pipeline.genome.stages import anchors_file
 from tidalign.pipeline.schema import ANCHORS, HSPS
 
@@ -98,7 +98,10 @@ def test_files_that_do_not_count(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for cut in (b"", whole[:100], whole[:-1], b"PAR1" + whole[4:-4] + b"PAR1"):
         path.write_bytes(cut)
-        assert anchors_file.count_anchors(str(path), "run") is None
+        with pytest.raises(Damaged, match="anchors: damaged or cut short"):
+            anchors_file.read_anchors(str(path))
+    path.unlink()
+    assert anchors_file.count_anchors(str(path), "run") is None
     with pytest.raises(FileNotFoundError):
         anchors_file.read_anchors(str(tmp_path / "none"))
 

@@ -21,7 +21,7 @@ from ending import wait_until
 from tidalign.cluster.errors import NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.pipeline.device import CPU
-from tidalign.pipeline.errors import InputError, ManifestMismatch, MissingInput
+from tidalign.pipeline.errors import Damaged, InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome import units as stages
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
@@ -141,6 +141,9 @@ def test_a_part_that_is_lost_is_made_again(tmp_path: Path, flies: Any, answers: 
     lost, cut = sorted((tmp_path / "run" / "parts").iterdir())[1:3]
     lost.unlink()
     cut.write_bytes(cut.read_bytes()[:100])
+    with pytest.raises(Damaged, match=f"{cut.name}: damaged, cut short, .* run the same command again"):
+        GenomeResults(tmp_path / "run").to_table()
+    cut.unlink()
     with pytest.raises(MissingInput, match="run the same command again to mend it"):
         GenomeResults(tmp_path / "run").to_table()
     drive(str(tmp_path / "run"), *flies)
