@@ -50,6 +50,7 @@ ALIGNMENTS = pa.schema(
         pa.field("penalty", pa.int64()),
         pa.field("cigar", pa.string()),  # letters = X I D as in SAM, of [start, end) only; null with --penalty-only
         *(pa.field(name, type_) for name, type_ in COUNTS),  # null where the CIGAR is
+        pa.field("identity", pa.float64()),  # matches / (matches + mismatches + gap_letters); null where these are, and of two empty sequences
         pa.field("status", pa.string(), nullable=False),  # STATUSES
         pa.field("reason", pa.string()),  # why a row is capped or rejected
     ]

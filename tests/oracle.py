@@ -183,6 +183,12 @@ def counts(cigar: str) -> dict[str, int]:
     return {"matches": letters["="], "mismatches": letters["X"], "gap_openings": openings, "gap_letters": letters["I"] + letters["D"]}
 
 
+def identity(cigar: str) -> float | None:
+    """Share of a CIGAR's columns that match, gaps included; None where it has no columns."""
+    columns = [letter for length, letter in re.findall(r"(\d+)(.)", cigar) for _ in range(int(length))]
+    return columns.count("=") / len(columns) if columns else None
+
+
 def rescore(cigar: str, query: bytes, target: bytes, penalties: Penalties, ambiguous: str = "mismatch") -> int:
     """The penalty of a CIGAR over exactly these letters. ValueError if it does not spell both sequences or two neighbouring runs have one letter."""
     if not re.fullmatch(r"(?:[1-9]\d*[=XID])*", cigar):

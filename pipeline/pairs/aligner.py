@@ -242,12 +242,19 @@ def rows(aligner: Aligner[Any], chunk: Any, found: Alignments) -> Any:
 
 
 def _cigars(found: Alignments) -> dict[str, Any]:
-    """Make the columns `cigar` and `COUNTS`, null where no CIGARs were asked for."""
+    """Make the columns `cigar`, `COUNTS` and `identity`, null where no CIGARs were asked for."""
     if found.cigar is None:
-        return {name: pa.nulls(len(found), type_) for name, type_ in [("cigar", pa.string()), *COUNTS]}
+        return {name: pa.nulls(len(found), type_) for name, type_ in [("cigar", pa.string()), *COUNTS, ("identity", pa.float64())]}
     text, offsets = cigar_text(found)
     wide = pa.Array.from_buffers(pa.large_string(), len(found), [None, pa.py_buffer(offsets), pa.py_buffer(text)])
-    return {"cigar": wide.cast(pa.string()), **counted(cigar_counts(found))}
+    counts = counted(cigar_counts(found))
+    return {"cigar": wide.cast(pa.string()), **counts, "identity": _identity(counts)}
+
+
+def _identity(counts: Mapping[str, npt.NDArray[np.int64]]) -> Any:
+    """Share of a CIGAR's columns that match: float64[n], null where there are no columns."""
+    columns = counts["matches"] + counts["mismatches"] + counts["gap_letters"]
+    return pa.array(counts["matches"] / np.maximum(1, columns), mask=columns == 0)
 
 
 def align_batch(aligner: Aligner[P], chunk: Any, parameters: P, device: Device) -> Any:

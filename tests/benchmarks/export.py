@@ -60,6 +60,7 @@ def make(directory: str, rows: int) -> None:
                 "mismatches": np.full(BLOCK, 2),
                 "gap_openings": np.full(BLOCK, 2),
                 "gap_letters": np.full(BLOCK, 3),
+                "identity": lengths.sum(axis=1) / (lengths.sum(axis=1) + 5),
                 "status": ["exact"] * BLOCK,
                 "reason": pa.nulls(BLOCK, pa.string()),
             },

@@ -62,7 +62,7 @@ def _row(query: str = "q", target: str = "t", *, query_span: Span = (0, 4, 4), t
         "target_start": target_span[0],
         "target_end": target_span[1],
         "penalty": 0,
-        **(oracle.counts(cigar) if cigar is not None else {}),
+        **(oracle.counts(cigar) | {"identity": oracle.identity(cigar)} if cigar is not None else {}),
         "status": "exact",
     } | values
 

@@ -78,11 +78,12 @@ def test_counts_are_those_of_the_cigar(penalties: str, ends_free: tuple[int, ...
     pairs += [simulate.pair(random, length, 0.2, kind) for length in (1, 60, 300) for kind in simulate.KINDS]
     table = tidalign.align(*map(list, zip(*pairs, strict=True)), penalties, ends_free=ends_free, ambiguous=ambiguous)
     assert table.select([name for name, _ in COUNTS]).to_pylist() == [oracle.counts(cigar) for cigar in table["cigar"].to_pylist()]
+    assert table["identity"].to_pylist() == [oracle.identity(cigar) for cigar in table["cigar"].to_pylist()]
 
 
 def test_without_cigars_nothing_is_counted() -> None:
     table = tidalign.align(QUERIES, TARGETS, penalty_only=True)
-    assert [table[name].null_count for name, _ in COUNTS] == [len(QUERIES)] * len(COUNTS)
+    assert all(table[name].null_count == len(QUERIES) for name in ("identity", *(name for name, _ in COUNTS)))
 
 
 def test_what_is_refused_is_named() -> None:
