@@ -18,8 +18,7 @@ from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.segments import load_segments
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.stages import filters, seeding
-from tidalign.pipeline.genome.stages import host
+from tidalign.pipeline.genome.stages import filters, host, seeding
 from tidalign.pipeline.genome.stages.host import HostWords
 from tidalign.pipeline.genome.stages.unit import Words
 from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
@@ -168,7 +167,7 @@ def test_or_the_first_of_them(counts: tuple[int, int]) -> None:
     assert [strand[: len(kept)] for strand, kept in zip(found[False], found[True], strict=True)] == found[True]
     plus = min(counts[0], 6)
     assert [len(strand) for strand in found[True]] == [plus, min(counts[1], max(1, 5 - plus) + 1)]
-    shown = filters.shown([pa.table({"score": [row[3] for row in strand]}) for strand in found[True][::-1]], 5, gapped=False)
+    shown = list(filters.shown([[pa.table({"score": [row[3] for row in strand]})] for strand in found[True][::-1]], 5, gapped=False))
     assert tuple(len(strand) for strand in shown[::-1]) == KEPT[counts]
 
 
