@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidalign.kernels.pairwise import wavefront
 from tidalign.pipeline import text
 from tidalign.pipeline.errors import DiskFull
 from tidalign.pipeline.formats import table as formats
@@ -30,6 +31,7 @@ from tidalign.pipeline.store import files
 from tidalign.workflows.commands.demo import DATA
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.run.pairs.run import run_pairs
+from tidalign.workflows.table import align
 
 LOW = {"TABLE_BYTES": 1 << 13, "BATCH_BYTES": 1 << 10, "PIECE_BYTES": 1 << 7}
 
@@ -176,3 +178,12 @@ def test_pairs_give_the_same_within_any_limits(tmp_path: Path) -> None:
                 assert max(pq.read_metadata(path).num_row_groups for path in (tmp_path / name / "parts").iterdir()) > 1
                 assert len(list(Results(tmp_path / name).to_batches())) > 3
     assert found["low"] == found["high"]
+
+
+def test_a_sequence_whose_operations_no_word_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of 2^28 letters would be cut to 0 in its word."""
+    assert wavefront.MOST_LETTERS << 4 < 1 << 32
+    monkeypatch.setattr(wavefront, "MOST_LETTERS", 3)
+    assert align(["ACG"], [""])["cigar"].to_pylist() == ["3I"]
+    with pytest.raises(MemoryError, match="a sequence of 4 letters: pairs have at most 3 on a side"):
+        align(["AC"], ["ACGT"])
