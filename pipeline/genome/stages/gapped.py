@@ -25,6 +25,9 @@ _UPPER = encode(ALPHABET.upper())
 OPERATION_BYTES, ROW_BYTES = 16, 256
 """Of memory for an operation, and for a row beside its operations, at most: what tables of rows are cut by."""
 
+BEGIN = 16
+"""Letters by which a target's pieces are told apart before they are compared whole."""
+
 TRIVIAL = -1
 """The anchor of an alignment of a sequence with itself: it has none."""
 
@@ -45,10 +48,13 @@ def trivial(unit: "Unit") -> list[Extended]:
     if unit.strand != "+":
         return []
     found = []
+    lengths = unit.bounds[:, 1] - unit.bounds[:, 0]
     for q, end in unit.query.bounds(unit.query_index):
         piece = _UPPER[unit.query_codes[q:end]]
-        same = (t for t, stop in unit.bounds if stop - t == end - q and np.array_equal(_UPPER[unit.target_codes[t:stop]], piece))
-        t = next(same, None)
+        alike = unit.bounds[lengths == end - q, 0]
+        for place in range(min(BEGIN, end - q)):  # of all pieces at once: there may be a million
+            alike = alike[_UPPER[unit.target_codes[alike + place]] == piece[place]]
+        t = next((t for t in alike if np.array_equal(_UPPER[unit.target_codes[t : t + end - q]], piece)), None)
         if t is not None:
             score = max(int(unit.costs.plain[piece, piece].sum(dtype=np.int64)), unit.costs.threshold)
             ends = np.array([t, t + end - q, q, end], np.int64)
@@ -88,7 +94,7 @@ def rows(extensions: Extensions, unit: "Unit") -> Any:
     columns: dict[str, Any] = {
         "job": np.full(n, unit.row_job),
         "target_number": sequence + (unit.job.sequence or 0),
-        "target_name": pa.array(target.names).take(pa.array(sequence)),
+        "target_name": [target.names[i] for i in sequence.tolist()],
         "target_length": target.full_lengths[sequence],
         "target_start": extensions.target_start + into_target,
         "target_end": extensions.target_end + into_target,
