@@ -1,5 +1,9 @@
-"""Make text of whole columns without a loop over rows: strings, lines, and CIGARs as flat arrays of operations."""
+"""Make text of whole columns without a loop over rows: strings, lines, CIGARs as flat arrays of operations; and cut tables where their text is long.
 
+The limits below are the only ones; a table, batch or row group of any stage is bounded by one of them, but for a row that is longer by itself.
+"""
+
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +14,85 @@ import pyarrow.compute as pc
 
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 from tidalign.pipeline.schema import COUNTS
+
+TABLE_BYTES = 1 << 27
+"""Most bytes of rows that are held together, sorted together, or are one array: far below the 2 GiB of Arrow's strings, whose offsets have 32 bits."""
+
+BATCH_BYTES = 1 << 26
+"""Most bytes of a row group of a part, and of a batch that results give: several are held at a time."""
+
+PIECE_BYTES = 1 << 22
+"""Most bytes of a piece of a sorted run, of which one of each run is held while many are merged."""
+
+LONGEST_TEXT = (1 << 31) - 1
+"""Bytes of one value of a column of strings, in Arrow and in Parquet."""
+
+
+def cuts(weights: npt.NDArray[Any], limit: float, most: int) -> list[tuple[int, int]]:
+    """Cut rows into consecutive ranges of at most `most` rows whose weights add up to at most `limit` (a heavier row stands alone)."""
+    ranges = []
+    start, total = 0, len(weights)
+    sums = np.cumsum(weights)
+    while start < total:
+        base = sums[start - 1] if start else 0
+        stop = int(np.searchsorted(sums, base + limit, side="right"))
+        stop = min(max(stop, start + 1), start + most, total)
+        ranges.append((start, stop))
+        start = stop
+    return ranges
+
+
+def row_bytes(rows: Any) -> npt.NDArray[np.int64]:
+    """Bytes of each row of a table or batch, int64[n]: 8 for each column, and its texts."""
+    sizes = np.full(rows.num_rows, 8 * rows.num_columns, np.int64)
+    for column in rows.columns:
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            sizes += pc.fill_null(pc.binary_length(column), 0).to_numpy()
+    return sizes
+
+
+def in_batches(tables: Iterable[Any], most: int) -> Iterator[Any]:
+    """The rows of tables, in order, in tables of at most `most` bytes, as many in each as fit; where they are cut depends on the rows alone."""
+    held: list[Any] = []
+    room = most
+    for table in tables:
+        sums, start = np.cumsum(row_bytes(table)), 0
+        while start < len(sums):
+            base = int(sums[start - 1]) if start else 0
+            stop = int(np.searchsorted(sums, base + room, side="right"))
+            if stop <= start and held:
+                yield pa.concat_tables(held)
+                held, room = [], most
+                continue
+            stop = max(stop, start + 1)
+            held.append(table.slice(start, stop - start))
+            room -= int(sums[stop - 1]) - base
+            start = stop
+    if held:
+        yield pa.concat_tables(held)
+
+
+def in_order(table: Any, order: npt.NDArray[Any]) -> Iterator[Any]:
+    """The rows of a table at these indices, in their order, in tables of at most TABLE_BYTES. The table itself may be of any size."""
+    wide = pa.schema([field.with_type(pa.large_string()) if field.type == pa.string() else field for field in table.schema])
+    whole, sizes = table.cast(wide).combine_chunks(), row_bytes(table)[order]
+    for start, stop in cuts(sizes, TABLE_BYTES, max(len(order), 1)):
+        yield whole.take(pa.array(order[start:stop])).cast(table.schema)
+
+
+def narrow(texts: Any) -> Any:
+    """A large_string array without nulls as a chunked array of strings, the type of columns. MemoryError for a text that a string cannot hold."""
+    _, offset_buffer, data = texts.buffers()
+    offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1] if len(texts) else np.zeros(1, np.int64)
+    sizes = np.diff(offsets)
+    if sizes.max(initial=0) > LONGEST_TEXT:
+        raise MemoryError(f"a text of {sizes.max():,} bytes in one row, of at most {LONGEST_TEXT:,}")
+    chunks = []
+    for start, stop in cuts(sizes, TABLE_BYTES, max(len(sizes), 1)):
+        places = (offsets[start : stop + 1] - offsets[start]).astype(np.int32)
+        letters = data.slice(int(offsets[start]), int(places[-1])) if data is not None else pa.py_buffer(b"")
+        chunks.append(pa.Array.from_buffers(pa.string(), stop - start, [None, pa.py_buffer(places), letters]))
+    return pa.chunked_array(chunks, pa.string())
 
 
 def strings(values: Any) -> Any:

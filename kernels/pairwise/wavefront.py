@@ -16,6 +16,9 @@ BIDIRECTIONAL_ABOVE = 32_768
 NARROW = 32_767
 """Pairs with at most so many letters on both sides together have 16-bit offsets."""
 
+MOST_LETTERS = (1 << 28) - 1
+"""Of a side: what the length of an operation holds in its 28 bits, and well within the 32 of offsets."""
+
 GROUP = 1 << 20
 """Bytes of letters encoded at once."""
 
@@ -24,11 +27,15 @@ Batch = Sequences | PackedSequences
 
 
 def checked(queries: Batch, targets: Batch, ends_free: EndsFree | None, ambiguous: str) -> EndsFree:
-    """How many letters are free at each end. Raises ValueError for batches that do not fit each other, and for other values than there may be."""
+    """How many letters are free at each end. Raises ValueError for batches that do not fit each other, and for other values than there may be; MemoryError for
+    a sequence of more than MOST_LETTERS."""
     if len(queries) != len(targets):
         raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
     if isinstance(queries, Sequences) != isinstance(targets, Sequences):
         raise ValueError("queries and targets must both be packed, or neither")
+    longest = max(int(side.lengths.max(initial=0)) for side in (queries, targets))
+    if longest > MOST_LETTERS:
+        raise MemoryError(f"a sequence of {longest:,} letters: pairs have at most {MOST_LETTERS:,} on a side")
     free = tuple(int(letters) for letters in ends_free or (0, 0, 0, 0))
     if len(free) != 4 or min(free) < 0:
         raise ValueError(f"ends_free takes four numbers of letters, none below 0, not {ends_free}")

@@ -1,7 +1,8 @@
 """Which seed hits are used (LASTZ's record of diagonals, LASTZ.md 6) and their gap-free x-drop extension to HSPs (LASTZ.md 7)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -45,16 +46,28 @@ class Segments:
         return cls(*(np.concatenate([empty, *(getattr(part, name) for part in parts)]) for name in ("target", "query", "length", "score")))
 
 
+def packed(codes: Codes) -> npt.NDArray[np.uint8]:
+    """Pack codes (uint8[n]) as the sieve takes a side."""
+    from tidalign.kernels.ungapped.host import LEAD, pack
+
+    letters = np.zeros((len(codes) + 2 * int(LEAD)) // 4 + 1, np.uint8)
+    pack(read_only(codes), letters)
+    return letters
+
+
 class HitFilter:
     """What is known of the diagonals between a target (uint8[n]) and a query strand (uint8[m]) while hits come in, tile after tile, in their order.
 
     A diagonal's record is a query place: hits that start before it are passed over. `exact`: LASTZ's 65,536 records, which diagonals share; else every
     diagonal has its own, in pages that are made when they are touched: at most 8 bytes a letter of both, twice that for a query of 2^31 letters and more;
-    and a quarter of a byte a letter for the sieve.
+    and a quarter of a byte a letter for the sieve. packed_target: gives what `packed` makes of the target, for which many queries may ask.
     """
 
-    def __init__(self, target: Codes, query: Codes, span: int, scoring: Scoring, *, exact: bool) -> None:
+    def __init__(
+        self, target: Codes, query: Codes, span: int, scoring: Scoring, *, exact: bool, packed_target: Callable[[], npt.NDArray[np.uint8]] | None = None
+    ) -> None:
         self._sides = read_only(target), read_only(query)
+        self._packed_target = packed_target or partial(packed, target)
         self._span = span
         self._table = scoring.masked().ravel()
         dtype = np.uint32 if len(query) < (1 << 31) - (1 << 10) else np.int64
@@ -100,12 +113,7 @@ class HitFilter:
     @cached_property
     def _packed(self) -> list[npt.NDArray[np.uint8]]:
         """Both sides as the sieve takes them."""
-        from tidalign.kernels.ungapped.host import LEAD, pack
-
-        packed = [np.zeros((len(side) + 2 * int(LEAD)) // 4 + 1, np.uint8) for side in self._sides]
-        for side, letters in zip(self._sides, packed, strict=True):
-            pack(side, letters)
-        return packed
+        return [self._packed_target(), packed(self._sides[1])]
 
     @cached_property
     def _tables(self) -> npt.NDArray[np.int8]:

@@ -30,6 +30,9 @@ SEEDS_HIT = 4e-7
 LETTER = 1e-6
 """Nominal seconds for each letter of the shorter side: gapped extension along what both share."""
 
+UNIT = 1e-3
+"""Nominal seconds for each unit, however small."""
+
 CHANCE_EXTENSION = 1.3e-3
 """Nominal seconds of the gapped extension of a chance seed (LASTZ's default scores)."""
 
@@ -99,7 +102,7 @@ def unit_work(target: int, query: int, parameters: GenomeParameters) -> float:
     words = (1, 1 + cares, 1 + cares + cares * (cares - 1) // 2)[parameters.transitions]
     hits = words * target * query / 4.0**cares / 2.0**halves / parameters.step
     extensions = hits * CHANCE_EXTENSION if parameters.gapped and not parameters.gfextend else 0.0
-    return hits * SEEDS_HIT + extensions + min(target, query) * LETTER
+    return UNIT + hits * SEEDS_HIT + extensions + min(target, query) * LETTER
 
 
 def plan_tiles(target: int, queries: Sequence[int], parameters: GenomeParameters) -> list[dict[str, Any]]:

@@ -20,14 +20,14 @@ from tidalign.pipeline.genome.plan import GenomeManifest, Job, job_name
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS, KEPT
 from tidalign.pipeline.store.files import read_table
 from tidalign.pipeline.store.layout import GENOMES
-from tidalign.pipeline.store.parts import all_parts
-from tidalign.pipeline.store.results import BATCH_ROWS, Reader, RunResults
+from tidalign.pipeline.store.parts import all_parts, read_tables
+from tidalign.pipeline.store.results import Reader, RunResults, batches
 
 
 class GenomeResults(RunResults[GenomeManifest]):
     """Give the alignments of a genome run in `schema.GENOME_ALIGNMENTS`: jobs in order, in each queries in file order, + before -, then as LASTZ sorts them.
 
-    Only one part of the rows is held in memory at a time. Raises MissingInput when `path` holds no genome run or, on reading, when it is not finished;
+    Only a row group of a part is held in memory at a time. Raises MissingInput when `path` holds no genome run or, on reading, when it is not finished;
     ManifestMismatch when it was made with another layout.
     """
 
@@ -118,7 +118,7 @@ class GenomeResults(RunResults[GenomeManifest]):
         """Give what makes the blocks that formats take, in order."""
         first = 0
         for group, read in self._grouped(self.schema.names):
-            for batch in read().to_batches(max_chunksize=BATCH_ROWS):
+            for batch in batches(read):
                 for block in blocks(batch, self._side(group.target), self._side(group.query), first):
                     yield partial(list, [block])
                 first += batch.num_rows
@@ -151,11 +151,11 @@ class GenomeResults(RunResults[GenomeManifest]):
         return bisect_right([group.first for group in self._manifest.jobs], job) - 1
 
 
-def _read(path: str, columns: list[str], job: int | None) -> Any:
-    """Read the rows of a part, or those of one pair of genomes."""
+def _read(path: str, columns: list[str], job: int | None) -> Iterator[Any]:
+    """Read the rows of a part, or those of one pair of genomes, in tables."""
     schema = pa.schema([GENOME_ALIGNMENTS.field(name) for name in dict.fromkeys((*columns, "job"))])
-    table = read_table(path, schema.names).cast(schema)
-    return (table if job is None else table.filter(pc.equal(table["job"], job))).select(columns)
+    for table in read_tables(path, schema):
+        yield (table if job is None else table.filter(pc.equal(table["job"], job))).select(columns)
 
 
 def _unit_order(path: Path) -> tuple[str, int]:

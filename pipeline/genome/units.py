@@ -1,8 +1,9 @@
 """Run the stages of a unit that give rows: all of a small one at once, of a large one the last; and compile their kernels before anybody waits for them."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +21,13 @@ from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.genome.stages.anchoring import find, schema_of
 from tidalign.pipeline.genome.stages.filters import asked, keep, shown
 from tidalign.pipeline.genome.stages.guards import Done
-from tidalign.pipeline.genome.stages.independent import ENDS, extend, unique
+from tidalign.pipeline.genome.stages.independent import extend, in_order
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk.walk import extend_ahead, walk
 from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS
 from tidalign.pipeline.store import rundir
-from tidalign.pipeline.store.files import read_table
 from tidalign.pipeline.store.layout import GENOMES
-from tidalign.pipeline.store.parts import scan_chunk, write_part
-
-
-def empty_rows() -> Any:
-    """No rows."""
-    return GENOME_ALIGNMENTS.empty_table()
+from tidalign.pipeline.store.parts import read_tables, scan_chunk, write_part
 
 
 def whole(unit: Unit, beat: Callable[[], None]) -> Done:
@@ -41,32 +36,43 @@ def whole(unit: Unit, beat: Callable[[], None]) -> Done:
     if unit.parameters.mode == "exact" or not unit.parameters.gapped:
         return walk(unit, anchors, lambda _: beat(), checkpoint=False)
     rows, shortfalls = extend(unit, anchors, 0, lambda _: beat())
-    return _by_start(rows), shortfalls
+    return _by_start(rows, unit), shortfalls
 
 
 def assemble(unit: Unit) -> Done:
     """The rows of a large unit whose anchors are all extended."""
     parts = scan_chunk(f"{unit.directory}/extended", unit.run, Tile("extend", unit.job_number, unit.number, 0, 0).chunk)
-    tables = [EXTENDED.empty_table(), *(read_table(part.path).cast(EXTENDED) for part in parts)]
-    return _by_start(unique(pa.concat_tables(tables))), [shortfall for part in parts for shortfall in part.labels["shortfalls"]]
+    tables = (rows for part in parts for rows in read_tables(part.path, EXTENDED))
+    return _by_start(tables, unit), [shortfall for part in parts for shortfall in part.labels["shortfalls"]]
 
 
-def _by_start(rows: Any) -> Any:
-    """By target start; `GENOME_ALIGNMENTS`."""
-    return rows.sort_by([(name, "ascending") for name in ENDS]).drop_columns(["anchor"]).cast(GENOME_ALIGNMENTS)
+def _by_start(tables: Iterable[Any], unit: Unit) -> Iterator[Any]:
+    """By target start, each once; `GENOME_ALIGNMENTS`."""
+    for rows in in_order(tables, f"{unit.directory}/stages"):
+        yield rows.drop_columns(["anchor"]).cast(GENOME_ALIGNMENTS)
 
 
-def write_units(directory: str, run: str, tile: Tile, done: list[Done]) -> None:
-    """Write the part of a range of units, filters applied."""
+def write_units(directory: str, run: str, tile: Tile, done: Iterable[Done]) -> None:
+    """Write the part of a range of units, one after the other, filters applied."""
     parameters = read_manifest(directory).parameters
-    kept = [keep(rows, asked(parameters)) for rows, _ in done]
-    if (limit := parameters.query_hsp_limit) is not None:
+    filters, limit = asked(parameters), parameters.query_hsp_limit
+    shortfalls: list[dict[str, Any]] = []
+
+    def kept() -> Iterator[Iterator[Any]]:
+        for rows, cut in done:
+            yield (keep(table, filters) for table in rows)
+            shortfalls.extend(cut)
+
+    def rows() -> Iterator[Any]:
+        units = kept()
+        if limit is None:
+            yield from chain.from_iterable(units)
+            return
         # A query's strands are in one tile.
-        several = len(strands(parameters))
-        kept = [rows for first in range(0, len(kept), several) for rows in shown(kept[first : first + several], limit, gapped=parameters.gapped)]
-    rows = pa.concat_tables([empty_rows(), *kept])
-    found = [shortfall for _, shortfalls in done for shortfall in shortfalls]
-    write_part(f"{directory}/parts", run, tile.chunk, tile.start, tile.stop, rows, shortfalls=found)
+        for first in units:
+            yield from shown(chain([first], islice(units, len(strands(parameters)) - 1)), limit, gapped=parameters.gapped)
+
+    write_part(f"{directory}/parts", run, tile.chunk, tile.start, tile.stop, GENOME_ALIGNMENTS, rows(), shortfalls=shortfalls)
 
 
 def forget(unit: Unit) -> None:
@@ -98,4 +104,4 @@ def warm_up(parameters: GenomeParameters, device: Device = CPU) -> Any:
             # By those who have nothing else to do, near the end of a run.
             anchoring.write_anchors(unit, lambda: None)
             extend_ahead(unit, anchoring.read_anchors(unit), Extensions.empty(), 0, lambda: False)
-        return stages.whole(unit, lambda: None)[0]
+        return pa.concat_tables([GENOME_ALIGNMENTS.empty_table(), *stages.whole(unit, lambda: None)[0]])

@@ -21,7 +21,7 @@ from tidalign.pipeline.errors import ManifestMismatch
 from tidalign.pipeline.pairs.pack import pack_pairs, packed
 from tidalign.pipeline.schema import ALIGNMENTS, COUNTS, PAIRS
 from tidalign.pipeline.store.parts import Part, write_part
-from tidalign.pipeline.text import counted
+from tidalign.pipeline.text import counted, cuts, in_order, narrow
 
 AMBIGUOUS = ("mismatch", "match", "error")
 
@@ -81,20 +81,6 @@ def length_bin(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[n
     """Number of bits of the longer side: bin b holds lengths 2^(b-1)..2^b - 1, bin 0 pairs of two empty sides."""
     longer = np.maximum(query_lengths, target_lengths)
     return np.where(longer > 0, np.frexp(longer.astype(np.float64))[1], 0).astype(np.int64)
-
-
-def cuts(weights: npt.NDArray[np.float64], limit: float, most: int) -> list[tuple[int, int]]:
-    """Cut rows into consecutive ranges of at most `most` rows whose weights add up to at most `limit` (a heavier row stands alone)."""
-    ranges = []
-    start, total = 0, len(weights)
-    sums = np.cumsum(weights)
-    while start < total:
-        base = sums[start - 1] if start else 0.0
-        stop = int(np.searchsorted(sums, base + limit, side="right"))
-        stop = min(max(stop, start + 1), start + most, total)
-        ranges.append((start, stop))
-        start = stop
-    return ranges
 
 
 class Parameters(Protocol):
@@ -248,7 +234,7 @@ def _cigars(found: Alignments) -> dict[str, Any]:
     text, offsets = cigar_text(found)
     wide = pa.Array.from_buffers(pa.large_string(), len(found), [None, pa.py_buffer(offsets), pa.py_buffer(text)])
     counts = counted(cigar_counts(found))
-    return {"cigar": wide.cast(pa.string()), **counts, "identity": _identity(counts)}
+    return {"cigar": narrow(wide), **counts, "identity": _identity(counts)}
 
 
 def _identity(counts: Mapping[str, npt.NDArray[np.int64]]) -> Any:
@@ -276,7 +262,8 @@ def write_rows(directory: str, run: str, chunk: str, start: int, stop: int, tabl
     if len(table) != stop - start or table.schema != ALIGNMENTS:
         raise RuntimeError(f"chunk {chunk}: rows {start}..{stop} gave {len(table)} alignments")
     bases = sum(pc.sum(table[f"{side}_length"], min_count=0).as_py() for side in ("query", "target"))
-    return write_part(f"{directory}/parts", run, chunk, start, stop, table.sort_by("ordinal"), bases=bases)
+    tables = in_order(table, np.argsort(table["ordinal"].to_numpy(), kind="stable"))
+    return write_part(f"{directory}/parts", run, chunk, start, stop, ALIGNMENTS, tables, bases=bases)
 
 
 def rejected(pairs: Any, reason: str) -> Any:

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from tidalign.pipeline.pairs.aligner import cuts, length_bin, wavefront_cells
+from tidalign.pipeline.pairs.aligner import length_bin, wavefront_cells
 from tidalign.pipeline.pairs.input.read import Block, Source, read_block, stream_blocks
 from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, chunk_path, read_block_record, write_block_record
 from tidalign.pipeline.pairs.pack import pack_pairs
 from tidalign.pipeline.store.files import open_table, write_table
 from tidalign.pipeline.store.rundir import read_plan
+from tidalign.pipeline.text import cuts
 
 CHUNK_WORK = 1.5e9
 """Estimated wavefront cells of a chunk: about ten seconds of one core, so that a lost task costs little and a scheduler's overhead nothing."""

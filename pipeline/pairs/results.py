@@ -13,9 +13,10 @@ from tidalign.pipeline.formats.export import export
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest
 from tidalign.pipeline.schema import ALIGNMENTS
-from tidalign.pipeline.store.files import read_table
 from tidalign.pipeline.store.layout import PAIRS
+from tidalign.pipeline.store.parts import read_tables
 from tidalign.pipeline.store.results import Reader, RunResults
+from tidalign.pipeline.text import in_order
 
 
 class Results(RunResults[PairManifest]):
@@ -57,16 +58,16 @@ class Results(RunResults[PairManifest]):
         parts = self._parts
         for block in self._manifest.blocks:
             paths = [part.path for chunk in block["chunks"] for part in parts[chunk["id"]]]
-            yield partial(_in_order, paths, columns, block)
+            yield partial(_ordered, paths, columns, block)
 
 
-def _in_order(paths: list[str], wanted: list[str], block: BlockRecord) -> Any:
-    """Read the rows of one block by ordinal, the columns wanted."""
+def _ordered(paths: list[str], wanted: list[str], block: BlockRecord) -> Iterator[Any]:
+    """Read the rows of one block by ordinal, the columns wanted, in tables."""
     columns = ["ordinal", *(name for name in wanted if name != "ordinal")]
     schema = pa.schema([ALIGNMENTS.field(name) for name in columns])
-    table = pa.concat_tables([schema.empty_table(), *(read_table(path, columns).cast(schema) for path in paths)])
+    table = pa.concat_tables([schema.empty_table(), *(rows for path in paths for rows in read_tables(path, schema))])
     ordinals = table["ordinal"].to_numpy()
     order = np.argsort(ordinals, kind="stable")
     if not np.array_equal(ordinals[order], np.arange(block["first"], block["first"] + block["pairs"])):
         raise RuntimeError(f"block {block['id']}: its parts do not hold each of its {block['pairs']} pairs once")
-    return table.take(pa.array(order)).combine_chunks().select(wanted)
+    yield from in_order(table.select(wanted), order)

@@ -8,13 +8,15 @@ import json
 import mmap
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidalign.pipeline import text
 from tidalign.pipeline.errors import CannotWrite, Damaged, DiskFull
 from tidalign.pipeline.files.decompress import crc32
 
@@ -94,25 +96,64 @@ def read_table(path: str, columns: list[str] | None = None) -> Any:
 def write_table(path: str, table: Any, *, row_group_size: int | None = None, metadata: Mapping[str, str] | None = None) -> None:
     """Write a Parquet file whole or not at all. `metadata` becomes the file's key-value metadata; sequences are stored as they are, the rest compressed."""
     table = table.replace_schema_metadata({**(metadata or {}), "seal": UNSEALED})
-    # Packed bases do not compress; everything else does, cheaply.
-    compression = {field.name: "none" if pa.types.is_large_binary(field.type) else "zstd" for field in table.schema}
-    # Most bytes of numbers are 0: with bytes of one place together they are compressed faster, and smaller.
-    encoding = {field.name: "BYTE_STREAM_SPLIT" for field in table.schema if field.type == pa.int64()}
+    rows = row_group_size or max(1, len(table))
 
     def write(temporary: str) -> None:
-        pq.write_table(
-            table,
-            temporary,
-            row_group_size=row_group_size or max(1, len(table)),
-            compression=compression,
-            compression_level={name: 1 for name, codec in compression.items() if codec == "zstd"},
-            use_dictionary=False,
-            column_encoding=encoding,
-            write_statistics=False,
-        )
+        pq.write_table(table, temporary, row_group_size=rows, **_encoded(table.schema))
         seal(temporary)
 
     durably(path, write)
+
+
+class _Foreign(Exception):
+    """Carry an error of who makes the rows past those who look for errors of writing."""
+
+
+def write_tables(path: str, schema: Any, tables: Iterable[Any], metadata: Callable[[], Mapping[str, str]]) -> None:
+    """Write a Parquet file of tables as they come, whole or not at all, in row groups of at most BATCH_BYTES.
+
+    metadata: gives the file's key-value metadata when all rows are written. No file is opened before the first row group is full, or all rows are there.
+    """
+    batches = text.in_batches(tables, text.BATCH_BYTES)
+    first = next(batches, schema.empty_table())
+
+    def write(temporary: str) -> None:
+        with pq.ParquetWriter(temporary, schema.remove_metadata(), **_encoded(schema)) as writer:
+            for table in chain([first], _marked(batches)):
+                writer.write_table(table.replace_schema_metadata(None), row_group_size=max(1, len(table)))
+            writer.add_key_value_metadata({**metadata(), "seal": UNSEALED})
+        seal(temporary)
+
+    try:
+        durably(path, write)
+    except _Foreign as error:
+        raise (error.__cause__ or error) from None
+
+
+def _marked(tables: Iterator[Any]) -> Iterator[Any]:
+    """The same tables; errors of the system that come of making them are no errors of writing."""
+    while True:
+        try:
+            table = next(tables, None)
+        except OSError as error:
+            raise _Foreign from error
+        if table is None:
+            return
+        yield table
+
+
+def _encoded(schema: Any) -> dict[str, Any]:
+    """How Parquet files of a schema are encoded."""
+    # Packed bases do not compress; everything else does, cheaply.
+    compression = {field.name: "none" if pa.types.is_large_binary(field.type) else "zstd" for field in schema}
+    return {
+        "compression": compression,
+        "compression_level": {name: 1 for name, codec in compression.items() if codec == "zstd"},
+        "use_dictionary": False,
+        # Most bytes of numbers are 0: with bytes of one place together they are compressed faster, and smaller.
+        "column_encoding": {field.name: "BYTE_STREAM_SPLIT" for field in schema if field.type == pa.int64()},
+        "write_statistics": False,
+    }
 
 
 def write_json(path: str, value: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ import json
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from tidalign.pipeline.errors import Damaged
-from tidalign.pipeline.store.files import open_table, write_table
+from tidalign.pipeline.store.files import open_table, write_tables
 
 Range = tuple[int, int]
 
@@ -94,13 +94,30 @@ def part_path(folder: str, chunk: str, start: int, stop: int) -> str:
     return f"{folder}/{chunk}.{start}-{stop}.parquet"
 
 
-def write_part(folder: str, run: str, chunk: str, start: int, stop: int, table: Any, **labels: Any) -> Part:
-    """Write the rows of [start, stop) of a chunk, which have a column `status`; labels are JSON. The same range written twice is the same file."""
+def write_part(folder: str, run: str, chunk: str, start: int, stop: int, schema: Any, tables: Iterable[Any], **labels: Any) -> Part:
+    """Write the rows of [start, stop) of a chunk as they come, in tables of any size, which have a column `status`. The same range written twice is the same
+    file. labels: JSON, looked at when all rows are there."""
     path = part_path(folder, chunk, start, stop)
-    counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(table["status"]).to_pylist()}
-    said = {"part": Path(path).stem, "counts": json.dumps(counts)} | {name: json.dumps(value) for name, value in labels.items()}
-    write_table(path, table, metadata={f"{_PREFIX}run": run} | {f"{_PREFIX}{name}": text for name, text in said.items()})
-    return Part(path, chunk, start, stop, counts, labels)
+    counts: Counter[str] = Counter()
+
+    def counted() -> Iterator[Any]:
+        for table in tables:
+            counts.update({entry["values"]: entry["counts"] for entry in pc.value_counts(table["status"]).to_pylist()})
+            yield table
+
+    def said() -> dict[str, str]:
+        words = {"part": Path(path).stem, "counts": json.dumps(counts)} | {name: json.dumps(value) for name, value in labels.items()}
+        return {f"{_PREFIX}run": run} | {f"{_PREFIX}{name}": text for name, text in words.items()}
+
+    write_tables(path, schema, counted(), said)
+    return Part(path, chunk, start, stop, dict(counts), labels)
+
+
+def read_tables(path: str, schema: Any) -> Iterator[Any]:
+    """Read the rows of a part, a row group at a time: tables with the columns of a schema."""
+    file = open_table(path)
+    for group in range(file.num_row_groups):
+        yield file.read_row_group(group, columns=schema.names).select(schema.names).cast(schema)
 
 
 def read_part(path: str, run: str) -> Part | None:

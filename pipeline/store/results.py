@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
+from tidalign.pipeline import text
 from tidalign.pipeline.errors import Damaged, MissingInput
 from tidalign.pipeline.schema import STATUSES
 from tidalign.pipeline.store import rundir
@@ -16,8 +17,8 @@ from tidalign.pipeline.store.parts import Part, counts, scan
 BATCH_ROWS = 65_536
 """Most rows of a batch that `to_batches` gives."""
 
-Reader = Callable[[], Any]
-"""Reads a piece of the rows as a table."""
+Reader = Callable[[], Iterable[Any]]
+"""Reads a piece of the rows, as tables one after the other."""
 
 M = TypeVar("M", bound=rundir.Manifest)
 
@@ -70,9 +71,9 @@ class RunResults(Generic[M]):
         return dict.fromkeys(STATUSES, 0) | counts(self._parts)
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """Give record batches of at most `BATCH_ROWS` rows in order, all columns or those named."""
+        """Give record batches of at most `BATCH_ROWS` rows and, but for a longer row, `BATCH_BYTES` in order, all columns or those named."""
         for read in self._readers(self.schema.names if columns is None else columns):
-            yield from _batches(read)
+            yield from batches(read)
 
     def to_table(self, columns: list[str] | None = None) -> Any:
         """Gather all rows as one table, which must fit in memory; `to_batches` needs no more than a piece of them."""
@@ -82,7 +83,7 @@ class RunResults(Generic[M]):
     def pieces(self) -> Iterator[Callable[[], Iterable[Any]]]:
         """Give what makes the batches that formats take, in order (`formats.request.Rows`)."""
         for read in self._readers(self.schema.names):
-            yield partial(_batches, read)
+            yield partial(batches, read)
 
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
         """Give what reads each piece of the rows, in order: these columns of it."""
@@ -104,6 +105,7 @@ class RunResults(Generic[M]):
         return parts
 
 
-def _batches(read: Reader) -> list[Any]:
-    batches: list[Any] = read().to_batches(max_chunksize=BATCH_ROWS)
-    return batches
+def batches(read: Reader) -> Iterator[Any]:
+    """Give a piece of the rows in record batches."""
+    for table in text.in_batches(read(), text.BATCH_BYTES):
+        yield from table.combine_chunks().to_batches(max_chunksize=BATCH_ROWS)

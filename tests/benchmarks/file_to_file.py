@@ -125,7 +125,7 @@ def watched(gpu: bool) -> Watch:
     watch.wrap(kernels, "align", "copy in, align, copy out")
     watch.wrap(align, "cigar_text", "CIGAR text")
     watch.wrap(align, "cigar_counts", "CIGAR counts")
-    watch.wrap(parts, "write_table", "write part")
+    watch.wrap(parts, "write_tables", "write part")
     watch.wrap(results.Results, "export", "export")
     return watch
 

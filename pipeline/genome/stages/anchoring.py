@@ -93,7 +93,8 @@ def _passing(unit: Unit, hsps: Any) -> Any:
     parameters = unit.parameters
     if parameters.gapped or parameters.chain is None or not parameters.filters:
         return hsps
-    return hsps.filter(pa.array(passed(gapped.rows(without_gaps(hsps), unit), asked(parameters))))
+    found = [passed(rows, asked(parameters)) for rows in gapped.tables(without_gaps(hsps), unit)]
+    return hsps.filter(pa.array(np.concatenate([np.empty(0, np.bool_), *found])))
 
 
 def _named(unit: Unit, table: Any) -> Any:

@@ -1,6 +1,6 @@
 """LASTZ's filters of finished alignments: identity, coverage, continuity, matches, mismatches, gaps. Bounds are inclusive."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -55,15 +55,17 @@ def passed(rows: Any, filters: tuple[Filter, ...]) -> npt.NDArray[np.bool_]:
     return np.asarray(np.logical_and.reduce([_passes(block, *one) for one in filters]))
 
 
-def shown(strands: list[Any], limit: int, *, gapped: bool) -> list[Any]:
-    """What LASTZ shows of the filtered rows of a query's strands where it may have `limit` HSPs (`--queryhsplimit`): of HSPs so many; of alignments all
-    of a strand, but of no more strands than that.
+def shown(strands: Iterable[Iterable[Any]], limit: int, *, gapped: bool) -> Iterator[Any]:
+    """What LASTZ shows of the filtered rows of a query's strands, tables of each, where it may have `limit` HSPs (`--queryhsplimit`): of HSPs so many; of
+    alignments all of a strand, but of no more strands than that.
     """
-    left, room = [], limit
-    for rows in strands:
-        left.append(rows if gapped and room else rows.slice(0, room))
-        room -= min(rows.num_rows, 1 if gapped else room)
-    return left
+    room = limit
+    for tables in strands:
+        found = 0
+        for rows in tables:
+            yield rows if gapped and room else rows.slice(0, max(0, room - found))
+            found += rows.num_rows
+        room -= min(found, 1 if gapped else room)
 
 
 def _passes(block: Block, name: str, lowest: float, highest: float) -> npt.NDArray[np.bool_]:

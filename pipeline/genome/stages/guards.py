@@ -1,7 +1,7 @@
 """What a stage of a genome run says while it runs and when it is done, and limits of what it may take."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -10,8 +10,8 @@ from tidalign.pipeline.genome.stages.strands import Strands
 Beat = Callable[[int], None]
 """Called with how far a tile is."""
 
-Done = tuple[Any, list[dict[str, Any]]]
-"""Rows (`GENOME_ALIGNMENTS`), and what was cut or given up."""
+Done = tuple[Iterator[Any], list[dict[str, Any]]]
+"""Tables of rows (`GENOME_ALIGNMENTS`), made as they are asked for, and what was cut or given up, all of which is there when the rows are."""
 
 
 class Budget:

@@ -1,14 +1,17 @@
 """Run the stages of a unit on a core: the target's words, the search for them, and anchors extended one by one."""
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.gapped.extender import Extender
 from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.kernels.seed.index import Index, Positions, build_index, hits
-from tidalign.kernels.ungapped.hsps import HitFilter, Segments
+from tidalign.kernels.ungapped.hsps import HitFilter, Segments, packed
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import indexed
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
@@ -27,13 +30,19 @@ class HostWords:
     def __init__(self, index: Index) -> None:
         self._index, self.target, self.pattern = index, index.target, index.pattern
 
+    @cached_property
+    def _packed(self) -> npt.NDArray[np.uint8]:
+        """The target as the sieve takes it, for all queries."""
+        return packed(self.target)
+
     def hits(self, query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
         """Find all seed hits. A tile's arrays are overwritten by the next one."""
         return hits(self._index, query, parameters.transitions, parameters.seed_filter, **tile)
 
     def segments(self, query: Codes, parameters: GenomeParameters) -> Iterator[tuple[Segments, Positions, int]]:
         """Extend used hits without gaps, or leave them as they are without `gfextend`."""
-        used = HitFilter(self.target, query, self.pattern.span, parameters.scoring, exact=parameters.mode == "exact")
+        exact = parameters.mode == "exact"
+        used = HitFilter(self.target, query, self.pattern.span, parameters.scoring, exact=exact, packed_target=lambda: self._packed)
         for targets, queries in self.hits(query, parameters):
             if parameters.gfextend:
                 segments, places = used.hsps_of_hits(targets, queries, parameters.xdrop, parameters.hspthresh, parameters.entropy)

@@ -22,7 +22,7 @@ from tidalign.kernels.gapped.speculated import Speculated
 from tidalign.kernels.gapped.speculated import speculate as extend_free
 from tidalign.pipeline.genome.stages import gapped
 from tidalign.pipeline.genome.stages.anchoring import anchors_path, count_anchors, read_anchors, without_gaps
-from tidalign.pipeline.genome.stages.anchors_file import places
+from tidalign.pipeline.genome.stages.anchors_file import ROWS, places
 from tidalign.pipeline.genome.stages.guards import Beat, Budget, Done
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import checkpoints
@@ -149,7 +149,7 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool) -> Done:
     checkpoint: whether to write from time to time how far this is, and to go on from there.
     """
     if not unit.parameters.gapped:
-        return gapped.rows(without_gaps(anchors), unit), []
+        return _of_hsps(unit, anchors), []
     commit, at = (checkpoint and checkpoints.restored(unit)) or (gapped.commit(unit), 0)
     budget = Budget(unit.parameters)
     saved, took = time.monotonic(), 0.0
@@ -163,7 +163,13 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool) -> Done:
                 checkpoints.save(unit, commit, at)
                 saved, took = time.monotonic(), time.monotonic() - saved - since
     unit.counts.update(commit.counts())
-    return gapped.rows(commit.alignments(), unit), [budget.shortfall(unit, at, len(anchors))] if at < len(anchors) else []
+    return gapped.tables(commit.alignments(), unit), [budget.shortfall(unit, at, len(anchors))] if at < len(anchors) else []
+
+
+def _of_hsps(unit: Unit, hsps: Any) -> Iterator[Any]:
+    """Rows of HSPs as they are, in tables."""
+    for first in range(0, len(hsps), ROWS):
+        yield from gapped.tables(without_gaps(hsps.slice(first, ROWS)), unit)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import TILE_SECONDS, plan_tiles, strands, unit_of, unit_work
+from tidalign.pipeline.genome.plan import TILE_SECONDS, UNIT, plan_tiles, strands, unit_of, unit_work
 
 DEFAULT = GenomeParameters()
 
@@ -30,6 +30,12 @@ def test_tiles_are_few() -> None:
     tiles = plan_tiles(10_000, [1_000] * 5_000, DEFAULT)
     total = sum(tile["work"] for tile in tiles)
     assert len(tiles) <= 2 * total / TILE_SECONDS + 1  # two neighbours together are above the limit
+
+
+def test_a_unit_costs_something_however_small() -> None:
+    """So that a tile of many small ones takes about as long as it says, and its part is written."""
+    tiles = plan_tiles(2_000, [100] * 50_000, DEFAULT)
+    assert max(tile["stop"] - tile["start"] for tile in tiles) <= TILE_SECONDS / UNIT
 
 
 def test_units_take_the_strands_in_turn() -> None:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from tidalign.kernels.letters.sequences import unpack
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.pairs.aligner import cuts, length_bin, wavefront_cells
+from tidalign.pipeline.pairs.aligner import length_bin, wavefront_cells
 from tidalign.pipeline.pairs.pack import flat, pack_pairs, packed, sequences
 from tidalign.pipeline.schema import CHUNK, PAIRS
+from tidalign.pipeline.text import cuts
 
 LETTERS = st.binary(max_size=40).map(lambda raw: bytes(b"ACGTacgtNnRy"[byte % 12] for byte in raw))
 

@@ -89,7 +89,7 @@ class SearchResults(RunResults[SearchManifest]):
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
         for chunk in self._manifest.chunks:
             for part in self._parts[chunk]:
-                yield partial(pq.read_table, part.path, columns=columns)
+                yield partial(parts.read_tables, part.path, pa.schema([HITS.field(name) for name in columns]))
 
 
 def test_a_third_kind_of_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +103,7 @@ def test_a_third_kind_of_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert said.best == 5
     for chunk, start, scores in (("a", 0, [9]), ("b", 2, [6]), ("b", 0, [7, 8])):
         rows = pa.table({"name": [chunk] * len(scores), "score": scores, "status": ["exact"] * len(scores)}, schema=HITS)
-        parts.write_part(f"{run}/parts", said.run, chunk, start, start + len(scores), rows)
+        parts.write_part(f"{run}/parts", said.run, chunk, start, start + len(scores), HITS, [rows])
     rundir.finish(run, {"run": said.run}, partial=False)
     results = SearchResults(run)
     assert results.to_table(["score"])["score"].to_pylist() == [7, 8, 6, 9]

@@ -23,9 +23,9 @@ def folder(tmp_path: Path) -> str:
 
 
 def test_what_is_written_is_found(folder: str) -> None:
-    parts.write_part(folder, "run", "j000000", 2, 5, rows(3), shortfalls=SHORT)
-    parts.write_part(folder, "run", "j000000", 0, 2, rows(2, "capped"), shortfalls=[])
-    parts.write_part(folder, "run", "j000001", 0, 1, rows(0), shortfalls=[])
+    parts.write_part(folder, "run", "j000000", 2, 5, GENOME_ALIGNMENTS, [rows(3)], shortfalls=SHORT)
+    parts.write_part(folder, "run", "j000000", 0, 2, GENOME_ALIGNMENTS, [rows(2, "capped")], shortfalls=[])
+    parts.write_part(folder, "run", "j000001", 0, 1, GENOME_ALIGNMENTS, [rows(0)], shortfalls=[])
     found, broken = parts.scan(folder, "run")
     assert broken == []
     assert {chunk: [(part.start, part.stop) for part in some] for chunk, some in found.items()} == {"j000000": [(0, 2), (2, 5)], "j000001": [(0, 1)]}
@@ -36,16 +36,16 @@ def test_what_is_written_is_found(folder: str) -> None:
 
 def test_the_same_range_is_the_same_file(folder: str) -> None:
     path = Path(parts.part_path(folder, "j000000", 0, 3))
-    parts.write_part(folder, "run", "j000000", 0, 3, rows(3), shortfalls=SHORT)
+    parts.write_part(folder, "run", "j000000", 0, 3, GENOME_ALIGNMENTS, [rows(3)], shortfalls=SHORT)
     first = path.read_bytes()
-    parts.write_part(folder, "run", "j000000", 0, 3, rows(3), shortfalls=SHORT)
+    parts.write_part(folder, "run", "j000000", 0, 3, GENOME_ALIGNMENTS, [rows(3)], shortfalls=SHORT)
     assert path.read_bytes() == first
 
 
 def test_files_cut_short_or_of_another_run_are_told(folder: str) -> None:
-    parts.write_part(folder, "run", "j000000", 0, 3, rows(3), shortfalls=[])
-    parts.write_part(folder, "other", "j000000", 3, 4, rows(1), shortfalls=[])
-    parts.write_part(folder, "run", "j000000", 4, 6, rows(4), shortfalls=[])
+    parts.write_part(folder, "run", "j000000", 0, 3, GENOME_ALIGNMENTS, [rows(3)], shortfalls=[])
+    parts.write_part(folder, "other", "j000000", 3, 4, GENOME_ALIGNMENTS, [rows(1)], shortfalls=[])
+    parts.write_part(folder, "run", "j000000", 4, 6, GENOME_ALIGNMENTS, [rows(4)], shortfalls=[])
     cut = Path(parts.part_path(folder, "j000000", 4, 6))
     cut.write_bytes(cut.read_bytes()[:-9])
     Path(parts.part_path(folder, "j000000", 0, 3)).rename(parts.part_path(folder, "j000000", 0, 2))

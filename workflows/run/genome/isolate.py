@@ -11,8 +11,7 @@ from typing import Any
 
 from tidalign.pipeline.genome.plan import Tile
 from tidalign.pipeline.genome.stages.unit import Unit
-from tidalign.pipeline.genome.units import empty_rows
-from tidalign.pipeline.schema import EXTENDED
+from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS
 from tidalign.pipeline.store import parts
 from tidalign.workflows.run.child import try_in_child
 from tidalign.workflows.run.genome.tasks import perform
@@ -50,10 +49,10 @@ def _reject(directory: str, run: str, tile: Tile, reason: str) -> None:
     shortfall: dict[str, Any] = {**unit.where(), "status": "rejected", "reason": reason}
     if tile.stage == "extend":
         shortfall["anchor"] = tile.start
-        parts.write_part(f"{directory}/extended", run, tile.chunk, tile.start, tile.stop, EXTENDED.empty_table(), shortfalls=[shortfall])
+        parts.write_part(f"{directory}/extended", run, tile.chunk, tile.start, tile.stop, EXTENDED, [], shortfalls=[shortfall])
         return
     whole = tile if tile.stage == "units" else Tile("units", tile.job, -1, tile.unit, tile.unit + 1)
-    parts.write_part(f"{directory}/parts", run, whole.chunk, whole.start, whole.stop, empty_rows(), shortfalls=[shortfall])
+    parts.write_part(f"{directory}/parts", run, whole.chunk, whole.start, whole.stop, GENOME_ALIGNMENTS, [], shortfalls=[shortfall])
 
 
 def _try(directory: str, run: str, tile: Tile, patience: float) -> str | None:

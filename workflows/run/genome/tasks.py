@@ -25,6 +25,7 @@ from tidalign.pipeline.genome.stages.independent import extend
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import walk
 from tidalign.pipeline.genome.walk import walk as speculation
+from tidalign.pipeline.schema import EXTENDED
 from tidalign.pipeline.store import claims, parts
 
 Counts = dict[str, Any]
@@ -113,9 +114,8 @@ def _units(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> 
     if parts.read_part(parts.part_path(f"{directory}/parts", tile.chunk, tile.start, tile.stop), run):
         return {}
     units = [Unit(directory, tile.job, number, device) for number in range(tile.start, tile.stop)]
-    done = [stages.whole(unit, partial(beat, unit.number)) for unit in units]
-    stages.write_units(directory, run, tile, done)
-    return {"units": len(done), **sum((unit.counts for unit in units), Counter())}
+    stages.write_units(directory, run, tile, (stages.whole(unit, partial(beat, unit.number)) for unit in units))
+    return {"units": len(units), **sum((unit.counts for unit in units), Counter())}
 
 
 def _seed(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
@@ -136,7 +136,7 @@ def _extend(directory: str, run: str, tile: Tile, beat: Beat, device: Device) ->
     unit = Unit(directory, tile.job, tile.unit, device)
     if not parts.read_part(parts.part_path(f"{directory}/extended", tile.chunk, tile.start, tile.stop), run):
         rows, shortfalls = extend(unit, anchoring.read_anchors(unit, tile.start, tile.stop), tile.start, beat)
-        parts.write_part(f"{directory}/extended", run, tile.chunk, tile.start, tile.stop, rows, shortfalls=shortfalls)
+        parts.write_part(f"{directory}/extended", run, tile.chunk, tile.start, tile.stop, EXTENDED, rows, shortfalls=shortfalls)
     return {"extended": tile.stop - tile.start, **unit.counts}
 
 

@@ -73,5 +73,5 @@ def test_of_hsps_lastz_asks_less(given: tuple[filters.Filter, ...], chosen: dict
 )
 def test_what_is_shown_of_a_limited_query(counts: tuple[int, int], limit: int, gapped: bool, left: tuple[int, int]) -> None:
     rows = golden.rows("fly")
-    shown = filters.shown([rows.slice(0, counts[0]), rows.slice(20, counts[1])], limit, gapped=gapped)
+    shown = list(filters.shown([[rows.slice(0, counts[0])], [rows.slice(20, counts[1])]], limit, gapped=gapped))
     assert shown == [rows.slice(0, left[0]), rows.slice(20, left[1])]

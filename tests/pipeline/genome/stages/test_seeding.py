@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import genome_oracle
 import numpy as np
@@ -168,7 +169,7 @@ def test_or_the_first_of_them(counts: tuple[int, int]) -> None:
     assert [strand[: len(kept)] for strand, kept in zip(found[False], found[True], strict=True)] == found[True]
     plus = min(counts[0], 6)
     assert [len(strand) for strand in found[True]] == [plus, min(counts[1], max(1, 5 - plus) + 1)]
-    shown = filters.shown([pa.table({"score": [row[3] for row in strand]}) for strand in found[True][::-1]], 5, gapped=False)
+    shown = list(filters.shown([[pa.table({"score": [row[3] for row in strand]})] for strand in found[True][::-1]], 5, gapped=False))
     assert tuple(len(strand) for strand in shown[::-1]) == KEPT[counts]
 
 
@@ -303,3 +304,12 @@ def test_lines_that_are_no_segments(tmp_path: Path, line: str, message: str) -> 
     target, queries = genome(b"A" * 100, ["t"]), genome(b"\0" + b"C" * 100 + b"\0" + b"C" * 100 + b"\0" + b"C" * 100, ["q", "r", "r"])
     with pytest.raises(InputError, match=message):
         load(tmp_path, f"# segments\n{line}\n", target, queries)
+
+
+def test_a_target_is_packed_once_for_all_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    target, parameters = encode(np.random.default_rng(5).choice(np.frombuffer(b"ACGT", np.uint8), 5000)), GenomeParameters(mode="independent")
+    words = HostWords(build_index(target, SeedPattern.parse("12of19")))
+    packed = mock.Mock(wraps=host.packed)
+    monkeypatch.setattr(host, "packed", packed)
+    found = [sum(len(segments) for segments, _, _ in words.segments(target[start : start + 500].copy(), parameters)) for start in (100, 2000)]
+    assert min(found) > 0 and packed.call_count == 1

@@ -76,6 +76,12 @@ def answer(run: Path) -> tuple[bytes, Any]:
     return Path(f"{run}.maf").read_bytes(), results.to_table()
 
 
+def gathered(done: Any) -> tuple[Any, Any]:
+    """Rows, which come in tables, and what was given up."""
+    tables, shortfalls = done
+    return pa.concat_tables(tables), shortfalls
+
+
 def events(run: Path, event: str) -> list[dict[str, Any]]:
     return [line for line in map(json.loads, (run / "journal.jsonl").read_text().splitlines()) if line["event"] == event]
 
@@ -205,11 +211,11 @@ def test_a_walk_goes_on_from_its_checkpoint(tmp_path: Path, flies: Any, answers:
     unit = Unit(run, 0, 1, replace(CPU, slice_seconds=1e-4))
     anchoring.write_anchors(unit, lambda: None)
     anchors = anchoring.read_anchors(unit)
-    whole = walk.walk(unit, anchors, lambda _: None, checkpoint=False)
+    whole = gathered(walk.walk(unit, anchors, lambda _: None, checkpoint=False))
     with pytest.raises(Enough):
         walk.walk(unit, anchors, stop_later, checkpoint=True)
     begun: list[int] = []
-    assert walk.walk(unit, anchors, begun.append, checkpoint=True) == whole
+    assert gathered(walk.walk(unit, anchors, begun.append, checkpoint=True)) == whole
     assert begun[0] >= 9
 
 
@@ -254,7 +260,7 @@ def test_what_is_extended_ahead_changes_nothing(tmp_path: Path, flies: Any, monk
     drive(run, *flies)
     unit = Unit(run, 0, 1)
     count = anchoring.write_anchors(unit, lambda: None)
-    whole = walk.walk(unit, anchoring.read_anchors(unit), lambda _: None, checkpoint=False)
+    whole = gathered(walk.walk(unit, anchoring.read_anchors(unit), lambda _: None, checkpoint=False))
     monkeypatch.setattr(speculation, "ANSWER_SECONDS", 0.0)
     ahead = [speculation.speculate(unit, start, min(start + 7, count)) for start in range(3, count, 14)]
     assert 0 < sum(ahead) < count  # some were left to the walk
@@ -262,7 +268,7 @@ def test_what_is_extended_ahead_changes_nothing(tmp_path: Path, flies: Any, monk
     walks = []
     begin = walk.gapped.commit
     monkeypatch.setattr(walk.gapped, "commit", lambda unit: walks.append(begin(unit)) or walks[-1])
-    assert walk.walk(unit, anchoring.read_anchors(unit), lambda _: None, checkpoint=True) == whole
+    assert gathered(walk.walk(unit, anchoring.read_anchors(unit), lambda _: None, checkpoint=True)) == whole
     assert walks[0].stood > 0
     stages.forget(unit)
     assert speculation.speculate(unit, 3, 10) == 0  # the walk is over
