@@ -73,10 +73,15 @@ def _check_seal(path: str, data: Any) -> None:
 
 def checked(path: str) -> Any:
     """Map a file that `write_table` or `write_json` wrote. FileNotFoundError where there is none, Damaged where it is not what was written."""
-    with Path(path).open("rb") as file:
-        if not os.fstat(file.fileno()).st_size:
-            raise Damaged(path, "cut short: nothing is left of it")
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    try:
+        with Path(path).open("rb") as file:
+            if not os.fstat(file.fileno()).st_size:
+                raise Damaged(path, "cut short: nothing is left of it")
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise Damaged(path, f"cannot be read ({error.strerror})") from error
     _check_seal(path, data)
     return data
 

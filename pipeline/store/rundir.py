@@ -151,6 +151,13 @@ def finished(directory: str) -> str | None:
     return next((marker for marker in _MARKERS if Path(directory, marker).exists()), None)
 
 
+def finished_source(directory: str, layout: Layout) -> dict[str, Any] | None:
+    """Say what a finished run of this kind read, which may be gone since; None where there is none."""
+    plan = read_plan(directory) if exists(directory) and finished(directory) else None
+    source: dict[str, Any] | None = plan["source"] if plan and plan["kind"] == layout.kind else None
+    return source
+
+
 def finish(directory: str, report: dict[str, Any], *, partial: bool) -> None:
     """Write report.json, then the marker."""
     write_json(f"{directory}/report.json", report)
