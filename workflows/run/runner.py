@@ -280,7 +280,7 @@ def _opened(directory: str | Path, kind: Kind[Any, Any, Any], resources: Resourc
     directory = str(Path(directory).absolute())
     rundir.probe(directory, kind.layout)
     with locked(directory), on_signals(patient=kind.patient) as stop:
-        rundir.tidy(directory)
+        rundir.tidy(directory, kind.layout)
         kind.open(directory)
         rundir.journal(directory, "start", command=sys.argv)
         readers = kind.readers(resources, gpus)
