@@ -131,7 +131,7 @@ def write_json(path: str, value: Mapping[str, Any]) -> None:
 
 
 def read_json(path: str, look: Callable[[dict[str, Any]], None] = lambda _: None) -> dict[str, Any]:
-    """Read what `write_json` wrote of a run. look: may refuse it before its seal is looked at. Damaged where it is not what was written."""
+    """Read what `write_json` wrote of a run. look: may refuse it, and first where it has no seal, as older ones. Damaged where it is not what was written."""
     data = Path(path).read_bytes()
     try:
         value = json.loads(data)
@@ -139,7 +139,9 @@ def read_json(path: str, look: Callable[[dict[str, Any]], None] = lambda _: None
         raise Damaged(path, f"not the JSON that tidalign wrote ({error})") from error
     if not isinstance(value, dict):
         raise Damaged(path, f"expected a JSON object, found {type(value).__name__}")
-    look(value)
+    if "seal" not in value:
+        look(value)
     _check_seal(path, data)
     del value["seal"]
+    look(value)
     return value

@@ -311,7 +311,11 @@ def test_a_claim_outlives_its_process(run: str) -> None:
     assert claims.leftover(run) == {}
 
 
-@pytest.mark.parametrize("record", [b"", b"abc", b"\0" * 16, (50).to_bytes(8, "little") + (150).to_bytes(8, "little"), b"\xff" * 16])
+FLIPPED = (120).to_bytes(8, "little") + (140).to_bytes(8, "little") + bytes(4)
+"""Rows that lie in the claim's range, and a checksum of others."""
+
+
+@pytest.mark.parametrize("record", [b"", b"abc", b"\0" * 16, (50).to_bytes(8, "little") + (150).to_bytes(8, "little"), b"\xff" * 16, FLIPPED])
 def test_a_claim_that_says_nothing_sensible_blames_its_whole_range(run: str, record: bytes) -> None:
     path = claims.claim_path(run, "c", 100, 200, "0a1b2c3d")
     Path(path).write_bytes(record)

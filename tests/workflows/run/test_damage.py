@@ -65,6 +65,23 @@ def test_what_cannot_be_made_again_is_named(command: tuple[list[str], Path]) -> 
     assert status == Exit.MANIFEST_MISMATCH and str(lost) in said and "cannot be made again" in said and str(file) in said
 
 
+def test_what_a_worker_meets_is_made_again(tmp_path: Path) -> None:
+    letters = "".join(random.Random(6).choices("ACGT", k=200))
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.fa").write_text("".join(f">{place}\n{letters[place:]}\n" for place in range(50)))
+    words = ["pairs", f"{tmp_path}/a.fa", f"{tmp_path}/b.fa", "-o", f"{tmp_path}/run", "--device=cpu", "--quiet"]
+    assert damage.call(*words) == (Exit.COMPLETE, "")
+    answer = damage.exported(tmp_path / "run", "sam")
+    for part in (tmp_path / "run" / "parts").iterdir():
+        part.unlink()
+    chunk = sorted((tmp_path / "run" / "chunks").iterdir())[0]
+    chunk.write_bytes(chunk.read_bytes()[:-9] + bytes(9))
+    assert damage.call(*words, "--workers=2") == (Exit.COMPLETE, "")
+    assert f'"removed", "file": "chunks/{chunk.name}"' in (tmp_path / "run" / "journal.jsonl").read_text()
+    assert damage.exported(tmp_path / "run", "sam") == answer
+    assert damage.call("check", tmp_path / "run")[0] == Exit.COMPLETE
+
+
 def test_a_read_error_is_no_write_error(tmp_path: Path) -> None:
     for error in (OSError("ZSTD decompression failed"), OSError(errno.EIO, "Input/output error", "/somewhere/parts/x.parquet")):
         with pytest.raises(MissingInput, match="cannot be read: "), destination(str(tmp_path / "out.sam")):

@@ -123,6 +123,7 @@ def test_commands_refuse_a_run_of_another_layout(
     other = ["partition", *files, "-o", run] if command == "pairs" else ["plot", run, "-o", str(tmp_path / "out.png")]
     assert cli.main(make) == 0
     plan = json.loads(Path(run, "plan.json").read_text())
+    del plan["seal"]  # older ones have none
     for change, said in CHANGES:
         Path(run, "plan.json").write_text(change(plan))
         for arguments in (export, make, other):
