@@ -1,5 +1,6 @@
 """What an input file is, by its content: format, compression, size. Names of files prove nothing."""
 
+import hashlib
 import logging
 import stat
 import sys
@@ -39,7 +40,7 @@ _WAYS_OUT = {
 class Input:
     """One input file: text (`fasta`, `fastq`, `seq`) that is `none`, `gzip` or `bgzf` compressed, a table (`parquet`, `arrow`), or `empty`.
 
-    stream: a pipe, which can be read once, by the process that sniffed it; its size and time are unknown (-1).
+    digest: of a sample of its bytes (`sampled`). stream: a pipe, which can be read once, by the process that sniffed it; its size and time are unknown (-1).
     """
 
     path: str
@@ -47,6 +48,7 @@ class Input:
     mtime_ns: int
     format: str
     compression: str = "none"
+    digest: str = ""
     stream: bool = False
 
     @property
@@ -113,13 +115,26 @@ def sniff(path: str, *, allow_empty: bool = False) -> Input:
                 return file.read
 
             kind, compression = _kind(path, look, allow_empty)
+            digest = sampled(file, status.st_size)
     except OSError as error:
         raise MissingInput(f"{path}: {error.strerror}") from error
     if compression == "bgzf" and end != BGZF_END:
         raise InputError(path, *TRUNCATED_BGZF)
     if path.endswith((".gz", ".bgz")) and compression == "none":
         logging.getLogger("tidalign").warning("%s: not compressed, whatever its name says; read as it is", path)
-    return Input(path, status.st_size, status.st_mtime_ns, kind, compression)
+    return Input(path, status.st_size, status.st_mtime_ns, kind, compression, digest)
+
+
+_SAMPLES, _SAMPLE_BYTES = 16, 65_536
+
+
+def sampled(file: BinaryIO, size: int) -> str:
+    """Digest the bytes of a file at 16 places, from its beginning to its end: all of a small one."""
+    digest = hashlib.blake2b(digest_size=16)
+    for place in range(_SAMPLES):
+        file.seek(max(0, size - _SAMPLE_BYTES) * place // (_SAMPLES - 1))
+        digest.update(file.read(_SAMPLE_BYTES))
+    return digest.hexdigest()
 
 
 def _sniff_pipe(path: str, file: BinaryIO, allow_empty: bool) -> Input:

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, shown
+from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput, shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.formats.table import BLANKS, Format
@@ -61,6 +61,8 @@ def _write_errors(name: str) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(f"{name}: no space left on its disk; free some and export again, nothing is lost") from error
+        if error.errno is None or (error.filename and Path(error.filename).resolve().parent != Path(name).resolve().parent):  # it came from what is read
+            raise MissingInput(f"{error.filename or 'a file of the run'}: cannot be read: {error.strerror or error}") from error
         raise CannotWrite(f"{name}: cannot be written: {error.strerror or error}; choose another place with -o") from error
 
 

@@ -3,7 +3,7 @@
 plan.json                          parameters and source (pipeline/store/rundir.py)
 sides/s<k>/                        letters and codes of each file that is read (pipeline/genome/input/sides.py)
 manifest.json                      sides, jobs, tiles
-stages/<unit>.anchors.arrow        of a large unit, in the order they are extended; <unit>.walk.parquet: how far exact mode is with them
+stages/<unit>.anchors.arrow        of a large unit, as they are extended, with their record, .json; <unit>.walk.parquet: how far exact mode is with them
 extended/<unit>.<a>-<b>.parquet    independent mode: rows of anchors [a, b) of a large unit
 parts/<job>.<a>-<b>.parquet        rows of units [a, b) of a job, in LASTZ's order
 kept/<stage>/<unit>.parquet        hits, hsps or anchors, where --keep asked for them

@@ -75,10 +75,15 @@ def _check_seal(path: str, data: Any) -> None:
 
 def checked(path: str) -> Any:
     """Map a file that `write_table` or `write_json` wrote. FileNotFoundError where there is none, Damaged where it is not what was written."""
-    with Path(path).open("rb") as file:
-        if not os.fstat(file.fileno()).st_size:
-            raise Damaged(path, "cut short: nothing is left of it")
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    try:
+        with Path(path).open("rb") as file:
+            if not os.fstat(file.fileno()).st_size:
+                raise Damaged(path, "cut short: nothing is left of it")
+            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise Damaged(path, f"cannot be read ({error.strerror})") from error
     _check_seal(path, data)
     return data
 
@@ -167,7 +172,7 @@ def write_json(path: str, value: Mapping[str, Any]) -> None:
 
 
 def read_json(path: str, look: Callable[[dict[str, Any]], None] = lambda _: None) -> dict[str, Any]:
-    """Read what `write_json` wrote of a run. look: may refuse it before its seal is looked at. Damaged where it is not what was written."""
+    """Read what `write_json` wrote of a run. look: may refuse it, and first where it has no seal, as older ones. Damaged where it is not what was written."""
     data = Path(path).read_bytes()
     try:
         value = json.loads(data)
@@ -175,7 +180,9 @@ def read_json(path: str, look: Callable[[dict[str, Any]], None] = lambda _: None
         raise Damaged(path, f"not the JSON that tidalign wrote ({error})") from error
     if not isinstance(value, dict):
         raise Damaged(path, f"expected a JSON object, found {type(value).__name__}")
-    look(value)
+    if "seal" not in value:
+        look(value)
     _check_seal(path, data)
     del value["seal"]
+    look(value)
     return value

@@ -4,12 +4,15 @@ plan.json says kind, FORMAT and a digest of the schema of every table: what anot
 """
 
 import hashlib
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from tidalign.pipeline.errors import ManifestMismatch
+from tidalign.pipeline.errors import CannotWrite, ManifestMismatch
 from tidalign.pipeline.schema import AHEAD, ALIGNMENTS, ANCHORS, CHUNK, EXTENDED, GENOME_ALIGNMENTS, HSPS, KEPT, WALK
 
 FORMAT = 3
@@ -28,15 +31,46 @@ _PLAN: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A kind of run: the command that makes it, its folders, and the schema of every table that is written to them."""
+    """A kind of run: the command that makes it, its folders with a pattern of the paths in each, and the schema of every table that is written to them."""
 
     kind: str
-    folders: tuple[str, ...]
+    folders: Mapping[str, str]
     tables: Mapping[str, Any]
+
+    def entries(self, directory: str) -> Iterator[Path]:
+        """Give the files and folders of a run directory, what is in a folder before it. CannotWrite, naming it, at one that no run of this kind makes."""
+        for entry in _below(directory):
+            name = os.path.relpath(entry.path, directory)
+            if not self._makes(entry, name):
+                raise CannotWrite(f"{directory}: expected a new or earlier run directory, found a folder with {name!r} in it; choose another place with -o")
+            yield Path(entry.path)
+
+    def _makes(self, entry: os.DirEntry[str], name: str) -> bool:
+        if entry.is_symlink():
+            return False
+        if entry.is_dir():
+            return name in self.folders or _FOLDER.fullmatch(name) is not None
+        folder, _, rest = name.rpartition("/")
+        pattern = "|".join(map(re.escape, FILES)) + "|probe|beat" if not folder else self.folders.get(folder.partition("/")[0], "(?!)")
+        inside = name.partition("/")[2] or rest
+        return re.fullmatch(rf"(?:{pattern})(?:{_TEMPORARY})*", inside) is not None and inside not in ("probe", "beat")
 
     def digests(self) -> dict[str, str]:
         """A digest of the schema of each table: of names, types and nullability of its columns, in their order."""
         return {name: _digest(schema) for name, schema in self.tables.items()}
+
+
+def of_kind(kind: str) -> Layout:
+    """Give the layout of a kind of run, by its name in plan.json."""
+    return _LAYOUTS[kind]
+
+
+def _below(folder: str) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _below(entry.path)
+            yield entry
 
 
 def _digest(schema: Any) -> str:
@@ -44,11 +78,39 @@ def _digest(schema: Any) -> str:
     return hashlib.sha256(columns.encode()).hexdigest()[:16]
 
 
-PAIRS = Layout("pairs", ("chunks", "blocks", "parts", "claims"), {"chunks": CHUNK, "parts": ALIGNMENTS})
+FILES = ("plan.json", "manifest.json", "journal.jsonl", "report.json", "run.lock", "SUCCESS", "PARTIAL")
+"""Names that may be in a run directory beside the folders of its layout."""
+
+_TEMPORARY = r"\.[0-9a-f]{1,8}\.tmp"
+"""What a name has at its end until the file is whole."""
+
+_CHUNK = r"b\d{5,}-\d{2,}-\d{3,}"
+_JOB = r"j\d{6,}"
+_UNIT = rf"{_JOB}\.u\d+"
+_RANGE = r"\.\d+-\d+"
+_FOLDER = re.compile(rf"sides/s\d{{4,}}(?:{_TEMPORARY})?|kept/(?:hits|hsps|anchors)")
+
+PAIRS = Layout(
+    "pairs",
+    {
+        "chunks": rf"{_CHUNK}\.parquet",
+        "blocks": r"b\d{5,}\.json",
+        "parts": rf"{_CHUNK}{_RANGE}\.parquet",
+        "claims": rf"{_CHUNK}{_RANGE}\.[0-9a-f]{{8}}",
+    },
+    {"chunks": CHUNK, "parts": ALIGNMENTS},
+)
 
 GENOMES = Layout(
     "genome",
-    ("sides", "stages", "extended", "parts", "kept", "claims"),
+    {
+        "sides": rf"s\d{{4,}}(?:{_TEMPORARY})?/(?:letters|codes|genome\.json|side\.json)",
+        "stages": rf"{_UNIT}(?:\.anchors\.arrow|\.anchors\.json|\.walk\.parquet|\.asked|{_RANGE}\.ahead\.parquet)",
+        "extended": rf"{_UNIT}\.extend{_RANGE}\.parquet",
+        "parts": rf"{_JOB}{_RANGE}\.parquet",
+        "kept": rf"(?:hits|hsps|anchors)/{_UNIT}\.parquet",
+        "claims": rf"(?:{_JOB}|{_UNIT}\.[a-z]+){_RANGE}\.[0-9a-f]{{8}}",
+    },
     {
         "parts": GENOME_ALIGNMENTS,
         "extended": EXTENDED,

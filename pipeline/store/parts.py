@@ -147,8 +147,7 @@ def scan(folder: str, run: str, pattern: str = "*.parquet", known: dict[str, Par
     known = {} if known is None else known
     broken: list[str] = []
     by_chunk: dict[str, dict[tuple[int, int], Part]] = {}
-    for file in sorted(Path(folder).glob(pattern)):
-        path = str(file)
+    for path in (str(file) for file in sorted(Path(folder).glob(pattern)) if _NAME.match(file.name)):
         part = known.get(path) or read_part(path, run)
         if part is None:
             broken.append(path)

@@ -58,9 +58,6 @@ def locked(directory: str) -> Iterator[None]:
 
 _MARKERS = ("SUCCESS", "PARTIAL")
 
-FILES = ("plan.json", "manifest.json", "journal.jsonl", "report.json", "run.lock", *_MARKERS)
-"""Names that may be in a run directory beside the folders of its layout."""
-
 
 def probe(directory: str, layout: Layout = PAIRS) -> None:
     """Make the run directory and its folders, and write a byte in it: CannotWrite or DiskFull before any work is done."""
@@ -104,6 +101,8 @@ def read_plan(directory: str) -> dict[str, Any]:
     CannotWrite where this machine does not see it."""
     try:
         return read_json(f"{directory}/plan.json", partial(check, directory))
+    except Damaged as error:
+        raise Damaged(error.path, error.found, "start again with --new, which throws this run away, or in another place with -o") from error
     except FileNotFoundError as error:
         host = os.uname().nodename
         raise CannotWrite(f"{directory}: no run directory seen from {host}; it must be on a file system that every worker shares") from error
@@ -132,13 +131,34 @@ def _differences(old: Any, new: Any, name: str = "") -> list[str]:
     return [] if old == new else [f"{name} {old!r}, now {new!r}"]
 
 
-def tidy(directory: str) -> None:
-    """Remove what writers that died left behind; only the holder of the lock may."""
-    for left in [path for deep in ("*.tmp", "*/*.tmp", "*/*/*.tmp") for path in Path(directory).glob(deep)]:
-        if left.is_dir():
-            shutil.rmtree(left)
-        else:
-            left.unlink(missing_ok=True)
+def own(directory: str) -> bool:
+    """Tell whether plan.json is one that tidalign wrote, whole or damaged; without one, whether there is nothing that comes after it."""
+    plan = Path(directory, "plan.json")
+    if not plan.exists():
+        files = [path for path in Path(directory).rglob("*") if not path.is_dir() and path.suffix != ".tmp"]
+        begins = {"run.lock": b"process ", "journal.jsonl": b'{"time": '}
+        return all(path.name in begins and begins[path.name].startswith(path.read_bytes()[: len(begins[path.name])]) for path in files)
+    begin = plan.read_bytes()[:64]
+    return begin.startswith(b'{\n "format": ')
+
+
+def tidy(directory: str, layout: Layout) -> None:
+    """Remove what writers that died left behind; only the holder of the lock may. CannotWrite where there is what no run makes."""
+    left = [path for path in layout.entries(directory) if ".tmp" in str(path.relative_to(directory))]
+    for path in left if own(directory) else ():
+        path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def empty(directory: str, layout: Layout) -> None:
+    """Remove all of a run but its lock. CannotWrite, and nothing is removed, where there is what no run makes, or plan.json is somebody else's."""
+    entries = list(layout.entries(directory))
+    if not own(directory):
+        raise CannotWrite(f"{directory}/plan.json: expected that of a run, which may be thrown away, found another or none; choose another place with -o")
+    for path in entries:
+        if path.is_dir():
+            path.rmdir()
+        elif path.name != "run.lock":
+            path.unlink(missing_ok=True)
 
 
 def run_id(parameters: dict[str, Any], source: dict[str, Any]) -> str:
@@ -149,6 +169,13 @@ def run_id(parameters: dict[str, Any], source: dict[str, Any]) -> str:
 def finished(directory: str) -> str | None:
     """SUCCESS, PARTIAL, or None while the run is not over."""
     return next((marker for marker in _MARKERS if Path(directory, marker).exists()), None)
+
+
+def finished_source(directory: str, layout: Layout) -> dict[str, Any] | None:
+    """Say what a finished run of this kind read, which may be gone since; None where there is none."""
+    plan = read_plan(directory) if exists(directory) and finished(directory) else None
+    source: dict[str, Any] | None = plan["source"] if plan and plan["kind"] == layout.kind else None
+    return source
 
 
 def finish(directory: str, report: dict[str, Any], *, partial: bool) -> None:

@@ -311,3 +311,31 @@ def test_an_output_that_cannot_be_written_is_said_at_the_end(monkeypatch: pytest
     with Path("/dev/full").open("w") as full:
         answer = subprocess.run([sys.executable, "-P", "-c", code], stdout=full, stderr=subprocess.PIPE, text=True)
     assert answer.returncode == 120 and "No space left" in answer.stderr  # as Python says it
+
+
+@pytest.mark.parametrize("new", [[], ["--new"]], ids=["again", "new"])
+@pytest.mark.parametrize("place", ["parts/thesis.tex", "parts/deep/er.tmp", "notes.tmp", "linked"])
+def test_nothing_of_the_users_is_deleted(pairs, tmp_path, command, new, place) -> None:
+    mine = tmp_path / "mine"
+    assert command("pairs", *pairs, "-o", mine).returncode == 0
+    if place == "linked":
+        (mine / "parts").rename(tmp_path / "elsewhere")
+        (mine / "parts").symlink_to(tmp_path / "elsewhere")
+    else:
+        (mine / place).parent.mkdir(exist_ok=True)
+        (mine / place).write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    answer = command("pairs", *pairs, "-o", mine, *new)
+    assert answer.returncode == 73 and f"'{'parts' if place == 'linked' else place}'" in answer.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_run_directory_with_something_else_in_it_outlives_its_output(pairs, tmp_path, command, monkeypatch) -> None:
+    def export(this, results, **options):
+        (this.run / "parts" / "thesis.tex").write_text("mine")
+        Path(this.args.output).write_text("SAM")
+
+    monkeypatch.setattr("tidalign.workflows.commands.running.Command.export", export)
+    answer = command("pairs", *pairs, "-o", tmp_path / "out.sam")
+    assert answer.returncode == 0 and "the run directory is kept" in answer.stderr
+    assert (tmp_path / "out.sam.run" / "parts" / "thesis.tex").read_text() == "mine"

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tidalign.pipeline.formats import table
@@ -12,6 +13,7 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Check, GenomeManifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.schema import KEPT
+from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.workflows.commands import running
 from tidalign.workflows.options import keywords
@@ -71,6 +73,8 @@ def align(
     check: Check | None = None,
 ) -> GenomeResults:
     """`align_genomes` for any source. check: may refuse what was read before it is aligned."""
+    if not new and (known := rundir.finished_source(str(out), GENOMES)):
+        source = replace(source, known=tuple(known["files"]))
     source.files()  # MissingInput before anything is written
     with running.prepared(Path(out), GENOMES, new=new):
         run_genomes(str(out), source.absolute(), wanted, resources=resources, progress=progress, check=check)

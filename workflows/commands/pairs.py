@@ -2,10 +2,13 @@
 
 import argparse
 from pathlib import Path
+from typing import Any
 
+from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.input.read import Source, inspect
 from tidalign.pipeline.pairs.results import Results
+from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.workflows.commands import running
 from tidalign.workflows.progress import say
@@ -52,7 +55,7 @@ def align_pairs(
     parameters = PairParameters(penalties=penalties, ends_free=ends_free, penalty_only=penalty_only, ambiguous=ambiguous)
     columns = {"query_column": query_column, "target_column": target_column}
     paths = (str(queries), None if targets is None else str(targets))
-    source = inspect(*paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
+    source = _source(None if new else Path(out), *paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
     return align(source, parameters, out, Resources(workers, scheduler, device, gpus, insecure), new=new, progress=progress)
 
 
@@ -68,7 +71,7 @@ def align(
 def command(args: argparse.Namespace) -> Exit:
     """`tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
     with running.command(args) as this, running.progress(args) as told:
-        results = align(source_of(args), parameters_of(args), this.run, running.resources_of(args), new=args.new, progress=told)
+        results = align(source_of(args, this.run), parameters_of(args), this.run, running.resources_of(args), new=args.new, progress=told)
     statuses = results.statuses()
     partial = bool(statuses["capped"] or statuses["rejected"])
     this.export(results, cigar=args.cigar, notice=say)
@@ -77,10 +80,25 @@ def command(args: argparse.Namespace) -> Exit:
     return Exit.PARTIAL if partial else Exit.COMPLETE
 
 
-def source_of(args: argparse.Namespace) -> Source:
+def source_of(args: argparse.Namespace, run: Path) -> Source:
     """Read what the options say of the input."""
     names = ("interleaved", "same_names", "query_column", "target_column", "allow_empty")
-    return inspect(args.queries, args.targets, **{name: getattr(args, name) for name in names})
+    return _source(None if args.new else run, args.queries, args.targets, **{name: getattr(args, name) for name in names})
+
+
+def _source(run: Path | None, queries: str, targets: str | None, **options: Any) -> Source:
+    """Look at the inputs; where they are gone, as the finished run that is asked for again knows them."""
+    try:
+        return inspect(queries, targets, **options)
+    except MissingInput:
+        paths = [None if path is None else str(Path(path).absolute()) for path in (queries, targets)]
+        known = rundir.finished_source(str(run), PAIRS) if run else None
+        if known is None or all(Path(path).exists() for path in paths if path):
+            raise
+        told = {**options, "queries": paths[0], "targets": paths[1], "interleaved": options["interleaved"] or known["inputs"][0]["format"] == "seq"}
+        if any(told[name] != known[name] for name in told if name in known):
+            raise
+        return Source.from_json(known)
 
 
 def parameters_of(args: argparse.Namespace) -> PairParameters:

@@ -1,19 +1,18 @@
 """Do a run for a command: its place on disk, how far it is, what is written of it, and the last line."""
 
 import argparse
-import shutil
 import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
 from tidalign.pipeline.store import rundir
-from tidalign.pipeline.store.layout import Layout
+from tidalign.pipeline.store.layout import Layout, of_kind
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.progress import Progress, by_status, say
 from tidalign.workflows.run.devices import Resources, device_of
@@ -35,30 +34,30 @@ def prepared(directory: Path, layout: Layout, *, new: bool) -> Iterator[None]:
     """
     existed = directory.is_dir()
     if existed:
-        names = {*layout.folders, *rundir.FILES}
-        foreign = next((entry.name for entry in directory.iterdir() if entry.name not in names and entry.suffix != ".tmp"), None)
-        if foreign:
-            raise CannotWrite(f"{directory}: expected a new or earlier run directory, found a folder with {foreign!r} in it; choose another place with -o")
+        for _ in layout.entries(str(directory)):
+            pass
         if new:
-            _empty(directory)
+            _empty(directory, layout)
     try:
         yield
     except (InputError, MissingInput):
         if not (directory / "manifest.json").exists():
-            _empty(directory)
+            _empty(directory, layout)
             if not existed:
-                shutil.rmtree(directory)
+                _remove(directory)
         raise
 
 
-def _empty(directory: Path) -> None:
+def _empty(directory: Path, layout: Layout) -> None:
     """Remove all but the lock, which is held meanwhile."""
     with locked(str(directory)):
-        for entry in directory.iterdir():
-            if entry.is_dir():
-                shutil.rmtree(entry)
-            elif entry.name != "run.lock":
-                entry.unlink()
+        rundir.empty(str(directory), layout)
+
+
+def _remove(directory: Path) -> None:
+    """Remove an empty run directory."""
+    (directory / "run.lock").unlink()
+    directory.rmdir()
 
 
 @contextmanager
@@ -103,7 +102,9 @@ class Command:
         report = rundir.read_report(str(self.run))
         beside = bool(self.args.format) and output != STANDARD_OUTPUT and not where
         if beside and not (self.args.keep_run or partial):
-            shutil.rmtree(self.run)
+            with suppress(CannotWrite):  # for what somebody put there meanwhile it is kept
+                _empty(self.run, of_kind(rundir.read_plan(str(self.run))["kind"]))
+                _remove(self.run.resolve())
         if self.args.quiet:
             return
         seconds = time.monotonic() - self.began

@@ -282,7 +282,7 @@ def _opened(directory: str | Path, kind: Kind[Any, Any, Any], resources: Resourc
     scheduler = address_of(resources.scheduler, insecure=resources.insecure) if resources.scheduler else None
     rundir.probe(directory, kind.layout)
     with locked(directory), on_signals(patient=kind.patient) as stop:
-        rundir.tidy(directory)
+        rundir.tidy(directory, kind.layout)
         kind.open(directory)
         rundir.journal(directory, "start", command=sys.argv)
         readers = kind.readers(resources, gpus)

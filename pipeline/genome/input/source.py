@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.files.sniff import sampled
 from tidalign.pipeline.genome.input.actions import Specifier
 
 
@@ -20,13 +21,14 @@ class Pair:
 @dataclass(frozen=True, slots=True)
 class GenomeSource:
     """pairs: what is aligned with what. all_vs_all: the one pair is to be taken sequence by sequence. segments: path of the anchors' segments, or None.
-    keep: stages whose tables are wanted (`schema.KEPT`).
+    keep: stages whose tables are wanted (`schema.KEPT`). known: what a finished run says of its files, which may be gone.
     """
 
     pairs: tuple[Pair, ...]
     all_vs_all: bool = False
     segments: str | None = None
     keep: tuple[str, ...] = ()
+    known: tuple[dict[str, Any], ...] = ()
 
     def sides(self) -> list[tuple[str, str]]:
         """Each (role, specifier) that is to be read, once."""
@@ -43,8 +45,9 @@ class GenomeSource:
         return sum(file["size"] for file in self.files())
 
     def files(self) -> list[dict[str, Any]]:
-        """What tells whether the inputs are the same again: path, size in bytes (-1: a pipe) and time of change. MissingInput where there is none."""
-        return [_identity(path) for path in self.paths()]
+        """What tells whether the inputs are the same again: path, size in bytes (-1: a pipe), time of change and a digest. MissingInput where there is none."""
+        known = {file["path"]: file for file in self.known}
+        return [_identity(path, known.get(path)) for path in self.paths()]
 
     def absolute(self) -> "GenomeSource":
         """Name the same files from the root: workers may have another working directory."""
@@ -68,24 +71,29 @@ def absolute(text: str) -> str:
     return f"{Path(named.path).absolute()}{actions}"
 
 
-def _identity(path: str) -> dict[str, Any]:
+def _identity(path: str, known: dict[str, Any] | None) -> dict[str, Any]:
+    pipe = {"path": path, "size": -1, "mtime_ns": 0, "digest": ""}
     if path == "-":
-        return {"path": path, "size": -1, "mtime_ns": 0}
+        return pipe
     try:
         state = Path(path).stat()
+        if not Path(path).is_file():
+            return pipe
+        with Path(path).open("rb") as file:
+            return {"path": path, "size": state.st_size, "mtime_ns": state.st_mtime_ns, "digest": sampled(file, state.st_size)}
     except OSError as error:
+        if known:
+            return known
         raise MissingInput(f"{path}: {error.strerror or error}; name a file of sequences") from error
-    piped = not Path(path).is_file()
-    return {"path": path, "size": -1 if piped else state.st_size, "mtime_ns": 0 if piped else state.st_mtime_ns}
 
 
 def pair_name(target: str, query: str) -> str:
-    """What the output of a pair of files or sequences is called."""
+    """What the output of a pair of files is called, whether they are there or not."""
     return f"{_stem(target)}__{_stem(query)}"
 
 
 def _stem(text: str) -> str:
-    name = Path(Specifier.parse(text).path).name if Path(text.partition("[")[0]).exists() else text
+    name = Path(Specifier.parse(text).path).name
     for suffix in (".gz", ".bgz", ".fa", ".fasta", ".fna", ".2bit"):
         name = name.removesuffix(suffix)
     return safe(name)

@@ -50,8 +50,8 @@ class Source:
         return any(source.stream for source in self.inputs)
 
     def files(self) -> list[dict[str, Any]]:
-        """What tells whether the inputs are the same again: path, size in bytes (-1: a pipe) and time of change."""
-        return [{"path": source.path, "size": source.size, "mtime_ns": source.mtime_ns} for source in self.inputs]
+        """What tells whether the inputs are the same again: path, size in bytes (-1: a pipe), time of change and a digest."""
+        return [{"path": source.path, "size": source.size, "mtime_ns": source.mtime_ns, "digest": source.digest} for source in self.inputs]
 
     def to_json(self) -> dict[str, Any]:
         options = {name: getattr(self, name) for name in ("interleaved", "same_names", "query_column", "target_column")}

@@ -1,6 +1,7 @@
 """Pairs in the columns of Parquet and Arrow files: a row group or record batch at a time, never a whole file."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,22 @@ _SAMPLE = 64
 SIDES = ("query", "target")
 
 
-def _open(source: Input) -> Any:
+@contextmanager
+def _whole(source: Input) -> Iterator[None]:
+    """Raise InputError for what pyarrow cannot read: its errors that are none of the file system have no number."""
     try:
-        if source.format == "parquet":
-            return pq.ParquetFile(source.path, memory_map=True)
-        return pa.ipc.open_file(pa.memory_map(source.path))
-    except pa.ArrowInvalid as error:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        if getattr(error, "errno", None):
+            raise
         raise InputError(source.path, f"a whole {source.format} file", f"a damaged or truncated one ({error})", "write it again") from error
+
+
+def _open(source: Input) -> Any:
+    with _whole(source):
+        if source.format == "parquet":
+            return pq.ParquetFile(source.path, memory_map=True, page_checksum_verification=True)
+        return pa.ipc.open_file(pa.memory_map(source.path))
 
 
 def check_schema(source: Input, columns: tuple[str, str]) -> bool:
@@ -44,7 +54,8 @@ def check_schema(source: Input, columns: tuple[str, str]) -> bool:
             raise InputError(source.path, f"column {name!r} as string or binary", f"{kind}", "cast it")
     if source.format == "parquet":
         return bool(file.metadata.num_rows)
-    return any(file.get_batch(batch).num_rows for batch in range(file.num_record_batches))
+    with _whole(source):
+        return any(file.get_batch(batch).num_rows for batch in range(file.num_record_batches))
 
 
 _LETTERS = (
@@ -64,6 +75,13 @@ def _units(source: Input) -> int:
 
 def _batches(source: Input, unit: int, columns: list[str]) -> Iterator[Any]:
     """The rows of a row group or record batch, some megabytes at a time."""
+    with _whole(source):
+        for batch in _pieces(source, unit, columns):
+            batch.validate(full=True)  # what is damaged may have its letters anywhere
+            yield batch
+
+
+def _pieces(source: Input, unit: int, columns: list[str]) -> Iterator[Any]:
     file = _open(source)
     if source.format == "arrow":
         yield file.get_batch(unit).select(columns)

@@ -70,7 +70,7 @@ def test_not_a_run_directory(tmp_path: Path) -> None:
 
 
 HITS = pa.schema([("name", pa.string()), ("score", pa.int64()), ("status", pa.string())])
-SEARCH = layout.Layout("search", ("parts",), {"parts": HITS})
+SEARCH = layout.Layout("search", {"parts": ""}, {"parts": HITS})
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def test_no_schema_changes_without_the_number_of_the_layout() -> None:
 )
 def test_the_digest_sees_every_change(columns: list[Any]) -> None:
     schema = pa.schema([("a", pa.int64()), ("b", pa.string())])
-    changed, same, labelled = (Layout("x", (), {"t": one}).digests() for one in (pa.schema(columns), pa.schema(schema), schema.with_metadata({"a": "b"})))
+    changed, same, labelled = (Layout("x", {}, {"t": one}).digests() for one in (pa.schema(columns), pa.schema(schema), schema.with_metadata({"a": "b"})))
     assert changed != same == labelled
 
 

@@ -19,6 +19,7 @@ from tidalign.pipeline.pairs.aligner import write_rows
 from tidalign.pipeline.pairs.manifest import read_manifest, write_manifest
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store import claims, files, parts, rundir
+from tidalign.pipeline.store.layout import GENOMES, PAIRS, Layout
 from tidalign.pipeline.store.rundir import locked
 
 PARAMETERS = {"penalties": "affine:4,6,2", "ends_free": None}
@@ -159,13 +160,76 @@ def test_one_run_at_a_time_and_the_kernel_frees_it(run: str) -> None:
         pass
 
 
-def test_leftovers_of_dead_writers_go(run: str) -> None:
-    for place in ("plan.json.0a1b.tmp", "parts/c.0-3.parquet.0a1b.tmp", "chunks/c.tmp", "kept/hsps/0.parquet.0a1b.tmp"):
+TEMPORARY = {
+    "pairs": ("plan.json", "parts/b00000-08-000.0-3.parquet", "chunks/b00000-08-000.parquet", "blocks/b00000.json", "probe", "probe.0a1b2c3d.tmp"),
+    "genome": ("kept/hsps/j000000.u1.parquet", "sides/s0001/side.json", "sides/s0000.0a1b2c3d.tmp/side.json", "stages/j000000.u1.anchors.arrow", "beat"),
+}
+"""Of writers that died, by kind of run."""
+
+
+@pytest.mark.parametrize("layout", [PAIRS, GENOMES], ids=lambda layout: layout.kind)
+def test_leftovers_of_dead_writers_go(tmp_path: Path, layout: Layout) -> None:
+    run = str(tmp_path)
+    rundir.create(run, PARAMETERS, SOURCE, None, layout)
+    for place in TEMPORARY[layout.kind]:
         Path(run, place).parent.mkdir(parents=True, exist_ok=True)
-        Path(run, place).write_bytes(b"half")
-    rundir.tidy(run)
+        Path(run, f"{place}.0a1b2c3d.tmp").write_bytes(b"half")
+    rundir.tidy(run, layout)
     assert [path.name for path in Path(run).rglob("*.tmp")] == []
     assert rundir.exists(run)
+
+
+FOREIGN = ("thesis.tex", "notes.0a1b2c3d.tmp", "parts/thesis.tex", "parts/x.parquet", "chunks/a.tmp", "claims/deep/er.tmp", "parts/plan.json", "sides/x")
+
+
+@pytest.mark.parametrize("place", FOREIGN)
+def test_what_no_run_makes_is_never_removed(run: str, place: str) -> None:
+    Path(run, place).parent.mkdir(exist_ok=True)
+    Path(run, place).write_text("mine")
+    before = sorted(Path(run).rglob("*"))
+    for remove in (rundir.tidy, rundir.empty):
+        with pytest.raises(CannotWrite, match=f"expected a new or earlier run directory, found a folder with '{place}"):
+            remove(run, PAIRS)
+    assert sorted(Path(run).rglob("*")) == before
+
+
+def test_what_a_link_leads_to_is_never_removed(run: str, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "b00000-08-000.0-3.parquet").write_text("mine")
+    Path(run, "parts").rmdir()
+    Path(run, "parts").symlink_to(tmp_path / "mine")
+    for remove in (rundir.tidy, rundir.empty):
+        with pytest.raises(CannotWrite, match="a folder with 'parts' in it"):
+            remove(run, PAIRS)
+    assert (tmp_path / "mine" / "b00000-08-000.0-3.parquet").exists()
+
+
+def test_only_a_plan_of_ours_lets_a_run_be_thrown_away(run: str) -> None:
+    part, whole = Path(run, "parts", "b00000-08-000.0-3.parquet"), Path(run, "plan.json").read_bytes()
+    part.write_text("mine")
+    for plan in (None, b"", b'{"plan": "mine"}'):
+        if plan is None:
+            Path(run, "plan.json").unlink()
+        else:
+            Path(run, "plan.json").write_bytes(plan)
+        with pytest.raises(CannotWrite, match=r"plan\.json: expected that of a run"):
+            rundir.empty(run, PAIRS)
+        assert part.read_text() == "mine"
+    Path(run, "plan.json").write_bytes(whole[: len(whole) // 2])  # ours, if damaged
+    rundir.empty(run, PAIRS)
+    assert list(Path(run).iterdir()) == []
+
+
+def test_what_was_begun_without_a_plan_may_go(tmp_path: Path) -> None:
+    run = str(tmp_path)
+    rundir.probe(run, GENOMES)
+    with locked(run):
+        rundir.journal(run, "start")
+        rundir.empty(run, GENOMES)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.lock"]
+    Path(run, "report.json").write_text("mine")
+    with pytest.raises(CannotWrite):
+        rundir.empty(run, GENOMES)
 
 
 def test_the_end_is_marked_after_the_report(run: str) -> None:
@@ -247,7 +311,11 @@ def test_a_claim_outlives_its_process(run: str) -> None:
     assert claims.leftover(run) == {}
 
 
-@pytest.mark.parametrize("record", [b"", b"abc", b"\0" * 16, (50).to_bytes(8, "little") + (150).to_bytes(8, "little"), b"\xff" * 16])
+FLIPPED = (120).to_bytes(8, "little") + (140).to_bytes(8, "little") + bytes(4)
+"""Rows that lie in the claim's range, and a checksum of others."""
+
+
+@pytest.mark.parametrize("record", [b"", b"abc", b"\0" * 16, (50).to_bytes(8, "little") + (150).to_bytes(8, "little"), b"\xff" * 16, FLIPPED])
 def test_a_claim_that_says_nothing_sensible_blames_its_whole_range(run: str, record: bytes) -> None:
     path = claims.claim_path(run, "c", 100, 200, "0a1b2c3d")
     Path(path).write_bytes(record)

@@ -103,7 +103,7 @@ def keep_signals() -> Iterator[None]:
 
 def older(plan: dict[str, Any]) -> str:
     """As the first layout was."""
-    return json.dumps({"format": 1} | {name: plan[name] for name in ("version", "parameters", "source", "blocks")})
+    return json.dumps({"format": 1} | {name: plan[name] for name in ("version", "parameters", "source", "blocks")}, indent=1)
 
 
 CHANGES = (
@@ -123,6 +123,7 @@ def test_commands_refuse_a_run_of_another_layout(
     other = ["partition", *files, "-o", run] if command == "pairs" else ["plot", run, "-o", str(tmp_path / "out.png")]
     assert cli.main(make) == 0
     plan = json.loads(Path(run, "plan.json").read_text())
+    del plan["seal"]  # older ones have none
     for change, said in CHANGES:
         Path(run, "plan.json").write_text(change(plan))
         for arguments in (export, make, other):
@@ -131,5 +132,7 @@ def test_commands_refuse_a_run_of_another_layout(
             (line,) = capsys.readouterr().err.splitlines()
             assert line.startswith(f"tidalign: {run}") and said in line and "--new" in line
     assert not list(tmp_path.glob("out.*"))
+    assert cli.main([*make, "--new"]) == 73  # nothing says that the last plan was ours
+    Path(run, "plan.json").write_text(older(plan))
     assert (cli.main([*make, "--new"]), cli.main(export)) == (0, 0)
     assert out.stat().st_size > 0

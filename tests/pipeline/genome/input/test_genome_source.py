@@ -88,5 +88,5 @@ def test_a_side_is_read_once() -> None:
 
 
 def test_names_of_outputs(folder: Path) -> None:
-    assert pair_name(f"{folder}/a.fa[multiple]", f"{folder}/b.fa.gz") == "a__b"
+    assert pair_name(f"{folder}/a.fa[multiple]", f"{folder}/b.fa.gz") == pair_name("gone/a.fa[multiple]", "gone/b.fa.gz") == "a__b"
     assert safe("gi|123/chr 1") == "gi_123_chr_1" and safe("") == "_"

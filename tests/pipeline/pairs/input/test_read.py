@@ -276,7 +276,7 @@ def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compres
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     source = inspect(*(["-", str(other)] if form == "fastq" else ["-"]))
     assert source.has_pipe and plan(source) is None
-    assert source.files()[0] == {"path": "-", "size": -1, "mtime_ns": -1}
+    assert source.files()[0] == {"path": "-", "size": -1, "mtime_ns": -1, "digest": ""}
     found = [row for _, table in stream_blocks(source, block_bases=100_000) for row in rows(table)]
     assert [row[2:] for row in found] == [(letter, letter) for letter in letters]
     with pytest.raises(MissingInput, match="already read"):

@@ -1,5 +1,6 @@
 """Pairs from Parquet and Arrow files: every type of string, row groups of every size, and what is refused."""
 
+import random
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -118,6 +120,35 @@ def test_damaged(tmp_path: Path, suffix: str) -> None:
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError, match="damaged or truncated"):
         inspect(str(path))
+
+
+@pytest.mark.parametrize("form", ["zstd", "snappy", "none", "lz4 arrow", "plain arrow"])
+def test_damage_within_is_bad_input(tmp_path: Path, form: str) -> None:
+    """Whatever pyarrow makes of a bit: rows, or an error that names the file; of pages with checksums never other rows."""
+    path, numbers = tmp_path / "pairs", random.Random(form)
+    letters = ["".join(numbers.choices("ACGT", k=30)) for _ in range(300)]
+    table = pa.table({"query": letters, "target": letters[::-1], "query_name": [f"q{i}" for i in range(300)]})
+    if form.endswith("arrow"):
+        feather.write_feather(table, path, compression="lz4" if form.startswith("lz4") else "uncompressed", chunksize=100)
+    else:
+        pq.write_table(table, path, compression=form, write_page_checksum=True, row_group_size=100)
+    whole = path.read_bytes()
+
+    def read() -> Any:
+        source = inspect(str(path))
+        return pa.concat_tables([read_block(source, block) for block in plan(source) or []])
+
+    right, seen = read(), 0
+    for _ in range(60):
+        data = bytearray(whole)
+        data[numbers.randrange(200, len(data) - 1500)] ^= 1 << numbers.randrange(8)  # below the footer
+        path.write_bytes(data)
+        try:
+            assert read().equals(right) or form.endswith("arrow")
+        except InputError as error:
+            assert str(error).startswith(f"{path}: ")
+            seen += 1
+    assert seen
 
 
 def test_two_tables_are_one_too_many(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_what_is_missing_or_cut_short_is_done_again(tmp_path: Path, inputs: list
     files[0].unlink()
     files[1].write_bytes(files[1].read_bytes()[:-20])
     shutil.copyfile(files[3], files[2])  # rows of another range under this name
-    (tmp_path / "parts" / "left.tmp").write_bytes(b"half")
+    (tmp_path / "parts" / f"{files[1].name}.0a1b2c3d.tmp").write_bytes(b"half")
     report = drive(str(tmp_path), *inputs)
     assert triples(tmp_path) == answer
     assert report.aligned == 9
