@@ -18,8 +18,7 @@ from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.segments import load_segments
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.stages import filters, seeding
-from tidalign.pipeline.genome.stages import host
+from tidalign.pipeline.genome.stages import filters, host, seeding
 from tidalign.pipeline.genome.stages.host import HostWords
 from tidalign.pipeline.genome.stages.unit import Words
 from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
