@@ -1,12 +1,15 @@
 """What can be wrong with an input or a run directory: one type for each exit status of the command."""
 
 
-def shown(name: str) -> str:
-    """A name as messages have it: quoted, and only the beginning of a long one."""
-    return repr(name) if len(name) <= 80 else f"{name[:40]!r}... of {len(name)} letters"
+def shown(value: object) -> str:
+    """A name or another value as messages have it: quoted, and only the beginning of a long one."""
+    if isinstance(value, str):
+        return repr(value) if len(value) <= 80 else f"{value[:40]!r}... of {len(value)} letters"
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:40]}..."
 
 
-class InputError(Exception):
+class InputError(ValueError):
     """Bad input (65): says file, record, line, what was expected, what was found and the way out, in one line."""
 
     def __init__(

@@ -1,5 +1,6 @@
 """Align sequences that are in memory, in this process: `tidalign.align`."""
 
+from numbers import Integral
 from typing import Any
 
 import pyarrow as pa
@@ -8,28 +9,29 @@ from tidalign.cluster.gpus import usable
 from tidalign.pipeline.device import DEVICES, DeviceName
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs.aligner import WAVEFRONT, PairParameters, align_batch, batches
-from tidalign.pipeline.pairs.pack import Place, check_letters, pack_pairs
+from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, pack_pairs
 from tidalign.pipeline.schema import PAIRS
 
 
 def align(
     queries: Any,
     targets: Any = None,
-    penalties: str = "affine:4,6,2",
-    ends_free: tuple[int, int, int, int] | None = None,
+    penalties: str | tuple[Any, ...] = "affine:4,6,2",
+    ends_free: int | tuple[int, int, int, int] | None = None,
     penalty_only: bool = False,
     ambiguous: str = "mismatch",
     device: DeviceName = "cpu",
 ) -> Any:
     """Align query i with target i: a pyarrow.Table in `schema.ALIGNMENTS`, one row for each pair, in order.
 
-    queries, targets: lists of str or bytes, or Arrow arrays of any string or binary type; or one Arrow table (or record batch) with the columns `query` and
-    `target` and, if there are any, `query_name` and `target_name`. Names are the pair's number from 0 otherwise.
-    penalties, ends_free, penalty_only, ambiguous: see `PairParameters`.
-    device: `cpu`, or `gpu` for the current CUDA device; the rows are the same.
+    queries, targets: lists, arrays or Series of sequences (str, bytes, or what has bytes(), as Bio.Seq); or Arrow arrays of any string or binary type; or one
+    table (of Arrow, pandas or polars) with the columns `query` and `target` and, if there are any, `query_name` and `target_name`. Names are the pair's number
+    from 0 otherwise.
+    penalties: text as of `PairParameters`; or a tuple, the model's name and its numbers: ("affine", 4, 6, 2). ends_free: as there; one number is for all ends.
+    penalty_only, ambiguous: see `PairParameters`. device: `cpu`, or `gpu` for the current CUDA device; the rows are the same.
 
-    Raises ValueError for parameters that make no sense, NoWorkers where there is no usable GPU for `gpu`, and InputError for letters that are no DNA, naming
-    the record (counted from 1).
+    Raises ValueError for parameters that make no sense, TypeError for other shapes, NoWorkers where there is no usable GPU for `gpu`, and InputError, a
+    ValueError, for letters that are no DNA (U and X are none) and for nulls, naming the record (counted from 1).
 
     >>> align(["ACGT"], ["AGT"])["cigar"].to_pylist()
     ['1=1I2=']
@@ -39,34 +41,96 @@ def align(
     on = DEVICES[device]
     if on.takes_gpu:
         usable(1)
-    parameters = PairParameters(penalties=penalties, ends_free=ends_free, penalty_only=penalty_only, ambiguous=ambiguous)
+    parameters = PairParameters(penalties=_model(penalties), ends_free=_ends(ends_free), penalty_only=penalty_only, ambiguous=ambiguous)
     names: dict[str, Any] = {}
     if targets is None:
-        if not isinstance(queries, pa.Table | pa.RecordBatch):
-            raise TypeError(f"expected two lists of sequences, or one Arrow table with the columns query and target, found {type(queries).__name__} alone")
-        missing = [side for side in ("query", "target") if side not in queries.schema.names]
+        columns = _columns(queries)
+        missing = [side for side in ("query", "target") if side not in columns]
         if missing:
-            raise ValueError(f"expected a table with the columns query and target, found {', '.join(queries.schema.names)}")
-        names = {name: queries[name] for name in ("query_name", "target_name") if name in queries.schema.names}
-        queries, targets = queries["query"], queries["target"]
+            raise ValueError(f"expected a table with the columns query and target, found {', '.join(map(str, columns))}")
+        names = {name: _names(columns[name], name) for name in ("query_name", "target_name") if name in columns}
+        queries, targets = columns["query"], columns["target"]
     query, target = _sequences(queries, "queries"), _sequences(targets, "targets")
     if len(query) != len(target):
         raise ValueError(f"expected as many targets as queries, found {len(query)} queries and {len(target)} targets")
     ordinals = pa.array(range(len(query)), pa.int64())
-    columns = {"ordinal": ordinals, "query_name": ordinals.cast(pa.string()), "target_name": ordinals.cast(pa.string()), "query": query, "target": target}
-    chunk = pack_pairs(pa.table(columns | names).cast(PAIRS), ambiguous=ambiguous, file="pairs")
+    rows = {"ordinal": ordinals, "query_name": ordinals.cast(pa.string()), "target_name": ordinals.cast(pa.string()), "query": query, "target": target}
+    chunk = pack_pairs(pa.table(rows | names).cast(PAIRS), ambiguous=ambiguous, file="pairs")
     tables = [align_batch(WAVEFRONT, chunk.slice(start, stop - start), parameters, on) for start, stop in batches(WAVEFRONT, chunk, on)]
     return pa.concat_tables([WAVEFRONT.schema.empty_table(), *tables]).combine_chunks()
+
+
+def _model(penalties: Any) -> Any:
+    """Penalties as text."""
+    if isinstance(penalties, str):
+        return penalties
+    if isinstance(penalties, tuple | list) and penalties and isinstance(penalties[0], str) and all(_whole(number) for number in penalties[1:]):
+        return f"{penalties[0]}:{','.join(str(int(number)) for number in penalties[1:])}".removesuffix(":")
+    raise ValueError(f"penalties {penalties!r}: expected a text, as 'affine:4,6,2', or a tuple, as ('affine', 4, 6, 2)")
+
+
+def _ends(ends_free: Any) -> Any:
+    """Free letters of the four ends; one number is for all of them."""
+    if ends_free is None:
+        return None
+    ends = (ends_free,) * 4 if _whole(ends_free) else tuple(ends_free) if hasattr(ends_free, "__iter__") else (ends_free,)
+    return tuple(int(end) if _whole(end) else end for end in ends)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _columns(given: Any) -> dict[Any, Any]:
+    """A table's columns by name; of a pandas DataFrame or a polars one as those have them."""
+    if isinstance(given, pa.Table | pa.RecordBatch):
+        return {name: given[name] for name in given.schema.names}
+    if hasattr(given, "columns") and hasattr(given, "__getitem__"):
+        return {name: given[name] for name in given.columns}
+    raise TypeError(f"expected two lists of sequences, or one table with the columns query and target, found {type(given).__name__} alone")
+
+
+def _names(values: Any, column: str) -> Any:
+    """A string array of names, none of them null."""
+    return check_names(_array(values, column, "a name", "name every record, or leave the column out"), Place(column, 0))
 
 
 def _sequences(values: Any, side: str) -> Any:
     """A large_binary array of DNA letters."""
     if isinstance(values, str | bytes):
         raise TypeError(f"{side}: expected a list of sequences, found one {type(values).__name__}")
+    return check_letters(_array(values, side), None, Place(side, 0))
+
+
+def _array(values: Any, side: str, expected: str = "a sequence", way_out: str = "leave such pairs out") -> Any:
+    """A large_binary array without nulls, of texts, or for names of what can be one."""
+    if hasattr(values, "to_arrow"):  # a Series of polars
+        values = values.to_arrow()
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
-    # Element by element: Arrow would take the buffer of a NumPy array of text for bytes.
-    array = values if isinstance(values, pa.Array) else pa.array(list(values), pa.large_binary())
+    array = values if isinstance(values, pa.Array) else pa.array([_bytes(value, row, side, expected) for row, value in enumerate(values)], pa.large_binary())
+    if pa.types.is_integer(array.type) and expected == "a name":
+        array = array.cast(pa.string())
+    try:
+        array = array.cast(pa.large_binary())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        raise InputError(side, f"{expected} in each record, texts or bytes", f"values of type {array.type}", "convert them", record=1) from None
+    # A dictionary's values may be null, too, which shows only now.
     if array.null_count:
-        raise InputError(side, "a sequence", "null", "leave such pairs out", record=array.is_null().index(True).as_py() + 1)
-    return check_letters(array.cast(pa.large_binary()), None, Place(side, 0))
+        raise InputError(side, expected, "null", way_out, record=array.is_null().index(True).as_py() + 1)
+    return array
+
+
+def _bytes(value: Any, row: int, side: str, expected: str) -> bytes | None:
+    """One value as bytes; None for the nulls of Python, NumPy and pandas, of which none is equal to itself but None."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
+        return None
+    if expected == "a name" and _whole(value):
+        return str(value).encode()
+    if isinstance(value, bytearray | memoryview) or (hasattr(value, "__bytes__") and not hasattr(value, "dtype")):
+        return bytes(value)
+    raise InputError(side, f"{expected}, as str or bytes", f"{type(value).__name__}", "convert it", record=row + 1)

@@ -17,11 +17,14 @@ from tidalign.kernels.pairwise import wavefront
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 from tidalign.pipeline.device import CPU, GPU, Device
-from tidalign.pipeline.errors import ManifestMismatch
+from tidalign.pipeline.errors import ManifestMismatch, shown
 from tidalign.pipeline.pairs.pack import pack_pairs, packed
 from tidalign.pipeline.schema import ALIGNMENTS, COUNTS, PAIRS
 from tidalign.pipeline.store.parts import Part, write_part
 from tidalign.pipeline.text import counted, cuts, in_order, narrow
+
+MOST_FREE = 2**31 - 1
+"""Letters that may be free at an end: more than any sequence has."""
 
 AMBIGUOUS = ("mismatch", "match", "error")
 
@@ -46,8 +49,8 @@ class PairParameters:
         object.__setattr__(self, "penalties", str(Penalties.parse(self.penalties)))
         if self.ends_free is not None:
             ends = tuple(self.ends_free)
-            if len(ends) != 4 or not all(isinstance(end, int) and end >= 0 for end in ends):
-                raise ValueError(f"ends-free takes four whole numbers >= 0 (QB,QE,TB,TE), not {self.ends_free!r}")
+            if len(ends) != 4 or not all(isinstance(end, int) and 0 <= end <= MOST_FREE for end in ends):
+                raise ValueError(f"ends-free takes four whole numbers from 0 to {MOST_FREE} (QB,QE,TB,TE), not {shown(self.ends_free)}")
             object.__setattr__(self, "ends_free", ends if any(ends) else None)
         if self.ambiguous not in AMBIGUOUS:
             raise ValueError(f"ambiguous must be one of {', '.join(AMBIGUOUS)}, not {self.ambiguous!r}")

@@ -1,6 +1,7 @@
 """`tidalign.align` takes sequences in every shape, and gives one row for each pair."""
 
 import time
+from typing import Any
 
 import numpy as np
 import oracle
@@ -117,3 +118,105 @@ def test_a_thousand_pairs_are_quick() -> None:
         tidalign.align(queries, targets)
         best = min(best, time.process_time() - began)
     assert best < 0.05
+
+
+class Seq:
+    """As Bio.Seq: letters that have bytes(), and are no str."""
+
+    def __init__(self, letters: str) -> None:
+        self.letters = letters
+
+    def __bytes__(self) -> bytes:
+        return self.letters.encode()
+
+
+class NAType:
+    """As pandas.NA: neither true nor false."""
+
+    def __bool__(self) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
+
+
+class Series:
+    """As a Series of polars."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+
+    def to_arrow(self) -> pa.Array:
+        return pa.array(self.values)
+
+
+class Frame:
+    """As a DataFrame of pandas or polars: columns by name."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self.columns = columns
+
+    def __getitem__(self, name: str) -> Any:
+        return self.columns[name]
+
+
+def test_shapes_of_other_libraries() -> None:
+    assert tidalign.align([Seq(letters) for letters in QUERIES], [bytearray(letters.encode()) for letters in TARGETS])["cigar"].to_pylist() == CIGARS
+    assert tidalign.align(Series(QUERIES), Series(TARGETS))["cigar"].to_pylist() == CIGARS
+    columns: dict[str, Any] = {"query": QUERIES, "target": TARGETS, "query_name": list("abcde"), "target_name": range(5, 10)}
+    for frame in (Frame(columns), Frame({name: Series(list(values)) for name, values in columns.items()}), pa.table(columns)):
+        aligned = tidalign.align(frame)
+        assert aligned["cigar"].to_pylist() == CIGARS
+        assert aligned["query_name"].to_pylist() == list("abcde") and aligned["target_name"].to_pylist() == list("56789")
+
+
+def test_parameters_as_values() -> None:
+    assert tidalign.align(QUERIES, TARGETS, ("affine", 4, 6, 2)) == tidalign.align(QUERIES, TARGETS)
+    assert tidalign.align(QUERIES, TARGETS, ["linear", np.int64(3), np.int8(2)]) == tidalign.align(QUERIES, TARGETS, "linear:3,2")
+    assert tidalign.align(QUERIES, TARGETS, ("edit",)) == tidalign.align(QUERIES, TARGETS, "edit")
+    both = ["CGTA"], ["TTCGTATT"]
+    expected = tidalign.align(*both, ends_free=(2, 2, 2, 2))
+    for ends in (2, np.int64(2), [2, 2, 2, 2], np.array([2, 2, 2, 2]), (np.uint8(2),) * 4):
+        assert tidalign.align(*both, ends_free=ends) == expected
+    for penalties in (("affine", 4, "6", 2), 4, ("affine", 4.0, 6, 2), ("affine", True, 6, 2), ()):
+        with pytest.raises(ValueError, match=r"expected a text, as 'affine:4,6,2', or a tuple, as"):
+            tidalign.align(*both, penalties)
+    for wrong in (-1, 2.5, True, (1, 2, 3), (1, 2, 3, "4"), (0, 0, 0, 10**20), "2"):
+        with pytest.raises(ValueError, match="ends-free takes four whole numbers"):
+            tidalign.align(*both, ends_free=wrong)
+
+
+@pytest.mark.parametrize("null", [None, float("nan"), np.float64("nan"), NAType()], ids=["None", "nan", "NumPy", "pandas"])
+def test_nulls_of_every_kind(null: Any) -> None:
+    with pytest.raises(ValueError, match="queries: record 2: expected a sequence, found null; leave such pairs out"):
+        tidalign.align(["AC", null], ["AC", "AC"])
+    with pytest.raises(ValueError, match="targets: record 1: expected a sequence, found null"):
+        tidalign.align(["AC", "AC"], [null, "AC"])
+    frame = Frame({"query": ["A", "C"], "target": ["A", "C"], "target_name": ["a", null]})
+    with pytest.raises(ValueError, match="target_name: record 2: expected a name, found null; name every record, or leave the column out"):
+        tidalign.align(frame)
+
+
+def test_nulls_of_arrow() -> None:
+    values = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.int32()), pa.array(["AC", None]))
+    assert values.null_count == 0
+    with pytest.raises(ValueError, match="queries: record 2: expected a sequence, found null"):
+        tidalign.align(values, ["AC"] * 3)
+    for nulls in (pa.nulls(2), pa.array(["AC", None])):
+        with pytest.raises(ValueError, match=r"targets: record \d: expected a sequence, found null"):
+            tidalign.align(["AC", "AC"], nulls)
+    names = pa.table({"query": ["A", "C"], "target": ["A", "C"], "query_name": ["x", None]})
+    with pytest.raises(ValueError, match="query_name: record 2: expected a name, found null"):
+        tidalign.align(names)
+
+
+@pytest.mark.parametrize(
+    ("queries", "said"),
+    [(["AC", "AU"], "'U' at position 2; RNA"), (["AC", "xA"], "'x' at position 1"), (["AC", 7], "found int"), (["AC", ["A"]], "found list")],
+)
+def test_what_is_no_dna_names_the_record(queries: list[Any], said: str) -> None:
+    with pytest.raises(ValueError, match=f"queries: record 2: .*{said}"):
+        tidalign.align(queries, ["AC", "AC"])
+
+
+def test_arrays_of_numbers_are_no_sequences() -> None:
+    for values in (pa.array([1, 2]), pa.array([[1], [2]]), pa.array([{"a": 1}, {"a": 2}])):
+        with pytest.raises(ValueError, match="queries: record 1: expected a sequence in each record, texts or bytes, found values of type"):
+            tidalign.align(values, ["A", "C"])

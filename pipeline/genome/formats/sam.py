@@ -31,7 +31,7 @@ def header(request: Request[GenomeRows]) -> list[bytes]:
 
 
 def targets(request: Request[GenomeRows]) -> Iterator[bytes]:
-    """Give an @SQ line for each target sequence, empty ones too; LASTZ has them where a row is. Raises InputError for lengths SAM does not have."""
+    """Give an @SQ line for each target sequence, empty ones too; LASTZ has them where there is an alignment. InputError for lengths SAM does not have."""
     for target in request.rows.targets:
         _check_lengths(target)
         sequences = zip(target.numbers.tolist(), target.names, target.full_lengths.tolist(), strict=True)
