@@ -13,7 +13,9 @@ from tidalign.pipeline.errors import ManifestMismatch
 from tidalign.pipeline.schema import AHEAD, ALIGNMENTS, ANCHORS, CHUNK, EXTENDED, GENOME_ALIGNMENTS, HSPS, KEPT, WALK
 
 FORMAT = 3
-"""Number of the layout of all kinds: raised when a schema of a table below changes, or what a JSON file says (tests/pipeline/store/test_layout.py)."""
+"""Number of the layout of all kinds: raised when a schema of a table below changes, or what a JSON file says (tests/pipeline/store/test_layout.py).
+
+A number that no release has yet stays: its digests in the test change."""
 
 _PLAN: dict[str, type | tuple[type, ...]] = {
     "version": str,
