@@ -68,11 +68,12 @@ def of_kind(kind: str) -> Layout:
 
 
 def _below(folder: str) -> Iterator[os.DirEntry[str]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                yield from _below(entry.path)
-            yield entry
+    with os.scandir(folder) as open_folder:
+        entries = list(open_folder)  # whoever stops early leaves no folder open
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(entry.path)
+        yield entry
 
 
 def _digest(schema: Any) -> str:
