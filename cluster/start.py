@@ -29,6 +29,7 @@ import tidalign
 from tidalign.cluster import forks
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
+from tidalign.cluster.private import NO_ROUTES, MuteNanny, credentials, with_mute_scheduler
 from tidalign.cluster.task import cores
 
 CLOSE_TIMEOUT = 20.0
@@ -39,7 +40,7 @@ CONNECT_TIMEOUT = 30.0
 
 START_ATTEMPTS = 3
 
-_SETTINGS = {
+_SETTINGS = NO_ROUTES | {
     "distributed.deploy.lost-worker-timeout": "1h",
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.work-stealing": False,
@@ -100,7 +101,7 @@ def start(count: int | None = None, scheduler: str | None = None, gpus: Sequence
 
     count: worker processes on this machine, one thread each; None: one for each core.
     gpus: devices of this machine (`gpus.usable`), a worker process for each, which sees it as its first; `count` is not used.
-    scheduler: the address of a scheduler (tcp://host:8786, tls://...), or the path of a scheduler file; its workers are used, `count` is not.
+    scheduler: the address of a scheduler (`address.address_of`); its workers are used, `count` is not.
     modules: that tasks need; processes without GPUs are forked from one that has loaded them (forks.py).
     NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why.
     """
@@ -129,6 +130,7 @@ def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[W
 def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str) -> Any:
     """A LocalCluster of `count` processes with one thread each, or a LocalCUDACluster. Dask gives up if one dies while it starts, so this tries again."""
     kind, more = _kind(gpus)
+    kind, security = with_mute_scheduler(kind), credentials()
     # As in forks.py: what is started here must not die of Ctrl-C.
     resource_tracker.ensure_running()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -143,8 +145,8 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
                     threads_per_worker=TASKS_OF_A_CARD if gpus else 1,
                     host="127.0.0.1",
                     dashboard_address=None,
-                    # Without a port of its own the scheduler's status page asks for 8787, and warns where that is taken.
-                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                    security=security,
+                    worker_class=MuteNanny,
                     local_directory=scratch,
                     silence_logs=logging.CRITICAL,
                     **more,
@@ -194,9 +196,8 @@ def _close(client: Any, local: Any) -> None:
 
 @contextmanager
 def _connect(scheduler: str) -> Iterator[Workers]:
-    where = {"address": scheduler} if "://" in scheduler or not Path(scheduler).exists() else {"scheduler_file": scheduler}
     try:
-        client = cast("Any", Client)(**where, timeout=CONNECT_TIMEOUT, set_as_default=False)
+        client = cast("Any", Client)(scheduler, timeout=CONNECT_TIMEOUT, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:
         raise NoWorkers(f"{scheduler}: no Dask scheduler answers there ({error}); start one with `dask scheduler`") from error
     try:

@@ -1,9 +1,13 @@
-"""Workers listen to this machine only, are refused with the way out where they cannot do the work, and are closed in bounded time."""
+"""Workers listen to this machine and to who started them only, are refused with the way out where they cannot do the work, and are closed in bounded time."""
 
 import os
 import shutil
+import socket
+import subprocess
+import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +38,54 @@ def test_nothing_listens_beyond_this_machine() -> None:
         processes = [psutil.Process(pid) for pid in pids]
     assert len(pids - before) == 2
     assert survivors(processes) == []
+
+
+def ports() -> set[int]:
+    """Where this process and its children listen."""
+    return {connection.laddr.port for process in family() for connection in process.net_connections("inet") if connection.status == "LISTEN"}
+
+
+def test_nothing_answers_who_has_no_key() -> None:
+    """Not to HTTP, and not with the greeting that Dask's servers have for everybody."""
+    before = ports()
+    with start(2):
+        ours = ports() - before
+        assert len(ours) == 5  # of the scheduler, two nannies, two workers
+        for port in ours:
+            with socket.create_connection(("127.0.0.1", port), timeout=600) as stranger:
+                stranger.sendall(b"GET / HTTP/1.0\r\n\r\n")
+                answer = b""
+                with suppress(ConnectionError):
+                    while more := stranger.recv(1 << 16):
+                        answer += more
+            assert b"HTTP" not in answer
+            assert len(answer) < 20  # TLS's word for what is no TLS
+
+
+STRANGER = """
+import os, sys
+from distributed import Client
+from distributed.security import Security
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+for port in sys.argv[1:]:
+    for address, security in ((f"tcp://127.0.0.1:{port}", None), (f"tls://127.0.0.1:{port}", Security.temporary())):
+        try:
+            with Client(address, security=security, timeout=10) as client:
+                print(address, "runs", client.run_on_scheduler(os.getuid), client.run(os.getuid))
+        except OSError:
+            print("refused")
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+def test_another_user_gets_no_code_in() -> None:
+    with start(1) as workers:
+        port = workers.client.scheduler.address.rpartition(":")[2]
+        stranger = subprocess.run([sys.executable, "-W", "ignore", "-c", STRANGER, port], stdout=-1, stderr=-1, text=True, timeout=900)
+        assert stranger.stdout.split("\n") == ["refused", "refused", ""], stranger.stderr
+        assert len(workers.everywhere(os.getpid)) == 1
 
 
 def test_closing_takes_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,9 +153,7 @@ def test_workers_with_another_tidalign(external: Any, monkeypatch: pytest.Monkey
         pass
 
 
-def test_a_scheduler_file(external: Any, tmp_path: Path) -> None:
-    file = tmp_path / "scheduler.json"
-    file.write_text(f'{{"address": "{external.address}"}}')
-    with start(scheduler=str(file)) as workers:
+def test_somebody_elses_scheduler(external: Any) -> None:
+    with start(scheduler=external.address) as workers:
         assert workers.local is None
         assert len(workers.live()) == 2

@@ -23,7 +23,7 @@ STANDARD_OUTPUT = "-"
 
 def resources_of(args: argparse.Namespace) -> Resources:
     """Read what the options say of who works; those that a command does not have are left to chance."""
-    return Resources(args.workers, args.scheduler, getattr(args, "device", "auto"), getattr(args, "gpus", None))
+    return Resources(args.workers, args.scheduler, getattr(args, "device", "auto"), getattr(args, "gpus", None), args.insecure)
 
 
 @contextmanager
