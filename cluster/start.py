@@ -4,19 +4,15 @@ Why each setting is as it is was measured (EXECUTION.md 8): a worker that dies w
 `lost-worker-timeout`; finished and never-started tasks are blamed for a death unless `allowed-failures` is 0 and the caller looks for itself; closing can hang.
 """
 
-import hashlib
 import logging
 import os
-import platform
 import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from importlib.metadata import version
 from multiprocessing import resource_tracker
-from pathlib import Path
 from typing import Any, cast
 
 import dask
@@ -25,18 +21,12 @@ import psutil
 from distributed import Client, LocalCluster
 from distributed.utils import silence_logging_cmgr
 
-import tidalign
 from tidalign.cluster import forks
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
+from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected
 from tidalign.cluster.private import NO_ROUTES, MuteNanny, credentials, with_mute_scheduler
 from tidalign.cluster.task import cores
-
-CLOSE_TIMEOUT = 20.0
-"""Seconds that closing may take before worker processes are killed; results are on disk by then."""
-
-CONNECT_TIMEOUT = 30.0
-"""Seconds to reach a scheduler, at the start or again after it went away, and for its first worker to appear."""
 
 START_ATTEMPTS = 3
 
@@ -72,6 +62,11 @@ class Workers:
         results: dict[str, Any] = self.client.run(function, *arguments, on_error="return")
         return results
 
+    def answers(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        """As `everywhere`; ClusterLost where the scheduler does not answer."""
+        with answering(self.client):
+            return self.everywhere(function, *arguments)
+
     def cpu_seconds(self, worker: str) -> float | None:
         """CPU time that the process of the worker at that address has used, as its nanny says; None where nobody says."""
         try:
@@ -103,15 +98,19 @@ def start(count: int | None = None, scheduler: str | None = None, gpus: Sequence
     gpus: devices of this machine (`gpus.usable`), a worker process for each, which sees it as its first; `count` is not used.
     scheduler: the address of a scheduler (`address.address_of`); its workers are used, `count` is not.
     modules: that tasks need; processes without GPUs are forked from one that has loaded them (forks.py).
-    NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why.
+    NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why; ClusterLost where the scheduler goes away meanwhile.
     """
     # dask-cuda's workers ask NVML for their device, and take it that Dask has opened it; and they load CUDA, each for its own device.
     settings = _SETTINGS | {"distributed.diagnostics.nvml": bool(gpus), "distributed.worker.multiprocessing-method": "spawn" if gpus else forks.METHOD}
     with dask.config.set(settings), ExitStack() as stack:
         # Dask logs each death and each restart; the caller reports them in its own words.
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
-        workers = stack.enter_context(_connect(scheduler)) if scheduler else stack.enter_context(_here(len(gpus) or count or cores(), gpus, modules))
-        workers.prepare()
+        if scheduler:
+            workers = Workers(stack.enter_context(connected(scheduler)), None, None)
+        else:
+            workers = stack.enter_context(_here(len(gpus) or count or cores(), gpus, modules))
+        with answering(workers.client):
+            workers.prepare()
         yield workers
 
 
@@ -192,70 +191,3 @@ def _close(client: Any, local: Any) -> None:
         for process in processes:
             with suppress(OSError, TypeError):
                 os.kill(process.pid, signal.SIGKILL)
-
-
-@contextmanager
-def _connect(scheduler: str) -> Iterator[Workers]:
-    try:
-        client = cast("Any", Client)(scheduler, timeout=CONNECT_TIMEOUT, set_as_default=False)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise NoWorkers(f"{scheduler}: no Dask scheduler answers there ({error}); start one with `dask scheduler`") from error
-    try:
-        _examine(client, scheduler)
-        yield Workers(client, None, None)
-    finally:
-        with suppress(Exception):
-            client.close(timeout=CLOSE_TIMEOUT)
-
-
-def package_digest() -> str:
-    """SHA-256 over the Python and CUDA sources of the installed tidalign: workers must run the same ones."""
-    root = Path(next(iter(tidalign.__path__)))
-    digest = hashlib.sha256()
-    for folder in ("kernels", "pipeline", "cluster", "workflows"):
-        for path in sorted(path for path in (root / folder).rglob("*") if path.suffix in (".py", ".cu", ".cuh")):
-            digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-def _examine(client: Any, scheduler: str) -> None:
-    """NoWorkers unless the scheduler has workers and each can do what we ask of it; functions pass through the scheduler, so it needs them as well."""
-    try:
-        client.wait_for_workers(1, timeout=CONNECT_TIMEOUT)
-    except TimeoutError as error:
-        raise NoWorkers(f"{scheduler}: the scheduler has no workers; start some with `dask worker {scheduler} --nthreads 1`") from error
-    for address, threads in client.nthreads().items():
-        if threads != 1:
-            raise NoWorkers(f"worker {address} runs {threads} tasks at a time; start workers with `--nthreads 1` and one process for each core")
-    # Asked without running code of ours: functions do not travel between versions of Python.
-    versions = client.get_versions()
-    ours = {"python": platform.python_version_tuple()[:2], "distributed": tuple(version("distributed").split("."))}
-    for who, found in _named(versions["scheduler"], versions["workers"]):
-        theirs = {"python": tuple(found["host"]["python"].split(".")[:2]), "distributed": tuple(found["packages"]["distributed"].split("."))}
-        for name in ours:
-            if ours[name] != theirs[name]:
-                raise NoWorkers(f"{who} has {name} {'.'.join(theirs[name])}, this process {'.'.join(ours[name])}; install the same on both")
-
-    # Defined inside a function, and so sent by value to where there may be no tidalign.
-    def digest() -> str | None:
-        try:
-            from tidalign.cluster.start import package_digest
-        except ImportError:
-            return None
-        return package_digest()
-
-    def has_nanny(dask_worker: Any) -> bool:
-        return dask_worker.nanny is not None
-
-    wanted = package_digest()
-    for who, found in _named(client.run_on_scheduler(digest), client.run(digest, on_error="return")):
-        if found != wanted:
-            state = "has no tidalign" if found is None else f"could not be examined ({found!r})" if isinstance(found, Exception) else "has another tidalign"
-            raise NoWorkers(f"{who} {state}; install tidalign {version('tidalign')} in the environment it runs in, then start it again")
-    for address, guarded in client.run(has_nanny).items():
-        if not guarded:
-            raise NoWorkers(f"worker {address} has no nanny to start it again when it dies; start it without `--no-nanny`")
-
-
-def _named(scheduler: Any, workers: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [("the scheduler", scheduler), *((f"worker {address}", found) for address, found in workers.items())]

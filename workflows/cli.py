@@ -76,7 +76,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         arguments[1:] = spell_out(arguments[1:])
     args = parse(arguments, parser(chosen))
-    signal.signal(signal.SIGTERM, _terminate)
     warnings = logging.StreamHandler()
     warnings.setFormatter(logging.Formatter("tidalign: %(message)s"))
     logging.getLogger("tidalign").addHandler(warnings)
@@ -88,6 +87,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is None:
             gc.freeze()
             gc.enable()
+            if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, _terminate)
         status = int(module.command(args))
     except KeyboardInterrupt:
         status = _fail(args, Stopped(signal.SIGINT))
@@ -132,7 +134,3 @@ def _fail(args: argparse.Namespace, error: Exception) -> int:
         text = f"this is a bug: {type(error).__name__}: {text}; please report it with what `tidalign check` prints and the same command run with --debug"
     print(f"tidalign: {text}", file=sys.stderr)
     return int(status)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -16,7 +16,7 @@ from external import PATIENCE
 from jobs import burn, die_once, hang_once, refuse, square, wait_silently
 
 from tidalign.cluster import map as mapping
-from tidalign.cluster import start as starting
+from tidalign.cluster import others
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.map import run_on
 from tidalign.cluster.start import Workers, start
@@ -173,7 +173,7 @@ def test_two_deaths_a_lost_worker_timeout_apart() -> None:
 
 @pytest.mark.slow
 def test_the_scheduler_is_lost(external: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "CONNECT_TIMEOUT", 15.0)
+    monkeypatch.setattr(others, "CONNECT_TIMEOUT", 15.0)
     with start(scheduler=external.address) as workers, pytest.raises(ClusterLost, match="scheduler went away"):
         run_on(workers, [Task(f"t{i}", square, (i, 0.1)) for i in range(400)], Recorded(on_done=external.scheduler.kill), Stop())
 
@@ -189,7 +189,7 @@ def test_the_scheduler_comes_back(external: Any, monkeypatch: pytest.MonkeyPatch
             external.worker()  # the old ones ended with their scheduler
 
     seen = Recorded(on_done=restart)
-    monkeypatch.setattr(starting, "CONNECT_TIMEOUT", PATIENCE)  # that it starts again in time is no matter here
+    monkeypatch.setattr(others, "CONNECT_TIMEOUT", PATIENCE)  # that it starts again in time is no matter here
     with start(scheduler=external.address) as workers:
         run_on(workers, [Task(f"t{i}", square, (i, 0.05)) for i in range(40)], seen, Stop())
     assert seen.results == {f"t{i}": i * i for i in range(40)}

@@ -11,14 +11,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import dask
 import psutil
 import pytest
 from ending import survivors
 
 import tidalign
+from tidalign.cluster import others
 from tidalign.cluster import start as starting
-from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.start import CLOSE_TIMEOUT, package_digest, start
+from tidalign.cluster.errors import ClusterLost, NoWorkers
+from tidalign.cluster.others import CLOSE_TIMEOUT, package_digest
+from tidalign.cluster.start import start
 from tidalign.cluster.task import cores
 
 
@@ -121,14 +124,14 @@ def test_the_digest_sees_every_source_file(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "CONNECT_TIMEOUT", 1.0)
+    monkeypatch.setattr(others, "CONNECT_TIMEOUT", 1.0)
     with pytest.raises(NoWorkers, match=r"tcp://127.0.0.1:1: no Dask scheduler answers"), start(scheduler="tcp://127.0.0.1:1"):
         pass
 
 
 def test_a_scheduler_without_workers(external_alone: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    wait = starting.Client.wait_for_workers
-    monkeypatch.setattr(starting.Client, "wait_for_workers", lambda client, count, timeout: wait(client, count, timeout / 30))
+    wait = others.Client.wait_for_workers
+    monkeypatch.setattr(others.Client, "wait_for_workers", lambda client, count, timeout: wait(client, count, timeout / 30))
     with pytest.raises(NoWorkers, match=r"no workers; start some with `dask worker tcp://127.0.0.1:\d+ --nthreads 1`"), start(scheduler=external_alone.address):
         pass
 
@@ -148,7 +151,7 @@ def test_workers_of_the_wrong_kind(external_alone: Any, options: tuple[str, ...]
 
 
 def test_workers_with_another_tidalign(external: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "package_digest", lambda: "0" * 64)
+    monkeypatch.setattr(others, "package_digest", lambda: "0" * 64)
     with pytest.raises(NoWorkers, match=r"the scheduler has another tidalign; install tidalign"), start(scheduler=external.address):
         pass
 
@@ -157,3 +160,35 @@ def test_somebody_elses_scheduler(external: Any) -> None:
     with start(scheduler=external.address) as workers:
         assert workers.local is None
         assert len(workers.live()) == 2
+
+
+@pytest.mark.parametrize("step", ["wait_for_workers", "nthreads", "get_versions", "run_on_scheduler", "run"])
+def test_a_scheduler_that_dies_while_it_is_asked(external: Any, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    really = getattr(others.Client, step)
+
+    def dies(client: Any, *arguments: Any, **options: Any) -> Any:
+        external.scheduler.kill()
+        external.scheduler.wait()
+        return really(client, *arguments, **options)
+
+    monkeypatch.setattr(others.Client, step, dies)
+    monkeypatch.setattr(others, "CONNECT_TIMEOUT", 5.0)
+    soon = dask.config.set({"distributed.comm.timeouts.connect": "5 s"})
+    with soon, pytest.raises(ClusterLost, match="the scheduler went away; run the same command again"), start(scheduler=external.address):
+        pass
+
+
+def test_a_scheduler_that_dies_while_we_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes connections, and is gone before it has said a word."""
+    monkeypatch.setattr(others, "CONNECT_TIMEOUT", 3.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def die() -> None:
+            server.accept()[0].close()
+            connection, _ = server.accept()
+            server.close()
+            connection.close()
+
+        threading.Thread(target=die).start()
+        with pytest.raises(ClusterLost, match="the scheduler went away"), start(scheduler=f"tcp://127.0.0.1:{server.getsockname()[1]}"):
+            pass

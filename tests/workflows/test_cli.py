@@ -155,6 +155,28 @@ def test_every_error_is_one_line_and_a_status(error: BaseException, status: int,
         assert "Traceback" in capsys.readouterr().err
 
 
+SIGNALLED = """
+import os, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), {number:d})
+sys.meta_path.insert(0, Finder())
+from tidalign.workflows.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("module", ["argparse", "tidalign.workflows.options.arguments", "pyarrow", "numba", "tidalign.workflows.commands.pairs"])
+def test_a_signal_while_it_is_loaded(number: signal.Signals, module: str, tmp_path: Path) -> None:
+    words = ["pairs", str(tmp_path / "a.fa"), str(tmp_path / "b.fa"), "-o", str(tmp_path / "run"), "--workers", "2", "--device", "cpu"]
+    code = SIGNALLED.format(module=module, number=number)
+    answer = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
+    assert (answer.returncode, answer.stdout) == (128 + number, "")
+    assert answer.stderr == f"tidalign: stopped by {number.name}; run the same command again to go on from here\n"
+
+
 # ---- runs
 
 

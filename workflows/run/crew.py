@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidalign.cluster.errors import ClusterLost
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Outcomes, Task, run_here
@@ -58,15 +59,14 @@ class Crew:
         from tidalign.cluster.start import start
 
         self._workers = self._contract.enter_context(start(self._count, self._scheduler, self._gpus, [self._module]))
-        self.size = len(self._workers.live())
-        rundir.journal(self.directory, "hired", workers=self.size)
         token = secrets.token_hex(16)
         path = Path(self.directory, f"probe.{token[:8]}.tmp")
         path.write_text(token)
         try:
-            seen = self._workers.everywhere(_reach, str(path), token, self._module)
+            seen = self.everywhere(_reach, str(path), token, self._module)
         finally:
             path.unlink()
+        rundir.journal(self.directory, "hired", workers=self.size)
         for worker, trouble in seen.items():
             if trouble is not None:
                 raise CannotWrite(f"{self.directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
@@ -78,11 +78,13 @@ class Crew:
             self._contract.close()
             self._contract, self._workers, self.size, self._gpus = ExitStack(), None, 0, gpus
 
-    def everywhere(self, function: Callable[..., Any]) -> dict[str, Any]:
-        """What `function` returns, or raises, on each hired worker."""
+    def everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        """What `function`, which raises no OSError, returns or raises on each hired worker but those that leave meanwhile. ClusterLost where all do."""
         if not self._workers:
             return {}
-        answers = self._workers.everywhere(function)
+        answers = {worker: answer for worker, answer in self._workers.answers(function, *arguments).items() if not isinstance(answer, OSError)}
+        if not answers:
+            raise ClusterLost("every worker left before it had begun; run the same command again to resume, with workers running")
         self.size = len(answers)
         return answers
 
