@@ -3,7 +3,7 @@
 import hashlib
 import platform
 import socket
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
@@ -24,7 +24,7 @@ CLOSE_TIMEOUT = 20.0
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Give a client of the scheduler at an address, whose workers can do what we ask of them, for as long as the context lasts.
+    """Give a client of the scheduler at an address, which has workers, for as long as the context lasts.
 
     Raises NoWorkers, and ClusterLost where the scheduler was there and goes away.
     """
@@ -37,7 +37,10 @@ def connected(address: str) -> Iterator[Any]:
         raise NoWorkers(f"{address}: no Dask scheduler answers there ({error}); start one with `dask scheduler`") from error
     try:
         with answering(client):
-            _examine(client, address)
+            try:
+                client.wait_for_workers(1, timeout=CONNECT_TIMEOUT)
+            except TimeoutError as error:
+                raise NoWorkers(f"{address}: the scheduler has no workers; start some with `dask worker {address} --nthreads 1`") from error
         yield client
     finally:
         with suppress(Exception):
@@ -82,24 +85,18 @@ def package_digest() -> str:
     return digest.hexdigest()
 
 
-def _examine(client: Any, address: str) -> None:
-    """NoWorkers unless the scheduler has workers and each can do what we ask of it; functions pass through the scheduler, so it needs them as well. Of workers
-    that leave meanwhile nothing is said."""
-    try:
-        client.wait_for_workers(1, timeout=CONNECT_TIMEOUT)
-    except TimeoutError as error:
-        raise NoWorkers(f"{address}: the scheduler has no workers; start some with `dask worker {address} --nthreads 1`") from error
-    for address, threads in client.nthreads().items():
-        if threads != 1:
-            raise NoWorkers(f"worker {address} runs {threads} tasks at a time; start workers with `--nthreads 1` and one process for each core")
-    # Asked without running code of ours: functions do not travel between versions of Python.
-    versions = client.get_versions()
+def unfit(client: Any, workers: Collection[str]) -> dict[str, str | None]:
+    """Say of each of the workers what keeps it from doing what we ask, or None; of those that leave meanwhile nothing is said.
+
+    Raises NoWorkers where the scheduler cannot: functions pass through it.
+    """
+    threads, versions = client.nthreads(), client.get_versions()
     ours = {"python": platform.python_version_tuple()[:2], "distributed": tuple(version("distributed").split("."))}
-    for who, found in _named(versions["scheduler"], versions["workers"]):
+
+    def differs(found: Any) -> str | None:
         theirs = {"python": tuple(found["host"]["python"].split(".")[:2]), "distributed": tuple(found["packages"]["distributed"].split("."))}
-        for name in ours:
-            if ours[name] != theirs[name]:
-                raise NoWorkers(f"{who} has {name} {'.'.join(theirs[name])}, this process {'.'.join(ours[name])}; install the same on both")
+        different = [f"has {name} {'.'.join(theirs[name])}, this process {'.'.join(ours[name])}" for name in ours if ours[name] != theirs[name]]
+        return f"{different[0]}; install the same on both" if different else None
 
     # Defined inside a function, and so sent by value to where there may be no tidalign.
     def digest() -> str | None:
@@ -113,14 +110,26 @@ def _examine(client: Any, address: str) -> None:
         return dask_worker.nanny is not None
 
     wanted = package_digest()
-    for who, found in _named(client.run_on_scheduler(digest), client.run(digest, on_error="return")):
-        if found != wanted and not isinstance(found, OSError):
-            state = "has no tidalign" if found is None else f"could not be examined ({found!r})" if isinstance(found, Exception) else "has another tidalign"
-            raise NoWorkers(f"{who} {state}; install tidalign {version('tidalign')} in the environment it runs in, then start it again")
-    for address, guarded in client.run(has_nanny, on_error="return").items():
-        if guarded is False:
-            raise NoWorkers(f"worker {address} has no nanny to start it again when it dies; start it without `--no-nanny`")
 
+    def other(found: Any) -> str | None:
+        if found == wanted:
+            return None
+        state = "has no tidalign" if found is None else f"could not be examined ({found!r})" if isinstance(found, Exception) else "has another tidalign"
+        return f"{state}; install tidalign {version('tidalign')} in the environment it runs in, then start it again"
 
-def _named(scheduler: Any, workers: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [("the scheduler", scheduler), *((f"worker {address}", found) for address, found in workers.items())]
+    # Versions are asked for without running code of ours: functions do not travel between versions of Python.
+    if trouble := differs(versions["scheduler"]) or other(client.run_on_scheduler(digest)):
+        raise NoWorkers(f"the scheduler {trouble}")
+    said = {worker: differs(versions["workers"][worker]) for worker in workers if worker in versions["workers"] and worker in threads}
+    same = [worker for worker, trouble in said.items() if not trouble]
+    digests, nannies = (client.run(function, workers=same, on_error="return") if same else {} for function in (digest, has_nanny))
+    for worker in same:
+        if threads[worker] != 1:
+            said[worker] = f"runs {threads[worker]} tasks at a time; start workers with `--nthreads 1` and one process for each core"
+        elif isinstance(digests[worker], OSError):
+            del said[worker]
+        elif trouble := other(digests[worker]):
+            said[worker] = trouble
+        elif nannies[worker] is False:
+            said[worker] = "has no nanny to start it again when it dies; start it without `--no-nanny`"
+    return said

@@ -9,9 +9,10 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import resource_tracker
 from typing import Any, cast
 
@@ -24,7 +25,7 @@ from distributed.utils import silence_logging_cmgr
 from tidalign.cluster import forks
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
-from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected
+from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, unfit
 from tidalign.cluster.private import NO_ROUTES, MuteNanny, credentials, with_mute_scheduler
 from tidalign.cluster.task import cores
 
@@ -44,13 +45,44 @@ _SETTINGS = NO_ROUTES | {
 }
 
 
+Trial = Callable[[Collection[str]], dict[str, str | None]]
+"""Says of each of some workers what keeps it from the work, or None; nothing of those that have left."""
+
+
 @dataclass(frozen=True)
 class Workers:
-    """Live workers. `wanted`: how many there should be, None where someone else decides; `local`: the processes of this machine, if they are ours."""
+    """Live workers. `wanted`: how many there should be, None where someone else decides; `local`: the processes of this machine, if they are ours.
+
+    trials: of workers that join; said: what they came to, by worker.
+    """
 
     client: Any
     local: Any | None
     wanted: int | None
+    trials: list[Trial] = field(default_factory=list)
+    said: dict[str, str | None] = field(default_factory=dict)
+
+    def fit(self) -> dict[str, int]:
+        """As `live`, without workers of others that a trial found something against; those that joined since are tried first."""
+        threads = self.live()
+        if self.local is not None:
+            return threads
+        if joined := [worker for worker in threads if worker not in self.said]:
+            for trial in self.trials:
+                for worker, trouble in trial(joined).items():
+                    self.said[worker] = self.said.get(worker) or trouble
+            for worker in joined:
+                if trouble := self.said.get(worker):
+                    logging.getLogger("tidalign").warning("worker %s, which has just joined, %s; it is not used", worker, trouble)
+        return {worker: count for worker, count in threads.items() if self.said.get(worker, "has left") is None}
+
+    def undergo(self, trial: Trial) -> dict[str, str]:
+        """Try the workers that there are, and those that will join; what is wrong with the first ones."""
+        with answering(self.client):
+            said = trial(list(self.live()))
+        self.trials.append(trial)
+        self.said.update({worker: self.said.get(worker) or trouble for worker, trouble in said.items()})
+        return {worker: trouble for worker, trouble in said.items() if trouble}
 
     def live(self) -> dict[str, int]:
         """Threads of each worker by address; OSError where the scheduler does not answer."""
@@ -107,6 +139,8 @@ def start(count: int | None = None, scheduler: str | None = None, gpus: Sequence
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
         if scheduler:
             workers = Workers(stack.enter_context(connected(scheduler)), None, None)
+            for worker, trouble in workers.undergo(partial(unfit, workers.client)).items():
+                raise NoWorkers(f"worker {worker} {trouble}")
         else:
             workers = stack.enter_context(_here(len(gpus) or count or cores(), gpus, modules))
         with answering(workers.client):

@@ -14,13 +14,16 @@ from tidalign.cluster.stop import Stop
 from tidalign.workflows.run.crew import Crew
 
 
-class Two:
+class Two(start.Workers):
     """Two workers that reach everything."""
+
+    def __init__(self) -> None:
+        super().__init__(None, None, 2)
 
     def live(self) -> dict[str, int]:
         return {"a": 1, "b": 1}
 
-    def answers(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+    def everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
         return {worker: function(*arguments) for worker in self.live()}
 
 
@@ -102,7 +105,7 @@ def test_workers_that_leave_before_they_begin(staying: list[str], tmp_path: Path
     """The others do the work; where none is left it can be done later."""
 
     class Leaving(Two):
-        def answers(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        def everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
             gone = OSError("Timed out trying to connect")
             return {worker: function(*arguments) if worker in staying else gone for worker in self.live()}
 
