@@ -150,7 +150,8 @@ def start(count: int | None = None, scheduler: str | None = None, gpus: Sequence
 
 @contextmanager
 def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[Workers]:
-    with tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True) as scratch:
+    scratches = tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True)
+    with scratches as scratch, dask.config.set({"temporary-directory": scratch}):
         local = _local(count, gpus, modules, scratch)
         client = None
         try:
