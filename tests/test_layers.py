@@ -27,7 +27,7 @@ BANNED = {
 
 COMMON = ("runtime", "letters", "text", "scoring")
 OPERATIONS = (
-    ("wavefront", "bidirectional", "pairwise"),
+    ("wavefront", "bidirectional", "pairwise", "local"),
     ("seed", "ungapped", "anchors"),
     ("extension", "inspection", "gapped", "commit"),
 )
@@ -41,6 +41,7 @@ FACES = {
     "wavefront": {"alignments"},
     "bidirectional": set(),
     "pairwise": {"wavefront", "wavefront_device"},
+    "local": set(),
     "seed": {"device", "index"},
     "ungapped": {"device", "hsps"},
     "anchors": {"chain", "points"},
@@ -55,6 +56,7 @@ SHARED = {
     "runtime": {"lanes", "prefetch", "uncounted", "workspace"},
     "letters": {"device", "host", "staging"},
     "text": {"cigars"},
+    "scoring": {"substitution"},
     "wavefront": {"batch", "device", "host", "model", "trace"},
     "bidirectional": {"device", "host"},
     "extension": {"fences", "host", "launches", "runs", "side", "sweep"},

@@ -14,6 +14,8 @@ class Alignments:
 
     `cigar` [operations] as in BAM: length << 4 | code, with codes 7 '=', 8 'X', 1 'I' (consumes the query) and 2 'D' (consumes the target); pair i has
     cigar[cigar_offsets[i]:cigar_offsets[i + 1]]. Letters of free ends are not in it. by_host: of those asked of a device, how many the host took.
+    score: of alignments that are scored in place of penalties, which are 0 then. placed: False where the score alone was asked for, and places are 0.
+    heuristic: found under a rule that may miss the best.
     """
 
     penalty: Integers
@@ -24,6 +26,9 @@ class Alignments:
     cigar: npt.NDArray[np.uint32] | None = None
     cigar_offsets: Integers | None = None
     by_host: int = 0
+    score: Integers | None = None
+    placed: bool = True
+    heuristic: bool = False
 
     def __len__(self) -> int:
         return len(self.penalty)

@@ -1,0 +1,224 @@
+"""Alignment of pairs by scores: local, with free ends, global, or extension from the corner; any matrix, gaps of one or two pieces."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.letters.sequences import PackedSequences, Sequences
+from tidalign.kernels.scoring.substitution import BASES, Substitution
+from tidalign.kernels.wavefront.alignments import Alignments
+
+SPANS = ("local", "query", "target", "overlap", "global", "extension")
+REPORTS = ("score", "ends", "cigar")
+
+MOST_LETTERS = (1 << 28) - 1
+"""Of a side: what the length of an operation holds in its 28 bits."""
+
+BLOCK_BYTES = 1 << 23
+"""Direction bytes of a group of pairs that are made at once, where one row's are not more: they should stay in a core's cache."""
+
+GROUP_BYTES = 1 << 29
+"""Memory of a group from which on its pairs are aligned one by one, a lane each."""
+
+Batch = Sequences | PackedSequences
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """Codes of all letters, where each sequence begins, and their lengths."""
+
+    codes: npt.NDArray[np.uint8]
+    starts: Integers
+    lengths: Integers
+
+
+def align(
+    queries: Batch,
+    targets: Batch,
+    scoring: Substitution,
+    *,
+    span: str = "local",
+    report: str = "cigar",
+    ambiguous: str = "mismatch",
+    zdrop: int | None = None,
+    end_bonus: int = 0,
+) -> Alignments:
+    """Align query i with target i on one core, without the interpreter lock: `score`, places and operations.
+
+    span: what must lie in the alignment: nothing (`local`), all of the query or of the target (`query`, `target`), a begin and an end of one of them
+    (`overlap`), all of both (`global`), or the first letters of both (`extension`). report: `score` (places are 0), `ends`, or `cigar`.
+    zdrop, end_bonus: of an extension (extension.py). ambiguous: what a DNA letter other than ACGT equals where the matrix has no N.
+
+    Of ends with the highest score counts the one with the smallest target end, then the smallest query end. The way back from there takes at each cell the
+    first of diagonal, I2, I1, D2, D1 that gives its score, stays in a gap where staying and opening give the same, and ends, if local, at the first score of 0.
+    A pair without a score above 0 has no local alignment: score 0 and places 0.
+    Raises ValueError for batches that do not fit each other, MemoryError where a pair needs more than there is.
+    """
+    from tidalign.kernels.local import extension
+
+    if len(queries) != len(targets):
+        raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
+    if span not in SPANS or report not in REPORTS:
+        raise ValueError(f"expected a span of {', '.join(SPANS)} and a report of {', '.join(REPORTS)}, not {span!r} and {report!r}")
+    letters = _Letters(scoring, ambiguous)
+    query, target = letters.side(queries, 0), letters.side(targets, 1)
+    longest = max(int(side.lengths.max(initial=0)) for side in (query, target))
+    if longest > MOST_LETTERS:
+        raise MemoryError(f"a sequence of {longest:,} letters: pairs have at most {MOST_LETTERS:,} on a side")
+    if span != "extension":
+        return _Work(letters, query, target, span, report).alignments()
+    score, ends = extension.ends(query, target, letters, zdrop, end_bonus)
+    if report == "score":
+        none = np.zeros(len(query.lengths), np.int64)
+        return Alignments(none, none, none, none, none, score=score, placed=False, heuristic=zdrop is not None)
+    inside = [replace(side, lengths=lengths) for side, lengths in ((query, ends[0]), (target, ends[1]))]
+    return replace(_Work(letters, inside[0], inside[1], "global", report).alignments(), heuristic=zdrop is not None)
+
+
+class _Letters:
+    """What letters score, as kernels take it: codes of both sides, and either two scores or a table."""
+
+    def __init__(self, scoring: Substitution, ambiguous: str) -> None:
+        matrix, size = scoring.matrix(ambiguous), len(scoring.letters) + 1
+        self.scoring, self.matrix = scoring, matrix
+        codes = scoring.codes()
+        other = np.uint8(codes[ord("N")])
+        self._ascii = [codes, codes]
+        self._packed = [np.append(codes[np.frombuffer(BASES.encode(), np.uint8)], other)] * 2
+        self.same = np.eye(size, dtype=np.uint8)
+        if scoring.alphabet == "dna":
+            self.same[other] = self.same[:, other] = ambiguous == "match"
+        off = matrix[~np.eye(size, dtype=bool)]
+        self.costs = tuple(np.int64(cost) for opening, extension in scoring.pieces for cost in (opening + extension, extension))
+        self.scores: tuple[np.int64, ...] = (np.int64(0),)
+        self.table = np.zeros((size + 1, size + 1), np.uint64)
+        if len(scoring.letters) == 4 and len(set(off.tolist())) == 1 and len(set(np.diag(matrix)[:4].tolist())) == 1 and matrix[-1, -1] == off[0]:
+            # Letters are compared; another letter is one code in queries and another in targets, and padding two more.
+            self.scores = (np.int64(matrix[0, 0]), np.int64(off[0]))
+            self._ascii[1] = np.where(codes == other, np.uint8(other + 2), codes)
+            self._packed[1] = self._ascii[1][np.frombuffer(BASES.encode() + b"N", np.uint8)]
+            self.same = np.pad(self.same, (0, 2))
+        else:
+            self.table[:] = 0x80  # padding scores the lowest that there is
+            self.table[:size, :size] = matrix.view(np.uint8)
+
+    def side(self, batch: Batch, place: int) -> _Side:
+        """Codes of queries (0) or targets (1)."""
+        from tidalign.kernels.local import letters
+
+        if isinstance(batch, Sequences):
+            return _Side(self._ascii[place][batch.letters], batch.offsets[:-1], batch.lengths)
+        starts = np.cumsum(batch.lengths) - batch.lengths
+        codes = np.empty(int(batch.lengths.sum()), np.uint8)
+        letters.unpacked(*(batch.codes, batch.code_offsets, batch.lengths, batch.ambiguous, batch.ambiguous_offsets), self._packed[place], starts, codes)
+        return _Side(codes, starts, batch.lengths)
+
+
+class _Work:
+    """Pairs on their way to `Alignments`."""
+
+    def __init__(self, letters: _Letters, query: _Side, target: _Side, span: str, report: str) -> None:
+        from tidalign.kernels.local import host
+
+        self._letters, self._query, self._target = letters, query, target
+        self._local, self._keep, self._report = span == "local", report != "score", report
+        self._span = {
+            "local": host.BEGIN_QUERY | host.BEGIN_TARGET,
+            "query": host.BEGIN_TARGET | host.END_QUERY,
+            "target": host.BEGIN_QUERY | host.END_TARGET,
+            "overlap": host.BEGIN_QUERY | host.BEGIN_TARGET | host.END_QUERY | host.END_TARGET,
+            "global": host.END_CORNER,
+        }[span]
+        n, m = query.lengths, target.lengths
+        self._found = np.zeros((5, len(n)), np.int64)
+        room = np.cumsum(n + m + 1) if self._keep else np.zeros(len(n), np.int64)
+        self._ends = np.stack([room, room], axis=1)
+        self._cigar = np.empty(int(room[-1]) if len(room) else 0, np.uint32)
+
+    def alignments(self) -> Alignments:
+        """Align all pairs, those that need more than 16 bits after the others."""
+        from tidalign.kernels.local import walk
+
+        narrow = self._narrow()
+        self._align(np.flatnonzero(narrow), 16)
+        over = narrow & (self._found[0] >= 0xFFFF) & self._local
+        self._ends[over, 0] = self._ends[over, 1]
+        self._align(np.flatnonzero(~narrow | over), 32)
+        score, query_start, query_end, target_start, target_end = self._found
+        if not self._keep:
+            query_start = query_end = target_start = target_end = np.zeros(len(score), np.int64)
+        found = Alignments(np.zeros(len(score), np.int64), query_start, query_end, target_start, target_end, score=score, placed=self._keep)
+        if self._report != "cigar":
+            return found
+        offsets = np.zeros(len(score) + 1, np.int64)
+        np.cumsum(self._ends[:, 1] - self._ends[:, 0], out=offsets[1:])
+        operations = np.empty(int(offsets[-1]), np.uint32)
+        walk.gathered(self._cigar, self._ends, offsets, operations)
+        return replace(found, cigar=operations, cigar_offsets=offsets)
+
+    def _narrow(self) -> npt.NDArray[np.bool_]:
+        """Which pairs have a chance in 16 bits: local ones whose columns can be counted (they may turn out too high), others that are sure to fit."""
+        n, m = self._query.lengths, self._target.lengths
+        opened, extended = self._letters.costs[-2:]
+        dearest = max(self._letters.costs)
+        if self._local:
+            return np.asarray((m <= 0xFFFF) & bool(dearest < 1 << 14))
+        lowest = 2 * opened + (n + m) * extended + 2 * dearest + 128
+        highest = int(self._letters.matrix.max()) * np.minimum(n, m)
+        return np.asarray((lowest < 0x7F00) & (highest < 0x7F00) & (m < 0x7FFF))
+
+    def _align(self, rows: Integers, bits: int) -> None:
+        """Align these pairs with lanes of so many bits; those whose group would take too much memory alone, in one lane of 64."""
+        from tidalign.kernels.local.vectors import LANES
+
+        n, m = self._query.lengths[rows], self._target.lengths[rows]
+        if bits != 64:
+            large = self._bytes(n, m, LANES, bits) > GROUP_BYTES if self._keep else (m + 1) * LANES * bits // 2 > GROUP_BYTES
+            self._align(rows[large], 64)
+            rows, n, m = rows[~large], n[~large], m[~large]
+        if not len(rows):
+            return
+        # Pairs of like lengths share a group: queries within an eighth, then targets by length.
+        order = rows[np.lexsort((m, (8 * np.log2(n + 1)).astype(np.int64)))]
+        self._groups(order, LANES if bits != 64 else 1, bits)
+
+    def _bytes(self, n: Integers, m: Integers, lanes: int, bits: int) -> npt.NDArray[np.float64]:
+        """What a group of pairs of these lengths takes with the way back."""
+        rows = self._block(n, m, lanes, bits)
+        kept = (1 + len(self._letters.costs) // 2) * bits / 8
+        return np.asarray((m + 1.0) * lanes * (np.minimum(rows, n) + np.where(rows < n, n / rows, 1) * kept))
+
+    def _block(self, n: Integers, m: Integers, lanes: int, bits: int) -> Integers:
+        """Rows of a block: as many as fit BLOCK_BYTES, or as take as much memory as what is kept above all blocks."""
+        kept = (1 + len(self._letters.costs) // 2) * bits // 8
+        rows = np.maximum(BLOCK_BYTES // ((m + 1) * lanes), np.sqrt(kept * n).astype(np.int64))
+        return np.asarray((rows // 8 + 1) * 8)
+
+    def _groups(self, order: Integers, lanes: int, bits: int) -> None:
+        from tidalign.kernels.local import vectors, walk
+
+        n, m = self._query.lengths, self._target.lengths
+        firsts = np.arange(0, len(order), lanes)
+        height, width = (np.maximum.reduceat(lengths[order], firsts) for lengths in (n, m))
+        blocks = self._block(height, width, lanes, bits)
+        rows = 1 + len(self._letters.costs) // 2
+        cells = (width + 1) * lanes
+        signed = np.dtype(f"i{bits // 8}")
+        directions = int((np.minimum(blocks, height + vectors.ROWS) * cells).max()) if self._keep else 0
+        kept = int(((height // blocks + 1) * cells).max()) * rows if self._keep else 0
+        buffers = (
+            np.empty(int(cells.max()) * rows, signed),
+            np.zeros(int(cells.max()), np.uint8),
+            np.empty((1 + vectors.ROWS * rows + 3) * lanes, signed),
+            np.empty(vectors.ROWS * lanes, signed),
+            np.zeros(vectors.LETTERS * lanes, np.uint64),
+            np.empty(vectors.ROWS * lanes, signed),
+            np.empty(directions, np.uint8),
+        )
+        sides: tuple[Any, ...] = (self._query.codes, self._query.starts, self._letters.table)
+        rest = (self._target.codes, self._target.starts, n, m, self._letters.same, blocks, self._span, self._letters.costs, self._letters.scores, self._keep)
+        null = np.dtype(f"{'u' if self._local else 'i'}{bits // 8}").type(0)
+        walk.align_groups(order, sides, *rest, buffers, np.empty(kept, signed), self._cigar, self._ends, self._found, null)
