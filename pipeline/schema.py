@@ -20,7 +20,7 @@ CHUNK = pa.schema(
         pa.field("target_name", pa.string(), nullable=False),
         pa.field("query_length", pa.int64(), nullable=False),
         pa.field("target_length", pa.int64(), nullable=False),
-        pa.field("query", pa.large_binary(), nullable=False),  # 4 bases a byte, the first in the top bits
+        pa.field("query", pa.large_binary(), nullable=False),  # 4 bases a byte, the first in the top bits; or, of an alphabet other than DNA's, the letters
         pa.field("query_ambiguous", pa.large_binary()),  # 8 letters a byte, the first in the top bit; null: only ACGT
         pa.field("target", pa.large_binary(), nullable=False),
         pa.field("target_ambiguous", pa.large_binary()),
@@ -41,14 +41,15 @@ ALIGNMENTS = pa.schema(
         pa.field("ordinal", pa.int64(), nullable=False),
         pa.field("query_name", pa.string(), nullable=False),
         pa.field("query_length", pa.int64(), nullable=False),
-        pa.field("query_start", pa.int64()),  # 0-based, half open; null in a rejected row, as all that follow
+        pa.field("query_start", pa.int64()),  # 0-based, half open; null in a rejected row, as all that follow, and with --report score
         pa.field("query_end", pa.int64()),
         pa.field("target_name", pa.string(), nullable=False),
         pa.field("target_length", pa.int64(), nullable=False),
         pa.field("target_start", pa.int64()),
         pa.field("target_end", pa.int64()),
-        pa.field("penalty", pa.int64()),
-        pa.field("cigar", pa.string()),  # letters = X I D as in SAM, of [start, end) only; null with --penalty-only
+        pa.field("penalty", pa.int64()),  # null in a row that is scored
+        pa.field("score", pa.int64()),  # of --scoring and --matrix; null in a row that has a penalty
+        pa.field("cigar", pa.string()),  # letters = X I D as in SAM, of [start, end) only; null with --penalty-only and without --report cigar
         *(pa.field(name, type_) for name, type_ in COUNTS),  # null where the CIGAR is
         pa.field("identity", pa.float64()),  # matches / (matches + mismatches + gap_letters); null where these are, and of two empty sequences
         pa.field("status", pa.string(), nullable=False),  # STATUSES

@@ -131,6 +131,11 @@ def two_kinds(batch: Any, first: Any, first_lines: Any, second_lines: Any) -> An
     return lines.take(pa.array(places))
 
 
+def alignment_score(batch: Any) -> Any:
+    """The column of AS tags of pairs: the score, or minus the penalty."""
+    return pc.coalesce(batch["score"], pc.negate(batch["penalty"]))
+
+
 def status_tags(batch: Any) -> Any:
     """SAM and PAF tags `st:Z` (status) and `rs:Z` (reason) of the rows that are not exact: a column, or an empty text when all are."""
     exact = pc.equal(batch["status"], "exact")

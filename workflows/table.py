@@ -8,9 +8,11 @@ import pyarrow as pa
 from tidalign.cluster.gpus import usable
 from tidalign.pipeline.device import DEVICES, DeviceName
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.pairs.aligner import WAVEFRONT, PairParameters, align_batch, batches
+from tidalign.pipeline.pairs.aligner import PairParameters, align_batch, aligner_of, batches
 from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, pack_pairs
+from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.schema import PAIRS
+from tidalign.workflows.run.devices import Resources, on_forms
 
 
 def align(
@@ -21,6 +23,13 @@ def align(
     penalty_only: bool = False,
     ambiguous: str = "mismatch",
     device: DeviceName = "cpu",
+    *,
+    scoring: str | None = None,
+    span: str = "local",
+    report: str = "cigar",
+    alphabet: str = "",
+    zdrop: int | None = None,
+    end_bonus: int = 0,
 ) -> Any:
     """Align query i with target i: a pyarrow.Table in `schema.ALIGNMENTS`, one row for each pair, in order.
 
@@ -28,6 +37,8 @@ def align(
     table (of Arrow, pandas or polars) with the columns `query` and `target` and, if there are any, `query_name` and `target_name`. Names are the pair's number
     from 0 otherwise.
     penalties: text as of `PairParameters`; or a tuple, the model's name and its numbers: ("affine", 4, 6, 2). ends_free: as there; one number is for all ends.
+    scoring: text as `match:2,mismatch:-4,gap:4,2` or `blosum62,gap:11,1`, to align by scores in place of penalties, on the CPU; with it span, report, alphabet,
+    zdrop and end_bonus, see `ScoreParameters`.
     penalty_only, ambiguous: see `PairParameters`. device: `cpu`, or `gpu` for the current CUDA device; the rows are the same.
 
     Raises ValueError for parameters that make no sense, TypeError for other shapes, NoWorkers where there is no usable GPU for `gpu`, and InputError, a
@@ -39,9 +50,13 @@ def align(
     if device not in DEVICES:
         raise ValueError(f"device {device!r}: expected {' or '.join(map(repr, DEVICES))}")
     on = DEVICES[device]
+    parameters: Any = PairParameters(penalties=_model(penalties), ends_free=_ends(ends_free), penalty_only=penalty_only, ambiguous=ambiguous)
+    if scoring is not None:
+        parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus)
+    aligner = aligner_of(parameters)
+    on_forms(Resources(device=device), aligner.forms)
     if on.takes_gpu:
         usable(1)
-    parameters = PairParameters(penalties=_model(penalties), ends_free=_ends(ends_free), penalty_only=penalty_only, ambiguous=ambiguous)
     names: dict[str, Any] = {}
     if targets is None:
         columns = _columns(queries)
@@ -50,14 +65,14 @@ def align(
             raise ValueError(f"expected a table with the columns query and target, found {', '.join(map(str, columns))}")
         names = {name: _names(columns[name], name) for name in ("query_name", "target_name") if name in columns}
         queries, targets = columns["query"], columns["target"]
-    query, target = _sequences(queries, "queries"), _sequences(targets, "targets")
+    query, target = (_sequences(letters, side, parameters.alphabet) for letters, side in ((queries, "queries"), (targets, "targets")))
     if len(query) != len(target):
         raise ValueError(f"expected as many targets as queries, found {len(query)} queries and {len(target)} targets")
     ordinals = pa.array(range(len(query)), pa.int64())
     rows = {"ordinal": ordinals, "query_name": ordinals.cast(pa.string()), "target_name": ordinals.cast(pa.string()), "query": query, "target": target}
-    chunk = pack_pairs(pa.table(rows | names).cast(PAIRS), ambiguous=ambiguous, file="pairs")
-    tables = [align_batch(WAVEFRONT, chunk.slice(start, stop - start), parameters, on) for start, stop in batches(WAVEFRONT, chunk, on)]
-    return pa.concat_tables([WAVEFRONT.schema.empty_table(), *tables]).combine_chunks()
+    chunk = pack_pairs(pa.table(rows | names).cast(PAIRS), ambiguous=ambiguous, file="pairs", plain=parameters.plain)
+    tables = [align_batch(aligner, chunk.slice(start, stop - start), parameters, on) for start, stop in batches(aligner, chunk, on)]
+    return pa.concat_tables([aligner.schema.empty_table(), *tables]).combine_chunks()
 
 
 def _model(penalties: Any) -> Any:
@@ -95,11 +110,11 @@ def _names(values: Any, column: str) -> Any:
     return check_names(_array(values, column, "a name", "name every record, or leave the column out"), Place(column, 0))
 
 
-def _sequences(values: Any, side: str) -> Any:
-    """A large_binary array of DNA letters."""
+def _sequences(values: Any, side: str, alphabet: str) -> Any:
+    """A large_binary array of letters of an alphabet."""
     if isinstance(values, str | bytes):
         raise TypeError(f"{side}: expected a list of sequences, found one {type(values).__name__}")
-    return check_letters(_array(values, side), None, Place(side, 0))
+    return check_letters(_array(values, side), None, Place(side, 0, alphabet=alphabet))
 
 
 def _array(values: Any, side: str, expected: str = "a sequence", way_out: str = "leave such pairs out") -> Any:

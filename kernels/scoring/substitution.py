@@ -74,7 +74,7 @@ class Substitution:
     @classmethod
     def parse(cls, text: str, alphabet: str | None = None) -> "Substitution":
         """Read `match:2,mismatch:-4,gap:4,2` (`gap:2` is linear, `gap:4,2,24,1` has two pieces; `n:-1` says what N scores), `blosum62,gap:11,1`, or what
-        str() gives. alphabet: of match and mismatch, dna if None; a matrix has its own."""
+        str() gives. alphabet: dna where None and letters do not say it."""
         fields = _fields(text)
         pieces = _pieces(text, fields.pop("gap")) if "gap" in fields else None
         if set(fields) == {"letters", "scores"}:
@@ -126,6 +126,9 @@ class Substitution:
         gap = "gap:" + ",".join(f"{opening},{extension}" for opening, extension in self.pieces)
         if self.name:
             return f"{self.name.lower()},{gap}"
+        match, mismatch = self.lower[:2]
+        if match > 0 >= mismatch and self == Substitution.plain(match, mismatch, self.pieces, alphabet=self.alphabet):
+            return f"match:{match},mismatch:{mismatch},{gap}"
         return f"letters:{self.letters},scores:{','.join(map(str, self.lower))},{gap}"
 
     def gap(self, letters: int) -> int:

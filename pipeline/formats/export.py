@@ -142,7 +142,10 @@ def export(rows: Rows, output: str, format: str | None = None, *, notice: Callab
         raise ValueError(": ".join(wrong))
     if chosen.cigars and not rows.cigars:
         others = [other.suffix for other in table.formats(rows.kind) if other.suffix and not other.cigars]
-        raise InputError(chosen.name.upper(), "a run with CIGARs", "one made with --penalty-only", f"export {table.listed(others)}")
+        raise InputError(chosen.name.upper(), "a run with CIGARs", "one made with --penalty-only or --report", f"export {table.listed(others)}")
+    if chosen.placed and not rows.placed:
+        others = [other.suffix for other in table.formats(rows.kind) if other.suffix and not other.placed]
+        raise InputError(chosen.name.upper(), "a run with places", "one made with --report score", f"export {table.listed(others)}")
     with destination(output) as sink:
         return write(Request(rows, chosen, notice or _silent, **options), sink)
 

@@ -30,6 +30,10 @@ class Rows(Protocol):
         """Whether the rows have CIGARs."""
 
     @property
+    def placed(self) -> bool:
+        """Whether the rows say where alignments begin and end."""
+
+    @property
     def threads(self) -> int:
         """How many pieces are turned into text at a time, at most."""
 

@@ -34,7 +34,7 @@ class Format:
     bare: `name-` is the same without `header` and `above`, so that files can be joined. footer: the last line, with --markend.
     options: which of OPTIONS it takes. fields: columns that `name:FIELD,...` chooses, () for those of `name` alone; None: there is nothing to choose.
     banned: letters that no name may have. side: `(role, file, genome)`, raises InputError for names and lengths of a side that it cannot hold.
-    cigars: every row must have a CIGAR.
+    cigars: every row must have a CIGAR. placed: every row must have its places.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Format:
     banned: str = ""
     side: str | None = None
     cigars: bool = False
+    placed: bool = False
 
     def load(self, function: str) -> Any:
         """Import one of its functions, by name."""
@@ -63,8 +64,8 @@ _pairs = partial(Format, kinds=(PAIRS,))
 _genome = partial(Format, kinds=(GENOME,), footer=END, options=("markend",))
 
 FORMATS: tuple[Format, ...] = (
-    _pairs("paf", module="pairs.formats.paf", suffix="paf", options=("cigar",)),
-    _pairs("sam", module="pairs.formats.sam", suffix="sam", header="header", options=("cigar",), cigars=True),
+    _pairs("paf", module="pairs.formats.paf", suffix="paf", options=("cigar",), placed=True),
+    _pairs("sam", module="pairs.formats.sam", suffix="sam", header="header", options=("cigar",), cigars=True, placed=True),
     _pairs("tsv", module="pairs.formats.tsv", suffix="tsv", header="header"),
     _genome("maf", module="genome.formats.maf", suffix="maf", header="header", bare=True, per_row=4, banned=BLANKS),
     _genome("maf+", module="genome.formats.maf", lines="commented_lines", header="commented_header", per_row=None, banned=BLANKS),

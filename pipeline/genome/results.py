@@ -35,7 +35,7 @@ class GenomeResults(RunResults[GenomeManifest]):
     manifest_type = GenomeManifest
     counted = "units"
     threads = 2  # each may hold a long alignment's text
-    cigars = True
+    cigars = placed = True
 
     _job: int | None = None
     """The pair of genomes whose rows these are; None: of all."""

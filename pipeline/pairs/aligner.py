@@ -4,8 +4,8 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.errors import ManifestMismatch, shown
+from tidalign.pipeline.pairs import scored
 from tidalign.pipeline.pairs.pack import pack_pairs, packed
 from tidalign.pipeline.schema import ALIGNMENTS, COUNTS, PAIRS
 from tidalign.pipeline.store.parts import Part, write_part
@@ -45,6 +46,10 @@ class PairParameters:
     penalty_only: bool = False
     ambiguous: str = "mismatch"
 
+    alphabet: ClassVar[str] = "dna"
+    plain: ClassVar[bool] = False
+    scored: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "penalties", str(Penalties.parse(self.penalties)))
         if self.ends_free is not None:
@@ -54,6 +59,11 @@ class PairParameters:
             object.__setattr__(self, "ends_free", ends if any(ends) else None)
         if self.ambiguous not in AMBIGUOUS:
             raise ValueError(f"ambiguous must be one of {', '.join(AMBIGUOUS)}, not {self.ambiguous!r}")
+
+    def words(self) -> list[str]:
+        """Say everything that can change a row as options of `tidalign pairs`."""
+        words = ["--penalties", self.penalties, "--ambiguous", self.ambiguous]
+        return words + (["--ends-free", ",".join(map(str, self.ends_free))] if self.ends_free else [])
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -80,14 +90,23 @@ def wavefront_cells(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDAr
     return np.asarray(query_lengths + target_lengths + depth * depth, np.float64)
 
 
-def length_bin(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.int64]:
-    """Number of bits of the longer side: bin b holds lengths 2^(b-1)..2^b - 1, bin 0 pairs of two empty sides."""
-    longer = np.maximum(query_lengths, target_lengths)
-    return np.where(longer > 0, np.frexp(longer.astype(np.float64))[1], 0).astype(np.int64)
-
-
 class Parameters(Protocol):
-    """Everything of an aligner that can change a row, and nothing that cannot."""
+    """Everything of an aligner that can change a row, and nothing that cannot.
+
+    alphabet: of the letters that are read. plain: letters are kept as they are, not packed as DNA. scored: rows have a score in place of a penalty.
+    """
+
+    @property
+    def alphabet(self) -> str: ...
+
+    @property
+    def plain(self) -> bool: ...
+
+    @property
+    def scored(self) -> bool: ...
+
+    def words(self) -> list[str]:
+        """Say it as options of `tidalign pairs`."""
 
     def to_json(self) -> dict[str, Any]:
         """Give the fields as JSON."""
@@ -104,11 +123,11 @@ P = TypeVar("P", bound=Parameters)
 class Form(Generic[P]):
     """An aligner on one device. CUDA is imported by its functions, when they are called.
 
-    align: (queries, targets, parameters) -> Alignments of pair after pair.
+    align: (queries, targets, parameters) -> Alignments of pair after pair; both sides are PackedSequences, or Sequences where the parameters are `plain`.
     warm_up: (parameters, letters of the longest sequence): compile what `align` needs, or load it from the cache.
     """
 
-    align: Callable[[PackedSequences, PackedSequences, P], Alignments]
+    align: Callable[[Any, Any, P], Alignments]
     warm_up: Callable[[P, int], None]
 
 
@@ -169,7 +188,20 @@ WAVEFRONT: Aligner[PairParameters] = Aligner(
     work=wavefront_cells,
 )
 
-ALIGNERS: dict[str, Aligner[Any]] = {aligner.name: aligner for aligner in (WAVEFRONT,)}
+SCORED: Aligner[scored.ScoreParameters] = Aligner(
+    name="scored",
+    parameters=scored.ScoreParameters,
+    schema=ALIGNMENTS,
+    forms={CPU.name: Form(scored.on_core, scored.warm_up)},
+    work=scored.cells,
+)
+
+ALIGNERS: dict[str, Aligner[Any]] = {aligner.name: aligner for aligner in (WAVEFRONT, SCORED)}
+
+
+def aligner_of(parameters: Any) -> Aligner[Any]:
+    """Find the aligner that takes these parameters."""
+    return next(aligner for aligner in ALIGNERS.values() if isinstance(parameters, aligner.parameters))
 
 
 def described(values: Mapping[str, Any]) -> tuple[Aligner[Any], Any]:
@@ -198,36 +230,25 @@ def batches(aligner: Aligner[Any], chunk: Any, device: Device) -> list[tuple[int
 
 def alignments(aligner: Aligner[P], chunk: Any, parameters: P, device: Device) -> Alignments:
     """Align every pair of a table in `schema.CHUNK` in one call of the kernels: the same whatever the device."""
-    return aligner.on(device).align(packed(chunk, "query"), packed(chunk, "target"), parameters)
+    query, target = (packed(chunk, side, plain=parameters.plain) for side in ("query", "target"))
+    return aligner.on(device).align(query, target, parameters)
 
 
 def start(aligner: Aligner[P], parameters: P, device: Device) -> None:
     """Have a device and its libraries ready, which takes a second, by aligning one pair of letters. What goes wrong is met again by the first batch."""
     letters = {name: [b"A"] for name in ("query", "target")} | {name: ["start"] for name in ("query_name", "target_name")} | {"ordinal": [0]}
     with suppress(Exception):
-        alignments(aligner, pack_pairs(pa.table(letters).select(PAIRS.names).cast(PAIRS)), parameters, device)
+        alignments(aligner, pack_pairs(pa.table(letters).select(PAIRS.names).cast(PAIRS), plain=parameters.plain), parameters, device)
 
 
 def rows(aligner: Aligner[Any], chunk: Any, found: Alignments) -> Any:
     """Make a table in the aligner's schema of the alignments of a table in `schema.CHUNK`, rows in the same order."""
-    return pa.table(
-        {
-            "ordinal": chunk["ordinal"],
-            "query_name": chunk["query_name"],
-            "query_length": chunk["query_length"],
-            "query_start": found.query_start,
-            "query_end": found.query_end,
-            "target_name": chunk["target_name"],
-            "target_length": chunk["target_length"],
-            "target_start": found.target_start,
-            "target_end": found.target_end,
-            "penalty": found.penalty,
-            **_cigars(found),
-            "status": pa.repeat("exact", len(chunk)),
-            "reason": pa.nulls(len(chunk), pa.string()),
-        },
-        schema=aligner.schema,
-    )
+    none = pa.nulls(len(chunk), pa.int64())
+    columns = {name: chunk[name] for name in ("ordinal", "query_name", "query_length", "target_name", "target_length")}
+    columns |= {name: getattr(found, name) if found.placed else none for name in ("query_start", "query_end", "target_start", "target_end")}
+    columns |= {"penalty": found.penalty, "score": none} if found.score is None else {"penalty": none, "score": found.score}
+    columns |= {**_cigars(found), "status": pa.repeat("heuristic" if found.heuristic else "exact", len(chunk)), "reason": pa.nulls(len(chunk), pa.string())}
+    return pa.table([columns[field.name] for field in aligner.schema], schema=aligner.schema)
 
 
 def _cigars(found: Alignments) -> dict[str, Any]:
@@ -254,10 +275,11 @@ def align_batch(aligner: Aligner[P], chunk: Any, parameters: P, device: Device) 
 def part_of(found: Alignments, start: int, stop: int) -> Alignments:
     """Take alignments [start, stop), zero copy but for offsets."""
     columns = {name: getattr(found, name)[start:stop] for name in ("penalty", "query_start", "query_end", "target_start", "target_end")}
+    taken = replace(found, **columns, score=None if found.score is None else found.score[start:stop], by_host=0)
     if found.cigar is None or found.cigar_offsets is None:
-        return Alignments(**columns)
+        return taken
     offsets = found.cigar_offsets[start : stop + 1]
-    return Alignments(**columns, cigar=found.cigar[offsets[0] : offsets[-1]], cigar_offsets=offsets - offsets[0])
+    return replace(taken, cigar=found.cigar[offsets[0] : offsets[-1]], cigar_offsets=offsets - offsets[0])
 
 
 def write_rows(directory: str, run: str, chunk: str, start: int, stop: int, table: Any) -> Part:

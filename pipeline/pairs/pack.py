@@ -77,25 +77,30 @@ def sequences(letters: Any) -> Sequences:
     return Sequences(*flat(letters))
 
 
-def packed(chunk: Any, side: str) -> PackedSequences:
-    """The `query` or `target` side of a table in `schema.CHUNK`."""
+def packed(chunk: Any, side: str, *, plain: bool = False) -> PackedSequences | Sequences:
+    """The `query` or `target` side of a table in `schema.CHUNK`. plain: its letters are as they were read."""
+    if plain:
+        return sequences(chunk[side])
     codes, code_offsets = flat(chunk[side])
     ambiguous, ambiguous_offsets = flat(chunk[f"{side}_ambiguous"])
     return PackedSequences(codes, code_offsets, chunk[f"{side}_length"].to_numpy(), ambiguous, ambiguous_offsets)
 
 
-def pack_pairs(pairs: Any, *, ambiguous: str = "mismatch", file: str = "input") -> Any:
-    """`schema.PAIRS` to `schema.CHUNK`, in the same row order.
+def pack_pairs(pairs: Any, *, ambiguous: str = "mismatch", file: str = "input", plain: bool = False) -> Any:
+    """`schema.PAIRS` to `schema.CHUNK`, in the same row order; with `plain` letters stay as they are.
 
     With `ambiguous="error"` a letter other than ACGT raises InputError naming `file`, the record and the place.
     """
     columns: dict[str, Any] = {name: pairs[name] for name in ("ordinal", "query_name", "target_name")}
     for side in ("query", "target"):
-        plain = sequences(pairs[side])
-        short = pack(plain)
+        letters = sequences(pairs[side])
+        columns[f"{side}_length"] = np.diff(letters.offsets)
+        if plain and ambiguous != "error":
+            columns |= {side: pairs[side], f"{side}_ambiguous": pa.nulls(len(pairs), pa.large_binary())}
+            continue
+        short = pack(letters)
         if ambiguous == "error" and len(short.ambiguous):
-            _refuse(pairs, side, plain, short, file)
-        columns[f"{side}_length"] = np.diff(plain.offsets)
+            _refuse(pairs, side, letters, short, file)
         columns[side] = column(short.codes, short.code_offsets)
         columns[f"{side}_ambiguous"] = column(short.ambiguous, short.ambiguous_offsets, empty_is_null=True)
     return pa.table(columns, schema=CHUNK)
@@ -119,16 +124,23 @@ def _refuse(pairs: Any, side: str, plain: Sequences, short: PackedSequences, fil
 DNA = b"ACGTRYKMSWBDHVNacgtrykmswbdhvn"
 """ACGT and the IUPAC codes for one of several bases, in both cases."""
 
+PROTEIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz*"
+"""Amino acids, the letters for one of several, and the stop."""
+
+ALPHABETS = {"dna": (DNA, "DNA letters (ACGT, IUPAC codes)"), "protein": (PROTEIN, "protein letters (A to Z, *)")}
+"""Letters that are read, and what messages call them."""
+
 _CONTROLS = bytes([*range(32), 127])
 _NAME_BYTES = bytes(sorted({*range(256)} - {*_CONTROLS}))
 _AT_ONCE = 1_000_000  # bytes
+
+_PROTEIN = "protein and other letters cannot be aligned as DNA; of proteins say so: --matrix blosum62, or --alphabet protein"
 
 _WAYS_OUT = {
     "U": "RNA: convert U to T",
     "\r": "line ends of CR alone: convert them to LF, tr '\\r' '\\n'",
     "-": "remove the gaps: sequences are aligned from the beginning",
     ".": "remove the gaps: sequences are aligned from the beginning",
-    "*": "give DNA, not protein",
     " ": "remove white space within sequences",
     "\t": "remove white space within sequences",
 }
@@ -136,12 +148,14 @@ _WAYS_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where rows come from: `first` records of the file before them, `lines` lines a record (0: not known), `records` counted as one."""
+    """Where rows come from: `first` records of the file before them, `lines` lines a record (0: not known), `records` counted as one; and what their letters
+    may be, of ALPHABETS."""
 
     file: str
     first: int
     lines: int = 0
     records: int = 1
+    alphabet: str = "dna"
 
     def error(self, row: int, expected: str, found: str, way_out: str = "", *, line: int | None = None) -> InputError:
         """An InputError about a row. line: of the record, from 1."""
@@ -154,7 +168,7 @@ def _others(letters: Any, allowed: bytes) -> bytes:
     """The first bytes found that are not allowed; empty if all are."""
     for start in range(0, len(letters), _AT_ONCE):
         piece = letters[start : start + _AT_ONCE]
-        usual = is_plain_dna(piece) if allowed is DNA else not has_controls(piece)
+        usual = is_plain_dna(piece) if allowed is DNA else allowed is _NAME_BYTES and not has_controls(piece)
         others = b"" if usual else bytes(piece).translate(None, allowed)
         if others:
             return others
@@ -162,17 +176,18 @@ def _others(letters: Any, allowed: bytes) -> bytes:
 
 
 def check_letters(letters: Any, names: Any, place: Place) -> Any:
-    """The large_binary column itself, if all of it is DNA. names: to name the record by, or None."""
+    """The large_binary column itself, if all of it is of the place's alphabet. names: to name the record by, or None."""
     data, offsets = flat(letters)
-    others = _others(data, DNA)
+    allowed, expected = ALPHABETS[place.alphabet]
+    others = _others(data, allowed)
     if not others:
         return letters
     at = int(np.flatnonzero(data == others[0])[0])
     row = int(np.searchsorted(offsets, at, "right")) - 1
     letter = chr(others[0])
     of = f" of {names[row].as_py()!r}" if names is not None else ""
-    way_out = _WAYS_OUT.get(letter.upper(), "protein and other letters cannot be aligned as DNA" if letter.isalpha() else "correct or remove the record")
-    raise place.error(row, "DNA letters (ACGT, IUPAC codes)", f"{letter!r} at position {at - int(offsets[row]) + 1}{of}", way_out, line=min(2, place.lines))
+    way_out = _WAYS_OUT.get(letter.upper(), _PROTEIN if letter.isalpha() or letter == "*" else "correct or remove the record")
+    raise place.error(row, expected, f"{letter!r} at position {at - int(offsets[row]) + 1}{of}", way_out, line=min(2, place.lines))
 
 
 def check_names(names: Any, place: Place) -> Any:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from tidalign.pipeline.pairs.aligner import length_bin, wavefront_cells
+from tidalign.pipeline.pairs.aligner import Lengths, described
 from tidalign.pipeline.pairs.input.read import Block, Source, read_block, stream_blocks
 from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, chunk_path, read_block_record, write_block_record
 from tidalign.pipeline.pairs.pack import pack_pairs
@@ -26,6 +27,12 @@ ROW_GROUP_ROWS = 32_768
 """A range of a chunk is read without reading all of it."""
 
 
+def length_bin(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.int64]:
+    """Number of bits of the longer side: bin b holds lengths 2^(b-1)..2^b - 1, bin 0 pairs of two empty sides."""
+    longer = np.maximum(query_lengths, target_lengths)
+    return np.where(longer > 0, np.frexp(longer.astype(np.float64))[1], 0).astype(np.int64)
+
+
 def partition_block(directory: str, source: Source, block: Block) -> BlockRecord:
     """Read one block and write its chunks, then its record, which is returned: {id, first, pairs, chunks}."""
     done = read_block_record(directory, block.id)
@@ -40,13 +47,13 @@ def partition_stream(directory: str, source: Source) -> list[BlockRecord]:
 def _write_block(directory: str, source: Source, block: Block, pairs: Any) -> BlockRecord:
     if len(pairs) != block.pairs:
         raise RuntimeError(f"block {block.id} has {block.pairs} pairs by its plan and {len(pairs)} when read")
-    parameters = read_plan(directory)["parameters"]
-    table = pack_pairs(pairs, ambiguous=parameters["ambiguous"], file=source.queries)
+    aligner, parameters = described(read_plan(directory)["parameters"])
+    table = pack_pairs(pairs, ambiguous=parameters.ambiguous, file=source.queries, plain=parameters.plain)
     query_lengths, target_lengths = (table[f"{side}_length"].to_numpy() for side in ("query", "target"))
     bins = length_bin(query_lengths, target_lengths)
     # lexsort sorts by its last key first; ordinals are unique, so the order is total.
     order = np.lexsort((np.arange(len(table)), np.minimum(query_lengths, target_lengths), np.maximum(query_lengths, target_lengths)))
-    bins, weights = bins[order], wavefront_cells(query_lengths, target_lengths)[order]
+    bins, weights = bins[order], aligner.work(query_lengths, target_lengths)[order]
     starts = np.flatnonzero(np.diff(bins, prepend=-1))
     chunks: list[ChunkRecord] = []
     for start, stop in zip(starts, np.append(starts[1:], len(order)), strict=True):

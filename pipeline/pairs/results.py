@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from tidalign.pipeline.formats.export import export
-from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store.layout import PAIRS
@@ -32,15 +31,19 @@ class Results(RunResults[PairManifest]):
     threads = min(12, os.cpu_count() or 1)
 
     @property
-    def parameters(self) -> PairParameters:
-        """Say what was computed."""
-        parameters: PairParameters = self._manifest.parameters
-        return parameters
+    def parameters(self) -> Any:
+        """Say what was computed: parameters of one of the aligners."""
+        return self._manifest.parameters
 
     @property
     def cigars(self) -> bool:
         """Tell whether the rows have CIGARs."""
         return not self.parameters.penalty_only
+
+    @property
+    def placed(self) -> bool:
+        """Tell whether the rows have places."""
+        return not self.parameters.scored or bool(self.parameters.report != "score")
 
     def __len__(self) -> int:
         """Count the pairs of the input, which is rows of the table."""

@@ -55,6 +55,7 @@ def make(directory: str, rows: int) -> None:
                 "target_start": np.zeros(BLOCK, np.int64),
                 "target_end": np.full(BLOCK, 151),
                 "penalty": random.integers(0, 60, BLOCK),
+                "score": pa.nulls(BLOCK, pa.int64()),
                 "cigar": ["{}=1X{}=1I{}=2D{}=1X{}=".format(*row) for row in lengths.tolist()],
                 "matches": lengths.sum(axis=1),
                 "mismatches": np.full(BLOCK, 2),

@@ -8,6 +8,7 @@ from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.input.read import Source, inspect
 from tidalign.pipeline.pairs.results import Results
+from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.workflows.commands import running
@@ -27,6 +28,12 @@ def align_pairs(
     ends_free: tuple[int, int, int, int] | None = None,
     penalty_only: bool = False,
     ambiguous: str = "mismatch",
+    scoring: str | None = None,
+    span: str = "local",
+    report: str = "cigar",
+    alphabet: str = "",
+    zdrop: int | None = None,
+    end_bonus: int = 0,
     interleaved: bool = False,
     same_names: bool = False,
     query_column: str = "query",
@@ -44,6 +51,7 @@ def align_pairs(
 
     queries, targets: FASTA, FASTQ (plain, gzip, bgzip), paired by order; or one file: interleaved, WFA's `.seq`, or Parquet / Arrow with two columns.
     penalties, ends_free, penalty_only, ambiguous: see `PairParameters`.
+    scoring, span, report, alphabet, zdrop, end_bonus: align by scores in place of penalties, see `ScoreParameters`.
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead;
     insecure: even one of another machine without TLS.
@@ -52,16 +60,16 @@ def align_pairs(
     Raises ValueError for parameters that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
-    parameters = PairParameters(penalties=penalties, ends_free=ends_free, penalty_only=penalty_only, ambiguous=ambiguous)
-    columns = {"query_column": query_column, "target_column": target_column}
+    parameters: Any = PairParameters(penalties=penalties, ends_free=ends_free, penalty_only=penalty_only, ambiguous=ambiguous)
+    if scoring is not None:
+        parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus)
+    columns = {"query_column": query_column, "target_column": target_column, "alphabet": parameters.alphabet}
     paths = (str(queries), None if targets is None else str(targets))
     source = _source(None if new else Path(out), *paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
     return align(source, parameters, out, Resources(workers, scheduler, device, gpus, insecure), new=new, progress=progress)
 
 
-def align(
-    source: Source, parameters: PairParameters, out: str | Path, resources: Resources = DEFAULT, *, new: bool = False, progress: Told | None = None
-) -> Results:
+def align(source: Source, parameters: Any, out: str | Path, resources: Resources = DEFAULT, *, new: bool = False, progress: Told | None = None) -> Results:
     """`align_pairs` for any source."""
     with running.prepared(Path(out), PAIRS, new=new):
         run_pairs(str(out), source, parameters, resources=resources, progress=progress)
@@ -71,7 +79,8 @@ def align(
 def command(args: argparse.Namespace) -> Exit:
     """`tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
     with running.command(args) as this, running.progress(args) as told:
-        results = align(source_of(args, this.run), parameters_of(args), this.run, running.resources_of(args), new=args.new, progress=told)
+        parameters = parameters_of(args)
+        results = align(source_of(args, this.run, parameters.alphabet), parameters, this.run, running.resources_of(args), new=args.new, progress=told)
     statuses = results.statuses()
     partial = bool(statuses["capped"] or statuses["rejected"])
     this.export(results, cigar=args.cigar, notice=say)
@@ -80,10 +89,10 @@ def command(args: argparse.Namespace) -> Exit:
     return Exit.PARTIAL if partial else Exit.COMPLETE
 
 
-def source_of(args: argparse.Namespace, run: Path) -> Source:
-    """Read what the options say of the input."""
+def source_of(args: argparse.Namespace, run: Path, alphabet: str) -> Source:
+    """Read what the options say of the input, whose letters are of an alphabet."""
     names = ("interleaved", "same_names", "query_column", "target_column", "allow_empty")
-    return _source(None if args.new else run, args.queries, args.targets, **{name: getattr(args, name) for name in names})
+    return _source(None if args.new else run, args.queries, args.targets, alphabet=alphabet, **{name: getattr(args, name) for name in names})
 
 
 def _source(run: Path | None, queries: str, targets: str | None, **options: Any) -> Source:
@@ -101,6 +110,8 @@ def _source(run: Path | None, queries: str, targets: str | None, **options: Any)
         return Source.from_json(known)
 
 
-def parameters_of(args: argparse.Namespace) -> PairParameters:
+def parameters_of(args: argparse.Namespace) -> Any:
     """Read what the options say of the alignments."""
-    return PairParameters(penalties=args.penalties, ends_free=args.ends_free, penalty_only=args.penalty_only, ambiguous=args.ambiguous)
+    if args.scoring:
+        return ScoreParameters(args.scoring, args.alphabet or "", args.span or "local", args.report or "cigar", args.ambiguous, args.zdrop, args.end_bonus or 0)
+    return PairParameters(penalties=args.penalties or "affine:4,6,2", ends_free=args.ends_free, penalty_only=args.penalty_only, ambiguous=args.ambiguous)

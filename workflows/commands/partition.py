@@ -15,7 +15,8 @@ from tidalign.workflows.status import Exit
 def command(args: argparse.Namespace) -> Exit:
     """Read the input, write its chunks and the manifest."""
     began = time.monotonic()
-    parameters, source = parameters_of(args), source_of(args, Path(args.output))
+    parameters = parameters_of(args)
+    source = source_of(args, Path(args.output), parameters.alphabet)
     with running.progress(args) as told, running.prepared(Path(args.output), PAIRS, new=args.new):
         manifest = partition_pairs(args.output, source, parameters, resources=running.resources_of(args), progress=told)
     if not args.quiet:

@@ -8,8 +8,9 @@ from typing import NoReturn
 from tidalign import __version__
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.common import add_device, add_new, add_workers, check_common, options_of
+from tidalign.workflows.options.common import Error, add_device, add_new, add_workers, check_common, options_of
 from tidalign.workflows.options.common import chosen as chosen_format
+from tidalign.workflows.options.values import count
 from tidalign.workflows.status import Exit
 
 _PICTURES = (".png", ".svg", ".pdf", ".html")
@@ -20,6 +21,8 @@ _PAIRS = """examples:
   tidalign pairs pairs.parquet -o out.parquet --penalties edit
   tidalign pairs both.fastq.gz --interleaved -o out.paf --penalties affine2p:4,6,2,24,1
   tidalign pairs reads.fq windows.fa -o out.tsv --ends-free 0,0,16,16       up to 16 target letters free at either end
+  tidalign pairs reads.fq windows.fa -o out.sam --scoring match:2,mismatch:-4,gap:4,2 --span local
+  tidalign pairs a.faa b.faa -o out.tsv --matrix blosum62 --gap 11,1 --report score
   tidalign pairs reads.fq windows.fa -o run --scheduler tls://10.0.0.1:8786
 """
 
@@ -51,6 +54,11 @@ _EXPORT = """examples:
   tidalign export run -o - --format tsv | head
   tidalign export genome_run -o out.maf
 """
+
+SPANS = ("local", "query", "target", "overlap", "global", "extension")
+REPORTS = ("score", "ends", "cigar")
+_SCORED = ("gap", "span", "alphabet", "report", "zdrop", "end_bonus")
+"""Of alignment by scores (kernels/local/pairs.py; here, so that --help loads no kernels), and options that go with --scoring and --matrix alone."""
 
 _EXITS = """exit status: 0 everything is aligned, 3 something was cut or given up (rows or report say why), 2 wrong usage, 65 bad input, 66 no input,
 69 no usable GPU or workers, 73 cannot write, 74 disk full, 75 cluster lost, 78 the run directory is of other inputs, options or another version,
@@ -97,10 +105,11 @@ def _add_run(parser: _Parser, output: str) -> None:
     parser.add_argument("targets", metavar="TARGETS", nargs="?", help="FASTA or FASTQ; record i is aligned with record i of QUERIES")
     parser.add_argument("-o", dest="output", metavar="OUT", required=True, help=output)
     shapes = "edit, linear:X,G, affine:X,O,E or affine2p:X,O1,E1,O2,E2: mismatch X, a gap of n letters O+nE (default: affine:4,6,2)"
-    parser.add_argument("--penalties", metavar="MODEL", type=_penalties, default="affine:4,6,2", help=shapes)
+    parser.add_argument("--penalties", metavar="MODEL", type=_penalties, help=shapes)
     free = "letters free of charge at the begin and end of query and target (default: 0,0,0,0, end to end)"
     parser.add_argument("--ends-free", metavar="QB,QE,TB,TE", type=_ends_free, help=free)
     parser.add_argument("--penalty-only", action="store_true", help="no CIGARs, which is faster")
+    _add_scored(parser)
     letters = "a letter other than A, C, G, T equals nothing (default), equals every letter, or is an error"
     parser.add_argument("--ambiguous", choices=("mismatch", "match", "error"), default="mismatch", help=letters)
     parser.add_argument("--interleaved", action="store_true", help="QUERIES holds query, target, query, target, ...")
@@ -110,6 +119,27 @@ def _add_run(parser: _Parser, output: str) -> None:
     parser.add_argument("--allow-empty", action="store_true", help="an input without records gives an empty output instead of status 66")
     add_workers(parser)
     add_new(parser)
+
+
+def _add_scored(parser: _Parser) -> None:
+    """Add --scoring and what goes with it."""
+    shape = "match:A,mismatch:-B,gap:O,E: align by scores in place of penalties; a gap of n letters costs O+nE (gap:E linear, gap:O1,E1,O2,E2 two pieces)"
+    parser.add_argument("--scoring", metavar="SCORES", help=f"{shape}; n:S says what N scores")
+    parser.add_argument("--matrix", metavar="NAME", help="align by BLOSUM45, 50, 62, 80 or 90, PAM30, 70 or 250, or by a file in NCBI's format")
+    parser.add_argument("--gap", metavar="O,E", help="gaps with --matrix, as in --scoring (default: BLAST's for the matrix, 11,1 for BLOSUM62)")
+    spans = "with scores, what must be aligned: nothing (local, the default), all of the query, of the target, an end of each (overlap), all of both (global)"
+    parser.add_argument("--span", choices=SPANS, help=f"{spans}, or the first letters of both (extension)")
+    parser.add_argument("--alphabet", choices=("dna", "protein"), help="letters with scores (default: those of the matrix, else dna)")
+    parser.add_argument("--report", choices=REPORTS, help="with scores, the score alone, also where alignments begin and end, or CIGARs too (default)")
+    parser.add_argument("--zdrop", metavar="Z", type=_number, help="stop an extension by minimap2's rule, rows are heuristic then (default: never)")
+    parser.add_argument("--end-bonus", metavar="B", type=_number, help="what an extension may score less to reach the query's end, as BWA-MEM (default: 0)")
+
+
+def _number(text: str) -> int:
+    try:
+        return 0 if text == "0" else count(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _add_export(parser: _Parser) -> None:
@@ -176,6 +206,7 @@ def check(args: argparse.Namespace) -> None:
     """Usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
     check_common(args, args.error)
     if args.module in ("pairs", "partition"):
+        _check_scored(args, args.error)
         if args.interleaved and args.targets:
             args.error("--interleaved takes one file")
         if args.output == "-":
@@ -214,6 +245,45 @@ def _check_pairs(args: argparse.Namespace) -> None:
         args.error("--keep-run goes with a file for -o; a run directory is always kept")
     if args.cigar != table.OPTIONS["cigar"][0] and not args.format:
         args.error("--cigar goes with a file for -o; `tidalign export --cigar` writes one from a run directory")
-    if args.format and args.penalty_only and table.find(table.PAIRS, args.format).cigars:
+    if args.format and args.report == "score" and table.find(table.PAIRS, args.format).placed:
+        others = [format.suffix for format in table.formats(table.PAIRS) if format.suffix and not format.placed]
+        args.error(f"{args.format.upper()} needs places: leave --report score out, or write {table.listed(others)}")
+    if args.format and (args.penalty_only or args.report == "ends") and table.find(table.PAIRS, args.format).cigars:
         others = [format.suffix for format in table.formats(table.PAIRS) if format.suffix and not format.cigars]
-        args.error(f"{args.format.upper()} needs CIGARs: leave --penalty-only out, or write {table.listed(others)}")
+        args.error(f"{args.format.upper()} needs CIGARs: leave {'--report ends' if args.report else '--penalty-only'} out, or write {table.listed(others)}")
+
+
+def _check_scored(args: argparse.Namespace, error: Error) -> None:
+    """Call error(message) where arguments of scores make no sense; sets `scoring` to what --scoring, or --matrix and --gap, say."""
+    if not args.scoring and not args.matrix:
+        if given := next((name for name in _SCORED if getattr(args, name) is not None), None):
+            error(f"--{given.replace('_', '-')} goes with --scoring or --matrix")
+        return
+    if args.scoring and (args.matrix or args.gap):
+        error("--scoring has the gap in it, as in match:2,mismatch:-4,gap:4,2: leave --matrix and --gap out")
+    others = {"penalties": args.penalties, "ends-free": args.ends_free, "penalty-only": args.penalty_only}
+    if given := next((name for name, value in others.items() if value), None):
+        error(f"--{given} is of penalties: leave it out with --scoring and --matrix" + ("; --report ends gives no CIGARs" if given == "penalty-only" else ""))
+    from tidalign.pipeline.pairs.scored import ScoreParameters
+
+    try:
+        args.scoring = _scoring(args, error)
+        ScoreParameters(args.scoring, args.alphabet or "", args.span or "local", args.report or "cigar", args.ambiguous, args.zdrop, args.end_bonus or 0)
+    except (ValueError, OSError) as wrong:
+        error(str(wrong))
+
+
+def _scoring(args: argparse.Namespace, error: Error) -> str:
+    """The scoring in its normal form."""
+    from tidalign.kernels.scoring.substitution import GAPS, Substitution, parse_gap
+
+    if args.scoring:
+        return str(Substitution.parse(args.scoring, args.alphabet))
+    pieces = parse_gap(args.gap) if args.gap else None
+    if args.matrix.upper() in GAPS:
+        return str(Substitution.named(args.matrix, pieces, args.alphabet))
+    if not Path(args.matrix).is_file():
+        error(f"--matrix {args.matrix}: expected one of {', '.join(GAPS)}, or a file in NCBI's format")
+    if pieces is None:
+        error("--matrix with a file needs --gap, as in --gap 11,1")
+    return str(Substitution.read(args.matrix, pieces or (), args.alphabet))

@@ -52,6 +52,15 @@ class Gpus:
         return replace(self, names=dict([*self.names.items()][:1]), why=why)
 
 
+def on_forms(resources: Resources, forms: Mapping[str, Any]) -> Resources:
+    """Take the CPU where an aligner has no other form. NoWorkers where a GPU is asked for."""
+    if GPU.name in forms:
+        return resources
+    if resources.device == GPU.name or resources.gpus:
+        raise NoWorkers("alignment by scores runs on cores only for now: leave --device gpu and --gpus out")
+    return replace(resources, device=CPU.name)
+
+
 def choose(resources: Resources) -> Gpus:
     """Choose this machine's GPUs that a run takes. Raises ValueError for what makes no sense together, NoWorkers where some are asked for and not there."""
     device, gpus, scheduler = resources.device, resources.gpus, resources.scheduler

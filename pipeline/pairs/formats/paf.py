@@ -1,7 +1,7 @@
 """PAF: one line of twelve columns and tags for each pair (https://github.com/lh3/miniasm/blob/master/PAF.md).
 
-Positions are 0-based and half-open. Tags: NM:i (letters in X, I and D), AS:i (minus the penalty), cg:Z (CIGAR); and, where a row is not exact,
-st:Z (status) and rs:Z (reason). Without CIGARs (`--penalty-only`) columns 10 and 11 are 0 and the longer aligned side, and NM and cg are left out.
+Positions are 0-based and half-open. Tags: NM:i (letters in X, I and D), AS:i (the score, or minus the penalty), cg:Z (CIGAR); and, where a row is not exact,
+st:Z (status) and rs:Z (reason). Without CIGARs columns 10 and 11 are 0 and the longer aligned side, and NM and cg are left out.
 A rejected pair is a line as minimap2 writes it for a query without a hit (`--paf-no-hit`): no target, `*` for the strand.
 """
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.request import Request, Rows
-from tidalign.pipeline.text import Operations, joined, status_tags, two_kinds
+from tidalign.pipeline.text import Operations, alignment_score, joined, status_tags, two_kinds
 
 
 def lines(batch: Any, request: Request[Rows]) -> Any:
@@ -25,12 +25,12 @@ def _aligned(rows: Any, cigar: str) -> Any:
     if rows["cigar"].null_count:
         spans = [rows[f"{side}_end"].to_numpy() - rows[f"{side}_start"].to_numpy() for side in ("query", "target")]
         matches, letters = "0", pa.array(np.maximum(*spans))
-        tags = ("\tAS:i:", pc.negate(rows["penalty"]))
+        tags = ("\tAS:i:", alignment_score(rows))
     else:
         matches, edits = rows["matches"], pc.add(rows["mismatches"], rows["gap_letters"])
         letters = pc.add(matches, edits)
         text = rows["cigar"] if cigar == "=X" else Operations.parse(rows["cigar"]).merged().text()
-        tags = ("\tNM:i:", edits, "\tAS:i:", pc.negate(rows["penalty"]), "\tcg:Z:", text)
+        tags = ("\tNM:i:", edits, "\tAS:i:", alignment_score(rows), "\tcg:Z:", text)
     return joined(
         *_tabbed(rows, "query_name", "query_length", "query_start", "query_end"),
         "+\t",

@@ -1,6 +1,7 @@
 """SAM 1.6 (https://samtools.github.io/hts-specs/SAMv1.pdf): one record for each pair, in input order.
 
-POS is 1-based; SEQ and QUAL are `*`; free query ends are soft-clipped; tags NM:i, AS:i (minus the penalty), st:Z and rs:Z where a row is not exact.
+POS is 1-based; SEQ and QUAL are `*`; query ends that stay out are soft-clipped; tags NM:i, AS:i (the score, or minus the penalty), and st:Z
+and rs:Z where a row is not exact.
 A rejected pair, and a pair of which no target letter is aligned (it has no place on the target), is an unmapped record (flag 4). The header has one @SQ for
 each distinct target name in order of appearance, and nothing that could differ between two runs of the same work: no device, worker, time or run id.
 """
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.pairs.formats.targets import first_rows, rows_at
-from tidalign.pipeline.text import Operations, content, empty, joined, status_tags, two_kinds
+from tidalign.pipeline.text import Operations, alignment_score, content, empty, joined, status_tags, two_kinds
 
 LONGEST_TARGET = 2**31 - 1
 """Section 1.3: LN lies in 1..2^31-1."""
@@ -71,7 +72,7 @@ def _mapped(rows: Any, cigar: str) -> Any:
     return joined(
         *(rows["query_name"], "\t0\t", rows["target_name"], "\t", pc.add(rows["target_start"], 1), "\t255\t"),
         *(_clip(rows["query_start"]), text, _clip(pc.subtract(rows["query_length"], rows["query_end"]))),
-        *("\t*\t0\t0\t*\t*\tNM:i:", edits, "\tAS:i:", pc.negate(rows["penalty"]), status_tags(rows), "\n"),
+        *("\t*\t0\t0\t*\t*\tNM:i:", edits, "\tAS:i:", alignment_score(rows), status_tags(rows), "\n"),
     )
 
 
@@ -82,7 +83,8 @@ def _clip(letters: Any) -> Any:
 
 
 def _unmapped(rows: Any) -> Any:
-    score = pc.if_else(pc.is_valid(rows["penalty"]), joined("\tAS:i:", pc.negate(rows["penalty"])), empty())
+    value = alignment_score(rows)
+    score = pc.if_else(pc.is_valid(value), joined("\tAS:i:", value), empty())
     return joined(rows["query_name"], "\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*", score, status_tags(rows), "\n")
 
 
@@ -90,7 +92,4 @@ def command_line(rows: Rows) -> str:
     """What was computed, as a command: inputs by their file names and everything that can change a row, and nothing else."""
     parameters = rows.parameters
     words = ["tidalign", "pairs", *(PurePath(path).name for path in (rows.source.get("queries"), rows.source.get("targets")) if path)]
-    words += ["--penalties", parameters.penalties, "--ambiguous", parameters.ambiguous]
-    if parameters.ends_free:
-        words += ["--ends-free", ",".join(map(str, parameters.ends_free))]
-    return "".join(letter if letter.isprintable() else " " for letter in shlex.join(words))
+    return "".join(letter if letter.isprintable() else " " for letter in shlex.join([*words, *parameters.words()]))

@@ -9,15 +9,20 @@ COLUMNS = (
     *("ordinal", "query_name", "query_length", "query_start", "query_end", "target_name", "target_length", "target_start", "target_end"),
     *("penalty", "cigar", "status", "reason"),
 )
-"""Those that every version writes, in this order: who reads TSV may count on their places."""
+"""Those that every version writes, in this order: who reads TSV may count on their places. A run that is scored has `score` behind them."""
+
+
+def columns(request: Request[Rows]) -> tuple[str, ...]:
+    """Name the columns of a run: those of every one, and the score behind them where rows have one."""
+    return (*COLUMNS, "score") if request.rows.parameters.scored else COLUMNS
 
 
 def header(request: Request[Rows]) -> list[bytes]:
     """Name the columns."""
-    return [("\t".join(COLUMNS) + "\n").encode()]
+    return [("\t".join(columns(request)) + "\n").encode()]
 
 
 def lines(batch: Any, request: Request[Rows]) -> Any:
     """Make a large_string column: the line of each row of a batch in `schema.ALIGNMENTS`, with its newline."""
-    pieces = [piece for name in COLUMNS for piece in (batch[name], "\t")]
+    pieces = [piece for name in columns(request) for piece in (batch[name], "\t")]
     return joined(*pieces[:-1], "\n")

@@ -18,16 +18,20 @@ from tidalign.pipeline.pairs.input.records import FORMATS, FOUR_LINES, find_line
 from tidalign.pipeline.pairs.input.stream import stream_pairs
 from tidalign.pipeline.pairs.pack import count_pairs, pair_table, split
 
+_OPTIONS = ("interleaved", "same_names", "query_column", "target_column", "alphabet")
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where pairs come from. One input holds both sides (`interleaved`: record 2i is the query, 2i + 1 the target of pair i; or a table), or two do."""
+    """Where pairs come from. One input holds both sides (`interleaved`: record 2i is the query, 2i + 1 the target of pair i; or a table), or two do.
+    alphabet: of their letters (`pack.ALPHABETS`)."""
 
     inputs: tuple[Input, ...]
     interleaved: bool = False
     same_names: bool = False
     query_column: str = "query"
     target_column: str = "target"
+    alphabet: str = "dna"
 
     @property
     def queries(self) -> str:
@@ -54,12 +58,12 @@ class Source:
         return [{"path": source.path, "size": source.size, "mtime_ns": source.mtime_ns, "digest": source.digest} for source in self.inputs]
 
     def to_json(self) -> dict[str, Any]:
-        options = {name: getattr(self, name) for name in ("interleaved", "same_names", "query_column", "target_column")}
+        options = {name: getattr(self, name) for name in _OPTIONS}
         return {"queries": self.queries, "targets": self.targets, "inputs": [source.to_json() for source in self.inputs], **options}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "Source":
-        options = {name: values[name] for name in ("interleaved", "same_names", "query_column", "target_column")}
+        options = {name: values[name] for name in _OPTIONS}
         return cls(tuple(Input(**source) for source in values["inputs"]), **options)
 
 
@@ -88,12 +92,13 @@ def inspect(
     same_names: bool = False,
     query_column: str = "query",
     target_column: str = "target",
+    alphabet: str = "dna",
     allow_empty: bool = False,
 ) -> Source:
     """Look at the inputs, by content: FASTA, FASTQ, .seq (plain, gzip, BGZF), Parquet, Arrow; `-` is standard input.
 
     interleaved: one file holds queries and targets in turn. same_names: names of a pair must agree, but for /1 and /2 at their ends.
-    query_column, target_column: of a table. allow_empty: no pairs at all is no error.
+    query_column, target_column: of a table. alphabet: `dna` or `protein`. allow_empty: no pairs at all is no error.
 
     Raises MissingInput (66) and InputError (65).
     """
@@ -110,7 +115,7 @@ def inspect(
         raise InputError(inputs[0].path, "one file of interleaved pairs", "two", "give one, or leave out --interleaved")
     if not whole and not interleaved and len(inputs) == 1 and formats != {"empty"}:
         raise InputError(inputs[0].path, "a second file, of targets", "none", "name it, or use --interleaved if this one holds both")
-    source = Source(inputs, interleaved or "seq" in formats, same_names, query_column, target_column)
+    source = Source(inputs, interleaved or "seq" in formats, same_names, query_column, target_column, alphabet)
     if inputs[0].is_table and not tables.check_schema(inputs[0], (query_column, target_column)) and not allow_empty:
         raise MissingInput(f"{inputs[0].path}: no rows; use --allow-empty if that is no mistake")
     return source
@@ -153,24 +158,24 @@ def read_block(source: Source, block: Block) -> Any:
     first = source.inputs[0]
     try:
         if first.is_table:
-            query, target = tables.read_rows(first, (source.query_column, source.target_column), block.spans[0], block.first)
+            query, target = tables.read_rows(first, (source.query_column, source.target_column), block.spans[0], block.first, source.alphabet)
         else:
             each = 2 if source.interleaved else 1
-            sides = [_read_span(text, span, block.first * each) for text, span in zip(source.inputs, block.spans, strict=True)]
+            sides = [_read_span(text, span, block.first * each, source.alphabet) for text, span in zip(source.inputs, block.spans, strict=True)]
             query, target = split(sides[0]) if source.interleaved else sides
     except OSError as error:
         raise MissingInput(f"{error.filename or source.queries}: {error.strerror or error}; every worker must see the inputs") from error
     return pair_table(source.queries, block.first, query, target, same_names=source.same_names)
 
 
-def _read_span(text: Input, span: Span, first: int) -> Any:
+def _read_span(text: Input, span: Span, first: int, alphabet: str) -> Any:
     form = FORMATS[text.format]
     lines = find_lines(read_range(text.path, text.compression, span.start, span.stop), at_line_start=span.line_start)
     marks = np.append(marked(lines, form), len(lines))
     last = span.skip + span.records * form.marks
     if last >= len(marks):
         raise changed(text.path)
-    return parse(form, lines[int(marks[span.skip]) : int(marks[last])], text.path, first)
+    return parse(form, lines[int(marks[span.skip]) : int(marks[last])], text.path, first, alphabet)
 
 
 def stream_blocks(source: Source, *, block_bases: int = BLOCK_BASES) -> Iterator[tuple[Block, Any]]:
@@ -180,6 +185,6 @@ def stream_blocks(source: Source, *, block_bases: int = BLOCK_BASES) -> Iterator
         yield from ((block, read_block(source, block)) for block in blocks)
         return
     first = 0
-    for number, (query, target) in enumerate(stream_pairs(source.inputs, interleaved=source.interleaved, bases=block_bases)):
+    for number, (query, target) in enumerate(stream_pairs(source.inputs, interleaved=source.interleaved, alphabet=source.alphabet, bases=block_bases)):
         yield Block(number, first, len(query)), pair_table(source.queries, first, query, target, same_names=source.same_names)
         first += len(query)

@@ -97,12 +97,12 @@ def gather(text: Any, starts: Positions, ends: Positions) -> Any:
     return pieces.take(pa.array(np.arange(0, len(bounds), 2)))
 
 
-def parse(form: Format, lines: Lines, file: str, first: int) -> Any:
+def parse(form: Format, lines: Lines, file: str, first: int, alphabet: str) -> Any:
     """Whole records as a table of `name` (string; null in .seq) and `letters` (large_binary).
 
-    first: records of the file before these, for messages. Raises InputError for the first record that is not right.
+    first: records of the file before these, for messages. alphabet: of `pack.ALPHABETS`. Raises InputError for the first record that is not right.
     """
-    place = Place(file, first, form.lines, form.records)
+    place = Place(file, first, form.lines, form.records, alphabet)
     if form.name == "FASTQ":
         names, letters = _fastq(lines, place)
     elif form.name == "FASTA":
@@ -171,7 +171,7 @@ def _shown(lines: Lines, row: int) -> str:
     return repr(text) if text else "an empty line"
 
 
-def stream_records(pieces: Iterator[bytes], form: Format, file: str) -> Iterator[Any]:
+def stream_records(pieces: Iterator[bytes], form: Format, file: str, alphabet: str) -> Iterator[Any]:
     """The records of a whole text that comes in pieces, as tables of `parse`."""
     first, last = 0, False
     parts: list[bytes] = []
@@ -189,7 +189,7 @@ def stream_records(pieces: Iterator[bytes], form: Format, file: str) -> Iterator
             parts.append(piece)
         text = b"".join(parts)
         parts.clear()
-        records, rest = _parse_complete(text, last, form, file, first)
+        records, rest = _parse_complete(text, last, form, file, first, alphabet)
         del text  # as long as the longest record
         parts.append(rest)
         if records is not None:
@@ -197,7 +197,7 @@ def stream_records(pieces: Iterator[bytes], form: Format, file: str) -> Iterator
             yield records
 
 
-def _parse_complete(text: bytes, last: bool, form: Format, file: str, first: int) -> tuple[Any, bytes]:
+def _parse_complete(text: bytes, last: bool, form: Format, file: str, first: int, alphabet: str) -> tuple[Any, bytes]:
     """The records that end in a text, or None, and what is left of it; `last`: nothing follows."""
     lines = find_lines(text)
     marks = marked(lines, form)
@@ -206,5 +206,5 @@ def _parse_complete(text: bytes, last: bool, form: Format, file: str, first: int
     end = int(marks[complete]) if complete < len(marks) else len(lines)
     if (lines.ends[:begin] > lines.starts[:begin]).any():
         raise Place(file, first, form.lines, form.records).error(0, f"a line that begins with {form.first.decode()!r}", _shown(lines, 0))
-    records = parse(form, lines[begin:end], file, first) if complete else None
+    records = parse(form, lines[begin:end], file, first, alphabet) if complete else None
     return records, text[lines.starts[end] :] if end < len(lines) else b""

@@ -136,7 +136,7 @@ def span(index: Index, first: int, rows: int) -> Span:
     return Span(start, stop, first - int(index.marks[np.searchsorted(index.positions, start)]), rows)
 
 
-def read_rows(source: Input, columns: tuple[str, str], span: Span, first: int) -> tuple[Any, Any]:
+def read_rows(source: Input, columns: tuple[str, str], span: Span, first: int, alphabet: str) -> tuple[Any, Any]:
     """The query and the target side of a span, as tables of `records.parse`. first: ordinal of its first row."""
     file = _open(source)
     present = (file.schema_arrow if source.format == "parquet" else file.schema).names
@@ -155,7 +155,7 @@ def read_rows(source: Input, columns: tuple[str, str], span: Span, first: int) -
     if left:
         raise changed(source.path)
     table = pa.Table.from_batches(batches)
-    place = Place(source.path, first)
+    place = Place(source.path, first, alphabet=alphabet)
     query, target = (_side(table, column, name, place) for column, name in zip(columns, names, strict=True))
     return query, target
 

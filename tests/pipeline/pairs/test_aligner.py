@@ -9,8 +9,9 @@ import pytest
 
 from tidalign.pipeline.device import CPU, DEVICES
 from tidalign.pipeline.errors import ManifestMismatch
-from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Aligner, PairParameters, align_batch, batches, described, rejected
+from tidalign.pipeline.pairs.aligner import ALIGNERS, SCORED, WAVEFRONT, Aligner, PairParameters, align_batch, aligner_of, batches, described, rejected
 from tidalign.pipeline.pairs.pack import pack_pairs
+from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.schema import ALIGNMENTS, PAIRS
 
 
@@ -49,9 +50,48 @@ def test_a_plan_names_its_aligner() -> None:
     values = WAVEFRONT.to_json(parameters)
     assert values["aligner"] == "wavefront" and described(values) == (WAVEFRONT, parameters)
     assert described(parameters.to_json()) == (WAVEFRONT, parameters)
+    scores = ScoreParameters("match:2,mismatch:-4,gap:4,2", span="extension", zdrop=100)
+    assert described(SCORED.to_json(scores)) == (SCORED, scores) and aligner_of(scores) is SCORED and aligner_of(parameters) is WAVEFRONT
     with pytest.raises(ManifestMismatch, match="aligner 'smith': expected one of wavefront"):
         described({**values, "aligner": "smith"})
 
 
-def test_every_aligner_has_a_form_on_every_device() -> None:
-    assert all(set(aligner.forms) == set(DEVICES) for aligner in ALIGNERS.values())
+def test_every_aligner_has_a_form_on_cores() -> None:
+    """What has none on a GPU is refused there in a line (`on_forms`)."""
+    assert set(WAVEFRONT.forms) == set(DEVICES)
+    assert all(CPU.name in aligner.forms for aligner in ALIGNERS.values())
+
+
+def test_rows_of_scores() -> None:
+    """By hand: 4 matches and a gap of one letter; nothing alike; proteins as they are."""
+    pairs = {"query": [b"ACGTAC", b"AAAA"], "target": [b"TACGAC", b"CCCC"]}
+    names = {"ordinal": range(2), "query_name": list("ab"), "target_name": list("ef")}
+    packed = pack_pairs(pa.table({**names, **pairs}).select(PAIRS.names).cast(PAIRS))
+    row, nothing = align_batch(SCORED, packed, ScoreParameters("match:3,mismatch:-5,gap:1,1"), CPU).to_pylist()
+    assert [row[name] for name in ("score", "penalty", "cigar", "query_start", "query_end", "target_start", "target_end")] == [13, None, "3=1I2=", 0, 6, 1, 6]
+    assert [row["matches"], row["identity"], row["status"]] == [5, 5 / 6, "exact"]
+    assert [nothing[name] for name in ("score", "cigar", "query_end", "identity")] == [0, "", 0, None]
+    alone = align_batch(SCORED, packed, ScoreParameters("match:3,mismatch:-5,gap:1,1", report="score"), CPU).to_pylist()[0]
+    assert [alone[name] for name in ("score", "cigar", "query_start", "target_end", "matches")] == [13, None, None, None, None]
+    stopped = ScoreParameters("match:3,mismatch:-5,gap:1,1", span="extension", zdrop=3)
+    assert align_batch(SCORED, packed, stopped, CPU)["status"].to_pylist() == ["heuristic"] * 2
+    proteins = pa.table({**names, "query": [b"MKVW", b"u"], "target": [b"MKvW", b"X"]}).select(PAIRS.names).cast(PAIRS)
+    table = align_batch(SCORED, pack_pairs(proteins, plain=True), ScoreParameters("blosum62", span="global"), CPU)
+    assert table["score"].to_pylist() == [5 + 5 + 4 + 11, -1] and table["cigar"].to_pylist() == ["4=", "1="]
+    assert rejected(packed, "why")["score"].to_pylist() == [None] * 2
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"span": "locale"}, "span must be one of local"),
+        ({"report": "all"}, "report must be one of score"),
+        ({"zdrop": 10}, "go with the span extension"),
+        ({"span": "extension", "zdrop": -1}, "zdrop must lie in 0"),
+        ({"scoring": "blosum62", "ambiguous": "match"}, "leave it out for proteins"),
+        ({"scoring": "blosum62", "alphabet": "dna"}, "protein letters"),
+    ],
+)
+def test_parameters_of_scores_that_make_no_sense(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ScoreParameters(**{"scoring": "match:1,mismatch:-1,gap:1", **values})

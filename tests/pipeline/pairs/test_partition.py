@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from tidalign.kernels.letters.sequences import unpack
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.pairs.aligner import length_bin, wavefront_cells
+from tidalign.pipeline.pairs.aligner import wavefront_cells
 from tidalign.pipeline.pairs.pack import flat, pack_pairs, packed, sequences
+from tidalign.pipeline.pairs.partition import length_bin
 from tidalign.pipeline.schema import CHUNK, PAIRS
 from tidalign.pipeline.text import cuts
 

@@ -36,7 +36,7 @@ RECORD = {
         },
     },
     3: {
-        "pairs": {"chunks": "aa2ae461e9ade2ed", "parts": "fa009f33a6526b24"},
+        "pairs": {"chunks": "aa2ae461e9ade2ed", "parts": "138450324d3f6c4f"},
         "genome": {
             "parts": "b5ee12f10bbe66a4",
             "extended": "85c106508a2ec93a",

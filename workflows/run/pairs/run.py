@@ -8,14 +8,14 @@ from typing import Any
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline.device import CPU
-from tidalign.pipeline.pairs.aligner import WAVEFRONT, PairParameters, start
+from tidalign.pipeline.pairs.aligner import aligner_of, start
 from tidalign.pipeline.pairs.input.read import Block, Source, plan
 from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest, read_block_record, read_manifest, write_manifest
 from tidalign.pipeline.pairs.partition import partition_block, partition_stream
 from tidalign.pipeline.store import layout, parts, rundir
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Repeated
-from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
+from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, on_forms
 from tidalign.workflows.run.pairs.alignment import Alignment
 from tidalign.workflows.run.pairs.tasks import align_ranges
 from tidalign.workflows.run.runner import Kind, Readers, Report
@@ -91,11 +91,11 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
     reading_threads = 16  # each block takes up to half a gigabyte, and more are hardly faster
     small_work = 3.0
 
-    def __init__(self, source: Source, parameters: PairParameters) -> None:
-        self._source, self._parameters = source, parameters
+    def __init__(self, source: Source, parameters: Any) -> None:
+        self._source, self._parameters, self._aligner = source, parameters, aligner_of(parameters)
 
     def parameters(self) -> dict[str, Any]:
-        return WAVEFRONT.to_json(self._parameters)
+        return self._aligner.to_json(self._parameters)
 
     def source(self) -> dict[str, Any]:
         return self._source.to_json()
@@ -116,13 +116,13 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
         return Alignment(directory, manifest, stop, told, gpus.device, max(1, len(gpus.names)))
 
     def start(self, gpus: Gpus) -> None:
-        start(WAVEFRONT, self._parameters, gpus.device)
+        start(self._aligner, self._parameters, gpus.device)
 
     def compiles(self, gpus: Gpus) -> bool:
         return not gpus.device.takes_gpu
 
     def compile(self, tracker: Alignment) -> None:
-        WAVEFRONT.on(CPU).warm_up(self._parameters, tracker.longest())
+        self._aligner.on(CPU).warm_up(self._parameters, tracker.longest())
 
     def counted(self, manifest: PairManifest, tracker: Alignment) -> dict[str, Any]:
         statuses = parts.counts(tracker.parts)
@@ -138,13 +138,13 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
         }
 
 
-def run_pairs(directory: str | Path, source: Source, parameters: PairParameters, *, resources: Resources = DEFAULT, progress: Told | None = None) -> PairReport:
-    """Align every pair of `source` into a run directory: see `runner.run`. Every pair has its row, or its reason."""
+def run_pairs(directory: str | Path, source: Source, parameters: Any, *, resources: Resources = DEFAULT, progress: Told | None = None) -> PairReport:
+    """Align every pair of `source` into a run directory, by the aligner of these parameters: see `runner.run`. Every pair has its row, or its reason.
+    NoWorkers where GPUs are asked for that the aligner cannot use."""
+    resources = on_forms(resources, aligner_of(parameters).forms)
     return runner.run(directory, Pairs(source, parameters), resources, progress)
 
 
-def partition_pairs(
-    directory: str | Path, source: Source, parameters: PairParameters, *, resources: Resources = DEFAULT, progress: Told | None = None
-) -> PairManifest:
+def partition_pairs(directory: str | Path, source: Source, parameters: Any, *, resources: Resources = DEFAULT, progress: Told | None = None) -> PairManifest:
     """Do the first stage of `run_pairs` alone. Returns the manifest: blocks and the chunks that they became."""
     return runner.read(directory, Pairs(source, parameters), resources, progress)

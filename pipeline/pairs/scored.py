@@ -1,0 +1,100 @@
+"""Describe alignment of pairs by scores: parameters of a run, its form on a core, and its work; `SCORED` in aligner.py puts them together."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
+from tidalign.kernels.local import pairs
+from tidalign.kernels.scoring.substitution import DNA, Substitution
+from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
+
+MOST = 2**31 - 1
+"""Of a z-drop and of a bonus."""
+
+WORK_PER_CELL = 0.05
+"""A cell of a whole matrix in wavefront cells: many lanes share an instruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreParameters:
+    """Parameters of a run over pairs that is scored.
+
+    scoring: as `Substitution.parse` reads it, kept in a normal form. alphabet: `dna` or `protein`; empty: as the scoring says.
+    span, report, zdrop, end_bonus: see `kernels.local.pairs.align`.
+    ambiguous: what a letter other than ACGT equals where the matrix of DNA has no N: nothing (`mismatch`), every letter (`match`); or it is refused (`error`).
+    """
+
+    scoring: str
+    alphabet: str = ""
+    span: str = "local"
+    report: str = "cigar"
+    ambiguous: str = "mismatch"
+    zdrop: int | None = None
+    end_bonus: int = 0
+
+    scored: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        scoring = Substitution.parse(self.scoring, self.alphabet or None)
+        object.__setattr__(self, "scoring", str(scoring))
+        object.__setattr__(self, "alphabet", scoring.alphabet)
+        for name, values in (("span", pairs.SPANS), ("report", pairs.REPORTS), ("ambiguous", ("mismatch", "match", "error"))):
+            if getattr(self, name) not in values:
+                raise ValueError(f"{name} must be one of {', '.join(values)}, not {getattr(self, name)!r}")
+        if self.ambiguous != "mismatch" and scoring.alphabet != DNA:
+            raise ValueError("ambiguous says what letters of DNA equal: leave it out for proteins, whose matrix scores all letters")
+        if self.span != "extension" and (self.zdrop is not None or self.end_bonus):
+            raise ValueError("zdrop and end-bonus go with the span extension")
+        for name in ("zdrop", "end_bonus"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= MOST:
+                raise ValueError(f"{name.replace('_', '-')} must lie in 0..{MOST}, not {value}")
+
+    @property
+    def penalty_only(self) -> bool:
+        """Tell whether rows have no CIGARs."""
+        return self.report != "cigar"
+
+    @property
+    def plain(self) -> bool:
+        """Tell whether letters are kept as they are: the matrix may have others than ACGT and N."""
+        return not set(Substitution.parse(self.scoring, self.alphabet).letters) <= set("ACGTN")
+
+    def words(self) -> list[str]:
+        """Say everything that can change a row as options of `tidalign pairs`."""
+        words = ["--scoring", self.scoring, "--alphabet", self.alphabet, "--span", self.span]
+        words += ["--ambiguous", self.ambiguous] if self.alphabet == DNA else []
+        words += ["--zdrop", str(self.zdrop)] if self.zdrop is not None else []
+        return words + (["--end-bonus", str(self.end_bonus)] if self.end_bonus else [])
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "ScoreParameters":
+        return cls(**values)
+
+
+def on_core(queries: PackedSequences | Sequences, targets: PackedSequences | Sequences, parameters: ScoreParameters) -> Alignments:
+    """Align a batch on one core."""
+    given = {name: getattr(parameters, name) for name in ("span", "report", "zdrop", "end_bonus")}
+    ambiguous = "match" if parameters.ambiguous == "match" else "mismatch"
+    return pairs.align(queries, targets, Substitution.parse(parameters.scoring, parameters.alphabet), ambiguous=ambiguous, **given)
+
+
+def warm_up(parameters: ScoreParameters, longest: int) -> None:
+    """Compile what short pairs need, or load it from the cache; wider lanes are compiled when a pair needs them."""
+    letters = Sequences.from_strings(["ACGT" if parameters.alphabet == DNA else "ARND"])
+    batch = letters if parameters.plain else pack(letters)
+    found = on_core(batch, batch, parameters)
+    if found.cigar is not None:
+        cigar_text(found)
+        cigar_counts(found)
+
+
+def cells(query_lengths: npt.NDArray[np.int64], target_lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Estimate the work of each pair: its whole matrix."""
+    return np.asarray(query_lengths + target_lengths + WORK_PER_CELL * query_lengths * target_lengths, np.float64)
