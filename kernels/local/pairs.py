@@ -19,7 +19,7 @@ MOST_LETTERS = (1 << 28) - 1
 BLOCK_BYTES = 1 << 23
 """Direction bytes of a group of pairs that are made at once, where one row's are not more: they should stay in a core's cache."""
 
-GROUP_BYTES = 1 << 29
+GROUP_BYTES = 1 << 28
 """Memory of a group from which on its pairs are aligned one by one, a lane each."""
 
 Batch = Sequences | PackedSequences

@@ -43,7 +43,6 @@ def card(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> Iterator[
         return replace(found, by_host=1)  # as if the host had taken one of them
 
     forms = {**WAVEFRONT.forms, GPU.name: Form(kernels, lambda *_: None)}
-    monkeypatch.setattr(run, "WAVEFRONT", replace(WAVEFRONT, forms=forms))
     monkeypatch.setitem(ALIGNERS, WAVEFRONT.name, replace(WAVEFRONT, forms=forms))
     monkeypatch.setattr(devices, "choose", lambda _: Gpus({"0": "host kernels"}, "a test", GPU))
     yield calls
