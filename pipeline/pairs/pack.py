@@ -130,6 +130,11 @@ PROTEIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz*"
 ALPHABETS = {"dna": (DNA, "DNA letters (ACGT, IUPAC codes)"), "protein": (PROTEIN, "protein letters (A to Z, *)")}
 """Letters that are read, and what messages call them."""
 
+SURELY_DNA = 1000
+"""So many letters of proteins are not all of _BASES."""
+
+_BASES = b"ACGTUNacgtun"
+
 _CONTROLS = bytes([*range(32), 127])
 _NAME_BYTES = bytes(sorted({*range(256)} - {*_CONTROLS}))
 _AT_ONCE = 1_000_000  # bytes
@@ -176,11 +181,14 @@ def _others(letters: Any, allowed: bytes) -> bytes:
 
 
 def check_letters(letters: Any, names: Any, place: Place) -> Any:
-    """The large_binary column itself, if all of it is of the place's alphabet. names: to name the record by, or None."""
+    """The large_binary column itself, if all of it is of the place's alphabet, and proteins are not DNA. names: to name the record by, or None."""
     data, offsets = flat(letters)
     allowed, expected = ALPHABETS[place.alphabet]
     others = _others(data, allowed)
     if not others:
+        if place.alphabet == "protein" and len(data) >= SURELY_DNA and not _others(data, _BASES):
+            found = f"none but A, C, G, T, U and N among {len(data):,}"
+            raise place.error(0, expected, found, "give DNA a scoring of its own, as --scoring match:2,mismatch:-4,gap:4,2, and leave --alphabet protein out")
         return letters
     at = int(np.flatnonzero(data == others[0])[0])
     row = int(np.searchsorted(offsets, at, "right")) - 1
