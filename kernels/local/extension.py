@@ -43,7 +43,7 @@ def ends(query: Any, target: Any, letters: Any, zdrop: int | None, end_bonus: in
 
 @jit
 def scored(row, query, target, scores, table):
-    """The scores of the letters of cells."""
+    """Look up the scores of the letters of cells."""
     if len(scores) == 2:
         match, mismatch = scores[0], scores[1]
         for k in range(len(row)):
@@ -55,14 +55,14 @@ def scored(row, query, target, scores, table):
 
 @jit
 def summed(now, earlier, row):
-    """H by the diagonal."""
+    """Make H by the diagonal."""
     for k in range(len(now)):
         now[k] = earlier[k] + row[k]
 
 
 @jit
 def gapped(now, before, gap, gap_before, opened, extended):
-    """A gap's state, and H with it. before, gap_before: of the cells that the gap comes from."""
+    """Make a gap's state, and H with it. before, gap_before: of the cells that the gap comes from."""
     for k in range(len(now)):
         gap[k] = max(gap_before[k], before[k] - opened) - extended
         now[k] = max(now[k], gap[k])
@@ -70,7 +70,7 @@ def gapped(now, before, gap, gap_before, opened, extended):
 
 @jit
 def highest_of(now):
-    """The highest score."""
+    """Find the highest score."""
     highest = now[0]
     for k in range(len(now)):
         highest = max(highest, now[k])
@@ -79,7 +79,7 @@ def highest_of(now):
 
 @inline
 def place_of(now, value):
-    """The first place of a score."""
+    """Find the first place of a score."""
     k = np.int64(0)
     while now[k] != value:
         k += 1
@@ -88,7 +88,7 @@ def place_of(now, value):
 
 @jit
 def extend(queries, query_starts, n, targets, target_starts, m, scores, table, pieces, zdrop, end_bonus, rows, turned, score, found):
-    """`ends` of pair after pair. rows: room for scores of letters, three antidiagonals of H, and for each piece one of I and two of D, by target position."""
+    """Do what `ends` says, pair after pair. rows: room for scores of letters, three antidiagonals of H, and for each piece one of I and two of D."""
     count = len(pieces)
     slope = np.int64(pieces[count - 1, 1])
     for i in range(len(score)):

@@ -29,7 +29,7 @@ where both meet. A local alignment, with none of these ends, may end anywhere.""
 
 @inline
 def boundary(letters, free, costs):
-    """H of a cell in row or column 0 that so many letters lie before."""
+    """Give H of a cell in row or column 0 that so many letters lie before."""
     if free or letters == 0:
         return np.int64(0)
     return -min(costs[0] + (letters - 1) * costs[1], costs[-2] + (letters - 1) * costs[-1])  # of one piece both are the same
@@ -37,7 +37,7 @@ def boundary(letters, free, costs):
 
 @jit
 def first_row(top, width, span, costs, null):
-    """H and I of row 0, in `top`."""
+    """Write H and I of row 0 to `top`."""
     lanes = lane_count(null)
     size = top.itemsize * lanes
     zero, low = score_of_zero(null), lowest_score(null)
@@ -51,7 +51,7 @@ def first_row(top, width, span, costs, null):
 
 @jit
 def first_columns(state, row, span, costs, null):
-    """The state of the strip below `row` before its first column."""
+    """Write the state of the strip below `row` before its first column."""
     lanes = lane_count(null)
     size = state.itemsize * lanes
     zero, low = score_of_zero(null), lowest_score(null)
@@ -65,7 +65,7 @@ def first_columns(state, row, span, costs, null):
 
 @jit
 def letters_of(targets, starts, lengths, rows, count, width, letters, pad, null):
-    """The letters of the targets of a group, a byte a lane, from column 1 on."""
+    """Write the letters of the targets of a group, a byte a lane, from column 1 on."""
     lanes = lane_count(null)
     for lane in range(lanes):
         length = 0
@@ -80,8 +80,8 @@ def letters_of(targets, starts, lengths, rows, count, width, letters, pad, null)
 
 @jit
 def rows_of(queries, starts, lengths, rows, count, row, strip, words, table, scores, null):
-    """The letters of a strip's rows: as lanes hold them in `strip` where letters are compared, else the scores of all letters with them in `words`, a byte a
-    row. table: uint64, scores as bytes."""
+    """Write the letters of a strip's rows: as lanes hold them to `strip` where letters are compared, else the scores of all letters with them to `words`, a
+    byte a row. table: uint64, scores as bytes."""
     lanes = lane_count(null)
     pad = len(table) - 1
     for lane in range(lanes):
@@ -100,7 +100,7 @@ def rows_of(queries, starts, lengths, rows, count, row, strip, words, table, sco
 
 @jit
 def limits_of(n, m, rows, count, row, limits, null):
-    """Limits that let through the last row of each query alone; returns whether one of them is in the strip."""
+    """Write limits that let through the last row of each query alone; returns whether one of them is in the strip."""
     lanes = lane_count(null)
     low = lowest_score(null)
     found = False
@@ -114,7 +114,7 @@ def limits_of(n, m, rows, count, row, limits, null):
 
 @jit
 def swept(places, start, stop, stride, costs, scores, track, keep, null):
-    """Columns [start, stop) of a strip."""
+    """Make columns [start, stop) of a strip."""
     apart()
     if track and keep:
         sweep_placed_keep(places, start, stop, stride, costs, scores, null)
@@ -137,7 +137,7 @@ def better(found, i, score, row, column):
 
 @jit
 def at_borders(n, m, i, span, costs, found):
-    """The places in row 0 and column 0 where pair i may end."""
+    """Take in the places in row 0 and column 0 where pair i may end."""
     found[0, i] = np.int64(-(1 << 62))
     found[1, i] = found[2, i] = found[3, i] = found[4, i] = 0
     ends = span & (END_QUERY | END_TARGET | END_CORNER)
@@ -186,7 +186,7 @@ def take_columns(state, limits, n, m, rows, count, row, column, span, found, nul
 
 @inline
 def next_end(m, rows, count, column):
-    """The nearest last column of a pair from `column` on."""
+    """Find the nearest last column of a pair from `column` on."""
     nearest = np.int64(1 << 60)
     for lane in range(count):
         if m[rows[lane]] >= column:
@@ -196,7 +196,7 @@ def next_end(m, rows, count, column):
 
 @jit
 def strip_swept(buffers, sides, n, m, rows, count, row, stop, stride, place, span, costs, scores, track, keep, found, null):
-    """One strip, columns [1, stop), with what is tracked of it. place: of its first direction byte."""
+    """Make one strip, columns [1, stop), with what is tracked of it. place: of its first direction byte."""
     top, letters, state, strip, words, limits, directions = buffers
     queries, query_starts, table = sides
     lanes = lane_count(null)

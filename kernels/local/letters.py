@@ -6,7 +6,7 @@ from tidalign.kernels.runtime.numba_cache import jit
 
 @jit
 def unpacked(packed, packed_starts, lengths, ambiguous, ambiguous_offsets, codes, starts, out):
-    """Letters of all sequences; codes: of the four bases in the order of their bits, and of any other letter."""
+    """Write the letters of all sequences as codes; codes: of the four bases in the order of their bits, and of any other letter."""
     for i in range(len(lengths)):
         source, to = packed_starts[i], starts[i]
         for j in range(lengths[i]):

@@ -28,7 +28,7 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """Codes of all letters, where each sequence begins, and their lengths."""
+    """Hold the codes of all letters, where each sequence begins, and their lengths."""
 
     codes: npt.NDArray[np.uint8]
     starts: Integers
@@ -79,7 +79,7 @@ def align(
 
 
 class _Letters:
-    """What letters score, as kernels take it: codes of both sides, and either two scores or a table."""
+    """Say what letters score, as kernels take it: codes of both sides, and either two scores or a table."""
 
     def __init__(self, scoring: Substitution, ambiguous: str) -> None:
         matrix, size = scoring.matrix(ambiguous), len(scoring.letters) + 1
@@ -118,7 +118,7 @@ class _Letters:
 
 
 class _Work:
-    """Pairs on their way to `Alignments`."""
+    """Take pairs on their way to `Alignments`."""
 
     def __init__(self, letters: _Letters, query: _Side, target: _Side, span: str, report: str) -> None:
         from tidalign.kernels.local import host

@@ -37,7 +37,7 @@ UNTRACKED, SCORED, PLACED = range(3)
 
 
 class _Lanes:
-    """Operations on a vector of what `null` says."""
+    """Emit operations on a vector of what `null` says."""
 
     def __init__(self, b: Any, null: Any) -> None:
         self.b, self.local = b, not null.signed
@@ -88,7 +88,7 @@ class _Lanes:
 
 
 def _transposed(b: Any, words: list[Any], lanes: int) -> list[Any]:
-    """Byte r of the words of all lanes (i64), as vectors of bytes r = 0..7."""
+    """Turn the words of all lanes (i64) into vectors of bytes r = 0..7."""
     if lanes % 16:
         return [_byte(b, words, r, lanes) for r in range(ROWS)]
     rows = []
@@ -105,7 +105,7 @@ def _transposed(b: Any, words: list[Any], lanes: int) -> list[Any]:
 
 
 def _interleaved(lanes: int, half: int) -> list[int]:
-    """Of each 16 bytes the eight from `half` on, of two vectors in turn."""
+    """Take of each 16 bytes the eight from `half` on, of two vectors in turn."""
     return [16 * group + half + i // 2 + lanes * (i & 1) for group in range(lanes // 16) for i in range(16)]
 
 
@@ -117,7 +117,7 @@ def _byte(b: Any, words: list[Any], r: int, lanes: int) -> Any:
 
 
 class _Scores:
-    """Scores of a column's letters with those of the strip's rows."""
+    """Emit the scores of a column's letters with those of the strip's rows."""
 
     def __init__(self, lanes: _Lanes, query: Any, letters: Any, scores: list[Any]) -> None:
         self.lanes, self.query, self.letters = lanes, query, letters
@@ -139,7 +139,7 @@ class _Scores:
 
 
 def _directions(lanes: _Lanes, best: Any, diagonal: Any, insertions: list[Any], deletions: list[Any], opened: list[Any]) -> Any:
-    """Where a cell's H came from, and which gaps that leave it were opened here (I, D of each piece)."""
+    """Say where a cell's H came from, and which gaps that leave it were opened here (I, D of each piece)."""
     b = lanes.b
     order = [(diagonal, base.FROM_X), (insertions[0], base.FROM_I1), (deletions[0], base.FROM_D1)]
     if len(insertions) == 2:
@@ -155,8 +155,8 @@ def _directions(lanes: _Lanes, best: Any, diagonal: Any, insertions: list[Any], 
 
 
 def _sweep(track: int, keep: bool) -> Any:
-    """The intrinsic for columns [start, stop) of a strip. Its arguments: addresses (`places`), start, stop, bytes from a row of directions to the next, what
-    gaps cost ((open + extend, extend) of each piece), what letters score ((match, mismatch), or (0,) where they are looked up), `null`.
+    """Make the intrinsic for columns [start, stop) of a strip. Its arguments: addresses (`places`), start, stop, bytes from a row of directions to the next,
+    what gaps cost ((open + extend, extend) of each piece), what letters score ((match, mismatch), or (0,) where they are looked up), `null`.
 
     places: H of the row above and then, below, of the strip's last; bytes from it to I of a piece, and from there to that of the next; the target's letters (a
     byte a lane, from column 0 on); the strip's state: H above to the left, H of the rows, D of each piece of the rows, highest score, its column, its row; the
@@ -236,7 +236,7 @@ def _sweep(track: int, keep: bool) -> Any:
 
 
 def _tracked(lanes: _Lanes, rows: list[Any], limits: list[Any] | None, held: list[Any], column: Any) -> list[Any]:
-    """The highest score so far and, where `held` has them, its column and row, with the rows of this column."""
+    """Give the highest score so far and, where `held` has them, its column and row, with the rows of this column."""
     if not held:
         return []
     b = lanes.b
@@ -260,7 +260,7 @@ sweep_keep, sweep_placed_keep = _sweep(UNTRACKED, True), _sweep(PLACED, True)
 
 @intrinsic
 def fill(typing: Any, address: Any, value: Any, null: Any) -> Any:
-    """A score (int64) in every lane at an address, as lanes hold it."""
+    """Store a score (int64) in every lane at an address, as lanes hold it."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         lanes = _Lanes(b, null)
@@ -272,7 +272,7 @@ def fill(typing: Any, address: Any, value: Any, null: Any) -> Any:
 
 @intrinsic
 def lane_count(typing: Any, null: Any) -> Any:
-    """Lanes of a vector, as a constant of the kernel."""
+    """Give the lanes of a vector, as a constant of the kernel."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         return ir.Constant(I64, _Lanes(b, null).count)
@@ -282,7 +282,7 @@ def lane_count(typing: Any, null: Any) -> Any:
 
 @intrinsic
 def score_of_zero(typing: Any, null: Any) -> Any:
-    """What lanes hold for a score of 0."""
+    """Give what lanes hold for a score of 0."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         return ir.Constant(I64, -0x8000 if null.bitwidth == 16 and not null.signed else 0)
@@ -292,7 +292,7 @@ def score_of_zero(typing: Any, null: Any) -> Any:
 
 @intrinsic
 def lowest_score(typing: Any, null: Any) -> Any:
-    """The lowest value that lanes hold."""
+    """Give the lowest value that lanes hold."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         return ir.Constant(I64, {16: -0x8000, 32: -(1 << 30), 64: -(1 << 60)}[null.bitwidth])

@@ -28,7 +28,7 @@ MATCH, INSERTION, DELETION, MISMATCH = 7, 1, 2, 8
 
 @inline
 def add(cigar, at, stop, code):
-    """One letter more of an operation in front of those that begin at `at`; returns where they begin then."""
+    """Put one letter more of an operation in front of those that begin at `at`; returns where they begin then."""
     if at < stop and cigar[at] & 15 == code:
         cigar[at] += 16
         return at
@@ -38,7 +38,7 @@ def add(cigar, at, stop, code):
 
 @jit
 def walked(directions, stride, lanes, lane, top_row, q, t, same, cursor, cigar, ends):
-    """The way back of the pair in a lane as far as it lies below `top_row`. cursor: row, column, state, and whether it has come to its begin."""
+    """Walk back the pair in a lane as far as it lies below `top_row`. cursor: row, column, state, and whether it has come to its begin."""
     row, column, gap = cursor[0], cursor[1], cursor[2]
     at, stop = ends[0], ends[1]
     while row > top_row and column > 0:
@@ -151,6 +151,6 @@ def align_groups(order, sides, targets, target_starts, n, m, same, block_rows, s
 
 @jit
 def gathered(cigar, ends, offsets, out):
-    """The operations of all pairs one after the other."""
+    """Copy the operations of all pairs one after the other."""
     for i in range(len(ends)):
         out[offsets[i] : offsets[i + 1]] = cigar[ends[i, 0] : ends[i, 1]]

@@ -38,7 +38,7 @@ _SHAPE = "match:A,mismatch:-B,gap:O,E as in match:2,mismatch:-4,gap:4,2, or a ma
 
 @dataclass(frozen=True, slots=True)
 class Substitution:
-    """What two letters score, and gaps: one of n letters costs the least of open + n * extend over one or two pieces.
+    """Say what two letters score, and gaps: one of n letters costs the least of open + n * extend over one or two pieces.
 
     alphabet: `dna` or `protein`. letters: of the matrix, upper case, in the order of its rows. lower: its lower triangle, row by row, with the diagonal; a
     matrix is symmetric. pieces: ((open, extend), ...). name: of a named matrix, else empty.
@@ -208,7 +208,7 @@ def _alphabet_of(letters: str, alphabet: str | None) -> str:
 
 
 def _fields(text: str) -> dict[str, list[str]]:
-    """`key:a,b,key:c` as words by key; a word before any key is a key without words."""
+    """Read `key:a,b,key:c` as words by key; a word before any key is a key without words."""
     fields: dict[str, list[str]] = {}
     key = ""
     for word in text.strip().split(","):
