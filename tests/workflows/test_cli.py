@@ -240,7 +240,7 @@ def test_an_output_that_nobody_reads_any_more(words, genomes, tmp_path) -> None:
     (tmp_path / "temporary").mkdir()
     shell = f"TMPDIR={tmp_path}/temporary {PROGRAM} {words} -o - --format maf --quiet | true; echo ${{PIPESTATUS[0]}}"
     answer = subprocess.run(["bash", "-c", shell], capture_output=True, text=True)
-    assert answer.stdout.split() == ["141"] and answer.stderr == ""
+    assert (answer.stdout.split(), answer.stderr) == (["141"], "")
     assert not list((tmp_path / "temporary").iterdir())
 
 
