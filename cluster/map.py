@@ -6,7 +6,7 @@ which of the tasks assigned to a dead worker was at fault (most had not even beg
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +45,8 @@ class _Flight:
     pulse: object = None
     silent: float = 0.0
     used: float | None = None
+    among: Collection[str] = ()
+    """Workers that it was for, where others may not have it."""
 
 
 def run_on(workers: Workers, tasks: Iterable[Task], outcomes: Outcomes, stop: Stop) -> None:
@@ -62,6 +64,7 @@ class _Run:
         self.submitted = 0
         self.wake = threading.Event()
         self.live = self.threads = 0
+        self.fit: list[str] = []
         self.full_at = self.alive_at = time.monotonic()
         self.asked = 0
 
@@ -90,9 +93,10 @@ class _Run:
             task = self.queue.pop()
             self.submitted += 1
             key = f"{task.key}-{self.submitted}"
-            future = self.workers.client.submit(task.function, *task.arguments, key=key, pure=False, retries=0)
+            among = {} if self.workers.local else {"workers": self.fit, "allow_other_workers": False}
+            future = self.workers.client.submit(task.function, *task.arguments, key=key, pure=False, retries=0, **among)
             future.add_done_callback(lambda _: self.wake.set())
-            self.flights[key] = _Flight(task, future)
+            self.flights[key] = _Flight(task, future, among=self.fit)
 
     def _collect(self) -> None:
         for key, flight in list(self.flights.items()):
@@ -131,8 +135,8 @@ class _Run:
             raise ClusterLost("the scheduler went away and did not come back; run the same command again to resume")
         if client.status == "running":
             with suppress(OSError):
-                found = self.workers.live()
-                self.live, self.threads = len(found), sum(found.values())
+                found = self.workers.fit()
+                self.live, self.threads, self.fit = len(found), sum(found.values()), list(found)
         if self.live:
             if not before:
                 with suppress(OSError):
@@ -157,6 +161,11 @@ class _Run:
     def _look_at_tasks(self) -> None:
         late = []
         for key, flight in self.flights.items():
+            if not self.workers.local and self.fit and set(self.fit).isdisjoint(flight.among):
+                flight.silent += TICK
+                if flight.silent > 2 * TICK:  # it did not even begin: who it was for left before
+                    self.workers.client.cancel([flight.future], force=True)
+                continue
             pulse = flight.task.pulse() if flight.task.pulse else None
             if pulse is None or pulse != flight.pulse:
                 flight.pulse, flight.silent, flight.used = pulse, 0.0, None

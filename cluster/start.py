@@ -4,19 +4,16 @@ Why each setting is as it is was measured (EXECUTION.md 8): a worker that dies w
 `lost-worker-timeout`; finished and never-started tasks are blamed for a death unless `allowed-failures` is 0 and the caller looks for itself; closing can hang.
 """
 
-import hashlib
 import logging
 import os
-import platform
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
-from importlib.metadata import version
+from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import resource_tracker
-from pathlib import Path
 from typing import Any, cast
 
 import dask
@@ -25,21 +22,16 @@ import psutil
 from distributed import Client, LocalCluster
 from distributed.utils import silence_logging_cmgr
 
-import tidalign
 from tidalign.cluster import forks
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
+from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, unfit
+from tidalign.cluster.private import NO_ROUTES, MuteNanny, credentials, with_mute_scheduler
 from tidalign.cluster.task import cores
-
-CLOSE_TIMEOUT = 20.0
-"""Seconds that closing may take before worker processes are killed; results are on disk by then."""
-
-CONNECT_TIMEOUT = 30.0
-"""Seconds to reach a scheduler, at the start or again after it went away, and for its first worker to appear."""
 
 START_ATTEMPTS = 3
 
-_SETTINGS = {
+_SETTINGS = NO_ROUTES | {
     "distributed.deploy.lost-worker-timeout": "1h",
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.work-stealing": False,
@@ -53,13 +45,44 @@ _SETTINGS = {
 }
 
 
+Trial = Callable[[Collection[str]], dict[str, str | None]]
+"""Says of each of some workers what keeps it from the work, or None; nothing of those that have left."""
+
+
 @dataclass(frozen=True)
 class Workers:
-    """Live workers. `wanted`: how many there should be, None where someone else decides; `local`: the processes of this machine, if they are ours."""
+    """Live workers. `wanted`: how many there should be, None where someone else decides; `local`: the processes of this machine, if they are ours.
+
+    trials: of workers that join; said: what they came to, by worker.
+    """
 
     client: Any
     local: Any | None
     wanted: int | None
+    trials: list[Trial] = field(default_factory=list)
+    said: dict[str, str | None] = field(default_factory=dict)
+
+    def fit(self) -> dict[str, int]:
+        """As `live`, without workers of others that a trial found something against; those that joined since are tried first."""
+        threads = self.live()
+        if self.local is not None:
+            return threads
+        if joined := [worker for worker in threads if worker not in self.said]:
+            for trial in self.trials:
+                for worker, trouble in trial(joined).items():
+                    self.said[worker] = self.said.get(worker) or trouble
+            for worker in joined:
+                if trouble := self.said.get(worker):
+                    logging.getLogger("tidalign").warning("worker %s, which has just joined, %s; it is not used", worker, trouble)
+        return {worker: count for worker, count in threads.items() if self.said.get(worker, "has left") is None}
+
+    def undergo(self, trial: Trial) -> dict[str, str]:
+        """Try the workers that there are, and those that will join; what is wrong with the first ones."""
+        with answering(self.client):
+            said = trial(list(self.live()))
+        self.trials.append(trial)
+        self.said.update({worker: self.said.get(worker) or trouble for worker, trouble in said.items()})
+        return {worker: trouble for worker, trouble in said.items() if trouble}
 
     def live(self) -> dict[str, int]:
         """Threads of each worker by address; OSError where the scheduler does not answer."""
@@ -70,6 +93,11 @@ class Workers:
         """What `function` returns on each worker, or the exception it raised there."""
         results: dict[str, Any] = self.client.run(function, *arguments, on_error="return")
         return results
+
+    def answers(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        """As `everywhere`; ClusterLost where the scheduler does not answer."""
+        with answering(self.client):
+            return self.everywhere(function, *arguments)
 
     def cpu_seconds(self, worker: str) -> float | None:
         """CPU time that the process of the worker at that address has used, as its nanny says; None where nobody says."""
@@ -100,23 +128,30 @@ def start(count: int | None = None, scheduler: str | None = None, gpus: Sequence
 
     count: worker processes on this machine, one thread each; None: one for each core.
     gpus: devices of this machine (`gpus.usable`), a worker process for each, which sees it as its first; `count` is not used.
-    scheduler: the address of a scheduler (tcp://host:8786, tls://...), or the path of a scheduler file; its workers are used, `count` is not.
+    scheduler: the address of a scheduler (`address.address_of`); its workers are used, `count` is not.
     modules: that tasks need; processes without GPUs are forked from one that has loaded them (forks.py).
-    NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why.
+    NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why; ClusterLost where the scheduler goes away meanwhile.
     """
     # dask-cuda's workers ask NVML for their device, and take it that Dask has opened it; and they load CUDA, each for its own device.
     settings = _SETTINGS | {"distributed.diagnostics.nvml": bool(gpus), "distributed.worker.multiprocessing-method": "spawn" if gpus else forks.METHOD}
     with dask.config.set(settings), ExitStack() as stack:
         # Dask logs each death and each restart; the caller reports them in its own words.
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
-        workers = stack.enter_context(_connect(scheduler)) if scheduler else stack.enter_context(_here(len(gpus) or count or cores(), gpus, modules))
-        workers.prepare()
+        if scheduler:
+            workers = Workers(stack.enter_context(connected(scheduler)), None, None)
+            for worker, trouble in workers.undergo(partial(unfit, workers.client)).items():
+                raise NoWorkers(f"worker {worker} {trouble}")
+        else:
+            workers = stack.enter_context(_here(len(gpus) or count or cores(), gpus, modules))
+        with answering(workers.client):
+            workers.prepare()
         yield workers
 
 
 @contextmanager
 def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[Workers]:
-    with tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True) as scratch:
+    scratches = tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True)
+    with scratches as scratch, dask.config.set({"temporary-directory": scratch}):
         local = _local(count, gpus, modules, scratch)
         client = None
         try:
@@ -129,6 +164,7 @@ def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[W
 def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str) -> Any:
     """A LocalCluster of `count` processes with one thread each, or a LocalCUDACluster. Dask gives up if one dies while it starts, so this tries again."""
     kind, more = _kind(gpus)
+    kind, security = with_mute_scheduler(kind), credentials()
     # As in forks.py: what is started here must not die of Ctrl-C.
     resource_tracker.ensure_running()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -143,8 +179,8 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
                     threads_per_worker=TASKS_OF_A_CARD if gpus else 1,
                     host="127.0.0.1",
                     dashboard_address=None,
-                    # Without a port of its own the scheduler's status page asks for 8787, and warns where that is taken.
-                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                    security=security,
+                    worker_class=MuteNanny,
                     local_directory=scratch,
                     silence_logs=logging.CRITICAL,
                     **more,
@@ -190,71 +226,3 @@ def _close(client: Any, local: Any) -> None:
         for process in processes:
             with suppress(OSError, TypeError):
                 os.kill(process.pid, signal.SIGKILL)
-
-
-@contextmanager
-def _connect(scheduler: str) -> Iterator[Workers]:
-    where = {"address": scheduler} if "://" in scheduler or not Path(scheduler).exists() else {"scheduler_file": scheduler}
-    try:
-        client = cast("Any", Client)(**where, timeout=CONNECT_TIMEOUT, set_as_default=False)
-    except (OSError, ValueError, RuntimeError) as error:
-        raise NoWorkers(f"{scheduler}: no Dask scheduler answers there ({error}); start one with `dask scheduler`") from error
-    try:
-        _examine(client, scheduler)
-        yield Workers(client, None, None)
-    finally:
-        with suppress(Exception):
-            client.close(timeout=CLOSE_TIMEOUT)
-
-
-def package_digest() -> str:
-    """SHA-256 over the Python and CUDA sources of the installed tidalign: workers must run the same ones."""
-    root = Path(next(iter(tidalign.__path__)))
-    digest = hashlib.sha256()
-    for folder in ("kernels", "pipeline", "cluster", "workflows"):
-        for path in sorted(path for path in (root / folder).rglob("*") if path.suffix in (".py", ".cu", ".cuh")):
-            digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-def _examine(client: Any, scheduler: str) -> None:
-    """NoWorkers unless the scheduler has workers and each can do what we ask of it; functions pass through the scheduler, so it needs them as well."""
-    try:
-        client.wait_for_workers(1, timeout=CONNECT_TIMEOUT)
-    except TimeoutError as error:
-        raise NoWorkers(f"{scheduler}: the scheduler has no workers; start some with `dask worker {scheduler} --nthreads 1`") from error
-    for address, threads in client.nthreads().items():
-        if threads != 1:
-            raise NoWorkers(f"worker {address} runs {threads} tasks at a time; start workers with `--nthreads 1` and one process for each core")
-    # Asked without running code of ours: functions do not travel between versions of Python.
-    versions = client.get_versions()
-    ours = {"python": platform.python_version_tuple()[:2], "distributed": tuple(version("distributed").split("."))}
-    for who, found in _named(versions["scheduler"], versions["workers"]):
-        theirs = {"python": tuple(found["host"]["python"].split(".")[:2]), "distributed": tuple(found["packages"]["distributed"].split("."))}
-        for name in ours:
-            if ours[name] != theirs[name]:
-                raise NoWorkers(f"{who} has {name} {'.'.join(theirs[name])}, this process {'.'.join(ours[name])}; install the same on both")
-
-    # Defined inside a function, and so sent by value to where there may be no tidalign.
-    def digest() -> str | None:
-        try:
-            from tidalign.cluster.start import package_digest
-        except ImportError:
-            return None
-        return package_digest()
-
-    def has_nanny(dask_worker: Any) -> bool:
-        return dask_worker.nanny is not None
-
-    wanted = package_digest()
-    for who, found in _named(client.run_on_scheduler(digest), client.run(digest, on_error="return")):
-        if found != wanted:
-            state = "has no tidalign" if found is None else f"could not be examined ({found!r})" if isinstance(found, Exception) else "has another tidalign"
-            raise NoWorkers(f"{who} {state}; install tidalign {version('tidalign')} in the environment it runs in, then start it again")
-    for address, guarded in client.run(has_nanny).items():
-        if not guarded:
-            raise NoWorkers(f"worker {address} has no nanny to start it again when it dies; start it without `--no-nanny`")
-
-
-def _named(scheduler: Any, workers: dict[str, Any]) -> list[tuple[str, Any]]:
-    return [("the scheduler", scheduler), *((f"worker {address}", found) for address, found in workers.items())]

@@ -47,6 +47,10 @@ class CannotWrite(Exception):
     """The output or the run directory cannot be written, seen or locked (73)."""
 
 
+class OutputClosed(Exception):
+    """Who reads the output has gone, as `| head` does (141, as of SIGPIPE): there is nothing to say, and nobody to say it to."""
+
+
 class DiskFull(Exception):
     """No space left where the run writes (74): free some, then run the same command again."""
 

@@ -22,7 +22,7 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.forks import serve
 from tidalign.cluster.gpus import begin, installed
 from tidalign.pipeline.device import may_take_gpu
-from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
+from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput, OutputClosed
 from tidalign.workflows.options.arguments import parse, parser
 from tidalign.workflows.status import Exit
 
@@ -34,6 +34,7 @@ EXITS: dict[type[Exception], Exit] = {
     DiskFull: Exit.DISK_FULL,
     ClusterLost: Exit.CLUSTER_LOST,
     ManifestMismatch: Exit.MANIFEST_MISMATCH,
+    OutputClosed: Exit.OUTPUT_CLOSED,
 }
 
 
@@ -76,7 +77,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         arguments[1:] = spell_out(arguments[1:])
     args = parse(arguments, parser(chosen))
-    signal.signal(signal.SIGTERM, _terminate)
     warnings = logging.StreamHandler()
     warnings.setFormatter(logging.Formatter("tidalign: %(message)s"))
     logging.getLogger("tidalign").addHandler(warnings)
@@ -88,6 +88,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is None:
             gc.freeze()
             gc.enable()
+            if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, _terminate)
         status = int(module.command(args))
     except KeyboardInterrupt:
         status = _fail(args, Stopped(signal.SIGINT))
@@ -127,12 +130,11 @@ def _fail(args: argparse.Namespace, error: Exception) -> int:
         traceback.print_exception(error)
     known = (status for kind, status in EXITS.items() if isinstance(error, kind))
     status = Exit(128 + error.number) if isinstance(error, Stopped) else next(known, Exit.BUG)
+    if status == Exit.OUTPUT_CLOSED:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left in standard output's buffer
+        return int(status)
     text = " ".join(str(error).split())
     if status == Exit.BUG:
         text = f"this is a bug: {type(error).__name__}: {text}; please report it with what `tidalign check` prints and the same command run with --debug"
     print(f"tidalign: {text}", file=sys.stderr)
     return int(status)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

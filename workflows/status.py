@@ -18,4 +18,5 @@ class Exit(IntEnum):
     CLUSTER_LOST = 75  # resumable
     MANIFEST_MISMATCH = 78
     INTERRUPTED = 130  # SIGINT; resumable
+    OUTPUT_CLOSED = 141  # as of SIGPIPE: who reads has gone
     TERMINATED = 143  # SIGTERM; resumable

@@ -1,7 +1,6 @@
 """tidalign: DNA alignment by the batch, on a laptop, one GPU or a cluster of them."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,11 +10,11 @@ if TYPE_CHECKING:
     from tidalign.workflows.commands.pairs import align_pairs as align_pairs
     from tidalign.workflows.table import align as align
 
-__version__ = version("tidalign")
+    __version__: str
 
 __all__ = ["GenomeResults", "Results", "__version__", "align", "align_genomes", "align_pairs"]
 
-# Resolved on first use (PEP 562), so that `import tidalign` loads neither PyArrow nor Dask nor CuPy.
+# Resolved on first use (PEP 562), so that `import tidalign` loads neither PyArrow nor Dask nor CuPy, nor looks for packages.
 _HOME = {
     "GenomeResults": "tidalign.pipeline.genome.results",
     "Results": "tidalign.pipeline.pairs.results",
@@ -26,6 +25,10 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("tidalign")
     if name not in _HOME:
         raise AttributeError(f"module 'tidalign' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput, shown
+from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput, OutputClosed, shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.formats.table import BLANKS, Format
@@ -58,6 +58,8 @@ def destination(output: str) -> Iterator[BinaryIO]:
 def _write_errors(name: str) -> Iterator[None]:
     try:
         yield
+    except BrokenPipeError as error:
+        raise OutputClosed(name) from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(f"{name}: no space left on its disk; free some and export again, nothing is lost") from error

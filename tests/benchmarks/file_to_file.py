@@ -202,7 +202,7 @@ def _penalties(options: list[str]) -> str:
 def alone(words: list[str]) -> float:
     """Seconds of the command in a process of its own."""
     began = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "tidalign.workflows.cli", *words], check=True)
+    subprocess.run([sys.executable, "-m", "tidalign.workflows", *words], check=True)
     return round(time.perf_counter() - began, 3)
 
 

@@ -178,7 +178,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pair = [unpacked(side, folder) for side in (arguments.target, arguments.query)]
-        program = [sys.executable, "-m", "tidalign.workflows.cli", "genome"]
+        program = [sys.executable, "-m", "tidalign.workflows", "genome"]
         small = [f"{side.partition('[')[0]}[1..5000]" for side in pair]
         peer = json.loads(arguments.lastz.read_text()) if arguments.lastz and arguments.lastz.exists() else None
         beside: Future[dict[str, Any]] | None = None

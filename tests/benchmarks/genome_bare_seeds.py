@@ -38,7 +38,7 @@ def covered(results: tidalign.GenomeResults) -> np.ndarray[Any, np.dtype[np.bool
 
 
 def run(words: list[str], folder: Path) -> tuple[dict[str, Any], np.ndarray[Any, np.dtype[np.bool_]]]:
-    command = [sys.executable, "-m", "tidalign.workflows.cli", "genome", *words, "-o", str(folder), "--quiet"]
+    command = [sys.executable, "-m", "tidalign.workflows", "genome", *words, "-o", str(folder), "--quiet"]
     seconds, cpu, memory = watch(command, accepted=(0, 3), interval=0.02)  # 3: LASTZ cuts an alignment there, and so do we
     report = json.loads((folder / "report.json").read_text())
     results = tidalign.GenomeResults(folder)

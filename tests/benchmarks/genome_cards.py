@@ -62,7 +62,7 @@ def main() -> None:
         folder = Path(name)
         sides = [folder / "targets.fa", folder / "queries.fa"]
         counts = [pieces(path, arguments.letters, out) for path, out in zip((arguments.targets, arguments.queries), sides, strict=True)]
-        program = [sys.executable, "-m", "tidalign.workflows.cli"]
+        program = [sys.executable, "-m", "tidalign.workflows"]
         first = [f"{side}[1..5000]" for side in sides]
         subprocess.run(
             [*program, "genome", *first, "-o", f"{folder}/small.maf", "--quiet", "--device", "gpu", "--gpus", "1", *options], check=False

@@ -14,22 +14,24 @@ HERE = str(Path(__file__).parent)
 PATIENCE = 600.0
 """Seconds in which a scheduler answers on the busiest machine."""
 
+_QUIET = ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
+
 
 class External:
     """`dask scheduler` and `dask worker` processes on ports of their own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, protocol: str = "tcp") -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.address = f"{protocol}://127.0.0.1:{self.port}"
         self._folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
         self.restart()
 
     def restart(self) -> None:
         """A scheduler on the port; returns when it listens."""
-        self.scheduler = self._dask("scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
+        self.scheduler = self._dask("scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--protocol", self.address.partition(":")[0], *_QUIET)
         wait_until(self._listens, self.scheduler)
 
     def _listens(self) -> bool:

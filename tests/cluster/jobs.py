@@ -5,6 +5,8 @@ import signal
 import time
 from pathlib import Path
 
+from distributed import get_worker
+
 
 def square(number: int, seconds: float = 0) -> int:
     time.sleep(seconds)
@@ -46,3 +48,9 @@ def burn(seconds: float) -> None:
     began = time.process_time()
     while time.process_time() - began < seconds:
         pass
+
+
+def whereabouts(seconds: float) -> str:
+    """The address of the worker that this took so long on."""
+    time.sleep(seconds)
+    return str(get_worker().address)

@@ -1,5 +1,6 @@
 """Tasks on workers that are killed, hang and go away."""
 
+import logging
 import os
 import signal
 import sys
@@ -13,10 +14,10 @@ import psutil
 import pytest
 from ending import survivors
 from external import PATIENCE
-from jobs import burn, die_once, hang_once, refuse, square, wait_silently
+from jobs import burn, die_once, hang_once, refuse, square, wait_silently, whereabouts
 
 from tidalign.cluster import map as mapping
-from tidalign.cluster import start as starting
+from tidalign.cluster import others
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.map import run_on
 from tidalign.cluster.start import Workers, start
@@ -173,7 +174,7 @@ def test_two_deaths_a_lost_worker_timeout_apart() -> None:
 
 @pytest.mark.slow
 def test_the_scheduler_is_lost(external: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "CONNECT_TIMEOUT", 15.0)
+    monkeypatch.setattr(others, "CONNECT_TIMEOUT", 15.0)
     with start(scheduler=external.address) as workers, pytest.raises(ClusterLost, match="scheduler went away"):
         run_on(workers, [Task(f"t{i}", square, (i, 0.1)) for i in range(400)], Recorded(on_done=external.scheduler.kill), Stop())
 
@@ -189,7 +190,7 @@ def test_the_scheduler_comes_back(external: Any, monkeypatch: pytest.MonkeyPatch
             external.worker()  # the old ones ended with their scheduler
 
     seen = Recorded(on_done=restart)
-    monkeypatch.setattr(starting, "CONNECT_TIMEOUT", PATIENCE)  # that it starts again in time is no matter here
+    monkeypatch.setattr(others, "CONNECT_TIMEOUT", PATIENCE)  # that it starts again in time is no matter here
     with start(scheduler=external.address) as workers:
         run_on(workers, [Task(f"t{i}", square, (i, 0.05)) for i in range(40)], seen, Stop())
     assert seen.results == {f"t{i}": i * i for i in range(40)}
@@ -211,3 +212,32 @@ def test_workers_die_with_their_client(tmp_path: Path) -> None:
     client.wait()
     client.stdout.close()
     assert survivors(family) == []
+
+
+def test_workers_that_join_late_are_tried_as_the_first_ones(external: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that pass share the work, others get none of it; where those that pass leave, what they had not begun goes to others."""
+    joined: list[str] = []
+    warned: list[str] = []
+    monkeypatch.setattr(logging.getLogger("tidalign"), "warning", lambda text, *words: warned.append(text % words))
+
+    def join() -> None:
+        if not joined:
+            before = set(workers.live())
+            external.worker("--nthreads", "1", "--no-nanny")
+            external.worker()
+            external.wait_for_workers(4)
+            joined.extend(set(workers.live()) - before)
+
+    with start(scheduler=external.address) as workers:
+        where: dict[str, str] = {}
+
+        class Where(Recorded):
+            def done(self, task: Task, result: Any) -> None:
+                where[task.key] = result
+                join()
+
+        run_on(workers, [Task(f"t{i}", whereabouts, (0.2,)) for i in range(80)], Where(), Stop())
+        bare = [worker for worker in joined if workers.said[worker]]
+        assert len(joined) == 2 and len(bare) == 1 and "no nanny" in str(workers.said[bare[0]])
+    assert len(where) == 80 and set(where.values()) == set(workers.said) - set(bare)
+    assert len(warned) == 1 and warned[0].startswith(f"worker {bare[0]}, which has just joined, has no nanny")

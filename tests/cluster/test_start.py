@@ -1,20 +1,27 @@
-"""Workers listen to this machine only, are refused with the way out where they cannot do the work, and are closed in bounded time."""
+"""Workers listen to this machine and to who started them only, are refused with the way out where they cannot do the work, and are closed in bounded time."""
 
 import os
 import shutil
+import socket
+import subprocess
+import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import dask
 import psutil
 import pytest
 from ending import survivors
 
 import tidalign
+from tidalign.cluster import others
 from tidalign.cluster import start as starting
-from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.start import CLOSE_TIMEOUT, package_digest, start
+from tidalign.cluster.errors import ClusterLost, NoWorkers
+from tidalign.cluster.others import CLOSE_TIMEOUT, package_digest
+from tidalign.cluster.start import start
 from tidalign.cluster.task import cores
 
 
@@ -34,6 +41,57 @@ def test_nothing_listens_beyond_this_machine() -> None:
         processes = [psutil.Process(pid) for pid in pids]
     assert len(pids - before) == 2
     assert survivors(processes) == []
+
+
+def ports() -> set[int]:
+    """Where this process and its children listen."""
+    return {connection.laddr.port for process in family() for connection in process.net_connections("inet") if connection.status == "LISTEN"}
+
+
+def test_nothing_answers_who_has_no_key() -> None:
+    """Not to HTTP, and not with the greeting that Dask's servers have for everybody."""
+    before = ports()
+    with start(2):
+        ours = ports() - before
+        assert len(ours) == 5  # of the scheduler, two nannies, two workers
+        for port in ours:
+            with socket.create_connection(("127.0.0.1", port), timeout=600) as stranger:
+                stranger.sendall(b"GET / HTTP/1.0\r\n\r\n")
+                answer = b""
+                with suppress(ConnectionError):
+                    while more := stranger.recv(1 << 16):
+                        answer += more
+            assert b"HTTP" not in answer
+            assert len(answer) < 20  # TLS's word for what is no TLS
+
+
+STRANGER = """
+import os, sys
+from distributed import Client
+from distributed.security import Security
+port, foreign = sys.argv[1], Security.temporary()
+def knock():
+    for address, security in ((f"tcp://127.0.0.1:{port}", None), (f"tls://127.0.0.1:{port}", foreign)):
+        try:
+            with Client(address, security=security, timeout=10) as client:
+                yield f"{address} runs {client.run_on_scheduler(os.getuid)} {client.run(os.getuid)}"
+        except OSError:
+            yield "refused"
+list(knock())  # loads what the second time needs: the packages may be for root's eyes alone
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+print(*knock(), sep="\\n")
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be somebody else")
+def test_another_user_gets_no_code_in() -> None:
+    with start(1) as workers:
+        port = workers.client.scheduler.address.rpartition(":")[2]
+        stranger = subprocess.run([sys.executable, "-W", "ignore", "-c", STRANGER, port], stdout=-1, stderr=-1, text=True, timeout=900)
+        assert stranger.stdout.split("\n") == ["refused", "refused", ""], stranger.stderr
+        assert len(workers.everywhere(os.getpid)) == 1
 
 
 def test_closing_takes_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,14 +127,14 @@ def test_the_digest_sees_every_source_file(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_no_scheduler_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "CONNECT_TIMEOUT", 1.0)
+    monkeypatch.setattr(others, "CONNECT_TIMEOUT", 1.0)
     with pytest.raises(NoWorkers, match=r"tcp://127.0.0.1:1: no Dask scheduler answers"), start(scheduler="tcp://127.0.0.1:1"):
         pass
 
 
 def test_a_scheduler_without_workers(external_alone: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    wait = starting.Client.wait_for_workers
-    monkeypatch.setattr(starting.Client, "wait_for_workers", lambda client, count, timeout: wait(client, count, timeout / 30))
+    wait = others.Client.wait_for_workers
+    monkeypatch.setattr(others.Client, "wait_for_workers", lambda client, count, timeout: wait(client, count, timeout / 30))
     with pytest.raises(NoWorkers, match=r"no workers; start some with `dask worker tcp://127.0.0.1:\d+ --nthreads 1`"), start(scheduler=external_alone.address):
         pass
 
@@ -96,14 +154,44 @@ def test_workers_of_the_wrong_kind(external_alone: Any, options: tuple[str, ...]
 
 
 def test_workers_with_another_tidalign(external: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starting, "package_digest", lambda: "0" * 64)
+    monkeypatch.setattr(others, "package_digest", lambda: "0" * 64)
     with pytest.raises(NoWorkers, match=r"the scheduler has another tidalign; install tidalign"), start(scheduler=external.address):
         pass
 
 
-def test_a_scheduler_file(external: Any, tmp_path: Path) -> None:
-    file = tmp_path / "scheduler.json"
-    file.write_text(f'{{"address": "{external.address}"}}')
-    with start(scheduler=str(file)) as workers:
+def test_somebody_elses_scheduler(external: Any) -> None:
+    with start(scheduler=external.address) as workers:
         assert workers.local is None
         assert len(workers.live()) == 2
+
+
+@pytest.mark.parametrize("step", ["wait_for_workers", "nthreads", "get_versions", "run_on_scheduler", "run"])
+def test_a_scheduler_that_dies_while_it_is_asked(external: Any, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    really = getattr(others.Client, step)
+
+    def dies(client: Any, *arguments: Any, **options: Any) -> Any:
+        external.scheduler.kill()
+        external.scheduler.wait()
+        return really(client, *arguments, **options)
+
+    monkeypatch.setattr(others.Client, step, dies)
+    monkeypatch.setattr(others, "CONNECT_TIMEOUT", 5.0)
+    soon = dask.config.set({"distributed.comm.timeouts.connect": "5 s"})
+    with soon, pytest.raises(ClusterLost, match="the scheduler went away; run the same command again"), start(scheduler=external.address):
+        pass
+
+
+def test_a_scheduler_that_dies_while_we_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes connections, and is gone before it has said a word."""
+    monkeypatch.setattr(others, "CONNECT_TIMEOUT", 3.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def die() -> None:
+            server.accept()[0].close()
+            connection, _ = server.accept()
+            server.close()
+            connection.close()
+
+        threading.Thread(target=die).start()
+        with pytest.raises(ClusterLost, match="the scheduler went away"), start(scheduler=f"tcp://127.0.0.1:{server.getsockname()[1]}"):
+            pass

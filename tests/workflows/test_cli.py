@@ -1,5 +1,6 @@
 """The command line: what is printed where, and which status says what."""
 
+import random
 import signal
 import subprocess
 import sys
@@ -155,6 +156,28 @@ def test_every_error_is_one_line_and_a_status(error: BaseException, status: int,
         assert "Traceback" in capsys.readouterr().err
 
 
+SIGNALLED = """
+import os, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), {number:d})
+sys.meta_path.insert(0, Finder())
+from tidalign.workflows.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("module", ["argparse", "tidalign.workflows.options.arguments", "pyarrow", "numba", "tidalign.workflows.commands.pairs"])
+def test_a_signal_while_it_is_loaded(number: signal.Signals, module: str, tmp_path: Path) -> None:
+    words = ["pairs", str(tmp_path / "a.fa"), str(tmp_path / "b.fa"), "-o", str(tmp_path / "run"), "--workers", "2", "--device", "cpu"]
+    code = SIGNALLED.format(module=module, number=number)
+    answer = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
+    assert (answer.returncode, answer.stdout) == (128 + number, "")
+    assert answer.stderr == f"tidalign: stopped by {number.name}; run the same command again to go on from here\n"
+
+
 # ---- runs
 
 
@@ -202,11 +225,29 @@ def test_pairs_to_a_run_directory_then_export(pairs, tmp_path, command) -> None:
     assert Results(run).parameters.penalties == "affine:4,6,2"
 
 
-def test_export_of_a_closed_pipe_is_quiet(pairs, tmp_path) -> None:
-    program("pairs", *pairs, "-o", tmp_path / "run")
-    shell = f"{PROGRAM} export {tmp_path}/run -o - --format paf --quiet | head -n 1"
+@pytest.fixture
+def genomes(tmp_path) -> tuple[str, str]:
+    letters = "".join(random.Random(1).choices("ACGT", k=3000))
+    for name in ("target", "query"):
+        (tmp_path / f"{name}.fa").write_text(f">{name}\n{letters}\n")
+    return str(tmp_path / "target.fa"), str(tmp_path / "query.fa")
+
+
+@pytest.mark.parametrize("words", ["export {run}", "genome {genomes}", "genome {genomes} --workers 1"])
+def test_an_output_that_nobody_reads_any_more(words, genomes, tmp_path) -> None:
+    program("genome", *genomes, "-o", tmp_path / "run")
+    words = words.format(run=tmp_path / "run", genomes=" ".join(genomes))
+    (tmp_path / "temporary").mkdir()
+    shell = f"TMPDIR={tmp_path}/temporary {PROGRAM} {words} -o - --format maf --quiet | true; echo ${{PIPESTATUS[0]}}"
     answer = subprocess.run(["bash", "-c", shell], capture_output=True, text=True)
-    assert len(answer.stdout.splitlines()) == 1 and answer.stderr == ""
+    assert (answer.stdout.split(), answer.stderr) == (["141"], "")
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_sigpipe_stays_as_it_is(genomes, capfdbinary) -> None:
+    """A cluster that is started later in the process has connections that may close at any time."""
+    assert cli.main(["genome", *genomes, "-o", "-", "--format", "maf", "--quiet"]) == 0
+    assert signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN
 
 
 def test_keep_run(pairs, tmp_path, command) -> None:

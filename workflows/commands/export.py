@@ -1,7 +1,6 @@
 """`tidalign export`: the results of a finished run, of any kind, as one file."""
 
 import argparse
-import signal
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,6 @@ RESULTS = {"pairs": ("tidalign.pipeline.pairs.results", "Results"), "genome": ("
 
 def command(args: argparse.Namespace) -> Exit:
     """Write RUN's rows to OUT."""
-    if args.output == "-":
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends us as it ends any other program
     kind = rundir.require(args.run)["kind"]
     options = _options(args, kind)
     module, name = RESULTS[kind]

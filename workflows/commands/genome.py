@@ -37,6 +37,7 @@ def align_genomes(
     gpus: int | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
+    insecure: bool = False,
     new: bool = False,
     progress: Told | None = None,
     **options: Value | Sequence[Value] | None,
@@ -46,7 +47,8 @@ def align_genomes(
     target, query: FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted (`"t.fa[multiple,unmask]"`).
     keep: stages whose tables are kept, of `hits`, `hsps`, `anchors`.
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all, or one for small input.
-    workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead.
+    workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead;
+    insecure: even one of another machine without TLS.
     new: throw away what an earlier run left in `out`.
     options: LASTZ's by name, and `mode`, `cells`, `seconds`, each with a value of Python's or LASTZ's text for it: `step=20, seed="14of22", notransition=True,
     gap=(400, 30), hspthresh="2k", filter=["identity:90..100"]`. None is as if it were not given; of several for one thing the last counts.
@@ -57,7 +59,7 @@ def align_genomes(
     given = keywords.read(options, others=align_genomes.__kwdefaults__ or ())
     check(given)
     source = GenomeSource((Pair(pair_name(str(target), str(query)), str(target), str(query)),), segments=given.get("segments"), keep=kept_stages(keep))
-    return align(source, parameters(given), out, Resources(workers, scheduler, device, gpus), new=new, progress=progress)
+    return align(source, parameters(given), out, Resources(workers, scheduler, device, gpus, insecure), new=new, progress=progress)
 
 
 def align(
@@ -75,7 +77,7 @@ def align(
         source = replace(source, known=tuple(known["files"]))
     source.files()  # MissingInput before anything is written
     with running.prepared(Path(out), GENOMES, new=new):
-        run_genomes(str(out), source, wanted, resources=resources, progress=progress, check=check)
+        run_genomes(str(out), source.absolute(), wanted, resources=resources, progress=progress, check=check)
     return GenomeResults(out)
 
 

@@ -36,6 +36,7 @@ def align_pairs(
     gpus: int | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
+    insecure: bool = False,
     new: bool = False,
     progress: Told | None = None,
 ) -> Results:
@@ -44,7 +45,8 @@ def align_pairs(
     queries, targets: FASTA, FASTQ (plain, gzip, bgzip), paired by order; or one file: interleaved, WFA's `.seq`, or Parquet / Arrow with two columns.
     penalties, ends_free, penalty_only, ambiguous: see `PairParameters`.
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all.
-    workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead.
+    workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead;
+    insecure: even one of another machine without TLS.
     new: throw away what an earlier run left in `out`.
 
     Raises ValueError for parameters that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
@@ -54,7 +56,7 @@ def align_pairs(
     columns = {"query_column": query_column, "target_column": target_column}
     paths = (str(queries), None if targets is None else str(targets))
     source = _source(None if new else Path(out), *paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
-    return align(source, parameters, out, Resources(workers, scheduler, device, gpus), new=new, progress=progress)
+    return align(source, parameters, out, Resources(workers, scheduler, device, gpus, insecure), new=new, progress=progress)
 
 
 def align(

@@ -1,7 +1,6 @@
 """Do a run for a command: its place on disk, how far it is, what is written of it, and the last line."""
 
 import argparse
-import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ STANDARD_OUTPUT = "-"
 
 def resources_of(args: argparse.Namespace) -> Resources:
     """Read what the options say of who works; those that a command does not have are left to chance."""
-    return Resources(args.workers, args.scheduler, getattr(args, "device", "auto"), getattr(args, "gpus", None))
+    return Resources(args.workers, args.scheduler, getattr(args, "device", "auto"), getattr(args, "gpus", None), args.insecure)
 
 
 @contextmanager
@@ -84,8 +83,6 @@ class Command:
         output = self.args.output
         if not self.args.format:
             return
-        if output == STANDARD_OUTPUT:
-            signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends us as it ends any other program
         try:
             results.export(output, format=self.args.format, **options)
         except (InputError, CannotWrite, DiskFull):

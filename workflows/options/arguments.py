@@ -20,7 +20,7 @@ _PAIRS = """examples:
   tidalign pairs pairs.parquet -o out.parquet --penalties edit
   tidalign pairs both.fastq.gz --interleaved -o out.paf --penalties affine2p:4,6,2,24,1
   tidalign pairs reads.fq windows.fa -o out.tsv --ends-free 0,0,16,16       up to 16 target letters free at either end
-  tidalign pairs reads.fq windows.fa -o run --scheduler tcp://10.0.0.1:8786
+  tidalign pairs reads.fq windows.fa -o run --scheduler tls://10.0.0.1:8786
 """
 
 _PARTITION = """example:

@@ -29,9 +29,12 @@ def add_device(parser: argparse.ArgumentParser, gpus: str = "all") -> None:
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
-    """Add --workers and --scheduler."""
+    """Add --workers, --scheduler and --insecure."""
     parser.add_argument("--workers", metavar="N", type=typed(count), help="processes on this machine (default: one a core, none for little work)")
     parser.add_argument("--scheduler", metavar="ADDR", help="address or file of a Dask scheduler whose workers to use; they must see the input and OUT")
+    parser.add_argument(
+        "--insecure", action="store_true", help="talk to a scheduler of another machine without TLS: whoever is on that network can run code as you"
+    )
 
 
 def add_new(parser: argparse.ArgumentParser) -> None:
@@ -40,12 +43,14 @@ def add_new(parser: argparse.ArgumentParser) -> None:
 
 
 def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
-    """Call error(message) where arguments say two places to align at."""
+    """Call error(message) where arguments say two places to align at, or none for what they say of it."""
     given = vars(args)
     if given.get("gpus") and (not may_take_gpu(given["device"]) or given["scheduler"]):
         error("--gpus counts GPUs of this machine: leave it out with --device cpu and with --scheduler")
     if given.get("workers") and given["scheduler"]:
         error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
+    if given.get("insecure") and not given["scheduler"]:
+        error("--insecure goes with --scheduler")
 
 
 Error = Callable[[str], Any]

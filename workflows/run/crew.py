@@ -2,13 +2,14 @@
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidalign.cluster.errors import ClusterLost
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Outcomes, Task, run_here
@@ -58,18 +59,24 @@ class Crew:
         from tidalign.cluster.start import start
 
         self._workers = self._contract.enter_context(start(self._count, self._scheduler, self._gpus, [self._module]))
-        self.size = len(self._workers.live())
+        for worker, trouble in self._workers.undergo(self._probe).items():
+            raise CannotWrite(f"{self.directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
+        self.size = list(self._workers.said.values()).count(None)
         rundir.journal(self.directory, "hired", workers=self.size)
+        if not self.size:
+            raise ClusterLost("every worker left before it had begun; run the same command again to resume, with workers running")
+
+    def _probe(self, workers: Collection[str]) -> dict[str, str | None]:
+        """Say of each worker what keeps it from the run directory, or None; nothing of those that have left."""
         token = secrets.token_hex(16)
         path = Path(self.directory, f"probe.{token[:8]}.tmp")
         path.write_text(token)
         try:
-            seen = self._workers.everywhere(_reach, str(path), token, self._module)
+            seen = self._workers.everywhere(_reach, str(path), token, self._module) if self._workers else {}
         finally:
             path.unlink()
-        for worker, trouble in seen.items():
-            if trouble is not None:
-                raise CannotWrite(f"{self.directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
+        found = {worker: seen[worker] for worker in workers if not isinstance(seen.get(worker, OSError()), OSError)}
+        return {worker: trouble if trouble is None else str(trouble) for worker, trouble in found.items()}
 
     def replace(self, gpus: Sequence[str]) -> None:
         """From now on workers with a GPU each, or this process with one. Those of a scheduler stay."""
@@ -79,10 +86,10 @@ class Crew:
             self._contract, self._workers, self.size, self._gpus = ExitStack(), None, 0, gpus
 
     def everywhere(self, function: Callable[..., Any]) -> dict[str, Any]:
-        """What `function` returns, or raises, on each hired worker."""
+        """What `function`, which raises no OSError, returns or raises on each hired worker but those that leave meanwhile."""
         if not self._workers:
             return {}
-        answers = self._workers.everywhere(function)
+        answers = {worker: answer for worker, answer in self._workers.answers(function).items() if not isinstance(answer, OSError)}
         self.size = len(answers)
         return answers
 

@@ -20,12 +20,14 @@ class Resources:
     scheduler: address or file of a Dask scheduler whose workers are used instead; they must see the run directory and the input.
     device: `cpu`; `gpu`: this machine's GPUs, or those of the scheduler's workers, NoWorkers where there is none; `auto`: this machine's GPUs if it has any.
     gpus: how many of them; None: all. One is used by this process, several by a worker each.
+    insecure: a scheduler of another machine may be talked to in the clear.
     """
 
     workers: int | None = None
     scheduler: str | None = None
     device: str = "auto"
     gpus: int | None = None
+    insecure: bool = False
 
 
 DEFAULT = Resources()

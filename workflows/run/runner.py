@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic, Literal, Self, TypeVar
 
+from tidalign.cluster.address import address_of
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import cores
@@ -278,13 +279,14 @@ def _silent(stage: str, done: int, total: int | None) -> None:
 def _opened(directory: str | Path, kind: Kind[Any, Any, Any], resources: Resources, gpus: Gpus) -> Iterator[tuple[Crew, Stop, Readers]]:
     """Hold the run directory, see that it is of this run and can be written, and have somebody to read the input."""
     directory = str(Path(directory).absolute())
+    scheduler = address_of(resources.scheduler, insecure=resources.insecure) if resources.scheduler else None
     rundir.probe(directory, kind.layout)
     with locked(directory), on_signals(patient=kind.patient) as stop:
         rundir.tidy(directory, kind.layout)
         kind.open(directory)
         rundir.journal(directory, "start", command=sys.argv)
         readers = kind.readers(resources, gpus)
-        crew = Crew(stop, directory, kind.module, resources.workers, resources.scheduler, min(kind.reading_threads, cores()) if readers == "threads" else 1)
+        crew = Crew(stop, directory, kind.module, resources.workers, scheduler, min(kind.reading_threads, cores()) if readers == "threads" else 1)
         try:
             if readers == "workers" and not rundir.has_manifest(directory):
                 crew.hire()

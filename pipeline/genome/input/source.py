@@ -1,6 +1,6 @@
 """What a genome run reads: pairs of sides, from the command line, from a table of jobs, or every sequence of one file against every one of another."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +49,26 @@ class GenomeSource:
         known = {file["path"]: file for file in self.known}
         return [_identity(path, known.get(path)) for path in self.paths()]
 
+    def absolute(self) -> "GenomeSource":
+        """Name the same files from the root: workers may have another working directory."""
+        pairs = tuple(replace(pair, target=absolute(pair.target), query=absolute(pair.query)) for pair in self.pairs)
+        return replace(self, pairs=pairs, segments=self.segments and str(Path(self.segments).absolute()))
+
     def to_json(self) -> dict[str, Any]:
         pairs = [{"name": pair.name, "target": pair.target, "query": pair.query} for pair in self.pairs]
         more = {"all_vs_all": self.all_vs_all, "segments": self.segments, "keep": list(self.keep)}
         return {"genomes": pairs, **more, "files": self.files()}
+
+
+def absolute(text: str) -> str:
+    """Name the files of a specifier, `path[actions]`, from the root; standard input stays."""
+    named = Specifier.parse(text)
+    if named.path == "-":
+        return text
+    actions = text[len(named.path) :]
+    if named.subset and not set(",[]") & set(subset := str(Path(named.subset).absolute())):  # actions cannot say these
+        actions = actions.replace(f"subset={named.subset}", f"subset={subset}")
+    return f"{Path(named.path).absolute()}{actions}"
 
 
 def _identity(path: str, known: dict[str, Any] | None) -> dict[str, Any]:

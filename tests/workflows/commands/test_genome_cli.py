@@ -1,6 +1,7 @@
 """`tidalign genome`, `genomes`, `export` and `plot` as LASTZ users would type them."""
 
 import gzip
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -197,6 +198,18 @@ def test_python_takes_the_same_options(tmp_path: Path) -> None:
             align_genomes(HUMAN, CHIMP, out=tmp_path / "none", **wrong)
     assert not (tmp_path / "none").exists()
     assert GenomeParameters().step == 1
+
+
+def test_relative_paths_are_those_of_who_gives_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of a scheduler are elsewhere."""
+    for name, file in (("t.fa.gz", HUMAN), ("q.fa.gz", CHIMP)):
+        (tmp_path / name).symlink_to(file)
+    (tmp_path / "names").write_text("HS#NC_012920.1\n")
+    monkeypatch.chdir(tmp_path)
+    align_genomes("t.fa.gz[subset=names]", "q.fa.gz", out="run", nogapped=True, hspthresh=10000)
+    plan = json.loads((tmp_path / "run" / "plan.json").read_text())["source"]
+    assert plan["genomes"] == [{"name": "t__q", "target": f"{tmp_path}/t.fa.gz[subset={tmp_path}/names]", "query": f"{tmp_path}/q.fa.gz"}]
+    assert [Path(file["path"]).parent for file in plan["files"]] == [tmp_path] * 3
 
 
 def test_pictures(tmp_path: Path, run: Path, command: Any) -> None:

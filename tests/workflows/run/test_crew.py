@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 from tidalign.cluster import start
-from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.stop import Stop
 from tidalign.workflows.run.crew import Crew
 
 
-class Two:
+class Two(start.Workers):
     """Two workers that reach everything."""
+
+    def __init__(self) -> None:
+        super().__init__(None, None, 2)
 
     def live(self) -> dict[str, int]:
         return {"a": 1, "b": 1}
@@ -95,3 +98,27 @@ def test_what_goes_wrong_is_told_to_who_needs_them(tmp_path: Path, monkeypatch: 
     again = crew(tmp_path)
     again.begin_to_hire()
     again.dismiss()
+
+
+@pytest.mark.parametrize("staying", [["a"], ["a", "b"], []])
+def test_workers_that_leave_before_they_begin(staying: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others do the work; where none is left it can be done later."""
+
+    class Leaving(Two):
+        def everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+            gone = OSError("Timed out trying to connect")
+            return {worker: function(*arguments) if worker in staying else gone for worker in self.live()}
+
+    @contextmanager
+    def started(*_: Any) -> Iterator[Leaving]:
+        yield Leaving()
+
+    monkeypatch.setattr(start, "start", started)
+    mine = crew(tmp_path)
+    if staying:
+        mine.hire()
+        assert mine.size == len(staying)
+    else:
+        with pytest.raises(ClusterLost, match="every worker left"):
+            mine.hire()
+    mine.dismiss()

@@ -66,6 +66,22 @@ def test_a_run_knows_its_files_by_size_and_time(folder: Path) -> None:
         GenomeSource((Pair("p", "none.fa", "none.fa"),)).files()
 
 
+def test_files_are_named_from_the_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the actions; what stands for standard input, and one sequence of a file, stays what it is."""
+    monkeypatch.chdir(folder)
+    source = GenomeSource((Pair("p", "a.fa[subset=names.txt,unmask][1..2]", "b.fa.gz"), Pair("q", "-", "a.fa/x")), segments="names.txt").absolute()
+    first, second = source.pairs
+    assert first == Pair("p", f"{folder}/a.fa[subset={folder}/names.txt,unmask][1..2]", f"{folder}/b.fa.gz")
+    assert second == Pair("q", "-", f"{folder}/a.fa/x")
+    assert source.segments == f"{folder}/names.txt" and source.absolute() == source
+    assert all(Path(path).is_absolute() for path in source.paths() if path != "-")
+    odd = folder / "a,b]"
+    odd.mkdir()
+    monkeypatch.chdir(odd)
+    Path("c.fa").write_text(">x\nACGT\n")
+    assert GenomeSource((Pair("p", "c.fa[subset=c.fa]", "c.fa"),)).absolute().paths() == [f"{odd}/c.fa", "c.fa"]
+
+
 def test_a_side_is_read_once() -> None:
     pairs = tuple(Pair(query, "t.fa", query) for query in ("a.fa", "b.fa"))
     assert GenomeSource(pairs).sides() == [("target", "t.fa"), ("query", "a.fa"), ("query", "b.fa")]

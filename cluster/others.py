@@ -1,0 +1,135 @@
+"""A scheduler that somebody else started: connect to it, and see that its workers can do what we ask of them."""
+
+import hashlib
+import platform
+import socket
+from collections.abc import Collection, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, cast
+
+from distributed import Client
+
+import tidalign
+from tidalign.cluster.errors import ClusterLost, NoWorkers
+
+CONNECT_TIMEOUT = 30.0
+"""Seconds to reach a scheduler, at the start or again after it went away, and for its first worker to appear."""
+
+CLOSE_TIMEOUT = 20.0
+"""Seconds that closing may take before worker processes are killed; results are on disk by then."""
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Give a client of the scheduler at an address, which has workers, for as long as the context lasts.
+
+    Raises NoWorkers, and ClusterLost where the scheduler was there and goes away.
+    """
+    was_there = _listens(address)
+    try:
+        client = cast("Any", Client)(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
+    except (OSError, ValueError, RuntimeError) as error:
+        if was_there and not _listens(address):
+            raise _lost(address) from error
+        raise NoWorkers(f"{address}: no Dask scheduler answers there ({error}); start one with `dask scheduler`") from error
+    try:
+        with answering(client):
+            try:
+                client.wait_for_workers(1, timeout=CONNECT_TIMEOUT)
+            except TimeoutError as error:
+                raise NoWorkers(f"{address}: the scheduler has no workers; start some with `dask worker {address} --nthreads 1`") from error
+        yield client
+    finally:
+        with suppress(Exception):
+            client.close(timeout=CLOSE_TIMEOUT)
+
+
+def _listens(address: str) -> bool:
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
+def _lost(address: str) -> ClusterLost:
+    return ClusterLost(f"{address}: the scheduler went away; run the same command again to resume")
+
+
+@contextmanager
+def answering(client: Any) -> Iterator[None]:
+    """Raise ClusterLost where the scheduler goes away while it is asked something, whatever Dask makes of that."""
+    try:
+        yield
+    except (OSError, CancelledError) as error:
+        raise _lost(client.scheduler.address) from error
+    except (NoWorkers, ClusterLost):
+        raise
+    except Exception as error:
+        if client.status == "running":
+            raise
+        raise _lost(client.scheduler.address) from error
+
+
+def package_digest() -> str:
+    """SHA-256 over the Python and CUDA sources of the installed tidalign: workers must run the same ones."""
+    root = Path(next(iter(tidalign.__path__)))
+    digest = hashlib.sha256()
+    for folder in ("kernels", "pipeline", "cluster", "workflows"):
+        for path in sorted(path for path in (root / folder).rglob("*") if path.suffix in (".py", ".cu", ".cuh")):
+            digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def unfit(client: Any, workers: Collection[str]) -> dict[str, str | None]:
+    """Say of each of the workers what keeps it from doing what we ask, or None; of those that leave meanwhile nothing is said.
+
+    Raises NoWorkers where the scheduler cannot: functions pass through it.
+    """
+    threads, versions = client.nthreads(), client.get_versions()
+    ours = {"python": platform.python_version_tuple()[:2], "distributed": tuple(version("distributed").split("."))}
+
+    def differs(found: Any) -> str | None:
+        theirs = {"python": tuple(found["host"]["python"].split(".")[:2]), "distributed": tuple(found["packages"]["distributed"].split("."))}
+        different = [f"has {name} {'.'.join(theirs[name])}, this process {'.'.join(ours[name])}" for name in ours if ours[name] != theirs[name]]
+        return f"{different[0]}; install the same on both" if different else None
+
+    # Defined inside a function, and so sent by value to where there may be no tidalign.
+    def digest() -> str | None:
+        try:
+            from tidalign.cluster.others import package_digest
+        except ImportError:
+            return None
+        return package_digest()
+
+    def has_nanny(dask_worker: Any) -> bool:
+        return dask_worker.nanny is not None
+
+    wanted = package_digest()
+
+    def other(found: Any) -> str | None:
+        if found == wanted:
+            return None
+        state = "has no tidalign" if found is None else f"could not be examined ({found!r})" if isinstance(found, Exception) else "has another tidalign"
+        return f"{state}; install tidalign {version('tidalign')} in the environment it runs in, then start it again"
+
+    # Versions are asked for without running code of ours: functions do not travel between versions of Python.
+    if trouble := differs(versions["scheduler"]) or other(client.run_on_scheduler(digest)):
+        raise NoWorkers(f"the scheduler {trouble}")
+    said = {worker: differs(versions["workers"][worker]) for worker in workers if worker in versions["workers"] and worker in threads}
+    same = [worker for worker, trouble in said.items() if not trouble]
+    digests, nannies = (client.run(function, workers=same, on_error="return") if same else {} for function in (digest, has_nanny))
+    for worker in same:
+        if threads[worker] != 1:
+            said[worker] = f"runs {threads[worker]} tasks at a time; start workers with `--nthreads 1` and one process for each core"
+        elif isinstance(digests[worker], OSError):
+            del said[worker]
+        elif trouble := other(digests[worker]):
+            said[worker] = trouble
+        elif nannies[worker] is False:
+            said[worker] = "has no nanny to start it again when it dies; start it without `--no-nanny`"
+    return said

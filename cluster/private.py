@@ -1,0 +1,72 @@
+"""Keep the clusters that we start to ourselves: TLS with keys made for each, and nothing that answers HTTP."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from distributed import Nanny, Scheduler, Worker
+from distributed.security import Security
+
+NO_ROUTES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+"""Settings of Dask's: nothing is loaded for pages that nobody can ask for."""
+
+
+def credentials() -> Any:
+    """Make the key and certificate of one cluster, a `Security`: whoever has them is one of it, nobody else gets a word in.
+
+    As `Security.temporary` does, with a key of an elliptic curve, which is made in milliseconds. They are kept in memory and reach worker processes through
+    pipes; for the moment in which OpenSSL reads them they are in a folder of this user's alone.
+    """
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "tidalign")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))  # clocks are set back
+        .not_valid_after(now + timedelta(days=3650))
+        .sign(key, hashes.SHA256())
+    )
+    public = certificate.public_bytes(serialization.Encoding.PEM).decode()
+    secret = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()).decode()
+    roles = {f"tls_{role}_{part}": text for role in ("client", "scheduler", "worker") for part, text in (("key", secret), ("cert", public))}
+    return cast("Any", Security)(require_encryption=True, tls_ca_file=public, **roles)
+
+
+class _Mute:
+    """A server of Dask's without the one for HTTP, which it starts whatever the settings say."""
+
+    def start_http_server(self, *_: Any, **__: Any) -> None:
+        pass
+
+
+class _Scheduler(_Mute, Scheduler):
+    pass
+
+
+class _Worker(_Mute, Worker):
+    pass
+
+
+class MuteNanny(Nanny):
+    """Starts a worker that does not answer HTTP."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options | {"worker_class": _Worker})
+
+
+def with_mute_scheduler(kind: type[Any]) -> type[Any]:
+    """The same kind of cluster with a scheduler that does not answer HTTP."""
+
+    class Cluster(kind):  # type: ignore[misc]
+        async def _start(self) -> None:
+            self.scheduler_spec["cls"] = _Scheduler
+            await super()._start()
+
+    return Cluster

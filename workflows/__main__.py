@@ -1,0 +1,28 @@
+"""The program: SIGINT and SIGTERM are heeded from its first line on, while the command line and its libraries, most of a second of them, are being loaded."""
+
+import os
+import signal
+import sys
+from types import FrameType
+
+from tidalign.cluster.errors import Stopped
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """End at once: nothing has begun, and an exception would come up inside a library that may swallow it, or be half loaded after it."""
+    os.write(2, f"tidalign: {Stopped(number)}\n".encode())
+    os._exit(128 + number)
+
+
+def main() -> int:
+    """Run the command of `sys.argv`; its exit status."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _end)
+    from tidalign.workflows import cli
+
+    return cli.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
