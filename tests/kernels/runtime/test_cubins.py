@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tidalign.kernels.runtime import bases
 from tidalign.kernels.runtime.cubins import kept
 
 CODE = b"\x7fELF" + bytes(range(256)) * 40
@@ -54,6 +55,7 @@ def test_what_cannot_be_written_is_made_each_time(tmp_path: Path, monkeypatch: p
     (tmp_path / "file").touch()
     for name in ("NUMBA_CACHE_DIR", "HOME"):
         monkeypatch.setenv(name, str(tmp_path / "file"))
+    monkeypatch.setattr(bases, "_temporary", lambda: None)
     compiler = Compiler()
     assert [kept("a", compiler), kept("a", compiler)] == [CODE] * 2
     assert compiler.calls == 2

@@ -10,7 +10,10 @@ import pytest
 
 import tidalign.kernels
 
-SHOW = "from tidalign.kernels.runtime.numba_cache import folder; print(folder('tidalign.kernels.wavefront.rows'))"
+SHOW = (
+    "from tidalign.kernels.runtime.bases import bases; from tidalign.kernels.runtime.numba_cache import below;"
+    "print(bases().kept / below('tidalign.kernels.wavefront.rows'))"
+)
 PACK = "from tidalign.kernels.letters.sequences import Sequences, pack; print(pack(Sequences.from_strings(['ACTG'])).codes); "
 
 
@@ -37,8 +40,8 @@ def test_a_temporary_folder_is_gone_with_the_process(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     place = Path(run(PACK + SHOW, HOME=str(file), TMPDIR=str(tmp_path)).splitlines()[-1])
-    assert place.parent == tmp_path
-    assert not place.exists()
+    assert place.parents[1] == tmp_path
+    assert not place.parent.exists()
 
 
 def test_the_folder_follows_the_sources(tmp_path: Path) -> None:
@@ -78,7 +81,7 @@ def package(place: Path, asking: str) -> Path:
     for name, text in texts.items():
         (top / name).parent.mkdir(parents=True, exist_ok=True)
         (top / name).write_text(text)
-    for name in ("__init__.py", "numba_cache.py", "numba_internals.py", "sources.py"):
+    for name in ("__init__.py", "bases.py", "closed.py", "entries.py", "numba_cache.py", "numba_internals.py", "sources.py"):
         (top / "kernels" / "runtime").mkdir(exist_ok=True)
         shutil.copy(Path(tidalign.kernels.__file__).parent / "runtime" / name, top / "kernels" / "runtime")
     return top
@@ -87,10 +90,10 @@ def package(place: Path, asking: str) -> Path:
 def moves(top: Path, edited: str, module: str = "tidalign.kernels.asking") -> bool:
     """Whether an edit of a file of the package gives a module another folder."""
     program = (
-        f"import sys; from tidalign.kernels.runtime import numba_cache; before = numba_cache.folder({module!r});"
+        f"import sys; from tidalign.kernels.runtime import numba_cache; before = numba_cache.below({module!r});"
         f"open({str(top / edited)!r}, 'a').write('# edited\\n');"
         "[sys.modules.pop(name) for name in list(sys.modules) if name.startswith('tidalign')];"
-        f"from tidalign.kernels.runtime import numba_cache; print(numba_cache.folder({module!r}) != before)"
+        f"from tidalign.kernels.runtime import numba_cache; print(numba_cache.below({module!r}) != before)"
     )
     return run(program, HOME=str(top.parent), PYTHONPATH=str(top.parent)) == "True"
 
@@ -135,7 +138,7 @@ def test_a_module_in_a_package_is_one_of_its_own(tmp_path: Path) -> None:
     """Modules of one name in two packages have two folders; each follows its own sources and its packages', not what its packages hand on."""
     top = package(tmp_path, "")
     (top / "kernels" / "deep" / "host.py").write_text("from . import under")
-    show = "from tidalign.kernels.runtime.numba_cache import folder; print(*(folder(f'tidalign.kernels.{name}.host').name for name in ('deep', 'lazy')))"
+    show = "from tidalign.kernels.runtime.numba_cache import below; print(*(below(f'tidalign.kernels.{name}.host') for name in ('deep', 'lazy')))"
     deep, lazy = run(show, HOME=str(tmp_path), PYTHONPATH=str(tmp_path)).split()
     assert deep.startswith("kernels.deep.host-") and lazy.startswith("kernels.lazy.host-")
     assert moves(top, "kernels/deep/under.py", "tidalign.kernels.deep.host")
@@ -159,7 +162,7 @@ def test_a_module_in_a_package_is_one_of_its_own(tmp_path: Path) -> None:
 def test_an_import_of_no_file_is_an_error(tmp_path: Path, asking: str, named: str) -> None:
     top = package(tmp_path, asking)
     program = (
-        "from tidalign.kernels.runtime.numba_cache import folder\ntry:\n    folder('tidalign.kernels.asking')\nexcept ImportError as error:\n    print(error)"
+        "from tidalign.kernels.runtime.numba_cache import below\ntry:\n    below('tidalign.kernels.asking')\nexcept ImportError as error:\n    print(error)"
     )
     message = run(program, HOME=str(tmp_path), PYTHONPATH=str(tmp_path))
     assert message.startswith(f"{top / 'kernels' / 'asking.py'}: {named} is n")
@@ -181,15 +184,10 @@ ANOTHER_NUMBA = {
 first = caching.Cache.load_overload
 caching.Cache.load_overload = lambda self, sig, target_context: first(self, sig, target_context)
 """,
-    "caching.IndexDataCacheFile._load_data": """
-def load(self, name):
-    with open(self._data_path(name), "rb") as file:
-        assert file.read(4) == b"then"
-        return pickle.loads(file.read())
-def save(self, name, data):
-    with self._open_for_write(self._data_path(name)) as file:
-        file.write(b"then" + self._dump(data))
-caching.IndexDataCacheFile._load_data, caching.IndexDataCacheFile._save_data = load, save
+    "compiler.CompileResult._reduce": """
+first_reduce, first_rebuild = compiler.CompileResult._reduce, compiler.CompileResult._rebuild
+compiler.CompileResult._reduce = lambda self: ("then", first_reduce(self))
+compiler.CompileResult._rebuild = classmethod(lambda cls, target_context, then, parts: first_rebuild(target_context, *parts))
 """,
     "environment._rebuild_env": """
 environment.made = environment._rebuild_env
@@ -197,7 +195,9 @@ environment.made.__name__ = environment.made.__qualname__ = "made"
 del environment._rebuild_env
 environment.Environment.__reduce__ = lambda self: (environment.made, (self.globals.get("__name__"), self.consts, self.env_name))
 """,
-    "caching.UserProvidedCacheLocator.__init__": """
+    "caching.CompileResultCacheImpl.reduce": """
+first = caching.CompileResultCacheImpl.reduce
+caching.CompileResultCacheImpl.reduce = lambda self, result: first(self, result)
 def new(self, py_func, py_file):
     self._py_file, self._lineno, self._cache_path = py_file, 1, os.environ["HOME"] + "/elsewhere"
 caching.UserProvidedCacheLocator.__init__ = new
@@ -208,10 +208,10 @@ caching.UserProvidedCacheLocator.__init__ = new
 @pytest.mark.parametrize("name", ANOTHER_NUMBA)
 def test_a_numba_that_is_not_as_known_keeps_kernels_itself(tmp_path: Path, name: str) -> None:
     """Kernels come from numba's own cache in the folder of their sources; they are not kept where numba would put them elsewhere."""
-    program = "import os, pickle; from numba.core import caching, environment\n" + ANOTHER_NUMBA[name] + PACK
+    program = "import os; from numba.core import caching, compiler, environment\n" + ANOTHER_NUMBA[name] + PACK
     program += "from tidalign.kernels.letters import packing as h; s = h.pack_codes.stats; print(sum(s.cache_hits.values()), sum(s.cache_misses.values()));"
     program += "from tidalign.kernels.runtime.numba_internals import difference; print(difference())"
-    kept = name != "caching.UserProvidedCacheLocator.__init__"
+    kept = name != "caching.CompileResultCacheImpl.reduce"  # there it puts them elsewhere
     assert run(program, HOME=str(tmp_path)).splitlines() == ["[27]", "0 1", f"numba.core.{name}"]
     assert run(program, HOME=str(tmp_path)).splitlines() == ["[27]", "1 0" if kept else "0 1", f"numba.core.{name}"]
     assert bool(list((tmp_path / ".cache" / "tidalign").glob("kernels.letters.packing-*/*/*.nbc"))) is kept
@@ -244,6 +244,6 @@ def test_a_kept_kernel_loads_nothing_that_compiles(tmp_path: Path) -> None:
     assert first.endswith(" True")
     assert run(program, HOME=str(tmp_path)) == first.removesuffix("True") + "False"
     for folder in (tmp_path / ".cache" / "tidalign").glob("kernels.letters.packing-*"):
-        for file in folder.rglob("*.nbi"):
+        for file in folder.rglob("*.kernel"):
             file.unlink()
     assert run(program, HOME=str(tmp_path)) == first.removesuffix("True") + "False"  # compiled after the others were found
