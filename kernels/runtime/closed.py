@@ -1,19 +1,21 @@
 """Tells whether anybody but this user and root can put files into a folder: what is loaded from one runs with all that this user may do."""
 
+import grp
 import os
+import pwd
 import stat
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 _MOST_LINKS = 40
-_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def objection(folder: Path) -> str | None:
     """Name the first level of a path, from the root down, that lets another user decide what is in the folder. None: no level does, or it is not there.
 
-    Each level is owned by this user or root, and neither its group nor others can write to it. Above the folder a level may be as /tmp, where all can write but
-    nobody can take away what is another's. Links are followed, each held to the same; none may stand in such a level.
+    Each level is owned by this user or root, and neither others nor a group that others may be in can write to it. Above the folder a level may be as /tmp,
+    where all can write but nobody can take away what is another's. Links are followed, each held to the same; none may stand in such a level.
     """
     level, shared, links = Path(), False, 0
     names = [*reversed(folder.absolute().parts)]
@@ -31,7 +33,7 @@ def objection(folder: Path) -> str | None:
                 return f"{path} is a link in a circle"
             names += reversed(path.readlink().parts)
             continue
-        level, shared = path, bool(found.st_mode & _BY_OTHERS)
+        level, shared = path, _open(found)
     return f"{level} can be written to by other users" if shared else None
 
 
@@ -41,7 +43,7 @@ def _objection(found: os.stat_result, *, shared: bool) -> str | None:
         return f"belongs to another user ({found.st_uid})"
     if stat.S_ISLNK(found.st_mode):
         return "is a link where other users can make files" if shared else None
-    if found.st_mode & _BY_OTHERS and not found.st_mode & stat.S_ISVTX:
+    if _open(found) and not found.st_mode & stat.S_ISVTX:
         return "can be written to by other users"
     return None
 
@@ -53,7 +55,21 @@ def ours(found: os.stat_result) -> bool:
 
 def closed(found: os.stat_result) -> bool:
     """Tell whether it is a plain file that only this user and root can write to."""
-    return stat.S_ISREG(found.st_mode) and ours(found) and not found.st_mode & _BY_OTHERS
+    return stat.S_ISREG(found.st_mode) and ours(found) and not _open(found)
+
+
+def _open(found: os.stat_result) -> bool:
+    """Tell whether others can write to it. Where each user has a group to themselves, named as they are, folders are often made with a umask of 002."""
+    return bool(found.st_mode & stat.S_IWOTH) or (bool(found.st_mode & stat.S_IWGRP) and not _own_group(found.st_gid))
+
+
+@cache
+def _own_group(number: int) -> bool:
+    try:
+        group, user = grp.getgrgid(number), pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # without a name nobody can say who is in it
+        return False
+    return group.gr_name == user and set(group.gr_mem) <= {user}
 
 
 def make(folder: Path) -> None:

@@ -1,10 +1,14 @@
 """Which folders only this user and root can put files into."""
 
+import grp
 import os
+import pwd
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from tidalign.kernels.runtime import closed
 from tidalign.kernels.runtime.closed import make, objection
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
@@ -26,13 +30,25 @@ def test_own_folders_are_closed(folder: Path) -> None:
 
 @pytest.mark.parametrize("mode", [0o777, 0o775, 0o757, 0o770, 0o720, 0o1777])
 @pytest.mark.parametrize("level", [0, 1, 2])
-def test_nobody_else_can_write_to_any_level(folder: Path, level: int, mode: int) -> None:
+def test_nobody_else_can_write_to_any_level(folder: Path, level: int, mode: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(closed, "_own_group", lambda number: False)
     where = [folder, *folder.parents][level]
     where.chmod(mode)
     if mode == 0o1777 and level:
         assert objection(folder) is None  # as /tmp: what is in it is its owner's
     else:
         assert objection(folder) == f"{where} can be written to by other users"
+
+
+@pytest.mark.parametrize(("name", "members", "own"), [("ann", [], True), ("ann", ["ann"], True), ("ann", ["ann", "bob"], False), ("staff", [], False)])
+def test_a_group_of_this_user_alone_may_write(folder: Path, name: str, members: list[str], own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(closed, "_own_group", closed._own_group.__wrapped__)
+    monkeypatch.setattr(pwd, "getpwuid", lambda number: SimpleNamespace(pw_name="ann"))
+    monkeypatch.setattr(grp, "getgrgid", lambda number: SimpleNamespace(gr_name=name, gr_mem=members))
+    folder.chmod(0o775)
+    assert (objection(folder) is None) == own
+    folder.chmod(0o777)
+    assert objection(folder) is not None
 
 
 @as_root
