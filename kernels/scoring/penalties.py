@@ -48,7 +48,7 @@ class Penalties:
             raise ValueError("edit penalties are 1 for a mismatch and 1 for each gap letter; use linear:X,G for others")
         if self.back() > MOST_BACK:
             raise ValueError(
-                f"penalties {self}: a mismatch, and the first letter of a gap, may cost at most {MOST_BACK:,} times the greatest common divisor of all penalties"
+                f"penalties {self}: a mismatch, and the first letter of a gap, may cost at most {MOST_BACK:,} times the greatest common divisor of all"
                 f" ({self.unit()}), not {self.back():,} times: round them to coarser numbers"
             )
 
