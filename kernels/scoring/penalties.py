@@ -56,13 +56,14 @@ class Penalties:
     def parse(cls, text: str) -> "Penalties":
         """`edit`, `linear:X,G`, `affine:X,O,E` or `affine2p:X,O1,E1,O2,E2`, whole numbers throughout."""
         model, _, numbers = text.strip().partition(":")
+        text = text if len(text) <= 80 else f"{text[:40]}..."
         shapes = ", ".join(f"{name}:{shape}" if shape else name for name, shape in _SHAPES.items())
         if model not in _SHAPES:
             raise ValueError(f"penalties {text!r}: expected one of {shapes}")
         wanted = len(_SHAPES[model].split(",")) if _SHAPES[model] else 0
         fields = numbers.split(",") if numbers else []
         try:
-            values = [int(field) for field in fields]
+            values = [int(field) for field in fields if len(field) <= 20]
         except ValueError:
             values = []
         if len(values) != wanted or len(fields) != wanted:
