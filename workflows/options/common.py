@@ -22,21 +22,19 @@ def typed(read: Reader) -> Callable[[str], Any]:
     return type
 
 
-_MOST_GPUS, _MOST_WORKERS = 1024, 4096
-"""More than a machine has."""
+_GPUS, _WORKERS = typed(integer(1, 1024)), typed(integer(1, 4096))
+"""Up to more than a machine has."""
 
 
 def add_device(parser: argparse.ArgumentParser, gpus: str = "all") -> None:
     """Add --device and --gpus. gpus: how many there are by default."""
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto (default): the GPUs of this machine if it has any")
-    parser.add_argument("--gpus", metavar="N", type=typed(integer(1, _MOST_GPUS)), help=f"how many GPUs (default: {gpus})")
+    parser.add_argument("--gpus", metavar="N", type=_GPUS, help=f"how many GPUs (default: {gpus})")
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
     """Add --workers and --scheduler."""
-    parser.add_argument(
-        "--workers", metavar="N", type=typed(integer(1, _MOST_WORKERS)), help="processes on this machine (default: one a core, none for little work)"
-    )
+    parser.add_argument("--workers", metavar="N", type=_WORKERS, help="processes on this machine (default: one a core, none for little work)")
     parser.add_argument("--scheduler", metavar="ADDR", help="address or file of a Dask scheduler whose workers to use; they must see the input and OUT")
 
 
