@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from tidalign.pipeline.formats import table
+from tidalign.pipeline.genome.input.actions import _NOT_HERE
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.workflows.options.genome import add_genome, check_genome
 from tidalign.workflows.options.given import check
@@ -301,3 +303,20 @@ def test_segments_take_the_place_of_seeds(other: str) -> None:
 
 def test_the_best_segments_are_for_the_independent_mode() -> None:
     assert parsed("--segments=some", "--queryhspbest=2", "--mode=independent").options["query_hsp_best"] == 2
+
+
+def _refused_in_docs() -> dict[str, list[str]]:
+    """The rows of the table in docs/genomes.md: what is refused, by kind."""
+    page = (Path(__file__).parents[3] / "docs" / "genomes.md").read_text()
+    rows = re.findall(r"^\| ([^|]+) \| (`[^|]+`) \|$", page.partition("| refused | |")[2].partition("\n\n")[0], re.MULTILINE)
+    return {kind: re.findall("`([^`]+)`", names) for kind, names in rows}
+
+
+def test_documents_list_what_is_refused() -> None:
+    """Options, formats and actions that LASTZ has and this program has not, each once."""
+    rows = _refused_in_docs()
+    formats, actions = rows.pop("formats"), rows.pop("actions after a file's name")
+    assert sorted(name for names in rows.values() for name in names) == sorted(REFUSED)
+    assert sorted(actions) == sorted(f"[{action}]" for action in _NOT_HERE)
+    lastz = {spell_out([option.lower().rstrip("(:")])[0].partition("=")[2] for option in OPTIONS if option.startswith("--format=")}
+    assert sorted(formats) == sorted(name for name in lastz if not table.by_name(table.GENOME, name))
