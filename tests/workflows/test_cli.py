@@ -98,7 +98,7 @@ RUN = ["pairs", "a.fq", "b.fq", "-o"]
         ([*RUN, "out", "--penalties", "linear:0,2"], "mismatch"),
         ([*RUN, "out", "--ends-free", "1,2,3"], "QB,QE,TB,TE"),
         ([*RUN, "out", "--ends-free", "1,2,3,-4"], "QB,QE,TB,TE"),
-        ([*RUN, "out", "--workers", "0"], "above 0"),
+        ([*RUN, "out", "--workers", "0"], "from 1 to 4096"),
         ([*RUN, "out", "--workers", "2", "--scheduler", "tcp://x:1"], "one of them"),
         ([*RUN, "out", "--gpus", "1", "--device", "cpu"], "GPUs of this machine"),
         ([*RUN, "out", "--gpus", "1", "--scheduler", "tcp://x:1"], "GPUs of this machine"),

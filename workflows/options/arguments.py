@@ -8,8 +8,9 @@ from typing import NoReturn
 from tidalign import __version__
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.common import add_device, add_new, add_workers, check_common, options_of
+from tidalign.workflows.options.common import add_device, add_new, add_workers, check_common, options_of, typed
 from tidalign.workflows.options.common import chosen as chosen_format
+from tidalign.workflows.options.values import MOST, integer, wrong
 from tidalign.workflows.status import Exit
 
 _PICTURES = (".png", ".svg", ".pdf", ".html")
@@ -63,17 +64,18 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _penalties(text: str) -> str:
-    try:
-        return str(Penalties.parse(text))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+    return str(Penalties.parse(text))
 
 
 def _ends_free(text: str) -> tuple[int, ...]:
     fields = text.split(",")
-    if len(fields) != 4 or not all(field.isascii() and field.isdigit() for field in fields):
-        raise argparse.ArgumentTypeError(f"expected four whole numbers QB,QE,TB,TE, found {text!r}")
-    return tuple(map(int, fields))
+    try:
+        ends = tuple(map(integer(0), fields))
+    except ValueError:
+        ends = ()
+    if len(ends) != 4:
+        raise wrong(f"four whole numbers QB,QE,TB,TE, each from 0 to {MOST}", text)
+    return ends
 
 
 def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, module: str, summary: str, epilog: str = "") -> _Parser:
@@ -97,9 +99,9 @@ def _add_run(parser: _Parser, output: str) -> None:
     parser.add_argument("targets", metavar="TARGETS", nargs="?", help="FASTA or FASTQ; record i is aligned with record i of QUERIES")
     parser.add_argument("-o", dest="output", metavar="OUT", required=True, help=output)
     shapes = "edit, linear:X,G, affine:X,O,E or affine2p:X,O1,E1,O2,E2: mismatch X, a gap of n letters O+nE (default: affine:4,6,2)"
-    parser.add_argument("--penalties", metavar="MODEL", type=_penalties, default="affine:4,6,2", help=shapes)
+    parser.add_argument("--penalties", metavar="MODEL", type=typed(_penalties), default="affine:4,6,2", help=shapes)
     free = "letters free of charge at the begin and end of query and target (default: 0,0,0,0, end to end)"
-    parser.add_argument("--ends-free", metavar="QB,QE,TB,TE", type=_ends_free, help=free)
+    parser.add_argument("--ends-free", metavar="QB,QE,TB,TE", type=typed(_ends_free), help=free)
     parser.add_argument("--penalty-only", action="store_true", help="no CIGARs, which is faster")
     letters = "a letter other than A, C, G, T equals nothing (default), equals every letter, or is an error"
     parser.add_argument("--ambiguous", choices=("mismatch", "match", "error"), default="mismatch", help=letters)

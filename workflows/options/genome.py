@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from tidalign.pipeline.errors import shown
 from tidalign.pipeline.formats import table
 from tidalign.workflows.options.command_line import add_options
 from tidalign.workflows.options.common import add_device, add_new, add_workers, chosen, named
@@ -80,5 +81,5 @@ def _kept(text: str) -> tuple[str, ...]:
     names = text.split(",")
     unknown = [name for name in names if name not in _KEPT]
     if unknown:
-        raise argparse.ArgumentTypeError(f"expected some of {', '.join(_KEPT)}, with commas between, found {unknown[0]!r}")
+        raise argparse.ArgumentTypeError(f"expected some of {', '.join(_KEPT)}, with commas between, found {shown(unknown[0])}")
     return tuple(names)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.pairs.formats.targets import first_rows, rows_at
 from tidalign.pipeline.text import Operations, content, empty, joined, status_tags, two_kinds
@@ -46,12 +46,12 @@ def _references(targets: Any) -> Any:
     names, lengths = targets["target_name"], targets["target_length"]
     long = pc.index(pc.greater(lengths, LONGEST_TARGET), True).as_py()
     if long >= 0:
-        found = f"{lengths[long].as_py()} in {names[long].as_py()!r}"
+        found = f"{lengths[long].as_py()} in {shown(names[long].as_py())}"
         raise InputError("SAM header", f"targets of at most {LONGEST_TARGET} bases", found, "export .paf")
     strange = pc.index(pc.match_substring_regex(names, REFERENCE_NAME), False).as_py()
     if strange >= 0:
         expected = "a target name of the letters SAM allows (section 1.2.1 of its specification)"
-        raise InputError("SAM header", expected, repr(names[strange].as_py()), "export .paf")
+        raise InputError("SAM header", expected, shown(names[strange].as_py()), "export .paf")
     return joined("@SQ\tSN:", names, "\tLN:", lengths, "\n").filter(pc.greater(lengths, 0))
 
 
@@ -60,7 +60,7 @@ def lines(batch: Any, request: Request[Rows]) -> Any:
     strange = pc.index(pc.match_substring_regex(batch["query_name"], QUERY_NAME), False).as_py()
     if strange >= 0:
         name, record = batch["query_name"][strange].as_py(), batch["ordinal"][strange].as_py() + 1
-        raise InputError("SAM", "a query name of at most 254 printable ASCII letters other than @", repr(name), "export .paf, .tsv or .parquet", record=record)
+        raise InputError("SAM", "a query name of at most 254 printable ASCII letters other than @", shown(name), "export .paf, .tsv or .parquet", record=record)
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
     return two_kinds(batch, placed, lambda rows: _mapped(rows, request.cigar), _unmapped)
 

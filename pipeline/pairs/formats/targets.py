@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats.request import Rows
 from tidalign.pipeline.text import strings
 
@@ -79,7 +79,7 @@ def _merged(known: list[Any], waiting: list[list[Any]], results: Rows) -> list[A
     if len(different):
         at = different[0]
         name = next(name for batch in rows_at(results, ordinals[at : at + 1]) for name in batch["target_name"].to_pylist())
-        found = f"{lengths[at]} and {lengths[at + 1]} for {name!r} (records {ordinals[at] + 1} and {ordinals[at + 1] + 1})"
+        found = f"{lengths[at]} and {lengths[at + 1]} for {shown(name)} (records {ordinals[at] + 1} and {ordinals[at + 1] + 1})"
         raise InputError("SAM header", "one length for each target name", found, "name the targets apart, or export .paf")
     if not same.any():
         return columns
