@@ -31,8 +31,8 @@ SEEDS_HIT = 4e-7
 LETTER = 1e-6
 """Nominal seconds for each letter of the shorter side: gapped extension along what both share."""
 
-UNIT = 1e-3
-"""Nominal seconds for each unit, however small."""
+UNIT, UNIT_ALONE = 1e-4, 2e-3
+"""Nominal seconds for each unit, however small: where many are done at once, and where each is done by itself."""
 
 CHANCE_EXTENSION = 1.3e-3
 """Nominal seconds of the gapped extension of a chance seed (LASTZ's default scores)."""
@@ -109,11 +109,17 @@ def _chance(seed: str, transitions: int) -> float:
     return float(words / 4.0**cares / 2.0**halves)
 
 
+def alone(parameters: GenomeParameters) -> bool:
+    """Whether each unit is done by itself: something looks at all its HSPs, limits what it may take, or sorts its rows."""
+    of_a_unit = (parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.cells, parameters.seconds)
+    return any(each is not None for each in of_a_unit) or (parameters.mode != "exact" and parameters.gapped)
+
+
 def unit_work(target: int, query: int, parameters: GenomeParameters) -> float:
     """Estimated seconds of one core for a query sequence of `query` letters, on one strand, against a target side of `target` letters."""
     hits = chance_hits(target, query, parameters) / parameters.step
     extensions = hits * CHANCE_EXTENSION if parameters.gapped and not parameters.gfextend else 0.0
-    return UNIT + hits * SEEDS_HIT + extensions + min(target, query) * LETTER
+    return (UNIT_ALONE if alone(parameters) else UNIT) + hits * SEEDS_HIT + extensions + min(target, query) * LETTER
 
 
 def plan_tiles(target: int, queries: Sequence[int], parameters: GenomeParameters) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from tidalign.pipeline.genome import units as stages
 from tidalign.pipeline.genome.input.sides import read_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import Tile, chance_hits, read_manifest, strands, write_manifest
+from tidalign.pipeline.genome.plan import Tile, alone, chance_hits, read_manifest, strands, write_manifest
 from tidalign.pipeline.genome.stages import anchoring, gapped, seeding
 from tidalign.pipeline.genome.stages.anchoring import find, schema_of, without_gaps
 from tidalign.pipeline.genome.stages.anchors_file import places
@@ -42,7 +42,7 @@ def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counte
     number = tile.start
     while number < tile.stop:
         unit = Unit(directory, tile.job, number, device)
-        if _alone(unit):
+        if alone(unit.parameters) or unit.segments is not None or unit.keep or device.takes_gpu:
             yield whole(unit, partial(beat, number))
             number += 1
         else:
@@ -50,13 +50,6 @@ def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counte
             yield together(unit, queries, beat), []
             number += len(queries)
         counts.update(unit.counts)
-
-
-def _alone(unit: Unit) -> bool:
-    """Whether something is asked for that looks at all HSPs of a unit, or limits what it may take, or keeps tables of it."""
-    of_a_unit = ("chain", "query_hsp_best", "query_hsp_limit", "cells", "seconds")
-    asked = any(getattr(unit.parameters, name) is not None for name in of_a_unit) or unit.segments is not None or bool(unit.keep)
-    return asked or unit.device.takes_gpu or (unit.parameters.mode != "exact" and unit.parameters.gapped)
 
 
 def together(unit: Unit, queries: Queries, beat: Beat) -> Iterator[Any]:

@@ -81,9 +81,8 @@ def rows_of_all(run: str, beaten: list[int] | None = None) -> list[dict[str, Any
 
 def rows_of_each(run: str) -> list[dict[str, Any]]:
     """The rows of all units, each done alone."""
-    return [
-        row for number in range(read_manifest(run).jobs[0].units) for table in units.whole(Unit(run, 0, number), lambda: None)[0] for row in table.to_pylist()
-    ]
+    done = (units.whole(Unit(run, 0, number), lambda: None) for number in range(read_manifest(run).jobs[0].units))
+    return [row for tables, _ in done for table in tables for row in table.to_pylist()]
 
 
 OPTIONS: list[dict[str, Any]] = [
