@@ -15,6 +15,7 @@ import pyarrow as pa
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.genome import units as stages
+from tidalign.pipeline.genome.input.sequences import Queries
 from tidalign.pipeline.genome.input.sides import read_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -25,7 +26,6 @@ from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.filters import asked, keep, shown
 from tidalign.pipeline.genome.stages.guards import Beat, Done
 from tidalign.pipeline.genome.stages.independent import extend, in_order
-from tidalign.pipeline.genome.stages.strands import Queries
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk.walk import extend_ahead, walk, walk_many
 from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS

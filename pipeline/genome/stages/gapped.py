@@ -14,9 +14,8 @@ from tidalign.kernels.gapped.extender import read_only
 from tidalign.kernels.letters.nucleotides import ALPHABET, Codes, encode
 from tidalign.kernels.text.columns import spell
 from tidalign.pipeline import text
-from tidalign.pipeline.genome.input.sequences import Genome
+from tidalign.pipeline.genome.input.sequences import Genome, Queries
 from tidalign.pipeline.genome.stages.seeding import given_up
-from tidalign.pipeline.genome.stages.strands import Queries
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS
 from tidalign.pipeline.text import Operations, counted
 

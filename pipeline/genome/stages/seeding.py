@@ -14,10 +14,9 @@ from tidalign.kernels.letters.nucleotides import Codes, reverse_complement
 from tidalign.kernels.scoring.scores import Scoring
 from tidalign.kernels.seed.index import Positions
 from tidalign.kernels.ungapped.hsps import Segments
-from tidalign.pipeline.genome.input.sequences import Genome
+from tidalign.pipeline.genome.input.sequences import Genome, Queries
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages.guards import Beat
-from tidalign.pipeline.genome.stages.strands import Queries
 from tidalign.pipeline.genome.stages.unit import Words
 from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
 

@@ -16,12 +16,13 @@ from tidalign.kernels.letters.nucleotides import Codes, reverse_complement
 from tidalign.kernels.seed.index import Positions, SeedPattern
 from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.device import CPU, GPU, Device
+from tidalign.pipeline.genome.input.sequences import Queries
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import read_manifest, unit_name, unit_of
 from tidalign.pipeline.genome.stages import host
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
-from tidalign.pipeline.genome.stages.strands import Queries, Strands
+from tidalign.pipeline.genome.stages.strands import Strands
 
 
 class Words(Protocol):

@@ -22,11 +22,11 @@ from tidalign.kernels.extension.costs import Integers
 from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.gapped.speculated import Speculated
 from tidalign.kernels.gapped.speculated import speculate as extend_free
+from tidalign.pipeline.genome.input.sequences import Queries
 from tidalign.pipeline.genome.stages import gapped
 from tidalign.pipeline.genome.stages.anchoring import anchors_path, count_anchors, read_anchors, without_gaps
 from tidalign.pipeline.genome.stages.anchors_file import ROWS, places
 from tidalign.pipeline.genome.stages.guards import Beat, Budget, Done
-from tidalign.pipeline.genome.stages.strands import Queries
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import checkpoints
 from tidalign.pipeline.genome.walk.waves import Waves
