@@ -4,6 +4,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TextIO
 
 SILENT_SECONDS = 2.0
@@ -92,6 +93,29 @@ def by_status(statuses: Mapping[str, int], none: str = "no pairs") -> str:
     return ", ".join(f"{rows:,} {status}" for status, rows in statuses.items() if rows) or none
 
 
+LONGEST = 300
+"""Letters of a message; what is longer is read by nobody."""
+
+_WORD = 40
+"""Letters that are left of a word, at least, before others are shortened with it."""
+
+
 def say(message: str) -> None:
-    """One line for the user."""
-    print(f"tidalign: {message}", file=sys.stderr, flush=True)
+    """Print one line for the user."""
+    with suppress(OSError):  # a full disk, or nobody who reads: there is nowhere else to say it
+        print(brief(f"tidalign: {message}"), file=sys.stderr, flush=True)
+
+
+def brief(text: str, longest: int = LONGEST) -> str:
+    """Shorten a message to one line of so many letters: its longest words, paths and names, lose their middles, as little as it takes; then all of it."""
+    words = text.split()
+    most = longest + 1
+    while len(" ".join(words)) > longest and most > _WORD:
+        most -= 1
+        words = [_without_middle(word, most) for word in words]
+    return _without_middle(" ".join(words), longest)
+
+
+def _without_middle(text: str, most: int) -> str:
+    """Shorten a text to so many letters: its begin and its end."""
+    return text if len(text) <= most else f"{text[: most // 2 - 3]}...{text[len(text) - most + most // 2 :]}"
