@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, Self, TypeVar
 
 from tidalign.cluster.address import address_of
-from tidalign.cluster.errors import Stopped
+from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
@@ -291,7 +291,9 @@ def _opened(directory: str | Path, kind: Kind[Any, Any, Any], resources: Resourc
             if readers == "workers" and not rundir.has_manifest(directory):
                 crew.hire()
             yield crew, stop, readers
-        except KeyboardInterrupt:
-            raise Stopped(stop.number or signal.SIGINT) from None
+        except (KeyboardInterrupt, ClusterLost, NoWorkers) as error:
+            if stop.number is None and not isinstance(error, KeyboardInterrupt):
+                raise
+            raise Stopped(stop.number or signal.SIGINT) from None  # the signal may have gone to workers too
         finally:
             crew.dismiss()
