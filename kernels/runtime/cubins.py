@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from tidalign.kernels.runtime.numba_cache import bases
+from tidalign.kernels.runtime.numba_cache import bases, compiling
 
 _DIGEST = hashlib.sha256().digest_size
 
@@ -24,7 +24,8 @@ def kept(description: str, make: Callable[[], bytes]) -> bytes:
             written = (place / name).read_bytes()
             if hashlib.sha256(written[_DIGEST:]).digest() == written[:_DIGEST]:
                 return written[_DIGEST:]
-    made = make()
+    with compiling():
+        made = make()
     for place in places:
         if _write(place / name, hashlib.sha256(made).digest() + made):
             break

@@ -92,6 +92,44 @@ def _kept_in(place: Path) -> Iterator[None]:
         settings.CACHE_DIR = before
 
 
+Listener = Callable[[bool], None]
+"""Told True when a kernel begins to be compiled, False when it is compiled; in whichever thread that is."""
+
+_listeners: list[Listener] = []
+
+
+@contextmanager
+def heard(listener: Listener) -> Iterator[None]:
+    """Tell a listener of every kernel that this process compiles, for cores and for GPUs; not of those that are found kept."""
+    events: Any = import_module("numba.core.event")
+
+    class Compiled(events.Listener):  # type: ignore[misc]
+        def on_start(self, event: Any) -> None:
+            listener(True)
+
+        def on_end(self, event: Any) -> None:
+            listener(False)
+
+    _listeners.append(listener)
+    try:
+        with events.install_listener("numba:compile", Compiled()):
+            yield
+    finally:
+        _listeners.remove(listener)
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Tell listeners that something is compiled without numba."""
+    for each in _listeners:
+        each(True)
+    try:
+        yield
+    finally:
+        for each in _listeners:
+            each(False)
+
+
 class _Kept:
     """numba's cache of a kernel, made when it is first asked, as most kernels that are imported are not called.
 

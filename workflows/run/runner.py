@@ -21,6 +21,7 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
+from tidalign.kernels.runtime.numba_cache import heard
 from tidalign.pipeline.errors import Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
@@ -158,12 +159,14 @@ class Kind(ABC, Generic[M, T, R]):
 
 
 def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told | None = None) -> R:
-    """Do a run in `directory`; go on where an earlier call stopped, whatever stopped it. told: of progress, see the kind's stages; `compile` is told once.
+    """Do a run in `directory`; go on where an earlier call stopped, whatever stopped it. told: of progress, in any thread; see `Told`.
 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
     """
-    return _mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told))
+    told = told or _silent
+    with heard(lambda begins: told("compile", int(not begins), 1)):
+        return _mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told))
 
 
 def _mending(directory: str, call: Callable[[], A]) -> A:
@@ -186,9 +189,9 @@ def _mending(directory: str, call: Callable[[], A]) -> A:
             raise Damaged(last.path, f"{last.found}; it cannot be made again", str(error)) from error
 
 
-def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told | None) -> R:
+def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told) -> R:
     gpus = kind.chosen(devices.choose(resources), resources)
-    began, told = time.monotonic(), told or _silent
+    began = time.monotonic()
     starting = threading.Thread(target=kind.start, args=(gpus,), name="start")
     if len(gpus.names) == 1 and not rundir.finished(str(directory)):
         starting.start()  # meanwhile
@@ -254,9 +257,7 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
     if wanted:
         crew.begin_to_hire()
     if kind.compiles(gpus):
-        told("compile", 0, None)
         kind.compile(tracker)
-        tracker.tell()
     if wanted:
         crew.hire()
     tracker.workers = 0 if gpus.device.takes_gpu else crew.size

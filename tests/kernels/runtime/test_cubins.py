@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tidalign.kernels.runtime.cubins import kept
+from tidalign.kernels.runtime.numba_cache import heard
 
 CODE = b"\x7fELF" + bytes(range(256)) * 40
 
@@ -29,6 +30,15 @@ def test_made_once(folder: Path) -> None:
     assert [kept("a source for sm_90", compiler) for _ in range(3)] == [CODE] * 3
     assert compiler.calls == 1
     assert len(list(folder.iterdir())) == 1  # nothing half written beside it
+
+
+def test_making_is_heard_of(folder: Path) -> None:
+    said: list[bool] = []
+    with heard(said.append):
+        for _ in range(2):
+            kept("a source for sm_90", Compiler())
+    kept("another source", Compiler())
+    assert said == [True, False]
 
 
 @pytest.mark.parametrize("other", ["a source for sm_80", "another source for sm_90", "a source for sm_90, compiler 13.1"])
