@@ -26,7 +26,7 @@ def see_addresses() -> None:
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit != resource.RLIM_INFINITY and limit < ADDRESSES:
         raise NoWorkers(
-            f"{limit / 2**30:.1f} GiB of addresses are what this process may have (ulimit -v), and its libraries take up to {ADDRESSES / 2**30:.0f}: "
+            f"{limit >> 20:,} MiB of addresses are what this process may have (ulimit -v), and its libraries take up to {ADDRESSES >> 20:,}: "
             f"raise the limit with `ulimit -v unlimited`, {AGAIN}"
         )
 

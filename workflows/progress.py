@@ -47,9 +47,8 @@ class _Left:
         (first, before), (last, done) = self._told[0], self._told[-1]
         # Before anything is done, a second of work is taken for one.
         rate = (done - before) / 1000 / (last - first) if done > before else 1.0
-        left = (self._total - done) / 1000 / rate
-        # What goes on since then says nothing of itself yet.
-        return max(left - (now - last), left / 4)
+        left, silent = (self._total - done) / 1000 / rate, now - last
+        return max(left - silent, silent)  # what has said nothing for long will take as long again, for all that is known
 
 
 class Progress:

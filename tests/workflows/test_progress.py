@@ -82,7 +82,7 @@ def test_the_time_left_follows_from_work() -> None:
     left = module._Left()
     assert left.seconds(0.0) is None
     left.hear(0.0, 0, 60_000)
-    assert left.seconds(0.0) == 60 and left.seconds(20.0) == 40 and left.seconds(500.0) == 15  # a second of work is taken for one
+    assert left.seconds(0.0) == 60 and left.seconds(20.0) == 40 and left.seconds(50.0) == 50  # a second of work is taken for one
     for second in range(1, 11):
         left.hear(float(second), 2000 * second, 60_000)
     assert left.seconds(10.0) == 20
