@@ -52,10 +52,7 @@ class _Left:
 
 
 class Progress:
-    """Call it with (stage, what is done, all or None), from any thread, as `workflows.run.runner` does; `close` it before anything else is written.
-
-    Of the stage `compile` it speaks once, while something compiles, after `SILENT_SECONDS` of that in all.
-    """
+    """Call it with (stage, what is done, all or None), from any thread, as `workflows.run.runner` does; `close` it before anything else is written."""
 
     def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream or sys.stderr
@@ -75,26 +72,25 @@ class Progress:
     def __call__(self, stage: str, done: int, total: int | None) -> None:
         with self._lock:
             now = self._clock()
-            if stage == "compile":
-                self._compile(1 if done == 0 else -1)
-            elif stage == "work":
+            if stage == "work":
                 self._left.hear(now, done, total or 0)
             else:
                 self._show(stage, now, done, total)
 
-    def _compile(self, more: int) -> None:
-        self._compiling += more
-        began, spent = self._compiled
-        now = time.monotonic()
-        if more > 0 and self._compiling == 1:
-            self._compiled = now, spent
-            if spent < SILENT_SECONDS:
-                self._timer = Timer(SILENT_SECONDS - spent, self._say_compiling)
-                self._timer.daemon = True
-                self._timer.start()
-        elif not self._compiling:
-            self._cancel()
-            self._compiled = now, spent + now - began
+    def compiling(self, begins: bool) -> None:
+        """Hear that a kernel begins to be compiled, or is (`numba_cache.LISTENERS`): that is said once, after `SILENT_SECONDS` of it in all."""
+        with self._lock:
+            self._compiling += 1 if begins else -1
+            (began, spent), now = self._compiled, time.monotonic()
+            if begins and self._compiling == 1:
+                self._compiled = now, spent
+                if spent < SILENT_SECONDS:
+                    self._timer = Timer(SILENT_SECONDS - spent, self._say_compiling)
+                    self._timer.daemon = True
+                    self._timer.start()
+            elif not self._compiling:
+                self._cancel()
+                self._compiled = now, spent + now - began
 
     def _say_compiling(self) -> None:
         with self._lock:

@@ -66,6 +66,7 @@ def jit(function: Callable[..., Any]) -> Any:
     """Compile with numba on first call, without the interpreter lock, from the cache where it can be."""
     import numba
 
+    _listen()
     settings: Any = numba.config
     compiled: Any = numba.njit(**_OPTIONS)(function)
     place = folder(function.__module__)
@@ -92,42 +93,39 @@ def _kept_in(place: Path) -> Iterator[None]:
         settings.CACHE_DIR = before
 
 
-Listener = Callable[[bool], None]
-"""Told True when a kernel begins to be compiled, False when it is compiled; in whichever thread that is."""
+LISTENERS: list[Callable[[bool], None]] = []
+"""Told True when this process begins to compile a kernel, for cores or for a GPU, and False when that is done, in whichever thread it is; not of kernels that
+are found kept."""
 
-_listeners: list[Listener] = []
+
+def _tell(begins: bool) -> None:
+    for each in list(LISTENERS):
+        each(begins)
 
 
-@contextmanager
-def heard(listener: Listener) -> Iterator[None]:
-    """Tell a listener of every kernel that this process compiles, for cores and for GPUs; not of those that are found kept."""
+@cache
+def _listen() -> None:
+    """Hear of what numba compiles."""
     events: Any = import_module("numba.core.event")
 
     class Compiled(events.Listener):  # type: ignore[misc]
         def on_start(self, event: Any) -> None:
-            listener(True)
+            _tell(True)
 
         def on_end(self, event: Any) -> None:
-            listener(False)
+            _tell(False)
 
-    _listeners.append(listener)
-    try:
-        with events.install_listener("numba:compile", Compiled()):
-            yield
-    finally:
-        _listeners.remove(listener)
+    events.register("numba:compile", Compiled())
 
 
 @contextmanager
 def compiling() -> Iterator[None]:
     """Tell listeners that something is compiled without numba."""
-    for each in _listeners:
-        each(True)
+    _tell(True)
     try:
         yield
     finally:
-        for each in _listeners:
-            each(False)
+        _tell(False)
 
 
 class _Kept:

@@ -63,16 +63,16 @@ def test_compiling_is_said_where_it_takes_long(monkeypatch) -> None:
     monkeypatch.setattr(module, "SILENT_SECONDS", 1.0)
     stream = io.StringIO()
     progress = Progress(stream)
-    progress("compile", 0, 1)
-    progress("compile", 0, 1)
-    progress("compile", 1, 1)
-    progress("compile", 1, 1)  # it took no time
+    progress.compiling(True)
+    progress.compiling(True)
+    progress.compiling(False)
+    progress.compiling(False)  # it took no time
     time.sleep(1.5)
     assert stream.getvalue() == ""
     for _ in range(3):
-        progress("compile", 0, 1)
+        progress.compiling(True)
         time.sleep(0.6)
-        progress("compile", 1, 1)
+        progress.compiling(False)
     progress.close()
     assert stream.getvalue() == "tidalign: compiling for this machine; the next run finds it done\n"
 

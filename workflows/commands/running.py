@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tidalign.kernels.runtime.numba_cache import LISTENERS
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout, of_kind
@@ -63,10 +64,15 @@ def _remove(directory: Path) -> None:
 @contextmanager
 def progress(args: argparse.Namespace) -> Iterator[Told | None]:
     """Show how far a run is, unless --quiet."""
+    if args.quiet:
+        yield None
+        return
     shown = Progress()
+    LISTENERS.append(shown.compiling)
     try:
-        yield None if args.quiet else shown
+        yield shown
     finally:
+        LISTENERS.remove(shown.compiling)
         shown.close()
 
 

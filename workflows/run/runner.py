@@ -21,7 +21,6 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
-from tidalign.kernels.runtime.numba_cache import heard
 from tidalign.pipeline.errors import Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
@@ -164,9 +163,7 @@ def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
     """
-    told = told or _silent
-    with heard(lambda begins: told("compile", int(not begins), 1)):
-        return _mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told))
+    return _mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told or _silent))
 
 
 def _mending(directory: str, call: Callable[[], A]) -> A:

@@ -18,7 +18,7 @@ UNBEGUN_ALLOWED = 20
 
 Told = Callable[[str, int, int | None], None]
 """Told (stage, done, in all or None where nobody knows yet). Besides the stages of a kind of run: `work`, what this call has done of the estimated work and
-does in all, in thousandths of a second, from which the time left follows; and `compile`, 0 and then 1 of 1, for a kernel that is compiled here."""
+does in all, in thousandths of a second, from which the time left follows."""
 
 
 class Piece(Protocol):

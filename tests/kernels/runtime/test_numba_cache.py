@@ -179,8 +179,8 @@ def test_kernels_come_from_the_cache(tmp_path: Path) -> None:
 
 def test_what_is_compiled_is_heard_of(tmp_path: Path) -> None:
     """And what comes from the cache is not, nor what is compiled when nobody listens any more."""
-    program = "from tidalign.kernels.runtime.numba_cache import heard; said = []\nwith heard(said.append):\n  " + PACK
-    program += "\nimport numba; numba.njit(lambda x: x + 1)(1); print(said)"
+    program = "from tidalign.kernels.runtime.numba_cache import LISTENERS; said = []; hear = said.append; LISTENERS.append(hear); " + PACK
+    program += "LISTENERS.remove(hear); import numba; numba.njit(lambda x: x + 1)(1); print(said)"
     said = json.loads(run(program, HOME=str(tmp_path)).splitlines()[-1].lower())
     assert said and said == [True, False] * (len(said) // 2)  # a kernel, and those that it calls
     assert run(program, HOME=str(tmp_path)).splitlines()[-1] == "[]"
