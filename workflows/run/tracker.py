@@ -277,7 +277,7 @@ class Tracker(ABC, Generic[P]):
     def tell(self) -> None:
         begun = sum(task.weight * at / (sum(map(self.amount, self._running[task])) or 1.0) for task, at in self._at.items())
         done, total = (int(1000 * seconds / max(1, self.workers)) for seconds in (self._worked + begun, self._work))
-        if self._at or done:  # while workers are hired and kernels compiled, nothing is worked on
+        if self._at or self._worked:  # while workers are hired and kernels compiled, nothing is worked on
             self._told("work", done, total)
         self._told(self.stage, int(self.scale * (self._finished + sum(self._at.values()))), int(self.scale * self.total()))
 
