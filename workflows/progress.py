@@ -154,7 +154,7 @@ def by_status(statuses: Mapping[str, int], none: str = "no pairs") -> str:
 LONGEST = 300
 """Letters of a message; what is longer is read by nobody."""
 
-_WORD = 40
+_WORD = 20
 """Letters that are left of a word, at least, before others are shortened with it."""
 
 

@@ -35,7 +35,7 @@ def test_every_kind_of_error(error: Exception, capsys: pytest.CaptureFixture[str
     said = capsys.readouterr().err
     assert said.startswith("tidalign: ") and said.count("\n") == 1 and len(said) <= LONGEST + 1
     if PATH in str(error) and not isinstance(error, RuntimeError):
-        assert said.startswith("tidalign: /data/ddd") and said.endswith("; do that instead\n") and "/reads.fq" in said
+        assert said.startswith("tidalign: /data/d") and said.endswith("; do that instead\n") and "/reads.fq" in said
         assert len(said) > LONGEST - 60  # no more is left out than must be
     if not isinstance(error, MemoryError | RuntimeError) and str(error).endswith("instead"):
         assert said.endswith("; do that instead\n")
