@@ -1,13 +1,34 @@
 """The process that workers are forked from on Linux: loading what they need takes it as long as it would take each of them."""
 
 import multiprocessing
+import resource
 import signal
 import sys
 from collections.abc import Sequence
 from multiprocessing import forkserver, resource_tracker
 
+from tidalign.cluster.errors import NoWorkers
+
 METHOD = "forkserver" if sys.platform == "linux" else "spawn"
 """How Python makes worker processes without GPUs; macOS's libraries do not allow forks."""
+
+
+_FILES, _FILES_OF_A_WORKER = 64, 16
+"""Files that this process has open at a time, at most: for itself and for each worker, with a third of them to spare."""
+
+
+def make_room(count: int) -> None:
+    """See that the files of so many workers may be open, as far as the system lets this process decide. Raises NoWorkers: with too few, Dask fails with
+    thousands of lines, or waits."""
+    needed = _FILES + _FILES_OF_A_WORKER * count
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY not in (soft, hard) and hard < needed:
+        raise NoWorkers(
+            f"{count} worker processes need up to {needed} open files, and {hard} is the limit (ulimit -n): raise it with `ulimit -n {needed}`, "
+            "or give fewer --workers"
+        )
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
 def serve(modules: Sequence[str]) -> None:

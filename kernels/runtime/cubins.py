@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable
 
 from tidalign.kernels.runtime import entries
+from tidalign.kernels.runtime.numba_cache import compiling
 
 
 def kept(description: str, make: Callable[[], bytes]) -> bytes:
@@ -13,6 +14,7 @@ def kept(description: str, make: Callable[[], bytes]) -> bytes:
     """
     name = f"cubins/{hashlib.sha256(description.encode()).hexdigest()}.cubin"
     if (code := entries.load(name)) is None:
-        code = make()
+        with compiling():
+            code = make()
         entries.save(name, code)
     return code

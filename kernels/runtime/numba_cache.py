@@ -5,8 +5,8 @@ import hashlib
 import os
 import pickle
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from io import BytesIO
@@ -35,6 +35,7 @@ def jit(function: Callable[..., Any]) -> Any:
     """Compile with numba on first call, without the interpreter lock, from the cache where it can be."""
     import numba
 
+    _listen()
     settings: Any = numba.config
     compiled: Any = numba.njit(**_OPTIONS)(function)
     if settings.DISABLE_JIT:
@@ -66,6 +67,41 @@ def _kept_by_numba(function: Callable[..., Any]) -> Any:
     # Elsewhere code would be found that was compiled before an imported module was edited.
     safe = place in found.parents and objection(found) is None and all(closed(file.lstat()) for file in found.iterdir())
     return compiled if safe else None
+
+
+LISTENERS: list[Callable[[bool], None]] = []
+"""Told True when this process begins to compile a kernel, for cores or for a GPU, and False when that is done, in whichever thread it is; not of kernels that
+are found kept."""
+
+
+def _tell(begins: bool) -> None:
+    for each in list(LISTENERS):
+        each(begins)
+
+
+@cache
+def _listen() -> None:
+    """Hear of what numba compiles."""
+    events: Any = import_module("numba.core.event")
+
+    class Compiled(events.Listener):  # type: ignore[misc]
+        def on_start(self, event: Any) -> None:
+            _tell(True)
+
+        def on_end(self, event: Any) -> None:
+            _tell(False)
+
+    events.register("numba:compile", Compiled())
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Tell listeners that something is compiled without numba."""
+    _tell(True)
+    try:
+        yield
+    finally:
+        _tell(False)
 
 
 class _Kept:

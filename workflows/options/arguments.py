@@ -8,9 +8,10 @@ from typing import NoReturn
 from tidalign import __version__
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.common import add_device, add_new, add_workers, check_common, options_of, typed
+from tidalign.workflows.options.common import STANDARD_OUTPUT, add_device, add_new, add_workers, check_common, is_stream, options_of, standard, typed
 from tidalign.workflows.options.common import chosen as chosen_format
 from tidalign.workflows.options.values import MOST, integer, wrong
+from tidalign.workflows.progress import LONGEST, brief
 from tidalign.workflows.status import Exit
 
 _PICTURES = (".png", ".svg", ".pdf", ".html")
@@ -60,7 +61,8 @@ _EXITS = """exit status: 0 everything is aligned, 3 something was cut or given u
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(Exit.USAGE, f"{self.prog}: {message}\nsee: {self.prog} --help\n")
+        see = f"see: {self.prog} --help"
+        self.exit(Exit.USAGE, f"{brief(f'{self.prog}: {message}', LONGEST - len(see) - 1)}\n{see}\n")
 
 
 def _penalties(text: str) -> str:
@@ -128,8 +130,9 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
 
     pairs = _command(commands, "pairs", "pairs", "align every query with its target", _PAIRS)
     files = table.listed(table.suffixes(table.PAIRS))
-    _add_run(pairs, f"a run directory; or a file {files}, written from the run directory OUT.run, which is then removed")
+    _add_run(pairs, f"a run directory; or a file {files}, written from the run directory OUT.run, which is then removed; or -, standard output, with --format")
     add_device(pairs)
+    pairs.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.PAIRS))}, where the name of OUT does not say it")
     _add_export(pairs)
     pairs.add_argument("--keep-run", action="store_true", help="keep OUT.run")
 
@@ -177,11 +180,12 @@ def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Na
 def check(args: argparse.Namespace) -> None:
     """Usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
     check_common(args, args.error)
-    if args.module in ("pairs", "partition"):
-        if args.interleaved and args.targets:
-            args.error("--interleaved takes one file")
-        if args.output == "-":
-            args.error("-o takes a run directory or a file; `tidalign export RUN -o - --format sam` writes to standard output")
+    if args.module in ("pairs", "partition", "genome", "export"):
+        args.output = standard(args.output)
+    if args.module in ("pairs", "partition") and args.interleaved and args.targets:
+        args.error("--interleaved takes one file")
+    if args.module == "partition" and is_stream(args.output):
+        args.error("-o takes a run directory")
     if args.module in ("genome", "genomes"):
         from tidalign.workflows.options.genome import check_genome
 
@@ -210,9 +214,12 @@ def _check_export(args: argparse.Namespace) -> None:
 
 def _check_pairs(args: argparse.Namespace) -> None:
     """Set `format`, and end the command for usage that goes against it."""
-    args.format = None
     args.format = chosen_format(args, table.PAIRS, args.error)
-    if args.keep_run and not args.format:
+    if args.output == STANDARD_OUTPUT and not args.format:
+        args.error("standard output needs a --format, such as --format=sam; or name a file or a run directory with -o, and see `tidalign export`")
+    if args.scheduler and is_stream(args.output):
+        args.error("workers of a scheduler need a run directory that they see: name a file or a run directory with -o")
+    if args.keep_run and (not args.format or is_stream(args.output)):
         args.error("--keep-run goes with a file for -o; a run directory is always kept")
     if args.cigar != table.OPTIONS["cigar"][0] and not args.format:
         args.error("--cigar goes with a file for -o; `tidalign export --cigar` writes one from a run directory")

@@ -57,6 +57,19 @@ def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
         error("--insecure goes with --scheduler")
 
 
+STANDARD_OUTPUT = "-"
+
+
+def standard(output: str) -> str:
+    """Give an output its one name where it is standard output under another."""
+    return STANDARD_OUTPUT if output in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1") else output
+
+
+def is_stream(output: str) -> bool:
+    """Tell whether an output is standard output, a device or a pipe: beside it there is no place for a run directory."""
+    return output == STANDARD_OUTPUT or Path(output).is_char_device() or Path(output).is_fifo()
+
+
 Error = Callable[[str], Any]
 """Ends the command with a message."""
 

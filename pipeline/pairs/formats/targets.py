@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.pipeline.errors import InputError, shown
-from tidalign.pipeline.formats.request import Rows
+from tidalign.pipeline.formats.request import Batches
 from tidalign.pipeline.text import strings
 
 MERGE_ROWS = 1_000_000
@@ -20,7 +20,7 @@ Numbers = npt.NDArray[np.int64]
 _COLUMNS = 4  # two words of the name's hash, length, ordinal
 
 
-def first_rows(results: Rows) -> Numbers:
+def first_rows(results: Batches) -> Numbers:
     """Ordinals, ascending, of the first row of each distinct target name. Raises InputError where one name has two lengths."""
     known: list[Any] = [np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64)]
     waiting: list[list[Any]] = []
@@ -34,7 +34,7 @@ def first_rows(results: Rows) -> Numbers:
     return ordinals
 
 
-def rows_at(results: Rows, ordinals: Numbers) -> Iterator[Any]:
+def rows_at(results: Batches, ordinals: Numbers) -> Iterator[Any]:
     """Record batches (ordinal, target_name, target_length) of the rows with the given ascending ordinals."""
     for batch in results.to_batches(["ordinal", "target_name", "target_length"]):
         inside = batch["ordinal"].to_numpy()
@@ -63,7 +63,7 @@ def _weights(count: int, seed: int) -> Words:
     return np.random.default_rng(seed).integers(0, 1 << 64, count, np.uint64, endpoint=False) | np.uint64(1)
 
 
-def _merged(known: list[Any], waiting: list[list[Any]], results: Rows) -> list[Any]:
+def _merged(known: list[Any], waiting: list[list[Any]], results: Batches) -> list[Any]:
     """The targets of both, one row each: that of the smallest ordinal, as rows arrive by ordinal and the sort is stable.
 
     Takes the columns out of its arguments and works on one at a time, as they may be most of what is in memory.

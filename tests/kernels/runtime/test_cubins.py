@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tidalign.kernels.runtime import bases, compiler, entries
+from tidalign.kernels.runtime import bases, compiler, entries, numba_cache
 from tidalign.kernels.runtime.cubins import kept
 
 CODE = b"\x7fELF" + bytes(range(256)) * 40
@@ -32,6 +32,14 @@ def test_made_once(folder: Path) -> None:
     assert [kept("a source for sm_90", compiler) for _ in range(3)] == [CODE] * 3
     assert compiler.calls == 1
     assert len(list(folder.iterdir())) == 1  # nothing half written beside it
+
+
+def test_making_is_heard_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[bool] = []
+    monkeypatch.setattr(numba_cache, "LISTENERS", [said.append])
+    for _ in range(2):
+        kept("a source for sm_90", Compiler())
+    assert said == [True, False]
 
 
 @pytest.mark.parametrize("other", ["a source for sm_80", "another source for sm_90", "a source for sm_90, compiler 13.1"])

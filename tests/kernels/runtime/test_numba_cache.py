@@ -1,5 +1,6 @@
 """Where compiled kernels are kept: by the sources' digest, wherever something can be written, and nowhere if nothing can."""
 
+import json
 import os
 import pickle
 import shutil
@@ -180,6 +181,15 @@ def test_kernels_come_from_the_cache(tmp_path: Path) -> None:
     home = str(tmp_path)
     assert run(count, HOME=home).splitlines() == ["[27]", "0 1", "''"]
     assert run(count, HOME=home).splitlines() == ["[27]", "1 0", "''"]
+
+
+def test_what_is_compiled_is_heard_of(tmp_path: Path) -> None:
+    """And what comes from the cache is not, nor what is compiled when nobody listens any more."""
+    program = "from tidalign.kernels.runtime.numba_cache import LISTENERS; said = []; hear = said.append; LISTENERS.append(hear); " + PACK
+    program += "LISTENERS.remove(hear); import numba; numba.njit(lambda x: x + 1)(1); print(said)"
+    said = json.loads(run(program, HOME=str(tmp_path)).splitlines()[-1].lower())
+    assert said and said == [True, False] * (len(said) // 2)  # a kernel, and those that it calls
+    assert run(program, HOME=str(tmp_path)).splitlines()[-1] == "[]"
 
 
 ANOTHER_NUMBA = {
