@@ -34,7 +34,7 @@ OPERATIONS = (
 """Folders of kernels/: each imports those before it in its own line, and of COMMON."""
 
 FACES = {
-    "runtime": {"bases", "compiler", "errors", "fault", "gpu", "numba_internals", "vectors"},
+    "runtime": {"bases", "compiler", "errors", "fault", "gpu", "numba_cache", "numba_internals", "vectors"},
     "letters": {"nucleotides", "sequences"},
     "text": {"columns", "gapped", "lines"},
     "scoring": {"penalties", "scores"},
@@ -52,7 +52,7 @@ FACES = {
 """By folder of kernels/: the modules that code outside kernels/ imports."""
 
 SHARED = {
-    "runtime": {"lanes", "numba_cache", "prefetch", "uncounted", "workspace"},
+    "runtime": {"lanes", "prefetch", "uncounted", "workspace"},
     "letters": {"device", "host", "staging"},
     "text": {"cigars"},
     "wavefront": {"batch", "device", "host", "model", "trace"},

@@ -18,8 +18,8 @@ def load(name: str) -> bytes | None:
     """Read an entry, by its path below a base. None: no base has one that is whole and safe to run."""
     chosen = bases()
     for base, reason in chosen.refused:
-        where = f"in {chosen.kept}" if chosen.kept else "in memory only"
-        _say(base, f"compiled kernels are not kept in {base}, as {reason}, but {where}; NUMBA_CACHE_DIR can name a folder that only you can write to")
+        where = chosen.kept or "memory only"
+        _say(base, f"compiled kernels are kept in {where}, not in {base}: {reason}; NUMBA_CACHE_DIR can name a folder that only you can write to")
     for base in chosen.loaded:
         path = base / name
         if why := objection(path.parent):

@@ -129,7 +129,7 @@ def test_another_base_is_used_where_others_can_write(base: Path, path: Path, tmp
         assert entries.load(NAME) == b"other" == (home / NAME).read_bytes()[32:]
     reason = f"{base.parent} can be written to by other users"
     (record,) = caplog.records
-    assert record.getMessage().startswith(f"compiled kernels are not kept in {base}, as {reason}, but in {home}; ")
+    assert record.getMessage().startswith(f"compiled kernels are kept in {home}, not in {base}: {reason}; ")
     assert {file: file.read_bytes() for file in base.rglob("*") if file.is_file()} == before
     assert bases.bases().refused == ((base, reason),)
 
