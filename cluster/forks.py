@@ -1,13 +1,53 @@
 """The process that workers are forked from on Linux: loading what they need takes it as long as it would take each of them."""
 
 import multiprocessing
+import os
+import resource
 import signal
 import sys
+import tempfile
 from collections.abc import Sequence
-from multiprocessing import forkserver, resource_tracker
+from multiprocessing import forkserver, resource_tracker, util
+
+from tidalign.cluster.errors import NoWorkers
 
 METHOD = "forkserver" if sys.platform == "linux" else "spawn"
 """How Python makes worker processes without GPUs; macOS's libraries do not allow forks."""
+
+
+_FILES, _FILES_OF_A_WORKER = 64, 16
+"""Files that this process has open at a time, at most: for itself and for each worker, with a third of them to spare."""
+
+
+def make_room(count: int) -> None:
+    """See that the files of so many workers may be open, as far as the system lets this process decide. Raises NoWorkers: with too few, Dask fails with
+    thousands of lines, or waits."""
+    needed = _FILES + _FILES_OF_A_WORKER * count
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY not in (soft, hard) and hard < needed:
+        raise NoWorkers(
+            f"{count} worker processes need up to {needed} open files, and {hard} is the limit (ulimit -n): raise it with `ulimit -n {needed}`, "
+            "or give fewer --workers"
+        )
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+_LONGEST = 107 - len("/pymp-12345678/listener-12345678")
+"""Letters of the path of a temporary folder in which multiprocessing can make its socket."""
+
+
+def _make_folder() -> None:
+    """Have multiprocessing make the folder of its socket: in /tmp where the path of the temporary folder is too long for one, as Python 3.14 does."""
+    chosen, given = tempfile.tempdir, tempfile.gettempdir()
+    try:
+        if len(os.fsencode(given)) > _LONGEST:
+            tempfile.tempdir = "/tmp"
+        util.get_temp_dir()
+    except OSError as error:
+        raise NoWorkers(f"{tempfile.tempdir}: no socket of worker processes can be made there: {error.strerror}; set TMPDIR to another folder") from error
+    finally:
+        tempfile.tempdir = chosen
 
 
 def serve(modules: Sequence[str]) -> None:
@@ -17,6 +57,7 @@ def serve(modules: Sequence[str]) -> None:
     # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; processes inherit the mask
     # (but starting multiprocessing's tracker takes it off, so that is started before).
     resource_tracker.ensure_running()
+    _make_folder()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         multiprocessing.get_context("forkserver").set_forkserver_preload(["distributed", *modules])

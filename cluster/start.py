@@ -163,6 +163,7 @@ def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[W
 
 def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str) -> Any:
     """A LocalCluster of `count` processes with one thread each, or a LocalCUDACluster. Dask gives up if one dies while it starts, so this tries again."""
+    forks.make_room(count)
     kind, more = _kind(gpus)
     kind, security = with_mute_scheduler(kind), credentials()
     # As in forks.py: what is started here must not die of Ctrl-C.

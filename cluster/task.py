@@ -3,9 +3,11 @@
 import heapq
 import os
 import signal
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -73,7 +75,7 @@ def cores() -> int:
 
 
 PULSE = 1.0
-"""Seconds between looks at the pulses of tasks that run in threads."""
+"""Seconds between looks at the pulses of tasks that run in this process."""
 
 
 def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop, threads: int = 1) -> None:
@@ -87,11 +89,33 @@ def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop, threads: int
             raise Stopped(stop.number)
         task = queue.pop()
         try:
-            result = task.function(*task.arguments)
+            with _looked_at(task):
+                result = task.function(*task.arguments)
         except Exception as error:
             queue.push(outcomes.failed(task, error))
         else:
             queue.push(outcomes.done(task, result) or ())
+
+
+@contextmanager
+def _looked_at(task: Task) -> Iterator[None]:
+    """Have another thread look at the pulse of a task that runs in this one."""
+    if not task.pulse:
+        yield
+        return
+    pulse, over = task.pulse, threading.Event()
+
+    def look() -> None:
+        while not over.wait(PULSE):
+            pulse()
+
+    looking = threading.Thread(target=look, name="pulse", daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        looking.join()
 
 
 def _run_in_threads(queue: Queue, outcomes: Outcomes, stop: Stop, threads: int) -> None:

@@ -1,5 +1,18 @@
 """What can be wrong with an input or a run directory: one type for each exit status of the command."""
 
+MOST_NAME = 65_536
+"""Bytes that a name may have."""
+
+MOST_HEADER = 1 << 20
+"""Bytes of a header line, its name and what follows."""
+
+MOST_RECORD = 1 << 30
+"""Bytes of a record that is read in sequence, whatever it is compressed to: the longest pair that is aligned has half as many."""
+
+SHORT_NAME = f"a name of at most {MOST_NAME:,} bytes"
+SHORT_HEADER = f"a header line of at most {MOST_HEADER:,} bytes"
+SHORTEN = "shorten it, or end the line before it"
+
 
 def shown(value: object) -> str:
     """A name or another value as messages have it: quoted, and only the beginning of a long one."""

@@ -1,7 +1,11 @@
 """Makes the modules beside this file (oracle, simulate, conformance) importable by every test, and no test of Hypothesis depend on the clock."""
 
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -13,3 +17,10 @@ settings.register_profile("tidalign", deadline=None, suppress_health_check=[Heal
 settings.load_profile("tidalign")
 
 __all__ = ["pytest_terminal_summary"]  # a hook
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder of which a message says the whole path, unlike that of `tmp_path`."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)

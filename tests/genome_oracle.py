@@ -162,9 +162,9 @@ def hsps(
         done = scanned.setdefault(slot, 0)
         if done > q - span:
             continue
-        low, high = sequence_around(target, t - 1)
+        low, _ = sequence_around(target, t - 1)
         start, left_score, _ = _scan(target, query, masked, t, -1, max(low, diagonal, done + diagonal), diagonal, xdrop)
-        end, right_score, reached = _scan(target, query, masked, t, 1, min(high, len(query) + diagonal), diagonal, xdrop)
+        end, right_score, reached = _scan(target, query, masked, t, 1, min(len(target), len(query) + diagonal), diagonal, xdrop)  # a separator ends it
         scanned[slot] = max(done, reached - diagonal)
         score = left_score + right_score
         if with_entropy and max(threshold, 0) <= score <= 3 * threshold:

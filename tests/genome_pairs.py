@@ -33,3 +33,15 @@ def spoiled(random: np.random.Generator, letters: bytes) -> bytes:
         kind = random.integers(0, 4)
         letters = letters[:start] + (found.lower() if kind == 0 else b"NXn"[kind - 1 : kind] * (len(found) if size > 20 else 1)) + letters[start + len(found) :]
     return letters
+
+
+def sharing_a_record(followed: bool) -> tuple[bytes, bytes]:
+    """Two sequences of a target as one array, and a query. The query's first 100 letters end at the end of the second sequence, 65,536 diagonals beyond that of
+    19 letters which follow in the query and are in the first one. followed: by a third sequence, so that a separator stands at that end.
+    """
+    random = np.random.default_rng(5)
+    second, apart, tail = (random.choice(np.frombuffer(b"ACGT", np.uint8), length).tobytes() for length in (200, 19, 40))
+    place = 66_000 + 1 + 200 - 65_536
+    first = b"N" * place + apart + b"N" * (66_000 - 19 - place)
+    target = b"\0" + first + b"\0" + second + (b"\0" + b"N" * 300 if followed else b"")
+    return target, second[100:] + apart + tail

@@ -1,4 +1,5 @@
-"""The program: SIGINT and SIGTERM are heeded from its first line on, while the command line and its libraries, most of a second of them, are being loaded."""
+"""The program: SIGINT and SIGTERM are heeded from its first line on, while the command line and its libraries, most of a second of them, are being loaded; what
+is closed of the standard streams leads nowhere."""
 
 import os
 import signal
@@ -14,8 +15,20 @@ def _end(number: int, frame: FrameType | None) -> None:
     os._exit(128 + number)
 
 
+def _fill_standard_streams() -> None:
+    """Have no file of a run opened under the number of a standard stream that is closed: libraries would write their messages into it."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # under the least number that is free, which is this one
+    if not sys.stderr:
+        sys.stderr = os.fdopen(2, "w", closefd=False)  # where there is none, print takes standard output
+
+
 def main() -> int:
     """Run the command of `sys.argv`; its exit status."""
+    _fill_standard_streams()
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _end)

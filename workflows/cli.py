@@ -19,11 +19,13 @@ from types import FrameType
 from typing import Any
 
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
-from tidalign.cluster.forks import serve
+from tidalign.cluster.forks import make_room, serve
 from tidalign.cluster.gpus import begin, installed
 from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput, OutputClosed
+from tidalign.workflows import limits
 from tidalign.workflows.options.arguments import parse, parser
+from tidalign.workflows.progress import say
 from tidalign.workflows.status import Exit
 
 EXITS: dict[type[Exception], Exit] = {
@@ -66,20 +68,32 @@ def _load(module: str) -> Any:
         sys.meta_path.remove(hidden)
 
 
+class _Said(logging.Handler):
+    """Prints warnings as other messages."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit status."""
     if argv is None:
         gc.disable()  # what is imported stays
     arguments = list(sys.argv[1:] if argv is None else argv)
     chosen = arguments[0] if arguments else None
+    if argv is None and chosen and not chosen.startswith("-"):  # a command, which loads libraries
+        try:
+            limits.see_addresses()
+        except NoWorkers as error:
+            return _fail(error, debug=False)
     if chosen in ("genome", "genomes"):
         from tidalign.workflows.options.spelling import spell_out
 
         arguments[1:] = spell_out(arguments[1:])
     args = parse(arguments, parser(chosen))
-    warnings = logging.StreamHandler()
-    warnings.setFormatter(logging.Formatter("tidalign: %(message)s"))
-    logging.getLogger("tidalign").addHandler(warnings)
+    logging.getLogger("tidalign").addHandler(_Said())
+    if argv is None and not args.debug:
+        logging.getLogger().addHandler(logging.NullHandler())  # what libraries say of a cluster that ends is no message of ours
     try:
         if argv is None:
             _begin(args)
@@ -93,9 +107,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGTERM, _terminate)
         status = int(module.command(args))
     except KeyboardInterrupt:
-        status = _fail(args, Stopped(signal.SIGINT))
+        status = _fail(Stopped(signal.SIGINT), debug=args.debug)
     except Exception as error:
-        status = _fail(args, error)
+        status = _fail(error, debug=args.debug)
     if argv is None:
         _leave(status)
     return status
@@ -110,6 +124,7 @@ def _begin(args: argparse.Namespace) -> None:
     if gpus and args.module in ("genome", "genomes"):
         begin(args.gpus)
     elif wanted.get("workers") and not gpus:
+        make_room(wanted["workers"])
         serve([f"tidalign.workflows.run.{'genome' if args.module in ('genome', 'genomes') else 'pairs'}.tasks"])
 
 
@@ -120,21 +135,24 @@ def _leave(status: int) -> None:
         return
     with suppress(OSError, ValueError):
         atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed from the start
+            stream.flush()
         os._exit(status)
 
 
-def _fail(args: argparse.Namespace, error: Exception) -> int:
-    if args.debug:
+def _fail(error: Exception, *, debug: bool) -> int:
+    """Say what went wrong; the status for it."""
+    if debug:
         traceback.print_exception(error)
     known = (status for kind, status in EXITS.items() if isinstance(error, kind))
     status = Exit(128 + error.number) if isinstance(error, Stopped) else next(known, Exit.BUG)
     if status == Exit.OUTPUT_CLOSED:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left in standard output's buffer
         return int(status)
-    text = " ".join(str(error).split())
+    text = str(error)
+    if not isinstance(error, Stopped) and (limit := limits.met(error)):
+        status, text = Exit.UNAVAILABLE, limit
     if status == Exit.BUG:
         text = f"this is a bug: {type(error).__name__}: {text}; please report it with what `tidalign check` prints and the same command run with --debug"
-    print(f"tidalign: {text}", file=sys.stderr)
+    say(text)
     return int(status)

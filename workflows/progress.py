@@ -1,9 +1,11 @@
 """How far a run is, on standard error: one line drawn again on a terminal, a plain line now and then elsewhere."""
 
 import sys
-import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from threading import Lock, Timer
 from typing import TextIO
 
 SILENT_SECONDS = 2.0
@@ -16,12 +18,41 @@ _WORDS = {"partition": "reading", "align": "aligning", "read": "reading", "genom
 _COUNTED = {"partition": "pairs", "align": "pairs", "read": "files"}
 """What is counted at each stage; others count estimated work, which is told in per cent."""
 
+_WORKED = ("align", "genomes")
+"""Stages whose work is estimated, told as the stage `work`, and with it the time that is left."""
+
+
+class _Left:
+    """Estimates the seconds that are left from what was done in the recent past, the last half of the time, of the estimated work."""
+
+    def __init__(self) -> None:
+        self._told: deque[tuple[float, int]] = deque()
+        self._began = 0.0
+        self._total = 0
+
+    def hear(self, now: float, done: int, total: int) -> None:
+        """Take in what was done by now, in thousandths of a nominal second; less than before: a run begins."""
+        self._total = total
+        if not self._told or done < self._told[-1][1]:
+            self._told, self._began = deque([(now, done)]), now
+        elif done > self._told[-1][1]:
+            self._told.append((now, done))
+        while len(self._told) > 2 and self._told[1][0] < (self._began + now) / 2:
+            self._told.popleft()
+
+    def seconds(self, now: float) -> float | None:
+        """Tell how long it still takes; None where there is nothing to tell it by."""
+        if not self._total:
+            return None
+        (first, before), (last, done) = self._told[0], self._told[-1]
+        # Before anything is done, a second of work is taken for one.
+        rate = (done - before) / 1000 / (last - first) if done > before else 1.0
+        left, silent = (self._total - done) / 1000 / rate, now - last
+        return max(left - silent, silent)  # what has said nothing for long will take as long again, for all that is known
+
 
 class Progress:
-    """Call it with (stage, what is done, all or None), as `workflows.run.runner` does; `close` it before anything else is written.
-
-    The stage `compile` calls once and is then silent for as long as it takes, so a timer speaks for it.
-    """
+    """Call it with (stage, what is done, all or None), from any thread, as `workflows.run.runner` does; `close` it before anything else is written."""
 
     def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream or sys.stderr
@@ -30,17 +61,43 @@ class Progress:
         self._written = clock() + SILENT_SECONDS - (REDRAW_SECONDS if self._terminal else PLAIN_SECONDS)
         self._stage = ""
         self._since = (0.0, 0)
+        self._left = _Left()
         self._drawn = False
-        self._timer: threading.Timer | None = None
+        self._lock = Lock()
+        self._compiling = 0
+        self._compiled = (0.0, 0.0)
+        """When it last began, and how long it took before."""
+        self._timer: Timer | None = None
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
-        self._cancel()
-        if stage == "compile":
-            self._timer = threading.Timer(SILENT_SECONDS, self._write, ["compiling for this processor; the next run finds it done"])
-            self._timer.daemon = True
-            self._timer.start()
-            return
-        now = self._clock()
+        with self._lock:
+            now = self._clock()
+            if stage == "work":
+                self._left.hear(now, done, total or 0)
+            else:
+                self._show(stage, now, done, total)
+
+    def compiling(self, begins: bool) -> None:
+        """Hear that a kernel begins to be compiled, or is (`numba_cache.LISTENERS`): that is said once, after `SILENT_SECONDS` of it in all."""
+        with self._lock:
+            self._compiling += 1 if begins else -1
+            (began, spent), now = self._compiled, time.monotonic()
+            if begins and self._compiling == 1:
+                self._compiled = now, spent
+                if spent < SILENT_SECONDS:
+                    self._timer = Timer(SILENT_SECONDS - spent, self._say_compiling)
+                    self._timer.daemon = True
+                    self._timer.start()
+            elif not self._compiling:
+                self._cancel()
+                self._compiled = now, spent + now - began
+
+    def _say_compiling(self) -> None:
+        with self._lock:
+            if self._compiling:
+                self._write("compiling for this machine; the next run finds it done")
+
+    def _show(self, stage: str, now: float, done: int, total: int | None) -> None:
         if stage != self._stage:
             # What an earlier call of a run had done is no measure of speed.
             self._stage, self._since = stage, (now, done)
@@ -50,8 +107,9 @@ class Progress:
         self._write(f"{_WORDS.get(stage, stage)}: {self._state(now, done, total)}")
 
     def _write(self, line: str) -> None:
-        self._stream.write(f"\r{line}\033[K" if self._terminal else f"tidalign: {line}\n")
-        self._stream.flush()
+        with suppress(OSError):
+            self._stream.write(f"\r{line}\033[K" if self._terminal else f"tidalign: {line}\n")
+            self._stream.flush()
         self._drawn = self._terminal
 
     def _state(self, now: float, done: int, total: int | None) -> str:
@@ -59,18 +117,19 @@ class Progress:
         rate = (done - before) / (now - began) if now > began else 0.0
         things = _COUNTED.get(self._stage)
         known = f"{done / (total or 1):.0%}" if things is None else f"{done:,} of {total:,} {things} ({done / total:.0%})" if total else f"{done:,} {things}"
-        if rate <= 0:
-            return known
-        left = f", {duration((total - done) / rate)} left" if total else ""
-        return f"{known}, {rate:,.0f} {things}/s{left}" if things == "pairs" else f"{known}{left}"
+        counted = (total - done) / rate if total and rate > 0 else None
+        seconds = self._left.seconds(now) if self._stage in _WORKED else counted
+        left = "" if seconds is None else f", {duration(seconds)} left"
+        return f"{known}, {rate:,.0f} {things}/s{left}" if things == "pairs" and rate > 0 else f"{known}{left}"
 
     def close(self) -> None:
         """Take the drawn line away."""
-        self._cancel()
-        if self._drawn:
-            self._stream.write("\r\033[K")
-            self._stream.flush()
-            self._drawn = False
+        with self._lock:
+            self._cancel()
+            if self._drawn:
+                self._stream.write("\r\033[K")
+                self._stream.flush()
+                self._drawn = False
 
     def _cancel(self) -> None:
         if self._timer:
@@ -92,6 +151,29 @@ def by_status(statuses: Mapping[str, int], none: str = "no pairs") -> str:
     return ", ".join(f"{rows:,} {status}" for status, rows in statuses.items() if rows) or none
 
 
+LONGEST = 300
+"""Letters of a message; what is longer is read by nobody."""
+
+_WORD = 20
+"""Letters that are left of a word, at least, before others are shortened with it."""
+
+
 def say(message: str) -> None:
-    """One line for the user."""
-    print(f"tidalign: {message}", file=sys.stderr, flush=True)
+    """Print one line for the user."""
+    with suppress(OSError):  # a full disk, or nobody who reads: there is nowhere else to say it
+        print(brief(f"tidalign: {message}"), file=sys.stderr, flush=True)
+
+
+def brief(text: str, longest: int = LONGEST) -> str:
+    """Shorten a message to one line of so many letters: its longest words, paths and names, lose their middles, as little as it takes; then all of it."""
+    words = text.split()
+    most = longest + 1
+    while len(" ".join(words)) > longest and most > _WORD:
+        most -= 1
+        words = [_without_middle(word, most) for word in words]
+    return _without_middle(" ".join(words), longest)
+
+
+def _without_middle(text: str, most: int) -> str:
+    """Shorten a text to so many letters: its begin and its end."""
+    return text if len(text) <= most else f"{text[: most // 2 - 3]}...{text[len(text) - most + most // 2 :]}"

@@ -86,15 +86,22 @@ def breakpoint(forward, backward, model, q, n, t, m, back_q, back_t, begin, end,
     forward = start(forward, model, q, n, t, m, begin, s, s)
     backward = start(backward, model, back_q, n, back_t, m, end, s, s)
     best = _better(forward, backward, model, s, s, best, lowest, n, m)
+    scope = scope_of(model)
+    # The furthest that any wavefront reaches: one that meets none is not held against each.
+    ahead, behind = forward.reach[0], backward.reach[0]
     # A path of penalty p has its cells to be met at penalties of at most (p + opening + scope - 1) / 2 on both sides.
-    slack = scope_of(model) + max(model[2], model[4]) - 2
+    slack = scope + max(model[2], model[4]) - 2
     while best[0] > lowest and (best[0] == nothing or 2 * s < best[0] + slack):
         if s > nothing:
             raise RuntimeError("bidirectional alignment: no breakpoint at the known penalty")
         s += 1
         forward = step(forward, model, s, q, n, t, m)
-        best = _better(forward, backward, model, s, s - 1, best, lowest, n, m)
+        ahead = max(ahead, forward.reach[s % scope])
+        if forward.reach[s % scope] + behind >= n + m:
+            best = _better(forward, backward, model, s, s - 1, best, lowest, n, m)
         if best[0] > lowest:
             backward = step(backward, model, s, back_q, n, back_t, m)
-            best = _better(forward, backward, model, s, s, best, lowest, n, m)
+            behind = max(behind, backward.reach[s % scope])
+            if backward.reach[s % scope] + ahead >= n + m:
+                best = _better(forward, backward, model, s, s, best, lowest, n, m)
     return forward, backward, best

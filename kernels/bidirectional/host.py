@@ -22,7 +22,7 @@ from tidalign.kernels.bidirectional.direction import Direction, free_end, new_di
 from tidalign.kernels.letters.host import BEHIND, SENTINEL
 from tidalign.kernels.runtime.numba_cache import jit
 from tidalign.kernels.runtime.workspace import CIGAR, CIGAR_COUNT, CIGAR_FIRST, LETTERS, Memory, reserve
-from tidalign.kernels.wavefront.host import solve
+from tidalign.kernels.wavefront.host import NEVER, solve
 from tidalign.kernels.wavefront.trace import DELETION, INSERTION, emit
 
 LEAF = 1024
@@ -52,8 +52,6 @@ class Part(NamedTuple):
 def align_encoded(
     memory: Memory,
     rows: Integers,
-    first: int,
-    stop: int,
     places: Integers,
     n: Integers,
     m: Integers,
@@ -64,9 +62,9 @@ def align_encoded(
     out: Integers,
     ends: Integers,
 ) -> None:
-    """batch_host.align_encoded for long pairs: pairs rows[first:stop], whose letters lie encoded at `places`."""
+    """batch_host.align_encoded for long and dear pairs: all of `rows`, whose letters lie encoded at `places`."""
     work = memory.work
-    for i, place in zip(rows[first:stop].tolist(), places.tolist(), strict=True):
+    for i, place in zip(rows.tolist(), places.tolist(), strict=True):
         lengths = int(n[i]), int(m[i])
         query, target = (_letters_at(int(work[LETTERS]) + at, length) for at, length in zip(place, lengths, strict=True))
         work[CIGAR_FIRST] = ends[i, 0] = work[CIGAR_COUNT]
@@ -165,7 +163,7 @@ def _finish(memory: Memory, query: Letters, target: Letters, model: Model, part:
 
     def solved(end: int, penalty: int, keep: bool) -> int:
         pair = query.ctypes.data, n, target.ctypes.data, m
-        return int(solve(work, memory.spare, *pair, model, (0, 0, 0, 0), part.begin, end, penalty, keep, null)[0])
+        return int(solve(work, memory.spare, *pair, model, (0, 0, 0, 0), part.begin, end, penalty, NEVER, keep, null)[0])
 
     end, penalty = part.end, part.penalty
     if end != 0 and solved(0, penalty, False) == penalty - opening_of(model, end):

@@ -3,39 +3,31 @@
 
 import numpy as np
 
+from tidalign.kernels.commit.paths_host import forget, has_room, keep
 from tidalign.kernels.extension.fences import (
     BIN_BITS,
-    DIAGONAL,
     FIRST,
     HIGH,
-    HIGH_LEFT,
     HIGH_QUERY,
-    HIGH_RIGHT,
     HIGH_TARGET,
     HOLES,
-    HORIZONTAL,
-    KIND,
     LAST,
     LOW,
-    LOW_LEFT,
     LOW_QUERY,
-    LOW_RIGHT,
     LOW_TARGET,
     ONE,
     OTHER,
-    OWNER,
     QUERY_FIRST,
     QUERY_LAST,
     TARGET_FIRST,
     TARGET_LAST,
-    VERTICAL,
     begin,
     beside,
     column_at,
     piece_at,
     step,
 )
-from tidalign.kernels.extension.side import DOWN, PAIR
+from tidalign.kernels.extension.host import NOTHING, QUERY_END, QUERY_START, RESULT, SCORE, TARGET_START, VISITED, extend_anchor
 from tidalign.kernels.gapped.speculated import ABOVE, LOOKED, REJECTED, UNDECIDED, UNKNOWN
 from tidalign.kernels.runtime.numba_cache import inline, jit
 
@@ -45,69 +37,10 @@ MARGIN = np.int64(2)
 # How `advance` ends: no anchor left, or enough done; one to be extended; arrays of what is kept have no room for the next.
 AT_END, EXTEND, FULL = range(3)
 
-# What `advance` counts: anchors whose free extension stands, below the threshold and above it; the cells of both; anchors on kept alignments.
+# What is counted: anchors whose free extension stands, below the threshold and above it; the cells of both; anchors on kept alignments. Of `walk_few`, whose
+# anchors have no free extensions, how many were extended.
 PASSED, STOOD, CELLS, SKIPPED = range(4)
-
-
-@jit
-def _insert(order, alignment, places, falling):
-    """Puts the newest alignment into an order of all by their places, before those that are equal."""
-    low, high = np.int64(0), alignment
-    while low < high:
-        middle = (low + high) >> 1
-        one = places[order[middle]]
-        if one > places[alignment] if falling else one < places[alignment]:
-            low = middle + 1
-        else:
-            high = middle
-    for i in range(alignment, low, -1):
-        order[i] = order[i - 1]
-    order[low] = alignment
-
-
-@jit
-def keep(kept, ends, operations, lengths):
-    """Adds an alignment; arrays have room. ends: target start, target end, query start, query end, half open."""
-    pieces, counts = kept.pieces, kept.counts
-    alignment = counts[1]
-    first = n = counts[0]
-    t, q = ends[0], ends[2]
-    i = 0
-    while t < ends[1] or q < ends[3]:
-        length = np.int64(0)
-        if i < len(operations) and operations[i] == PAIR:
-            length = lengths[i]
-            i += 1
-        if n > first:
-            last_t, last_q = pieces[n - 1, TARGET_LAST], pieces[n - 1, QUERY_LAST]
-            pieces[n, KIND] = HORIZONTAL if t == last_t + 1 else VERTICAL
-            pieces[n, TARGET_FIRST], pieces[n, QUERY_FIRST], pieces[n, TARGET_LAST], pieces[n, QUERY_LAST] = last_t + 1, last_q + 1, t - 1, q - 1
-            pieces[n, OWNER] = alignment
-            n += 1
-        pieces[n, KIND], pieces[n, OWNER] = DIAGONAL, alignment
-        pieces[n, TARGET_FIRST], pieces[n, QUERY_FIRST], pieces[n, TARGET_LAST], pieces[n, QUERY_LAST] = t, q, t + length - 1, q + length - 1
-        n += 1
-        t += length
-        q += length
-        if i < len(operations) and operations[i] != PAIR:
-            if operations[i] == DOWN:
-                t += lengths[i]
-            else:
-                q += lengths[i]
-            i += 1
-    row = kept.alignments[alignment]
-    row[LOW_TARGET], row[HIGH_TARGET], row[LOW_QUERY], row[HIGH_QUERY] = ends[0], ends[1] - 1, ends[2], ends[3] - 1
-    row[FIRST], row[LAST] = first, n - 1
-    _, row[LOW_LEFT], row[LOW_RIGHT] = beside(kept, row[LOW_TARGET], row[LOW_QUERY])
-    _, row[HIGH_LEFT], row[HIGH_RIGHT] = beside(kept, row[HIGH_TARGET], row[HIGH_QUERY])
-    _insert(kept.by_start, alignment, kept.alignments[:, LOW_TARGET], False)
-    _insert(kept.by_end, alignment, kept.alignments[:, HIGH_TARGET], True)
-    entry = counts[2]
-    for block in range(row[LOW_TARGET] >> BIN_BITS, (row[HIGH_TARGET] >> BIN_BITS) + 1):
-        kept.entries[entry, 0], kept.entries[entry, 1] = alignment, kept.heads[block]
-        kept.heads[block] = entry
-        entry += 1
-    counts[0], counts[1], counts[2] = n, alignment + 1, entry
+EXTENDED = STOOD
 
 
 @inline
@@ -192,14 +125,6 @@ def _width(ranges):
 
 
 @jit
-def has_room(kept, ends, runs):
-    """Whether arrays of what is kept have room for an alignment of so many runs."""
-    pieces, alignments, entries = kept.counts
-    blocks = (ends[1] >> BIN_BITS) - (ends[0] >> BIN_BITS) + 1
-    return pieces + 2 * runs + 1 <= len(kept.pieces) and alignments < len(kept.alignments) and entries + blocks <= len(kept.entries)
-
-
-@jit
 def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen, counts):
     """Walks anchors [i, stop): past those on a kept alignment, and past those whose extension is sure to stay below the threshold; keeps
     free extensions that reach it and met nothing.
@@ -249,3 +174,52 @@ def ahead(kept, t, q, known, i, room):
             n += 1
         i += 1
     return found[:n].copy()
+
+
+@jit
+def walk_few(
+    memory, target, query, strands, begins, t, q, limits, costs, kept, fence, holes, at, found, run_offsets, run_ops, run_lengths, order, counts, null
+):
+    """Walks the anchors of strands from the `at`-th on, each strand by itself, and extends between fences all that are on no kept alignment.
+
+    memory: int64 arrays to work in, work, spare and state. query: an array of strands, strand i from strands[i, 0] to strands[i, 1]. begins: int64[k + 1], of
+    each strand's anchors (t, q), places in this array, with `limits` of their target sequences, int64[n, 2]. costs: classes, scores and costs as
+    `extend_anchor` takes them, and the threshold. found: int64[., RESULT], filled with alignments in the order they are kept, query places those in the
+    array, their runs as in gapped.Extensions. order: int64[.], filled with the alignments of each strand in LASTZ's order. counts: int64[4], added to.
+    Ends before a strand whose alignments have no room; returns this strand, how many alignments those before have, and whether `kept` has none.
+    """
+    work, spare, state = memory
+    classes, scores, prices, threshold = costs
+    result = np.zeros(RESULT, np.int64)
+    n = np.int64(0)
+    for i in range(at, len(strands)):
+        first = n
+        forget(kept)
+        one = query[strands[i, 0] : strands[i, 1]]
+        for a in range(begins[i], begins[i + 1]):
+            place = q[a] - strands[i, 0]
+            on, left, right = beside(kept, t[a], place)
+            if on:
+                counts[SKIPPED] += 1
+                continue
+            anchor, sequence, fenced = (t[a], place, left, right), (limits[a, 0], limits[a, 1]), kept.counts[1] > 0
+            ops, lengths, _, _ = extend_anchor(
+                work, spare, state, target, one, anchor, sequence, classes, scores, prices, kept, fence, holes, fenced, False, result, null
+            )
+            counts[EXTENDED] += 1
+            counts[CELLS] += result[VISITED]
+            if result[SCORE] == NOTHING or result[SCORE] < threshold:
+                continue
+            ends, run = result[TARGET_START : QUERY_END + 1], run_offsets[n]
+            short = not has_room(kept, ends, len(ops))
+            if short or n == len(found) or run + len(ops) > len(run_ops):
+                return i, first, short
+            keep(kept, ends, ops, lengths)
+            found[n] = result
+            found[n, QUERY_START] += strands[i, 0]
+            found[n, QUERY_END] += strands[i, 0]
+            run_ops[run : run + len(ops)], run_lengths[run : run + len(ops)] = ops, lengths
+            run_offsets[n + 1] = run + len(ops)
+            n += 1
+        order[first:n] = first + kept.by_start[: n - first]
+    return np.int64(len(strands)), n, False

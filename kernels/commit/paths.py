@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels.commit import host as commit_host
 from tidalign.kernels.commit import paths_host
 from tidalign.kernels.extension.costs import Integers
 from tidalign.kernels.extension.fences import BIN_BITS, empty, room
@@ -25,6 +24,16 @@ class Paths:
     def __len__(self) -> int:
         return int(self.kept.counts[1])
 
+    def clear(self) -> None:
+        """Forget all of them; the arrays stay, of which one is as long as the target."""
+        paths_host.forget(self.kept)
+
+    def double(self) -> None:
+        """Make room for twice as many."""
+        larger = {name: _larger(array, len(array) + 1) for name, array in self.kept._asdict().items() if name not in ("heads", "counts")}
+        self.kept = self.kept._replace(**larger)
+        self.fence, self.holes = room(self.kept)
+
     def grow(self, ends: Integers, runs: int) -> None:
         """Make room for an alignment of so many runs."""
         pieces, alignments, entries = self.kept.counts
@@ -37,7 +46,7 @@ class Paths:
     def keep(self, ends: Integers, ops: npt.NDArray[np.uint8], lengths: Integers) -> None:
         """Add an alignment."""
         self.grow(ends, len(ops))
-        commit_host.keep(self.kept, ends, ops, lengths)
+        paths_host.keep(self.kept, ends, ops, lengths)
 
     def near(self, t: Any, q: Any) -> npt.NDArray[np.bool_]:
         """Whether anchors, int64[n] places on target and query, are about where one of them runs."""

@@ -4,6 +4,8 @@ Anchors that lie on a kept alignment are passed over. Free extensions made elsew
 at; the others are done again between fences (LASTZ.md 12, 15: speculate and commit). The result does not depend on what was speculated.
 """
 
+from dataclasses import replace
+from functools import cache
 from time import monotonic
 from typing import Any
 
@@ -13,14 +15,19 @@ import numpy.typing as npt
 from tidalign.kernels.commit import host as commit_host
 from tidalign.kernels.commit.paths import Paths
 from tidalign.kernels.extension.costs import Costs, Integers
+from tidalign.kernels.extension.host import CAPPED, QUERY_END, RESULT, SCORE, TARGET_START
+from tidalign.kernels.extension.sweep import STATE
 from tidalign.kernels.gapped.alignments import Extended, Extensions
-from tidalign.kernels.gapped.extender import Extender
-from tidalign.kernels.gapped.speculated import ABOVE, BELOW, REJECTED, UNDECIDED, UNKNOWN, Speculated
+from tidalign.kernels.gapped.extender import Extender, memory, read_only
+from tidalign.kernels.gapped.speculated import ABOVE, BELOW, REJECTED, UNDECIDED, UNKNOWN, Free, Speculated
 from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.kernels.runtime.vectors import LANES
 
 AHEAD = 4 * LANES
 """Anchors inspected at once."""
+
+RUNS = 16
+"""Runs of an alignment of a small query that there is room for; where they are more, room is made for twice as many."""
 
 STRETCH = 1 << 16
 """Anchors between two looks at the clock."""
@@ -29,17 +36,24 @@ ENDLESS = 1 << 62
 """Cells that no walk looks at."""
 
 
+@cache
+def _nothing_free() -> Free:
+    """Free extensions of anchors of which nothing is known: none."""
+    return Speculated.nothing(0).free()
+
+
 class Commit:
-    """The sequential stage of one query strand on a target; arguments as `gapped.extend`.
+    """The sequential stage of one query strand on a target; arguments as `gapped.extend`. paths: those of an earlier walk on this target, which is over.
 
     `walk` takes anchors in LASTZ's order (anchors.lastz_order), in as many calls as one likes; `alignments` gives what is kept. Counts of anchors:
     skipped (on a kept alignment), stood (their free extension, kept), below (the threshold by a free extension that stands), extended (here, between
     fences). Of the extended ones `again` were speculated: their free extension did not stand. fenced_seconds: what all of these took.
     """
 
-    def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs) -> None:
+    def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs, paths: Paths | None = None) -> None:
         self._extender = Extender(target, query, bounds, costs)
-        self._kept = Paths(len(self._extender.target))
+        self._kept = Paths(len(self._extender.target)) if paths is None else paths
+        self._kept.clear()
         self._found: list[Extensions] = []
         self.consumed = 0
         self.skipped = self.stood = self.below = self.extended = self.again = 0
@@ -53,8 +67,9 @@ class Commit:
         """
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
         if speculated is None:
-            speculated = Speculated.nothing(len(t))
-        known, boxes, free = speculated.known.copy(), np.array(speculated.boxes, np.int64, order="C"), speculated.free()
+            known, boxes, free = np.full(len(t), UNKNOWN), np.zeros((len(t), 4), np.int64), _nothing_free()
+        else:
+            known, boxes, free = speculated.known.copy(), np.array(speculated.boxes, np.int64, order="C"), speculated.free()
         last_cell = ENDLESS if cells is None else self.cells + cells
         deadline = None if seconds is None else monotonic() + seconds
         chosen, counts = np.empty(len(t), np.int64), np.zeros(4, np.int64)
@@ -79,7 +94,7 @@ class Commit:
             began = monotonic()
             one, looked = self._extender.extend(done, t[done], q[done], fences=(kept, left, right, fence, holes))
             self.fenced_seconds += monotonic() - began
-            if speculated.known[done] in (BELOW, ABOVE, REJECTED):
+            if speculated is not None and speculated.known[done] in (BELOW, ABOVE, REJECTED):
                 self.again += 1
             counts[commit_host.CELLS] += looked.cells
             self.extended += 1
@@ -87,7 +102,8 @@ class Commit:
                 self._kept.keep(one.ends, one.ops, one.lengths)
                 extended.append(one)
             done += 1
-        self._note(extended, speculated.extensions.take(free.row[chosen[: counts[commit_host.STOOD]]]))
+        stood = None if speculated is None else speculated.extensions.take(free.row[chosen[: counts[commit_host.STOOD]]])
+        self._note(extended, stood)
         self.stood += int(counts[commit_host.STOOD])
         self.below += int(counts[commit_host.PASSED])
         self.skipped += int(counts[commit_host.SKIPPED])
@@ -113,21 +129,24 @@ class Commit:
         known[next_ones] = np.where(below, BELOW, UNDECIDED)
         return bool(below[0])
 
-    def _note(self, extended: list[Extended], stood: Extensions) -> None:
+    def _note(self, extended: list[Extended], stood: Extensions | None) -> None:
         """Alignments that a call of `walk` has kept, made here and made before, each in their order."""
-        found = Extensions.concat([Extensions.of(extended), stood])
-        if len(found):
+        found = Extensions.of(extended)
+        if stood is not None and len(stood):
+            found = Extensions.concat([found, stood])
             found = found.take(np.argsort(found.anchor))
-            self._found.append(Extensions(**{**found.to_arrays(), "anchor": found.anchor + self.consumed}))
+        if len(found):
+            self._found.append(replace(found, anchor=found.anchor + self.consumed))
 
     def alignments(self) -> Extensions:
         """What is kept, in LASTZ's order of output: by target start, of equal ones the newest first. `anchor` counts all anchors consumed."""
         kept = self.state()
-        return kept.take(self._kept.kept.by_start[: len(kept)])
+        return kept.take(self._kept.kept.by_start[: len(kept)]) if len(kept) > 1 else kept
 
     def state(self) -> Extensions:
         """What is kept in the order it was kept; with `consumed` all that `restore` needs."""
-        self._found = [Extensions.concat(self._found)]
+        if len(self._found) != 1:
+            self._found = [Extensions.concat(self._found)]
         return self._found[0]
 
     def restore(self, kept: Extensions, consumed: int) -> None:
@@ -142,3 +161,50 @@ class Commit:
         """Adds an alignment: it fences all that follow."""
         self._kept.keep(one.ends, one.ops, one.lengths)
         self._found.append(Extensions.of([one]))
+
+
+class Walks:
+    """Walks of many query strands on a target, each of few anchors: all in one call, each strand by itself. Arguments as `gapped.extend`.
+
+    query: an array in which the strands lie. counts: as those of `Commit`, of all that were walked.
+    """
+
+    def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs) -> None:
+        self._sides, self._bounds = (read_only(target), read_only(query)), np.ascontiguousarray(bounds, np.int64).reshape(-1, 2)
+        classes, scores, prices, self._null = costs.compiled
+        self._costs = classes, scores, prices, np.int64(costs.threshold)
+        self.paths = Paths(len(target))
+        self._counts = np.zeros(4, np.int64)
+
+    def walk(self, strands: Integers, begins: Integers, t: Integers, q: Integers) -> Extensions:
+        """Give what `Commit` keeps of each strand, in LASTZ's order, one strand after the other; `anchor` counts nothing.
+
+        strands: int64[k, 2], where each begins and ends in the array. begins: int64[k + 1], of each strand's anchors in (t, q), int64[n] places on the target
+        and in the array; a strand's are in LASTZ's order.
+        """
+        held, state, limits = memory(), np.zeros(STATE, np.int64), self._bounds[np.searchsorted(self._bounds[:, 0], t, "right") - 1]
+        fixed = (held.work, held.spare, state), *self._sides, strands, begins, t, q, limits, self._costs
+        parts, at, size = [Extensions.empty()], 0, len(t)
+        while at < len(strands):
+            found, order, offsets = np.empty((size, RESULT), np.int64), np.empty(size, np.int64), np.zeros(size + 1, np.int64)
+            ops, lengths = np.empty(RUNS * size, np.uint8), np.empty(RUNS * size, np.int64)
+            room = self.paths.kept, self.paths.fence, self.paths.holes
+            at, n, short = commit_host.walk_few(*fixed, *room, np.int64(at), found, offsets, ops, lengths, order, self._counts, self._null)
+            parts.append(_of_results(found[:n], offsets[: n + 1], ops, lengths).take(order[:n]))
+            if short:
+                self.paths.double()
+            else:
+                size *= 2
+        return Extensions.concat(parts)
+
+    def counts(self) -> dict[str, float]:
+        """What the walks did, for a report."""
+        skipped, extended, cells = (int(self._counts[i]) for i in (commit_host.SKIPPED, commit_host.EXTENDED, commit_host.CELLS))
+        return {"passed over": skipped, "extended in the walk": extended, "cells": cells}
+
+
+def _of_results(found: Integers, offsets: Integers, ops: npt.NDArray[np.uint8], lengths: Integers) -> Extensions:
+    """Alignments of rows of results and of their runs."""
+    t, end, q, query_end = (found[:, i] for i in range(TARGET_START, QUERY_END + 1))
+    runs = slice(0, int(offsets[-1]))
+    return Extensions(np.arange(len(found)), found[:, SCORE], t, end, q, query_end, found[:, CAPPED] != 0, offsets, ops[runs], lengths[runs])

@@ -11,7 +11,8 @@ from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 
 BIDIRECTIONAL_ABOVE = 32_768
-"""Pairs whose longer side has more letters use the bidirectional algorithm: optimal, but the CIGAR may be another optimum than below."""
+"""Pairs whose longer side has more letters use the bidirectional algorithm: optimal, but the CIGAR may be another optimum than below. So do those that cost
+more than `Penalties.whole` and need the way back."""
 
 NARROW = 32_767
 """Pairs with at most so many letters on both sides together have 16-bit offsets."""
@@ -66,7 +67,7 @@ def align(
 
     `ends_free`: how many letters at the query's begin and end and at the target's begin and end may stay out of the alignment at no cost.
     `ambiguous`: whether a letter other than A, C, G and T (of either case) equals nothing, or every letter.
-    Raises ValueError for batches that do not fit each other or penalties too far apart for memory, MemoryError where a pair needs more than there is.
+    Raises ValueError for batches that do not fit each other, MemoryError where a pair needs more than there is.
     """
     from tidalign.kernels.bidirectional import host as bidirectional_host
     from tidalign.kernels.letters import host as letters_host
@@ -78,13 +79,14 @@ def align(
     n, m = queries.lengths, targets.lengths
     out = np.zeros((5, total), np.int64)
     ends = np.zeros((total, 2), np.int64)
-    unit, model, row = penalties.unit(), gap_model(penalties), int(ambiguous == "match")
+    unit, most, model, row = penalties.unit(), penalties.whole(), gap_model(penalties), int(ambiguous == "match")
     long = np.maximum(n, m) > BIDIRECTIONAL_ABOVE
     wide = (n + m > NARROW) & ~long
     keep = cigar or free[0] > 0 or free[2] > 0  # only the way back tells where a free begin ends
     thread = memory()
     work = thread.work
     work[CIGAR_COUNT] = 0
+    moved = bool((wide | long).any())  # whether operations come in another order than pairs
     try:
         for kind, null in ((~wide & ~long, np.int16(-0x8000)), (wide, np.int32(-0x7FFF8000)), (long, None)):
             rows = np.flatnonzero(kind)
@@ -97,11 +99,14 @@ def align(
                 elif isinstance(queries, PackedSequences) and isinstance(targets, PackedSequences):
                     packed = (_fields(queries), _fields(targets))
                     batch_host.encode_packed_group(work, rows, first, stop, places, *packed, letters_host.PACKED, letters_host.OTHER[row])
-                rest = (rows, first, stop, places, n, m, model, free, unit)
-                if null is None:
-                    bidirectional_host.align_encoded(thread, *rest, cigar, out, ends)
-                else:
-                    batch_host.align_encoded(work, thread.spare, *rest, keep, null, out, ends)
+                whole = (n, m, model, free, unit)
+                due = np.ones(stop - first, bool)
+                if null is not None:
+                    batch_host.align_encoded(work, thread.spare, rows, first, stop, places, *whole, most, keep, null, out, ends)
+                    due = out[0, rows[first:stop]] < 0
+                if due.any():
+                    moved = True
+                    bidirectional_host.align_encoded(thread, rows[first:stop][due], places[due], *whole, cigar, out, ends)
         operations = copied(work, CIGAR, int(work[CIGAR_COUNT]))
     except BaseException:
         # What the rings hold between two pairs is part of the algorithm.
@@ -113,7 +118,7 @@ def align(
         return Alignments(penalty, query_start, query_end, target_start, target_end)
     offsets = np.zeros(total + 1, np.int64)
     np.cumsum(ends[:, 1] - ends[:, 0], out=offsets[1:])
-    if (wide | long).any():  # these came after the others
+    if moved:
         operations = np.concatenate([operations[start:stop] for start, stop in ends])
     return Alignments(penalty, query_start, query_end, target_start, target_end, operations, offsets)
 

@@ -17,11 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.runtime import cubins
+from tidalign.kernels.runtime.bases import move_cupys
 from tidalign.kernels.runtime.errors import DeviceLimit, KernelError
 from tidalign.kernels.runtime.signature import Signature, checked, signatures
 
 FOLDER = Path(__file__).parents[1]
 OPTIONS = ("-std=c++17", "--use_fast_math")
+
+CUPYS_MOVED = move_cupys()
+"""Why what CuPy compiles by itself (fills and copies of arrays) is not kept where it would be, but beside our kernels. None: it is as CuPy has it."""
+
 _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
 
 

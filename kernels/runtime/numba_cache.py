@@ -1,21 +1,21 @@
 """Keeps compiled kernels between runs: for each module in a folder named after its sources, because numba's own cache does not see edits in imported
 modules."""
 
-import atexit
 import hashlib
 import os
 import pickle
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from tidalign.kernels.runtime import entries
+from tidalign.kernels.runtime.bases import bases
+from tidalign.kernels.runtime.closed import closed, make, objection
 from tidalign.kernels.runtime.numba_internals import difference
 from tidalign.kernels.runtime.sources import sources
 
@@ -23,104 +23,127 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": 
 
 
 @cache
-def folder(module: str) -> Path | None:
-    """Give the folder of a module's compiled kernels, named after the module (its dotted name) and its sources: under NUMBA_CACHE_DIR, XDG_CACHE_HOME/tidalign
-    or ~/.cache/tidalign, the first that can be written to.
-
-    Where none can, a temporary folder that lives as long as the process; None where not even that can be made (kernels are then compiled in memory).
-    """
+def below(module: str) -> str:
+    """Name the folder of a module's compiled kernels, below a base, after the module (its dotted name) and its sources."""
     digest = hashlib.sha256(os.environ.get("TIDALIGN_LANES", "").encode())
     for name, source in sources(module).items():
         digest.update(name.encode() + b"\0" + hashlib.sha256(source).digest())
-    name = f"{module.partition('.')[2]}-{digest.hexdigest()[:16]}"
-    for base in bases():
-        place = base / name
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=place):
-                return place
-        except OSError:
-            continue
-    try:
-        # Not a fixed name under /tmp: cached code is loaded as it is found, so the folder must be nobody else's.
-        place = Path(tempfile.mkdtemp(prefix="tidalign-"))
-    except OSError:
-        return None
-    atexit.register(shutil.rmtree, place, ignore_errors=True)
-    return place
-
-
-def bases() -> list[Path]:
-    """Folders for what is kept between runs, the first that can be written to before others."""
-    if given := os.environ.get("NUMBA_CACHE_DIR"):
-        return [Path(given) / "tidalign"]
-    found = []
-    if given := os.environ.get("XDG_CACHE_HOME"):
-        found.append(Path(given) / "tidalign")
-    with suppress(RuntimeError):  # no HOME and no entry for this user
-        found.append(Path.home() / ".cache" / "tidalign")
-    return found
+    return f"{module.partition('.')[2]}-{digest.hexdigest()[:16]}"
 
 
 def jit(function: Callable[..., Any]) -> Any:
     """Compile with numba on first call, without the interpreter lock, from the cache where it can be."""
     import numba
 
+    _listen()
     settings: Any = numba.config
     compiled: Any = numba.njit(**_OPTIONS)(function)
-    place = folder(function.__module__)
-    if place is None or settings.DISABLE_JIT:
+    if settings.DISABLE_JIT:
         return compiled
+    if function.__closure__:
+        raise ValueError(f"{function.__qualname__} is a closure: what it holds is not in the sources, by which kernels are kept")
     if difference() is None:
-        compiled._cache = _Kept(function, place)
+        compiled._cache = _Kept(function)
         return compiled
-    with _kept_in(place):
-        kept: Any = numba.njit(cache=True, **_OPTIONS)(function)
+    return _kept_by_numba(function) or compiled
+
+
+def _kept_by_numba(function: Callable[..., Any]) -> Any:
+    """Compile as `jit` does, with numba's own cache. None where it would not be in the folder of the sources, or others could have written to it."""
+    import numba
+
+    if (kept := bases().kept) is None or objection(place := kept / below(function.__module__)):
+        return None
+    with suppress(OSError):
+        make(place)
+    settings: Any = import_module("numba.core.config")
+    before = getattr(settings, "CACHE_DIR", "")
+    settings.CACHE_DIR = str(place)  # numba reads it from there alone, so it is ours while a cache is made
+    try:
+        compiled: Any = numba.njit(cache=True, **_OPTIONS)(function)
+    finally:
+        settings.CACHE_DIR = before
+    found = Path(compiled.stats.cache_path)
     # Elsewhere code would be found that was compiled before an imported module was edited.
-    return kept if place in Path(kept.stats.cache_path).parents else compiled
+    safe = place in found.parents and objection(found) is None and all(closed(file.lstat()) for file in found.iterdir())
+    return compiled if safe else None
+
+
+LISTENERS: list[Callable[[bool], None]] = []
+"""Told True when this process begins to compile a kernel, for cores or for a GPU, and False when that is done, in whichever thread it is; not of kernels that
+are found kept."""
+
+
+def _tell(begins: bool) -> None:
+    for each in list(LISTENERS):
+        each(begins)
+
+
+@cache
+def _listen() -> None:
+    """Hear of what numba compiles."""
+    events: Any = import_module("numba.core.event")
+
+    class Compiled(events.Listener):  # type: ignore[misc]
+        def on_start(self, event: Any) -> None:
+            _tell(True)
+
+        def on_end(self, event: Any) -> None:
+            _tell(False)
+
+    events.register("numba:compile", Compiled())
 
 
 @contextmanager
-def _kept_in(place: Path) -> Iterator[None]:
-    """Have numba make caches in a folder: it reads its own from a global setting, so the setting is ours only while a cache is made."""
-    settings: Any = import_module("numba.core.config")
-    before = getattr(settings, "CACHE_DIR", "")
-    settings.CACHE_DIR = str(place)
+def compiling() -> Iterator[None]:
+    """Tell listeners that something is compiled without numba."""
+    _tell(True)
     try:
         yield
     finally:
-        settings.CACHE_DIR = before
+        _tell(False)
 
 
 class _Kept:
-    """numba's cache of a kernel, made when it is first asked, as most kernels that are imported are not called.
+    """Keeps a kernel as numba's cache of it would, in an entry for each types of arguments.
 
     Of a kernel that is found no more is loaded than it takes to call it. numba would load all that it takes to compile one, SciPy too, and the modules of its
-    own that the kernel was made of: more than everything else that a command has to load.
+    own that the kernel was made of: more than everything else that a command has to load. And it would unpickle what it finds, whoever wrote it.
     """
 
-    def __init__(self, function: Callable[..., Any], place: Path) -> None:
-        self._function, self._place = function, place
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._name = f"{below(function.__module__)}/{function.__qualname__}-{function.__code__.co_firstlineno}"
+        bases()  # now: processes that are forked from this one share a temporary folder
 
-    @cached_property
-    def _cache(self) -> Any:
-        with _kept_in(self._place):
-            made: Any = import_module("numba.core.caching").FunctionCache(self._function)
-        files = made._cache_file
-        files._load_data = lambda name: _Unpickler(BytesIO(Path(files._data_path(name)).read_bytes())).load()
-        return made
+    @property
+    def cache_path(self) -> str:
+        """Name where it is kept, as numba's `stats` have it."""
+        return str(Path(bases().kept or "", self._name).parent)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The kernel for these types of arguments; None: it is to be compiled."""
         import_module("numba.core.runtime").rtsys.initialize(target_context)  # what every kernel may call
-        with self._cache._guard_against_spurious_io_errors():
-            if (found := self._cache._load_overload(sig, target_context)) is not None:
-                return found
+        if (content := entries.load(self._entry(sig, target_context.codegen()))) is not None:
+            types, parts = _Unpickler(BytesIO(content)).load()
+            if types == sig:  # not just of one name
+                return import_module("numba.core.compiler").CompileResult._rebuild(target_context, *parts)
         target_context.refresh()
         return None
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cache, name)
+    def save_overload(self, sig: Any, result: Any) -> None:
+        """Keep a kernel that was compiled, unless there are addresses of this process in it."""
+        if not result.library.has_dynamic_globals and all(each.can_cache for each in result.lifted):
+            content: bytes = import_module("numba.core.serialize").dumps((sig, result._reduce()))
+            entries.save(self._entry(sig, result.codegen), content)
+
+    def _entry(self, sig: Any, codegen: Any) -> str:
+        """Name the entry of a kernel by the types of its arguments and by all that it depends on beside the sources."""
+        import llvmlite
+        import numba
+
+        made_by = numba.__version__, llvmlite.__version__, sys.implementation.cache_tag
+        digest = hashlib.sha256(repr((sig, codegen.magic_tuple(), made_by)).encode())
+        return f"{self._name}.{digest.hexdigest()[:32]}.kernel"
 
 
 class _Unpickler(pickle.Unpickler):

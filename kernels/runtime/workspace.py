@@ -32,9 +32,6 @@ SLOTS = 32
 KEPT_BYTES = 1 << 28
 """A thread gives memory beyond this back after a call."""
 
-RING_LIMIT = 1 << 31
-"""More than any sensible penalties need: two-piece ones of (4, 6, 2, 24, 1) take 12 MB at 32,768 letters."""
-
 
 @jit
 def reserve(work, slot, size):
@@ -53,16 +50,28 @@ def reserve(work, slot, size):
 
 
 @jit
+def shrink(work, slot):
+    """Give back what lies at `slot`, but for a page."""
+    if work[slot + 1] > 4096:
+        work[slot] = reallocate(work[slot], 4096)
+        work[slot + 1] = 4096
+
+
+@jit
 def reserve_ring(work, size):
     """At least `size` bytes of NULL offsets. To be called between two pairs only."""
     before = work[RING_BYTES]
     if size <= before:
         return
-    if size > RING_LIMIT:
-        raise MemoryError("penalties too far apart: a mismatch or a gap's opening costs so many of the smallest steps that a pair's live rows pass 2 GiB")
     # Vectors are stored whole.
     reserve(work, RING, size + 64)
-    for place in range(before // 64 * 64, work[RING_BYTES] - 2 * LANES + 1, 2 * LANES):
+    empty_ring(work, before // 64 * 64)
+
+
+@jit
+def empty_ring(work, first):
+    """Make the offsets from byte `first` of the ring on NULL."""
+    for place in range(first, work[RING_BYTES] - 2 * LANES + 1, 2 * LANES):
         fill_null(work[RING] + place, np.int16(0))
 
 

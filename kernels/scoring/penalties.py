@@ -1,10 +1,16 @@
 """Gap models as data: a mismatch penalty and one (open, extend) pair for each piece of the gap function."""
 
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, isqrt
 
 LARGEST = 1_000_000
 """No single penalty may be larger: sums over the longest sequences stay far inside 64 bits."""
+
+MOST_BACK = 1023
+"""Steps of one unit that a wavefront may look back. The rows that five states then keep take 1.4 GB for the longest pair that is not cut (32,768 letters)."""
+
+KEPT_CELLS = 2_300_000_000
+"""Cells that the way back of a pair may have, about: every preset of penalties has fewer up to 32,768 letters. A byte each; with one state four."""
 
 _SHAPES = {
     "edit": "",
@@ -40,18 +46,24 @@ class Penalties:
             raise ValueError(f"{self.model} gaps have no opening penalty; use affine")
         if self.model == "edit" and (self.mismatch, self.pieces) != (1, ((0, 1),)):
             raise ValueError("edit penalties are 1 for a mismatch and 1 for each gap letter; use linear:X,G for others")
+        if self.back() > MOST_BACK:
+            raise ValueError(
+                f"penalties {self}: a mismatch, and the first letter of a gap, may cost at most {MOST_BACK:,} times the greatest common divisor of all"
+                f" ({self.unit()}), not {self.back():,} times: round them to coarser numbers"
+            )
 
     @classmethod
     def parse(cls, text: str) -> "Penalties":
         """`edit`, `linear:X,G`, `affine:X,O,E` or `affine2p:X,O1,E1,O2,E2`, whole numbers throughout."""
         model, _, numbers = text.strip().partition(":")
+        text = text if len(text) <= 80 else f"{text[:40]}..."
         shapes = ", ".join(f"{name}:{shape}" if shape else name for name, shape in _SHAPES.items())
         if model not in _SHAPES:
             raise ValueError(f"penalties {text!r}: expected one of {shapes}")
         wanted = len(_SHAPES[model].split(",")) if _SHAPES[model] else 0
         fields = numbers.split(",") if numbers else []
         try:
-            values = [int(field) for field in fields]
+            values = [int(field) for field in fields if len(field) <= 20]
         except ValueError:
             values = []
         if len(values) != wanted or len(fields) != wanted:
@@ -75,6 +87,19 @@ class Penalties:
         for opening, extension in self.pieces:
             divisor = gcd(divisor, opening, extension)
         return divisor
+
+    def back(self) -> int:
+        """How many units the dearest step costs, a mismatch or the first letter of a gap: so far back a wavefront looks."""
+        return max(self.mismatch, *(opening + extension for opening, extension in self.pieces)) // self.unit()
+
+    def whole(self) -> int:
+        """The largest penalty, in units, of a pair all of whose wavefronts are kept (WAVEFRONT.md 9).
+
+        At penalty s, of cheapest extension e, these have up to s * s / 2e cells, and beside them some 64 bytes a step.
+        """
+        extension = min(extension for _, extension in self.pieces) // self.unit()
+        cells = KEPT_CELLS // (4 if self.model in ("edit", "linear") else 1)
+        return isqrt((64 * extension) ** 2 + 2 * extension * cells) - 64 * extension
 
     def gap(self, letters: int) -> int:
         """What a gap of `letters` letters costs."""

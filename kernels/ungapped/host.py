@@ -184,9 +184,11 @@ def _scan_right(target, query, table, xdrop, end, query_end, columns):
     here, there = target.ctypes.data + end, query.ctypes.data + query_end
     for column in range(columns):
         t, q = load_u8(here + column), load_u8(there + column)
-        if t == SEPARATOR_CODE or q == SEPARATOR_CODE:
-            break  # a sequence ends where its separator is, which is not looked at
+        if q == SEPARATOR_CODE:
+            break  # the query ends, as where there is no more of it
         looked += 1
+        if t == SEPARATOR_CODE:
+            break  # LASTZ looks at it as at a letter, with a score that stops any scan
         running += table[np.uint64(t << 6 | q)]
         if running > best:
             best, place = running, looked

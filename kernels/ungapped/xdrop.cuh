@@ -50,7 +50,7 @@ __device__ inline int stopping_score(int xdrop) { return -max(xdrop, 0) - 1; }
 // Where the eight columns from `column` begin.
 __device__ inline unsigned eight(const Scan& scan, unsigned right_end, unsigned column) { return scan.left ? right_end - 8 - column : right_end + column; }
 
-// Scores of the eight columns from `column`, whose letters are x and y, and which of them (a bit each) are beyond an end, which stops.
+// Scores of the eight columns from `column`, whose letters are x and y, and which of them (a bit each) are beyond the limit. Separators stop as these do.
 __device__ inline unsigned score_columns(const Sides& sides, const Scan& scan, unsigned column, unsigned x, unsigned y, int xdrop, int (&scores)[8]) {
   unsigned both = (x & 0x33333333) << 2 | (y & 0x33333333), odd = (x | y) & 0xcccccccc, ends = 0;
   if (scan.left) {
@@ -66,7 +66,7 @@ __device__ inline unsigned score_columns(const Sides& sides, const Scan& scan, u
       const int at = scan.left ? 7 - i : i;
       if (column + i >= scan.limit || odd >> 4 * at & 8) {
         scores[i] = stopping_score(xdrop);
-        ends |= 1u << i;
+        if (column + i >= scan.limit) ends |= 1u << i;  // a separator of the target is looked at
       } else if (odd >> 4 * at & 4) {
         scores[i] = sides.table[sides.target[t + at] << 6 | sides.query[q + at]];
       }

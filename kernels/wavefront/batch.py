@@ -8,10 +8,11 @@ from tidalign.kernels.wavefront.host import NONE, M, solve
 
 
 @jit
-def align_encoded(work, spare, rows, first, stop, places, n, m, model, free, unit, keep, null, out, ends):
+def align_encoded(work, spare, rows, first, stop, places, n, m, model, free, unit, most, keep, null, out, ends):
     """Align pairs rows[first:stop], whose letters lie encoded at `places` (query and target, bytes into LETTERS).
 
-    Fills out[i] = penalty, query start, query end, target start, target end and ends[i] = the first and last operation in the CIGAR.
+    Fills out[i] = penalty, query start, query end, target start, target end and ends[i] = the first and last operation in the CIGAR. The penalty is negative
+    where it is above `most` units and all wavefronts would have to be kept.
     """
     for r in range(first, stop):
         i = rows[r]
@@ -25,7 +26,7 @@ def align_encoded(work, spare, rows, first, stop, places, n, m, model, free, uni
         te = min(free[3], columns_m)
         work[CIGAR_FIRST] = work[CIGAR_COUNT]
         ends[i, 0] = work[CIGAR_COUNT]
-        s, begin, end = solve(work, spare, q, rows_n, t, columns_m, model, (qb, qe, tb, te), M, M, NONE, keep, null)
+        s, begin, end = solve(work, spare, q, rows_n, t, columns_m, model, (qb, qe, tb, te), M, M, NONE, most, keep, null)
         ends[i, 1] = work[CIGAR_COUNT]
         out[0, i] = s * unit
         out[1, i] = max(-begin, 0)

@@ -157,7 +157,9 @@ class Batch:
             steps, direction_bytes = model.bounded_budget(bound, sum(min(end, LONGEST) for end in span.ends))
         else:
             steps, direction_bytes = model.budget(width)
-        if not span.directions:
+        if span.directions:
+            steps = min(steps, model.most)
+        else:
             direction_bytes = 0
         count = self._count if rows is None else len(rows)
         scratch = row_bytes + direction_bytes + 13 * (steps + 1)

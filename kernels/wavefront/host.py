@@ -11,7 +11,7 @@ insertion's keeps h. NULL is -32,768, and a chain of gaps that starts from it cl
 negative, and M takes no negative offset. A lane beyond the last diagonal that wraps becomes negative, which is NULL to every reader.
 
 The way back takes a byte a cell (one state: an offset a cell), in all about half the square of the penalty in units. The worst pairs that come here
-are unrelated ones of 32,768 letters: 0.7 GB for edit distance, 0.8 GB for affine 4,6,2, 2.4 GB for two-piece 4,6,2,24,1. Longer ones go by the
+are unrelated ones of 32,768 letters: 0.7 GB for edit distance, 0.8 GB for affine 4,6,2, 2.4 GB for two-piece 4,6,2,24,1. Longer and dearer ones go by the
 bidirectional algorithm, whose memory grows with the penalty only.
 """
 
@@ -27,7 +27,7 @@ from tidalign.kernels.runtime.vectors import (
     store_i64,
     store_lane,
 )
-from tidalign.kernels.runtime.workspace import END, RING, STATE, STEPS, TRAIL, reserve, reserve_ring
+from tidalign.kernels.runtime.workspace import END, RING, STATE, STEPS, TRAIL, empty_ring, reserve, reserve_ring, shrink
 from tidalign.kernels.wavefront.rows import extend, row1, row3, row5
 from tidalign.kernels.wavefront.trace import trace_gaps, trace_single
 
@@ -258,17 +258,23 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
 
 
 @jit
-def solve(work, spare, q, n, t, m, model, free, begin, end, bound, keep, null):
+def solve(work, spare, q, n, t, m, model, free, begin, end, bound, most, keep, null):
     """The exact penalty in units of a pair whose letters are followed by sentinels; with `keep` its operations are appended to the CIGAR.
 
-    Arguments as in `sweep`. Returns the penalty, the diagonal of the begin (with `keep`; else 0) and that of the end.
+    Arguments as in `sweep`. Returns the penalty, the diagonal of the begin (with `keep`; else 0) and that of the end. The penalty is -1 where it is above
+    `most`, with `keep` and no `bound`: then there is no more.
     """
     s = sweep(work, q, n, t, m, model, free, begin, end, bound, NONE, PAUSE if bound == NONE else NEVER, keep, null)
     # The narrow pass costs what about `PAUSE` further steps cost: it pays where more than three quarters of them are still to come.
     if s < 0 and 7 * work[STATE + 13] < 4 * (n + m):
         bound = sweep(spare, q, n, t, m, model, free, begin, end, NONE, BAND + max(n, m) // 256, NEVER, NO, null)
     if s < 0:
-        s = sweep(work, q, n, t, m, model, free, begin, end, bound, NONE, NEVER, keep, null)
+        s = sweep(work, q, n, t, m, model, free, begin, end, bound, NONE, most if keep else NEVER, keep, null)
+    if s < 0:
+        work[STATE] = 0
+        empty_ring(work, 0)
+        shrink(work, TRAIL)
+        return NEVER, NEVER, NEVER
     stop = work[END]
     start = np.int64(0)
     if keep:

@@ -16,13 +16,17 @@ WIDTHS = tuple(1 << bits for bits in range(8, 17))
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Penalties divided by their greatest common divisor, and what follows from them (wavefront.cuh has the same formulas)."""
+    """Penalties divided by their greatest common divisor, and what follows from them (wavefront.cuh has the same formulas).
+
+    most: the largest penalty of a pair that is walked back without being cut (`Penalties.whole`): dearer ones are the host's.
+    """
 
     pieces: int
     mismatch: int
     extend: tuple[int, int]
     open_extend: tuple[int, int]
     unit: int
+    most: int
 
     @classmethod
     def of(cls, penalties: Penalties) -> "Model":
@@ -30,7 +34,7 @@ class Model:
         scaled = [(opening // unit, extension // unit) for opening, extension in penalties.pieces]
         first, second = scaled[0], scaled[-1]
         pieces = {"edit": 0, "linear": 0, "affine": 1, "affine2p": 2}[penalties.model]
-        return cls(pieces, penalties.mismatch // unit, (first[1], second[1]), (sum(first), sum(second)), unit)
+        return cls(pieces, penalties.mismatch // unit, (first[1], second[1]), (sum(first), sum(second)), unit, penalties.whole())
 
     @property
     def deepest(self) -> int:
@@ -63,7 +67,7 @@ class Model:
 
     def budget(self, width: int) -> tuple[int, int]:
         """(largest penalty, direction bytes up to it) whose rows fit a width, for a global pair without a bound."""
-        s = np.arange(1, width * max(self.extend) + self.deepest + 2, dtype=np.int64)
+        s = np.arange(1, min(width * max(self.extend) + self.deepest + 1, self.most) + 1, dtype=np.int64)
         widths = 2 * self.reach(s) + 1
         steps = int(np.searchsorted(widths + 2 * self.margin, width, side="right"))
         # Places in the directions are 32-bit; a pair that needs more is outgrown.

@@ -27,7 +27,13 @@ BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b00030000000000000000
 TRUNCATED_BGZF = ("BGZF's empty block at the end", "none (truncated)", "copy or compress it again with bgzip")
 
 READ_BYTES = 65_536
-"""Compressed bytes handled at once: gzip packs 1032 to 1 at best, so no piece is larger than 68 MB."""
+"""Compressed bytes handled at once."""
+
+PIECE_BYTES = 4_000_000
+"""Text that comes of them at once at most: gzip packs up to 1032 to 1."""
+
+PLAIN_BYTES = 1 << 27
+"""Plain text read at once at most: more than a block of many records has."""
 
 _GZIP = 31  # zlib's word for a gzip header and trailer around the deflated data
 _HEADER = 64  # bytes enough for a gzip header with BGZF's extra field
@@ -81,22 +87,31 @@ def read_range(path: str, compression: str, start: int, stop: int) -> bytes:
 
     compression: `none`, or `bgzf`: then both are places where a block begins, or the file's end.
     """
+    return b"".join(range_pieces(path, compression, start, stop))
+
+
+def range_pieces(path: str, compression: str, start: int, stop: int) -> Iterator[bytes]:
+    """What `read_range` gives in pieces: of at most PLAIN_BYTES, or the blocks of BGZF."""
+    most = PLAIN_BYTES if compression == "none" else max(1, stop - start)
     with Path(path).open("rb") as file:
         file.seek(start)
-        raw = file.read(stop - start)
-    if len(raw) < stop - start:
-        raise changed(path)
-    if compression == "none":
-        return raw
-    pieces, place, view = [], 0, memoryview(raw)
+        for begin in range(start, stop, most):
+            raw = file.read(min(most, stop - begin))
+            if len(raw) < min(most, stop - begin):
+                raise changed(path)
+            yield from [raw] if compression == "none" else _blocks(path, start, raw)
+
+
+def _blocks(path: str, start: int, raw: bytes) -> Iterator[bytes]:
+    """The text of each of the blocks of BGZF that lie at `start` in a file."""
+    place, view = 0, memoryview(raw)
     while place < len(raw):
         size = _block_bytes(raw[place : place + _HEADER])
         try:
-            pieces.append(zlib.decompress(view[place : place + size], _GZIP))
+            yield zlib.decompress(view[place : place + size], _GZIP)
         except _Damaged as error:
             raise InputError(path, "whole BGZF data", f"a damaged block at byte {start + place} ({error})", _AGAIN) from error
         place += size
-    return b"".join(pieces)
 
 
 def changed(path: str) -> InputError:
@@ -118,7 +133,8 @@ def decompress(read: Callable[[int], bytes]) -> Iterator[bytes]:
         return data
 
     while data := more(READ_BYTES):
-        while data:
+        piece = b""
+        while data or len(piece) == PIECE_BYTES:
             if decoder is None:
                 if not data.strip(b"\0"):
                     break  # padded with zeros, as tapes are
@@ -129,14 +145,14 @@ def decompress(read: Callable[[int], bytes]) -> Iterator[bytes]:
                 bgzf = bgzf or is_bgzf(data)
                 decoder = zlib.decompressobj(_GZIP)
             try:
-                piece = decoder.decompress(data)
+                piece = decoder.decompress(data, PIECE_BYTES)
             except _Damaged as error:
                 raise Damage("whole gzip data", f"damaged data ({error})", _AGAIN) from error
             if piece:
                 yield piece
-            data = b""
+            data = decoder.unconsumed_tail
             if decoder.eof:
-                data, decoder = decoder.unused_data, None
+                data, piece, decoder = decoder.unused_data, b"", None
     if decoder is not None:
         raise Damage("whole gzip data", "the end of the file (truncated)", _AGAIN)
     if bgzf and last != BGZF_END:

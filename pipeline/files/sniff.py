@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.errors import MOST_HEADER, MOST_NAME, MOST_RECORD, SHORT_NAME, SHORTEN, InputError, MissingInput, shown
 from tidalign.pipeline.files.decompress import BGZF_END, GZIP_MAGIC, READ_BYTES, TRUNCATED_BGZF, Damage, decompress, is_bgzf
 
 TABLES = {b"PAR1": "parquet", b"ARROW1": "arrow"}
@@ -29,6 +29,7 @@ _OTHERS = {
     b"\xff\xfe": "UTF-16 text",
     b"\xfe\xff": "UTF-16 text",
 }
+_ONLY_CR = ("lines that end in LF or CRLF", "CR alone", "convert it: tr '\\r' '\\n'")
 _WAYS_OUT = {
     "a byte order mark (BOM)": "remove it: sed '1s/^\\xef\\xbb\\xbf//'",
     "an Arrow stream": "write it as an Arrow file (Feather)",
@@ -68,7 +69,7 @@ class _Pipe:
     """A stream whose first bytes can be looked at before they are read."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self.file, self.kept = file, b""
+        self.file, self.kept = file, bytearray()
 
     def look(self) -> Callable[[int], bytes]:
         """A function that reads from the stream's beginning, and keeps what it reads."""
@@ -78,14 +79,15 @@ class _Pipe:
             nonlocal place
             if place + count > len(self.kept):
                 self.kept += self.file.read(place + count - len(self.kept))
-            data = self.kept[place : place + count]
+            data = bytes(self.kept[place : place + count])
             place += len(data)
             return data
 
         return read
 
     def read(self, count: int) -> bytes:
-        data, self.kept = self.kept[:count], self.kept[count:]
+        data = bytes(self.kept[:count])
+        del self.kept[:count]
         return data if len(data) == count else data + self.file.read(count - len(data))
 
 
@@ -185,14 +187,31 @@ def _kind(name: str, look: Callable[[], Callable[[int], bytes]], allow_empty: bo
         raise InputError(name, *damage.args) from damage
 
 
+def _is_header(name: str, begin: bytes) -> bool:
+    """Whether a long line that begins with > is FASTA's header, by its beginning; else it is letters, of .seq. InputError if it cannot be either."""
+    if b"\r" in begin:
+        raise InputError(name, *_ONLY_CR, line=1)
+    if b" " in begin or b"\t" in begin:
+        return True
+    if begin[1:].isalpha():
+        return False
+    raise InputError(name, SHORT_NAME, f"a longer one, {shown(begin[1:41].decode('utf-8', 'replace'))}...", SHORTEN, record=1, line=1)
+
+
 def _text_format(name: str, pieces: Iterator[bytes], allow_empty: bool) -> str:
     expected = "FASTA (>), FASTQ (@), .seq (> and <), Parquet or Arrow"
-    text = b""
+    text, passed = b"", 0
     for piece in pieces:
         text = (text + piece).lstrip(b"\r\n") if not text.strip(b"\r\n") else text + piece
         # The second line tells .seq from FASTA; FASTQ is known by its first letter. A CR at the end may have its LF in the next piece.
         if text and not text.endswith(b"\r") and (text[:1] != b">" or b"\n" in text[:-1]):
             break
+        if text[:1] == b">" and len(text) > MOST_HEADER and b"\n" not in text:
+            if _is_header(name, text[: MOST_NAME + 2]):
+                return "fasta"
+            text, passed = text[:1] + text[-MOST_NAME:], passed + len(text)
+            if passed > MOST_RECORD:
+                raise InputError(name, f"a line of at most {MOST_RECORD:,} bytes", "a longer one", SHORTEN, record=1, line=1)
     if not text:
         if allow_empty:
             return "empty"
@@ -201,7 +220,7 @@ def _text_format(name: str, pieces: Iterator[bytes], allow_empty: bool) -> str:
         if text.startswith(magic):
             raise InputError(name, expected, other, _WAYS_OUT.get(other, "convert it first"))
     if b"\r" in text and b"\n" not in text:
-        raise InputError(name, "lines that end in LF or CRLF", "CR alone", "convert it: tr '\\r' '\\n'", line=1)
+        raise InputError(name, *_ONLY_CR, line=1)
     if text[:1] == b"@":
         return "fastq"
     if text[:1] == b">":

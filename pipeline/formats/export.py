@@ -25,17 +25,20 @@ from tidalign.pipeline.text import content
 def destination(output: str) -> Iterator[BinaryIO]:
     """Open a sink whose bytes stand under the name `output` once all are written and on the disk; after any error nothing is left of them."""
     if output == "-":
+        if not sys.stdout:
+            raise CannotWrite("standard output: closed; open it, or name a file with -o")
         with _write_errors("standard output"):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
-    path = Path(output).resolve()  # a symbolic link stays one
+    named = Path(output)
+    path = named.resolve()  # a symbolic link stays one
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with _write_errors(output):
-        if path.is_dir():
+        if named.is_dir():
             raise CannotWrite(f"{output}: expected a file to write, found a directory")
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):  # a device or a pipe is written to, not replaced
-            with path.open("wb") as sink:
+        if named.exists() and not stat.S_ISREG(named.stat().st_mode):  # a device or a pipe is written to, not replaced; /dev/fd/3 has no other name
+            with named.open("wb") as sink:
                 yield sink
             return
         try:

@@ -7,7 +7,14 @@ from typing import Any, Generic, Protocol, TypeVar
 from tidalign.pipeline.formats.table import Format
 
 
-class Rows(Protocol):
+class Batches(Protocol):
+    """Give rows, or what is known of them before they are made."""
+
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
+        """Record batches in order, all columns or those named."""
+
+
+class Rows(Batches, Protocol):
     """Give the rows of a run, as `export` takes them from results of any kind."""
 
     @property
@@ -36,9 +43,6 @@ class Rows(Protocol):
     @property
     def threads(self) -> int:
         """How many pieces are turned into text at a time, at most."""
-
-    def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """Record batches in order, all columns or those named."""
 
     def pieces(self) -> Iterator[Callable[[], Iterable[Any]]]:
         """What makes the batches that the formats of this kind of run take, in order: each is called by a thread. `batch[name]` is a column."""

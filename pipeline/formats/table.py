@@ -34,6 +34,7 @@ class Format:
     bare: `name-` is the same without `header` and `above`, so that files can be joined. footer: the last line, with --markend.
     options: which of OPTIONS it takes. fields: columns that `name:FIELD,...` chooses, () for those of `name` alone; None: there is nothing to choose.
     banned: letters that no name may have. side: `(role, file, genome)`, raises InputError for names and lengths of a side that it cannot hold.
+    names: `(batches, where)`, the same of pairs: batches have `NAMED`, `where(role, ordinal)` says the file and record of one.
     cigars: every row must have a CIGAR. placed: every row must have its places.
     """
 
@@ -52,6 +53,7 @@ class Format:
     fields: tuple[str, ...] | None = None
     banned: str = ""
     side: str | None = None
+    names: str | None = None
     cigars: bool = False
     placed: bool = False
 
@@ -65,7 +67,7 @@ _genome = partial(Format, kinds=(GENOME,), footer=END, options=("markend",))
 
 FORMATS: tuple[Format, ...] = (
     _pairs("paf", module="pairs.formats.paf", suffix="paf", options=("cigar",), placed=True),
-    _pairs("sam", module="pairs.formats.sam", suffix="sam", header="header", options=("cigar",), cigars=True, placed=True),
+    _pairs("sam", module="pairs.formats.sam", suffix="sam", header="header", options=("cigar",), names="check", cigars=True, placed=True),
     _pairs("tsv", module="pairs.formats.tsv", suffix="tsv", header="header"),
     _genome("maf", module="genome.formats.maf", suffix="maf", header="header", bare=True, per_row=4, banned=BLANKS),
     _genome("maf+", module="genome.formats.maf", lines="commented_lines", header="commented_header", per_row=None, banned=BLANKS),

@@ -8,13 +8,16 @@ from typing import Any
 
 from tidalign.kernels.scoring.scores import Scoring
 from tidalign.kernels.seed.index import SeedPattern
-from tidalign.pipeline.genome.input.scores import ScoreFile
+from tidalign.pipeline.genome.input.scores import MOST_SCORE, ScoreFile
 
 MODES = ("exact", "independent")
 STRANDS = ("both", "plus", "minus")
 
 TRACEBACK_BYTES = 80 * 1024 * 1024
 """LASTZ's `--allocate:traceback`: one-byte cells a side may take before it is cut (exact mode)."""
+
+
+_LONGEST_VECTOR = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +157,21 @@ def _at_least(least: int, **given: int | None) -> None:
             raise ValueError(f"expected {name} of at least {least}, found {value}")
 
 
+def _check_sums(made: GenomeParameters) -> None:
+    """See that what kernels add up in 32 bits fits there, whatever their vectors: a row's best value, a y-drop below it and a gap as long as a vector."""
+    scoring = made.scoring
+    scores = [*(score for row in scoring.matrix for score in row), scoring.bad, scoring.fill, *(scoring.ambiguous or ("", 0, 0))[1:]]
+    largest, deepest = max(0, *scores), max(map(abs, scores))
+    sums = made.ydrop + largest + _LONGEST_VECTOR * scoring.gap_extend + 1, made.xdrop + largest, scoring.gap_open + scoring.gap_extend, deepest
+    if max(sums) > MOST_SCORE:
+        costs = f"xdrop {made.xdrop}, ydrop {made.ydrop}, gap costs {scoring.gap_open}, {scoring.gap_extend} and scores up to {deepest}"
+        raise ValueError(f"expected scores and costs that fit in 32 bits together, found {costs}: give smaller ones")
+
+
 def _made(**fields: Any) -> GenomeParameters:
     """The parameters, if their values fit together."""
     made = GenomeParameters(**fields)
+    _check_sums(made)
     if made.transitions and "1" not in made.seed:
         raise ValueError(f"the seed {made.seed} allows transitions in every place already: leave transitions out")
     if made.seed_filter is not None and made.seed_filter[0] > len(made.seed):

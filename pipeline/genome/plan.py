@@ -12,6 +12,7 @@ claims/, journal.jsonl, report.json, run.lock, SUCCESS or PARTIAL        as pipe
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any, Self
 
 from tidalign.kernels.letters.nucleotides import Codes
@@ -30,8 +31,8 @@ SEEDS_HIT = 4e-7
 LETTER = 1e-6
 """Nominal seconds for each letter of the shorter side: gapped extension along what both share."""
 
-UNIT = 1e-3
-"""Nominal seconds for each unit, however small."""
+UNIT, UNIT_ALONE = 1e-4, 2e-3
+"""Nominal seconds for each unit, however small: where many are done at once, and where each is done by itself."""
 
 CHANCE_EXTENSION = 1.3e-3
 """Nominal seconds of the gapped extension of a chance seed (LASTZ's default scores)."""
@@ -95,14 +96,30 @@ def unit_of(unit: int, parameters: GenomeParameters) -> tuple[int, str]:
     return unit // len(order), order[unit % len(order)]
 
 
+def chance_hits(target: int, query: int, parameters: GenomeParameters) -> float:
+    """Estimate the hits by chance between so many letters of a target, of which each window is indexed, and of a query."""
+    return target * query * _chance(parameters.seed, parameters.transitions)
+
+
+@cache
+def _chance(seed: str, transitions: int) -> float:
+    """That two windows are a hit."""
+    cares, halves = seed.count("1"), seed.count("T")
+    words = (1, 1 + cares, 1 + cares + cares * (cares - 1) // 2)[transitions]
+    return float(words / 4.0**cares / 2.0**halves)
+
+
+def alone(parameters: GenomeParameters) -> bool:
+    """Whether each unit is done by itself: something looks at all its HSPs, limits what it may take, or sorts its rows."""
+    of_a_unit = (parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.cells, parameters.seconds)
+    return any(each is not None for each in of_a_unit) or (parameters.mode != "exact" and parameters.gapped)
+
+
 def unit_work(target: int, query: int, parameters: GenomeParameters) -> float:
     """Estimated seconds of one core for a query sequence of `query` letters, on one strand, against a target side of `target` letters."""
-    cares = sum(letter == "1" for letter in parameters.seed)
-    halves = sum(letter == "T" for letter in parameters.seed)
-    words = (1, 1 + cares, 1 + cares + cares * (cares - 1) // 2)[parameters.transitions]
-    hits = words * target * query / 4.0**cares / 2.0**halves / parameters.step
+    hits = chance_hits(target, query, parameters) / parameters.step
     extensions = hits * CHANCE_EXTENSION if parameters.gapped and not parameters.gfextend else 0.0
-    return UNIT + hits * SEEDS_HIT + extensions + min(target, query) * LETTER
+    return (UNIT_ALONE if alone(parameters) else UNIT) + hits * SEEDS_HIT + extensions + min(target, query) * LETTER
 
 
 def plan_tiles(target: int, queries: Sequence[int], parameters: GenomeParameters) -> list[dict[str, Any]]:
@@ -145,8 +162,8 @@ class Job:
     units: int
     tiles: list[dict[str, Any]]
 
-    def row_job(self, query: int) -> int:
-        """The number that rows of a query sequence carry."""
+    def row_job(self, query: Any) -> Any:
+        """The number that rows of a query sequence carry; of an array of them, theirs."""
         return self.first + query if self.each else self.first
 
 

@@ -1,8 +1,10 @@
 """Run the stages of a unit that give rows: all of a small one at once, of a large one the last; and compile their kernels before anybody waits for them."""
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -13,21 +15,59 @@ import pyarrow as pa
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.genome import units as stages
+from tidalign.pipeline.genome.input.sequences import Queries
 from tidalign.pipeline.genome.input.sides import read_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import Tile, read_manifest, strands, write_manifest
-from tidalign.pipeline.genome.stages import anchoring
-from tidalign.pipeline.genome.stages.anchoring import find, schema_of
+from tidalign.pipeline.genome.plan import Tile, alone, chance_hits, read_manifest, strands, write_manifest
+from tidalign.pipeline.genome.stages import anchoring, gapped, seeding
+from tidalign.pipeline.genome.stages.anchoring import find, schema_of, without_gaps
+from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.filters import asked, keep, shown
-from tidalign.pipeline.genome.stages.guards import Done
+from tidalign.pipeline.genome.stages.guards import Beat, Done
 from tidalign.pipeline.genome.stages.independent import extend, in_order
 from tidalign.pipeline.genome.stages.unit import Unit
-from tidalign.pipeline.genome.walk.walk import extend_ahead, walk
+from tidalign.pipeline.genome.walk.walk import extend_ahead, walk, walk_many
 from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.pipeline.store.parts import read_tables, scan_chunk, write_part
+
+LETTERS_TOGETHER = 1 << 20
+"""Of the query strands that are sought together."""
+
+
+def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counter[str]) -> Iterator[Done]:
+    """All of a tile's small units: many at a time where each may be done as if it were alone, else one by one. `counts`: added to."""
+    number = tile.start
+    while number < tile.stop:
+        unit = Unit(directory, tile.job, number, device)
+        if alone(unit.parameters) or unit.segments is not None or unit.keep or device.takes_gpu:
+            yield whole(unit, partial(beat, number))
+            number += 1
+        else:
+            queries = unit.queries(tile.stop, LETTERS_TOGETHER)
+            yield together(unit, queries, beat), []
+            number += len(queries)
+        counts.update(unit.counts)
+
+
+def together(unit: Unit, queries: Queries, beat: Beat) -> Iterator[Any]:
+    """Make the rows of many small units, `queries` from this one on: each stage takes all of them at once."""
+    parameters, at = unit.parameters, 0
+
+    def strand(i: int) -> None:
+        beat(unit.number + i)
+
+    equal = gapped.equal_pieces(unit, queries) if parameters.gapped else {}
+    for stop, segments in seeding.find_of_many(unit.words(), queries, parameters, strand):
+        if parameters.gapped:
+            anchors = seeding.anchors_of_many(unit.target_codes, queries, segments, parameters)
+            found = walk_many(unit, queries, anchors, range(at, stop), strand, equal)
+        else:
+            found = without_gaps(segments)
+        yield from gapped.tables(found, unit, queries)
+        at = stop
 
 
 def whole(unit: Unit, beat: Callable[[], None]) -> Done:
@@ -86,11 +126,15 @@ def forget(unit: Unit) -> None:
 
 LETTERS = 3000
 
+WARM_HITS = 64
+"""By chance, at most, between the sequences that kernels are warmed up with: each is an anchor, as any score will do."""
+
 
 def warm_up(parameters: GenomeParameters, device: Device = CPU) -> Any:
     """Align two small made-up sequences with these parameters: what is compiled for them is kept on disk, where worker processes find it. Returns the rows
     (`GENOME_ALIGNMENTS`), the same on every device."""
-    any_score = replace(parameters, strand="plus", hspthresh=1, gappedthresh=1, filters=(), cells=None, seconds=None)
+    step = max(1, int(chance_hits(LETTERS, LETTERS, parameters) / WARM_HITS))  # of a light seed few places are looked for
+    any_score = replace(parameters, strand="plus", hspthresh=1, gappedthresh=1, filters=(), cells=None, seconds=None, step=step)
     letters = np.random.default_rng(1).choice(np.frombuffer(b"ACGT", np.uint8), LETTERS)
     changed = np.where(np.arange(LETTERS) % 97 == 0, np.roll(letters, 1), letters)
     with tempfile.TemporaryDirectory(prefix="tidalign-") as folder:
@@ -103,5 +147,8 @@ def warm_up(parameters: GenomeParameters, device: Device = CPU) -> Any:
         if not device.takes_gpu and parameters.mode == "exact" and parameters.gapped:
             # By those who have nothing else to do, near the end of a run.
             anchoring.write_anchors(unit, lambda: None)
-            extend_ahead(unit, anchoring.read_anchors(unit), Extensions.empty(), 0, lambda: False)
+            anchors = anchoring.read_anchors(unit)
+            extend_ahead(unit, anchors, Extensions.empty(), 0, lambda: False)
+            one = (*places(anchors, 0, 1), np.zeros(min(1, len(anchors)), np.int64))
+            walk_many(unit, unit.queries(1, LETTERS), one, range(1), lambda _: None, {})
         return pa.concat_tables([GENOME_ALIGNMENTS.empty_table(), *stages.whole(unit, lambda: None)[0]])

@@ -1,6 +1,6 @@
 """Write and read what says that pairs are partitioned: the record of each block of the input, and manifest.json when all are there and the counts agree."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypedDict, cast
@@ -81,8 +81,13 @@ class PairManifest(rundir.Manifest):
         return cls(values["run"], parameters, values["source"], values["chunks"], aligner, values[PAIRS.kind]["blocks"])
 
 
-def write_manifest(directory: str, records: Sequence[BlockRecord]) -> PairManifest:
-    """Close the partition stage: check that the blocks follow each other and that every pair is in a chunk, write manifest.json and return it."""
+Check = Callable[[PairManifest], None]
+"""What a command has to say of the names of pairs before anything is aligned: raises InputError."""
+
+
+def write_manifest(directory: str, records: Sequence[BlockRecord], check: Check | None = None) -> PairManifest:
+    """Close the partition stage: see that the blocks follow each other and that every pair is in a chunk, write manifest.json, unless `check` raises an error,
+    and return it."""
     planned = rundir.read_plan(directory)["blocks"]
     blocks = sorted(records, key=lambda record: record["id"])
     first = 0
@@ -94,7 +99,7 @@ def write_manifest(directory: str, records: Sequence[BlockRecord]) -> PairManife
     if planned is not None and [(b["id"], b["pairs"]) for b in blocks] != [(b["id"], b["pairs"]) for b in planned]:
         raise RuntimeError(f"{directory}: {len(blocks)} blocks were written, not the {len(planned)} that were planned")
     chunks = {chunk["id"]: chunk["rows"] for block in blocks for chunk in block["chunks"]}
-    return rundir.write_manifest(directory, PairManifest, chunks, {"blocks": blocks})
+    return rundir.write_manifest(directory, PairManifest, chunks, {"blocks": blocks}, check)
 
 
 def read_manifest(directory: str) -> PairManifest:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
 from tidalign.kernels.text.lines import has_controls, is_plain_dna
-from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.errors import MOST_NAME, SHORT_NAME, SHORTEN, InputError, shown
 from tidalign.pipeline.schema import CHUNK, PAIRS
 
 
@@ -43,7 +43,7 @@ def pair_table(file: str, first: int, query: Any, target: Any, *, same_names: bo
         others = np.flatnonzero(pc.not_equal(*bare).fill_null(False).to_numpy())
         if len(others):
             row = int(others[0])
-            found = " and ".join(repr(side["name"][row].as_py()) for side in (query, target))
+            found = " and ".join(shown(side["name"][row].as_py()) for side in (query, target))
             raise InputError(file, f"one name in pair {first + row + 1}", found, "leave out --same-names if the order alone tells pairs")
     ordinals = pa.array(np.arange(first, first + len(query)))
     columns = {"ordinal": ordinals}
@@ -115,7 +115,7 @@ def _refuse(pairs: Any, side: str, plain: Sequences, short: PackedSequences, fil
     raise InputError(
         file,
         "only A, C, G and T",
-        f"{chr(letters[place])!r} at position {place + 1} of {side} {name!r}",
+        f"{chr(letters[place])!r} at position {place + 1} of {side} {shown(name)}",
         "use --ambiguous mismatch or match",
         record=pairs["ordinal"][row].as_py() + 1,
     )
@@ -193,7 +193,7 @@ def check_letters(letters: Any, names: Any, place: Place) -> Any:
     at = int(np.flatnonzero(data == others[0])[0])
     row = int(np.searchsorted(offsets, at, "right")) - 1
     letter = chr(others[0])
-    of = f" of {names[row].as_py()!r}" if names is not None else ""
+    of = f" of {shown(names[row].as_py())}" if names is not None else ""
     way_out = _WAYS_OUT.get(letter.upper(), _PROTEIN if letter.isalpha() or letter == "*" else "correct or remove the record")
     raise place.error(row, expected, f"{letter!r} at position {at - int(offsets[row]) + 1}{of}", way_out, line=min(2, place.lines))
 
@@ -201,9 +201,11 @@ def check_letters(letters: Any, names: Any, place: Place) -> Any:
 def check_names(names: Any, place: Place) -> Any:
     """A large_binary column as string. Names are UTF-8, have a letter at least, and no control characters."""
     data, offsets = flat(names)
-    empty = np.flatnonzero(np.diff(offsets) == 0)
-    if len(empty):
-        raise place.error(empty[0], "a name", "none", "name every record")
+    lengths = np.diff(offsets)
+    if lengths.min(initial=1) == 0:
+        raise place.error(int(lengths.argmin()), "a name", "none", "name every record")
+    if lengths.max(initial=0) > MOST_NAME:
+        raise place.error(int((lengths > MOST_NAME).argmax()), SHORT_NAME, "a longer one", SHORTEN)
     if others := _others(data, _NAME_BYTES):
         at = int(np.flatnonzero(data == others[0])[0])
         row = int(np.searchsorted(offsets, at, "right")) - 1
@@ -216,5 +218,5 @@ def check_names(names: Any, place: Place) -> Any:
             try:
                 name.decode()
             except UnicodeDecodeError:
-                raise place.error(row, "a name in UTF-8", f"{name!r}", "convert it: iconv -f latin1 -t utf8") from None
+                raise place.error(row, "a name in UTF-8", shown(name), "convert it: iconv -f latin1 -t utf8") from None
         raise

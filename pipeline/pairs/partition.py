@@ -4,15 +4,18 @@ A block of the input is read, cut into chunks and written by itself, so that blo
 by any worker, again after a crash, and give the same files.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from tidalign.pipeline.pairs.aligner import Lengths, described
 from tidalign.pipeline.pairs.input.read import Block, Source, read_block, stream_blocks
-from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, chunk_path, read_block_record, write_block_record
+from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, chunk_path, read_block_record, write_block_record
 from tidalign.pipeline.pairs.pack import pack_pairs
 from tidalign.pipeline.store.files import open_table, write_table
 from tidalign.pipeline.store.rundir import read_plan
@@ -75,6 +78,25 @@ def _write_block(directory: str, source: Source, block: Block, pairs: Any) -> Bl
     record: BlockRecord = {"id": block.id, "first": block.first, "pairs": block.pairs, "chunks": chunks}
     write_block_record(directory, record)
     return record
+
+
+NAMED = ("ordinal", "query_name", "target_name", "target_length")
+
+
+@dataclass(frozen=True)
+class Names:
+    """Give what is known of all pairs of a run before they are aligned, in input order: columns of `NAMED`, a block of the input at a time."""
+
+    directory: str
+    manifest: PairManifest
+
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
+        """Record batches, all columns or those named, `ordinal` among them."""
+        for block in self.manifest.blocks:
+            paths = (chunk_path(self.directory, chunk["id"]) for chunk in block["chunks"])
+            tables = [open_table(path).read(columns=list(columns or NAMED)) for path in paths]
+            if tables:
+                yield from pa.concat_tables(tables).sort_by("ordinal").combine_chunks().to_batches()
 
 
 def read_chunk(directory: str, chunk: str, start: int, stop: int) -> Any:

@@ -51,6 +51,21 @@ def test_what_a_failure_asks_for_is_run_and_other_failures_end_the_run() -> None
     assert len(seen.results) == 2
 
 
+def test_the_pulse_of_what_runs_in_this_thread_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it runs, and not when its outcome is told."""
+    monkeypatch.setattr(task_module, "PULSE", 0.01)
+    looked, looking = threading.Event(), threading.active_count()
+
+    class Told(Recorded):
+        def done(self, task: Task, result: Any) -> None:
+            super().done(task, result)
+            assert threading.active_count() == looking
+
+    seen = Told()
+    run_here([Task("a", looked.wait, (600,), pulse=looked.set), Task("b", threading.get_ident, ())], seen, Stop())
+    assert seen.results == [("a", True), ("b", threading.get_ident())]
+
+
 def test_threads_run_tasks_at_a_time_and_outcomes_are_told_in_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both tasks wait for each other, so one alone would never end; the pulse of what runs is looked at meanwhile."""
     monkeypatch.setattr(task_module, "PULSE", 0.01)

@@ -4,6 +4,7 @@ python tests/data/compare_lastz.py random [--count 2000] [--first 0]   small pai
 python tests/data/compare_lastz.py genomes FOLDER                      pairs of real genomes, default options
 python tests/data/compare_lastz.py windows FOLDER                      windows of 20 to 60 kb of them, --nogfextend
 python tests/data/compare_lastz.py anchors FOLDER                      independent mode, each anchor by itself, by four ways to make LASTZ do it
+python tests/data/compare_lastz.py options FOLDER                      every option once on half a megabase of two real pairs
 python tests/data/compare_lastz.py haplotypes FOLDER                   HLA haplotypes, every one against every one
 
 All take --jobs (processes), --seconds (start nothing more after them), --count and --result (a JSON file). FOLDER holds the genomes that
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from lastz_cases import Case, random_case
-from lastz_real import anchors, genomes, haplotypes, windows
+from lastz_real import anchors, genomes, haplotypes, options, windows
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import record
@@ -136,7 +137,7 @@ def _told(outcome: Outcome, counts: Counter[str], options: Counter[str]) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("random", "genomes", "windows", "anchors", "haplotypes"))
+    parser.add_argument("what", choices=("random", "genomes", "windows", "anchors", "options", "haplotypes"))
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0)
@@ -149,7 +150,7 @@ def main() -> int:
     elif args.folder is None:
         parser.error(f"{args.what} needs the folder of the genomes")
     else:
-        every = {"genomes": genomes, "windows": windows, "anchors": anchors, "haplotypes": haplotypes}[args.what](args.folder)
+        every = {"genomes": genomes, "windows": windows, "anchors": anchors, "options": options, "haplotypes": haplotypes}[args.what](args.folder)
         makes = iter(list(every)[args.first : args.first + args.count])
     found = run(makes, args.jobs, args.seconds)
     if args.result:

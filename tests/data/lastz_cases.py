@@ -27,7 +27,7 @@ class Case:
 def random_case(seed: int, folder: Path) -> Case:
     """Case number `seed`, its files written into `folder`."""
     rng = random.Random(seed)
-    targets, queries = _sides(rng)
+    targets, queries = _pieces(random.Random(f"pieces {seed}"), _sides(rng))
     target, query = str(folder / "target.fa"), str(folder / "query.fa")
     single = len(targets) == 1
     options, nogapped = _options(rng, folder, [len(text) for text in targets], [len(text) for text in queries])
@@ -101,6 +101,24 @@ def _sides(rng: random.Random) -> tuple[list[str], list[str]]:
         cuts = sorted(rng.sample(range(1, len(text)), count - 1)) if count > 1 else []
         sides.append([text[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(text)], strict=True)])
     return sides[0], sides[1]
+
+
+def _pieces(rng: random.Random, sides: tuple[list[str], list[str]]) -> tuple[list[str], list[str]]:
+    """In one case of three a side is cut into many sequences, or has tiny or empty ones between."""
+    if rng.random() > 0.33:
+        return sides
+    made = []
+    for texts in sides:
+        way = rng.randrange(4)
+        if way == 1:
+            size = rng.choice([15, 40, 90])
+            texts = [text[i : i + size] for text in texts for i in range(0, len(text), size)]
+        if way >= 2:
+            texts = list(texts)
+            for _ in range(rng.randint(1, 4)):
+                texts.insert(rng.randint(0, len(texts)), "" if way == 2 else _random(rng, rng.randint(1, 20)))
+        made.append(texts)
+    return made[0], made[1]
 
 
 def _random(rng: random.Random, length: int) -> str:

@@ -1,4 +1,4 @@
-"""Real genomes for compare_lastz.py: whole pairs, windows of them, and single anchors."""
+"""Real genomes for compare_lastz.py: whole pairs, windows of them, single anchors, and every option on half a megabase."""
 
 import gzip
 import random
@@ -100,6 +100,38 @@ def anchors(source: Path) -> Iterator[Make]:
             yield partial(_segments, source, pair, number, 1)
             yield partial(_segments, source, pair, number, 60)
             yield partial(_apart, source, pair, number)
+
+
+OF_HALF_A_MEGABASE = [("yeast_scer_S288C_chrIV", "yeast_spar_CBS432_chrIV"), ("hpylori_F32", "hpylori_Gambia94_24")]
+HALF_A_MEGABASE = 600_000
+
+OPTIONS = """
+--seed=12of19 | --seed=14of22 | --seed=match12 | --seed=half14 | --seed=111T0T10011T011 | --notransition | --transition=2 | --step=7 | --step=20
+--maxwordcount=3 | --maxwordcount=90% | --filter=2,9 | --filter=8 --notransition | --strand=plus | --strand=minus
+--nogfextend --step=500 --seed=14of22 --notransition | --nogfextend --step=900 --queryhspbest=300
+--hspthresh=1800 | --hspthresh=4000 | --xdrop=300 | --xdrop=2000 | --noentropy | --entropy
+--queryhspbest=50 | --queryhspbest=100000 | --queryhspbest=100000 --ydrop=3000 --strand=both | --queryhsplimit=5000 | --queryhsplimit=keep,nowarn:100
+--chain | --chain --nogapped | --chain --queryhspbest=200 | --match=1,5 | --match=10,12 --gap=60,9 | --gap=600,50 | --gap=200,20
+--ambiguous=n | --ambiguous=iupac,50,80 | --nogapped | --ungapped --noentropy | --gappedthresh=500 | --gappedthresh=10000 | --ydrop=910 | --ydrop=15000
+--noytrim | --allocate:traceback=1M | --filter=identity:80..95 | --filter=coverage:0.5 | --filter=continuity:95 | --filter=nmatch:200 | --filter=ngap:0..3
+--filter=cgap:0..5 --filter=nmismatch:0..40 | --identity=75..95 --coverage=1 | --matchcount=300 | --notrivial | --markend
+--format=axt | --format=paf | --format=paf:wfmash | --format=sam- | --format=softsam- | --format=cigar | --format=general | --format=mapping | --format=maf-
+--nogapped --format=segments
+"""
+"""Each once, as pipelines and people give them, on half a megabase: small cases show neither tiles nor ties among thousands of HSPs."""
+
+
+def options(source: Path) -> Iterator[Make]:
+    for text in " | ".join(OPTIONS.split("\n")[1:-1]).split(" | "):
+        for pair in OF_HALF_A_MEGABASE:
+            yield partial(_options, source, pair, text.split())
+
+
+def _options(source: Path, pair: tuple[str, str], words: list[str], folder: Path) -> Case:
+    target, query = (_window(source, name, 0, HALF_A_MEGABASE) for name in pair)
+    format = next((word.partition("=")[2] for word in words if word.startswith("--format=")), "maf")
+    given = [word for word in words if not word.startswith("--format=")]
+    return case_of(f"{' '.join(words)} of {' x '.join(pair)}", [("t", target)], [("q", query)], given, format, "exact", folder)
 
 
 GENERAL = f"general-:{FIELDS}"

@@ -34,8 +34,10 @@ def test_nothing_for_a_short_run(stream: io.StringIO) -> None:
 def test_a_terminal_has_one_line() -> None:
     stream, clock = Terminal(), Clock()
     progress = Progress(stream, clock)
+    progress("work", 0, 40_000)
     progress("align", 1000, 5000)
     clock.now = 10.0
+    progress("work", 10_000, 40_000)
     progress("align", 2000, 5000)
     # 1,000 pairs in 10 s; those done before are no measure of speed.
     assert stream.getvalue() == "\raligning: 2,000 of 5,000 pairs (40%), 100 pairs/s, 30 s left\033[K"
@@ -57,18 +59,48 @@ def test_elsewhere_a_line_every_half_minute() -> None:
 
 
 def test_compiling_is_said_where_it_takes_long(monkeypatch) -> None:
+    """In all: kernels are many, and none of them takes long."""
     monkeypatch.setattr(module, "SILENT_SECONDS", 1.0)
     stream = io.StringIO()
     progress = Progress(stream)
-    progress("compile", 0, None)
-    progress("align", 0, 10)  # it took no time
+    progress.compiling(True)
+    progress.compiling(True)
+    progress.compiling(False)
+    progress.compiling(False)  # it took no time
     time.sleep(1.5)
     assert stream.getvalue() == ""
-    progress("compile", 0, None)
-    while not stream.getvalue().endswith("\n"):
-        time.sleep(0.05)
+    for _ in range(3):
+        progress.compiling(True)
+        time.sleep(0.6)
+        progress.compiling(False)
     progress.close()
-    assert stream.getvalue() == "tidalign: compiling for this processor; the next run finds it done\n"
+    assert stream.getvalue() == "tidalign: compiling for this machine; the next run finds it done\n"
+
+
+def test_the_time_left_follows_from_work() -> None:
+    """From that of the last half of the time, not from what is counted, and on while a task says nothing."""
+    left = module._Left()
+    assert left.seconds(0.0) is None
+    left.hear(0.0, 0, 60_000)
+    assert left.seconds(0.0) == 60 and left.seconds(20.0) == 40 and left.seconds(50.0) == 50  # a second of work is taken for one
+    for second in range(1, 11):
+        left.hear(float(second), 2000 * second, 60_000)
+    assert left.seconds(10.0) == 20
+    for second in range(11, 41):
+        left.hear(float(second), 20_000 + 500 * (second - 10), 60_000)
+    assert left.seconds(40.0) == pytest.approx(25_000 / 500)
+    assert left.seconds(45.0) == pytest.approx(25_000 / 500 - 5)
+    left.hear(46.0, 0, 10_000)  # the same process goes on with what was damaged
+    assert left.seconds(46.0) == 10
+
+
+def test_stages_that_are_counted_have_a_time_left_too() -> None:
+    stream, clock = Terminal(), Clock()
+    progress = Progress(stream, clock)
+    progress("partition", 0, 5000)
+    clock.now = 10.0
+    progress("partition", 1000, 5000)
+    assert stream.getvalue() == "\rreading: 1,000 of 5,000 pairs (20%), 100 pairs/s, 40 s left\033[K"
 
 
 def test_words() -> None:

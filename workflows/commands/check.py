@@ -107,14 +107,17 @@ def _machine() -> list[Device]:
     """Print what alignments run on; the devices to test."""
     from tidalign.cluster.task import cores
     from tidalign.kernels.runtime import vectors as vectors_host
-    from tidalign.kernels.runtime.numba_cache import folder
+    from tidalign.kernels.runtime.bases import bases
+    from tidalign.kernels.runtime.compiler import CUPYS_MOVED
     from tidalign.kernels.runtime.numba_internals import difference
 
     width = f"vectors of {vectors_host.LANES} lanes" if vectors_host.LANES > 1 else "plain loops (no vector instructions that the kernels use)"
     print(f"processor: {cores()} cores for this process, {width}")
-    place = folder(vectors_host.__name__)
-    print(f"compiled kernels: {place.parent if place else 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}")
-    if place and (unknown := difference()):
+    chosen = bases()
+    print(f"compiled kernels: {chosen.kept or 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}")
+    for refused, why in chosen.refused:
+        print(f"not for compiled kernels: {refused}: {why}; set NUMBA_CACHE_DIR to a folder that only you can write to")
+    if chosen.kept and (unknown := difference()):
         print(f"numba {version('numba')} keeps kernels in a way of its own ({unknown}): they come from its cache as it is, and commands start more slowly")
     try:
         gpus = usable()
@@ -122,6 +125,8 @@ def _machine() -> list[Device]:
         print(f"GPUs: none used, pairs and genomes are aligned on the cores: {error}")
         return [CPU]
     print(f"GPUs: {', '.join(f'{name} ({number})' for number, name in gpus.items())}; pairs and genomes are aligned there, with --device cpu on the cores")
+    if CUPYS_MOVED:
+        print(f"not for what CuPy compiles: {CUPYS_MOVED}")
     return [CPU, GPU]
 
 

@@ -1,12 +1,16 @@
 """Align a file of pairs: the command `tidalign pairs` and the function behind it."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tidalign.pipeline.errors import MissingInput
+from tidalign.pipeline.formats import table
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.input.read import Source, inspect
+from tidalign.pipeline.pairs.manifest import Check, PairManifest
+from tidalign.pipeline.pairs.partition import Names
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.store import rundir
@@ -69,24 +73,48 @@ def align_pairs(
     return align(source, parameters, out, Resources(workers, scheduler, device, gpus, insecure), new=new, progress=progress)
 
 
-def align(source: Source, parameters: Any, out: str | Path, resources: Resources = DEFAULT, *, new: bool = False, progress: Told | None = None) -> Results:
-    """`align_pairs` for any source."""
+def align(
+    source: Source,
+    parameters: Any,
+    out: str | Path,
+    resources: Resources = DEFAULT,
+    *,
+    new: bool = False,
+    progress: Told | None = None,
+    check: Check | None = None,
+) -> Results:
+    """`align_pairs` for any source. check: may refuse what was read before it is aligned."""
     with running.prepared(Path(out), PAIRS, new=new):
-        run_pairs(str(out), source, parameters, resources=resources, progress=progress)
+        run_pairs(str(out), source, parameters, resources=resources, progress=progress, check=check)
     return Results(out)
 
 
 def command(args: argparse.Namespace) -> Exit:
     """`tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
-    with running.command(args) as this, running.progress(args) as told:
+    with running.command(args) as this:
         parameters = parameters_of(args)
-        results = align(source_of(args, this.run, parameters.alphabet), parameters, this.run, running.resources_of(args), new=args.new, progress=told)
-    statuses = results.statuses()
-    partial = bool(statuses["capped"] or statuses["rejected"])
-    this.export(results, cigar=args.cigar, notice=say)
-    pairs = len(results)
-    this.end(f"{pairs:,} pairs", statuses, none="no pairs", partial=partial, rate=lambda seconds: f", {pairs / seconds:,.0f} pairs/s")
-    return Exit.PARTIAL if partial else Exit.COMPLETE
+        source = source_of(args, this.run, parameters.alphabet)
+        with running.progress(args) as told:
+            check = partial(check_names, this.run, args.format, source)
+            results = align(source, parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check)
+        statuses, pairs = results.statuses(), len(results)
+        incomplete = bool(statuses["capped"] or statuses["rejected"])
+        this.export(results, cigar=args.cigar, notice=say)
+        this.end(f"{pairs:,} pairs", statuses, none="no pairs", partial=incomplete, rate=lambda seconds: f", {pairs / seconds:,.0f} pairs/s")
+    return Exit.PARTIAL if incomplete else Exit.COMPLETE
+
+
+def check_names(run: Path, format: str | None, source: Source, manifest: PairManifest) -> None:
+    """Refuse names that cannot be written in a format before anything is aligned."""
+
+    def where(role: str, ordinal: int) -> tuple[str, int]:
+        if source.interleaved:
+            return source.queries, 2 * ordinal + (1 if role == "query" else 2)
+        return source.queries if role == "query" else source.targets or source.queries, ordinal + 1
+
+    chosen = table.find(table.PAIRS, format) if format else None
+    if chosen and chosen.names:
+        chosen.load(chosen.names)(Names(str(run.absolute()), manifest), where)
 
 
 def source_of(args: argparse.Namespace, run: Path, alphabet: str) -> Source:

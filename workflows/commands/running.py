@@ -1,6 +1,7 @@
 """Do a run for a command: its place on disk, how far it is, what is written of it, and the last line."""
 
 import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -9,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tidalign.kernels.runtime.numba_cache import LISTENERS
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout, of_kind
 from tidalign.pipeline.store.rundir import locked
+from tidalign.workflows.options.common import STANDARD_OUTPUT, is_stream
 from tidalign.workflows.progress import Progress, by_status, say
 from tidalign.workflows.run.devices import Resources, device_of
 from tidalign.workflows.run.tracker import Told
-
-STANDARD_OUTPUT = "-"
 
 
 def resources_of(args: argparse.Namespace) -> Resources:
@@ -62,16 +63,21 @@ def _remove(directory: Path) -> None:
 @contextmanager
 def progress(args: argparse.Namespace) -> Iterator[Told | None]:
     """Show how far a run is, unless --quiet."""
+    if args.quiet:
+        yield None
+        return
     shown = Progress()
+    LISTENERS.append(shown.compiling)
     try:
-        yield None if args.quiet else shown
+        yield shown
     finally:
+        LISTENERS.remove(shown.compiling)
         shown.close()
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command's run: `run` is its directory; with a format, `output` is a file, or `-`, that is written from it."""
+    """A command's run: `run` is its directory; with a format, `output` is a file, or a stream, that is written from it."""
 
     args: argparse.Namespace
     run: Path
@@ -86,7 +92,7 @@ class Command:
         try:
             results.export(output, format=self.args.format, **options)
         except (InputError, CannotWrite, DiskFull):
-            if output != STANDARD_OUTPUT:
+            if not is_stream(output):
                 say(f"the alignments are kept: tidalign export {self.run} -o FILE writes them")
             raise
 
@@ -97,7 +103,7 @@ class Command:
         """
         output = self.args.output
         report = rundir.read_report(str(self.run))
-        beside = bool(self.args.format) and output != STANDARD_OUTPUT and not where
+        beside = bool(self.args.format) and not is_stream(output) and not where
         if beside and not (self.args.keep_run or partial):
             with suppress(CannotWrite):  # for what somebody put there meanwhile it is kept
                 _empty(self.run, of_kind(rundir.read_plan(str(self.run))["kind"]))
@@ -112,8 +118,10 @@ class Command:
 
 @contextmanager
 def command(args: argparse.Namespace, run: Path | None = None) -> Iterator[Command]:
-    """Begin a command's run: in `run`; else beside the file that is wanted, in a temporary folder for standard output, or where -o says."""
-    with tempfile.TemporaryDirectory(prefix="tidalign-") if run is None and args.output == STANDARD_OUTPUT else _nowhere() as folder:
+    """Begin a command's run: in `run`; else beside the file that is wanted, in a temporary folder for a stream, or where -o says."""
+    if args.output == STANDARD_OUTPUT and not sys.stdout:
+        raise CannotWrite("standard output: closed; open it, or name a file with -o")
+    with tempfile.TemporaryDirectory(prefix="tidalign-") if run is None and is_stream(args.output) else _nowhere() as folder:
         place = run or (Path(folder, "run") if folder else _beside(args))
         yield Command(args, place, time.monotonic(), rundir.finished(str(place)) is not None and not args.new)
 

@@ -8,9 +8,10 @@ from typing import NoReturn
 from tidalign import __version__
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.common import Error, add_device, add_new, add_workers, check_common, options_of
+from tidalign.workflows.options.common import STANDARD_OUTPUT, Error, add_device, add_new, add_workers, check_common, is_stream, options_of, standard, typed
 from tidalign.workflows.options.common import chosen as chosen_format
-from tidalign.workflows.options.values import count
+from tidalign.workflows.options.values import MOST, integer, wrong
+from tidalign.workflows.progress import LONGEST, brief
 from tidalign.workflows.status import Exit
 
 _PICTURES = (".png", ".svg", ".pdf", ".html")
@@ -67,21 +68,23 @@ _EXITS = """exit status: 0 everything is aligned, 3 something was cut or given u
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(Exit.USAGE, f"{self.prog}: {message}\nsee: {self.prog} --help\n")
+        see = f"see: {self.prog} --help"
+        self.exit(Exit.USAGE, f"{brief(f'{self.prog}: {message}', LONGEST - len(see) - 1)}\n{see}\n")
 
 
 def _penalties(text: str) -> str:
-    try:
-        return str(Penalties.parse(text))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+    return str(Penalties.parse(text))
 
 
 def _ends_free(text: str) -> tuple[int, ...]:
     fields = text.split(",")
-    if len(fields) != 4 or not all(field.isascii() and field.isdigit() for field in fields):
-        raise argparse.ArgumentTypeError(f"expected four whole numbers QB,QE,TB,TE, found {text!r}")
-    return tuple(map(int, fields))
+    try:
+        ends = tuple(map(integer(0), fields))
+    except ValueError:
+        ends = ()
+    if len(ends) != 4:
+        raise wrong(f"four whole numbers QB,QE,TB,TE, each from 0 to {MOST}", text)
+    return ends
 
 
 def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, module: str, summary: str, epilog: str = "") -> _Parser:
@@ -105,9 +108,9 @@ def _add_run(parser: _Parser, output: str) -> None:
     parser.add_argument("targets", metavar="TARGETS", nargs="?", help="FASTA or FASTQ; record i is aligned with record i of QUERIES")
     parser.add_argument("-o", dest="output", metavar="OUT", required=True, help=output)
     shapes = "edit, linear:X,G, affine:X,O,E or affine2p:X,O1,E1,O2,E2: mismatch X, a gap of n letters O+nE (default: affine:4,6,2)"
-    parser.add_argument("--penalties", metavar="MODEL", type=_penalties, help=shapes)
+    parser.add_argument("--penalties", metavar="MODEL", type=typed(_penalties), help=shapes)
     free = "letters free of charge at the begin and end of query and target (default: 0,0,0,0, end to end)"
-    parser.add_argument("--ends-free", metavar="QB,QE,TB,TE", type=_ends_free, help=free)
+    parser.add_argument("--ends-free", metavar="QB,QE,TB,TE", type=typed(_ends_free), help=free)
     parser.add_argument("--penalty-only", action="store_true", help="no CIGARs, which is faster")
     _add_scored(parser)
     letters = "a letter other than A, C, G, T equals nothing (default), equals every letter, or is an error"
@@ -131,15 +134,10 @@ def _add_scored(parser: _Parser) -> None:
     parser.add_argument("--span", choices=SPANS, help=f"{spans}, or the first letters of both (extension)")
     parser.add_argument("--alphabet", choices=("dna", "protein"), help="letters with scores (default: those of the matrix, else dna)")
     parser.add_argument("--report", choices=REPORTS, help="with scores, the score alone, also where alignments begin and end, or CIGARs too (default)")
-    parser.add_argument("--zdrop", metavar="Z", type=_number, help="stop an extension by minimap2's rule, rows are heuristic then (default: never)")
-    parser.add_argument("--end-bonus", metavar="B", type=_number, help="what an extension may score less to reach the query's end, as BWA-MEM (default: 0)")
-
-
-def _number(text: str) -> int:
-    try:
-        return 0 if text == "0" else count(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+    parser.add_argument("--zdrop", metavar="Z", type=typed(integer(0, 10**9)), help="stop an extension by minimap2's rule: heuristic (default: never)")
+    parser.add_argument(
+        "--end-bonus", metavar="B", type=typed(integer(0, 10**9)), help="what an extension may score less to reach the query's end (default: 0)"
+    )
 
 
 def _add_export(parser: _Parser) -> None:
@@ -156,8 +154,9 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
 
     pairs = _command(commands, "pairs", "pairs", "align every query with its target", _PAIRS)
     files = table.listed(table.suffixes(table.PAIRS))
-    _add_run(pairs, f"a run directory; or a file {files}, written from the run directory OUT.run, which is then removed")
+    _add_run(pairs, f"a run directory; or a file {files}, written from the run directory OUT.run, which is then removed; or -, standard output, with --format")
     add_device(pairs)
+    pairs.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.PAIRS))}, where the name of OUT does not say it")
     _add_export(pairs)
     pairs.add_argument("--keep-run", action="store_true", help="keep OUT.run")
 
@@ -205,12 +204,14 @@ def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Na
 def check(args: argparse.Namespace) -> None:
     """Usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
     check_common(args, args.error)
+    if args.module in ("pairs", "partition", "genome", "export"):
+        args.output = standard(args.output)
     if args.module in ("pairs", "partition"):
         _check_scored(args, args.error)
         if args.interleaved and args.targets:
             args.error("--interleaved takes one file")
-        if args.output == "-":
-            args.error("-o takes a run directory or a file; `tidalign export RUN -o - --format sam` writes to standard output")
+    if args.module == "partition" and is_stream(args.output):
+        args.error("-o takes a run directory")
     if args.module in ("genome", "genomes"):
         from tidalign.workflows.options.genome import check_genome
 
@@ -239,9 +240,12 @@ def _check_export(args: argparse.Namespace) -> None:
 
 def _check_pairs(args: argparse.Namespace) -> None:
     """Set `format`, and end the command for usage that goes against it."""
-    args.format = None
     args.format = chosen_format(args, table.PAIRS, args.error)
-    if args.keep_run and not args.format:
+    if args.output == STANDARD_OUTPUT and not args.format:
+        args.error("standard output needs a --format, such as --format=sam; or name a file or a run directory with -o, and see `tidalign export`")
+    if args.scheduler and is_stream(args.output):
+        args.error("workers of a scheduler need a run directory that they see: name a file or a run directory with -o")
+    if args.keep_run and (not args.format or is_stream(args.output)):
         args.error("--keep-run goes with a file for -o; a run directory is always kept")
     if args.cigar != table.OPTIONS["cigar"][0] and not args.format:
         args.error("--cigar goes with a file for -o; `tidalign export --cigar` writes one from a run directory")

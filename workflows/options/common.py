@@ -7,7 +7,7 @@ from typing import Any
 
 from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.values import Reader, count
+from tidalign.workflows.options.values import Reader, integer
 
 
 def typed(read: Reader) -> Callable[[str], Any]:
@@ -22,15 +22,19 @@ def typed(read: Reader) -> Callable[[str], Any]:
     return type
 
 
+_GPUS, _WORKERS = typed(integer(1, 1024)), typed(integer(1, 4096))
+"""Up to more than a machine has."""
+
+
 def add_device(parser: argparse.ArgumentParser, gpus: str = "all") -> None:
     """Add --device and --gpus. gpus: how many there are by default."""
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto (default): the GPUs of this machine if it has any")
-    parser.add_argument("--gpus", metavar="N", type=typed(count), help=f"how many GPUs (default: {gpus})")
+    parser.add_argument("--gpus", metavar="N", type=_GPUS, help=f"how many GPUs (default: {gpus})")
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
     """Add --workers, --scheduler and --insecure."""
-    parser.add_argument("--workers", metavar="N", type=typed(count), help="processes on this machine (default: one a core, none for little work)")
+    parser.add_argument("--workers", metavar="N", type=_WORKERS, help="processes on this machine (default: one a core, none for little work)")
     parser.add_argument("--scheduler", metavar="ADDR", help="address or file of a Dask scheduler whose workers to use; they must see the input and OUT")
     parser.add_argument(
         "--insecure", action="store_true", help="talk to a scheduler of another machine without TLS: whoever is on that network can run code as you"
@@ -51,6 +55,19 @@ def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
         error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
     if given.get("insecure") and not given["scheduler"]:
         error("--insecure goes with --scheduler")
+
+
+STANDARD_OUTPUT = "-"
+
+
+def standard(output: str) -> str:
+    """Give an output its one name where it is standard output under another."""
+    return STANDARD_OUTPUT if output in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1") else output
+
+
+def is_stream(output: str) -> bool:
+    """Tell whether an output is standard output, a device or a pipe: beside it there is no place for a run directory."""
+    return output == STANDARD_OUTPUT or Path(output).is_char_device() or Path(output).is_fifo()
 
 
 Error = Callable[[str], Any]

@@ -4,9 +4,10 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from tidalign.pipeline.errors import shown
 from tidalign.pipeline.formats import table
 from tidalign.workflows.options.command_line import add_options
-from tidalign.workflows.options.common import add_device, add_new, add_workers, chosen, named
+from tidalign.workflows.options.common import add_device, add_new, add_workers, chosen, is_stream, named
 from tidalign.workflows.options.given import check
 from tidalign.workflows.options.lastz import OUTPUT
 
@@ -56,11 +57,11 @@ def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     args.format = chosen(args, table.GENOME, error)
     if args.output == "-" and not args.format:
         error("standard output needs a --format, such as --format=maf; or name a file or a run directory with -o")
-    if args.output == "-" and args.scheduler:
+    if args.scheduler and is_stream(args.output):
         error("workers of a scheduler need a run directory that they see: name a file or a run directory with -o")
-    if args.keep_run and (not args.format or args.output == "-"):
+    if args.keep_run and (not args.format or is_stream(args.output)):
         error("--keep-run goes with a file for -o; a run directory is always kept")
-    if args.keep and args.output == "-":
+    if args.keep and is_stream(args.output):
         error("--keep needs a run directory: name one, or a file, with -o")
     if args.keep and args.format:
         args.keep_run = True
@@ -80,5 +81,5 @@ def _kept(text: str) -> tuple[str, ...]:
     names = text.split(",")
     unknown = [name for name in names if name not in _KEPT]
     if unknown:
-        raise argparse.ArgumentTypeError(f"expected some of {', '.join(_KEPT)}, with commas between, found {unknown[0]!r}")
+        raise argparse.ArgumentTypeError(f"expected some of {', '.join(_KEPT)}, with commas between, found {shown(unknown[0])}")
     return tuple(names)

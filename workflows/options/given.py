@@ -1,5 +1,6 @@
 """The options of a genome run that were given, together: whether they go with each other, and the parameters that they mean."""
 
+from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.genome.input.scores import ScoreFile, read_scores
 from tidalign.pipeline.genome.parameters import GenomeParameters, genome_parameters
 from tidalign.workflows.options.lastz import OPTIONS
@@ -16,7 +17,13 @@ def check(given: Given) -> None:
 
 def parameters(given: Given) -> GenomeParameters:
     """The parameters that options mean. Reads `scores`: raises InputError, MissingInput; and ValueError as `check` does."""
-    return _derived(given, read_scores(given["scores"]) if "scores" in given else None)
+    if "scores" not in given:
+        return _derived(given, None)
+    scores = read_scores(given["scores"])
+    try:
+        return _derived(given, scores)
+    except ValueError as error:
+        raise InputError(str(given["scores"]), "scores that go with each other and with the options", str(error), "correct them") from error
 
 
 def _derived(given: Given, scores: ScoreFile | None) -> GenomeParameters:

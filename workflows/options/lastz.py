@@ -3,10 +3,12 @@
 from tidalign.pipeline.genome.parameters import MODES
 from tidalign.workflows.options import filters, lastz_values
 from tidalign.workflows.options.option import Given, Option
-from tidalign.workflows.options.values import count, integer, path, seconds, text
+from tidalign.workflows.options.values import integer, path, seconds, text
 
 SEEDS, SCORES, STAGES, OUTPUT = "seeds", "scores", "stages", "output"
 GUARDS = "guards against repeats (off by default; what they cut is in the report)"
+
+_MOST_CELLS = 2**62
 
 
 def _xdrop(given: Given, value: int) -> Given:
@@ -37,7 +39,7 @@ OPTIONS = (
     Option(
         *("seed", SEEDS, "12of19 (default), 14of22, matchN, halfN or a pattern of 1, 0 and T"),
         metavar="PATTERN",
-        read=text("a seed's name or pattern, as '14of22'"),
+        read=text("a seed's name or pattern, as '14of22'", 64),
     ),
     Option(
         *("transition", SEEDS, "transitions a hit may have: 0, 1 (default; where the option has no value) or 2"),
@@ -141,7 +143,7 @@ OPTIONS = (
     ),
     *(Option(name, OUTPUT, read=filters.older_filter(name), put=filters.with_filter) for name in (*filters.PERCENTAGES, "matchcount")),
     Option("notrivial", OUTPUT, "leave out the alignment of a sequence with itself"),
-    Option("cells", GUARDS, "cells of gapped extension in a tile: a query sequence and strand, or 1,024 anchors", metavar="N", read=count),
+    Option("cells", GUARDS, "cells of gapped extension in a tile: a query sequence and strand, or 1,024 anchors", metavar="N", read=integer(1, _MOST_CELLS)),
     Option("seconds", GUARDS, "seconds of gapped extension that a tile may take; results then depend on the machine", metavar="S", read=seconds),
 )
 

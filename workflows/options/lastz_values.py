@@ -3,11 +3,11 @@
 import re
 from typing import Any
 
-from tidalign.pipeline.genome.input.scores import BINARY, THOUSANDS, number
-from tidalign.workflows.options.values import Reader, whole, wrong
+from tidalign.pipeline.genome.input.scores import BINARY, MOST_SCORE, THOUSANDS, number
+from tidalign.workflows.options.values import MOST, Reader, whole, within, wrong
 
 _STRANDS = {"both": "both", "plus": "plus", "+": "plus", "minus": "minus", "-": "minus", "forward": "plus", "reverse": "minus"}
-_LEAST_TRACEBACK, _MOST_TRACEBACK = 100 * 1024, 2**31 - 1
+_LEAST_TRACEBACK = 100 * 1024
 
 
 def _number(expected: str, value: Any, units: dict[str, int]) -> int:
@@ -19,17 +19,11 @@ def _number(expected: str, value: Any, units: dict[str, int]) -> int:
         raise wrong(expected, value) from None
 
 
-def _score(value: Any) -> int:
-    return _number("a score", value, THOUSANDS)
-
-
 def score(least: int) -> Reader:
     """A reader of a score not below `least`, k for thousands."""
 
     def read(value: Any) -> int:
-        if (found := _score(value)) < least:
-            raise wrong(f"a score from {least}", value)
-        return found
+        return int(within(least, _number("a score", value, THOUSANDS), MOST_SCORE, "a score", value))
 
     return read
 
@@ -38,7 +32,7 @@ def threshold(value: Any) -> int:
     """Read a score of any sign; LASTZ's top50% and top500 are not to be had."""
     if isinstance(value, str) and value.startswith("top"):
         raise ValueError(f"{value!r}: thresholds that adapt to the target are LASTZ's and not to be had here; give a score")
-    return _score(value)
+    return int(score(-MOST_SCORE)(value))
 
 
 def strand(value: Any) -> str:
@@ -52,8 +46,8 @@ def word_count(value: Any) -> str:
     """Read a number of words, or a percentage, as text."""
     text = str(value) if whole(value) else value
     found = re.fullmatch(r"([0-9]+)|([0-9]*\.?[0-9]+)%", text) if isinstance(text, str) else None
-    if not found or not (int(found[1]) >= 1 if found[1] else 0 < float(found[2]) < 100):
-        raise wrong("a number from 1, or a percentage above 0% and below 100%", value)
+    if not found or not (1 <= float(found[1]) <= MOST if found[1] else 0 < float(found[2]) < 100):
+        raise wrong(f"a number from 1 to {MOST}, or a percentage above 0% and below 100%", value)
     return found[0]
 
 
@@ -106,14 +100,14 @@ def hsp_limit(value: Any) -> tuple[int, bool]:
     """Read N, warn:N, nowarn:N or keep,nowarn:N: the limit, and whether HSPs up to it are kept."""
     text = str(value) if whole(value) else value
     found = re.fullmatch(r"(?:(keep),?)?(?:(?:no)?warn)?[:,]?([0-9]+)", text) if isinstance(text, str) else None
-    if not found or not int(found[2]):
-        raise wrong("[keep,nowarn:]N", value)
+    if not found or not 1 <= float(found[2]) <= MOST:
+        raise wrong(f"[keep,nowarn:]N, N from 1 to {MOST}", value)
     return int(found[2]), bool(found[1])
 
 
 def traceback_bytes(value: Any) -> int:
     """Read a number of bytes; k, M, G are binary."""
     found = _number("a number of bytes, as 80M", value, BINARY)
-    if not _LEAST_TRACEBACK <= found <= _MOST_TRACEBACK:
-        raise wrong("from 100K to 2147483647 bytes, as LASTZ takes them", value)
+    if not _LEAST_TRACEBACK <= found <= MOST:
+        raise wrong(f"from 100K to {MOST} bytes, as LASTZ takes them", value)
     return found

@@ -1,16 +1,22 @@
 """Readers of options' values: each takes a text of the command line or a value of Python and gives the value, or raises ValueError with what was expected."""
 
+import math
 import os
 import re
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
+from tidalign.pipeline.errors import shown
+
 Reader = Callable[[Any], Any]
+
+MOST = 2**31 - 1
+"""The largest number where an option says no other: as in LASTZ, and more than is counted or scored anywhere."""
 
 
 def wrong(expected: str, found: object) -> ValueError:
-    return ValueError(f"expected {expected}, found {found!r}")
+    return ValueError(f"expected {expected}, found {shown(found)}")
 
 
 def whole(value: object) -> bool:
@@ -18,22 +24,21 @@ def whole(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def integer(least: int, most: int | None = None) -> Reader:
+def within(least: float, found: Any, most: float, expected: str, value: object) -> Any:
+    """What was found in a value, if it lies within limits. ValueError else; NaN lies nowhere."""
+    if not least <= found <= most:
+        raise wrong(f"{expected} from {least} to {most}", value)
+    return found
+
+
+def integer(least: int, most: int = MOST) -> Reader:
     """A reader of a whole number within limits."""
-    return _integer(f"a whole number from {least}" + ("" if most is None else f" to {most}"), least, most)
 
-
-def _integer(expected: str, least: int, most: int | None) -> Reader:
     def read(value: Any) -> int:
-        digits = isinstance(value, str) and re.fullmatch(r"[0-9]+", value)
-        if not (digits or whole(value)) or int(value) < least or (most is not None and int(value) > most):
-            raise wrong(expected, value)
-        return int(value)
+        digits = isinstance(value, str) and re.fullmatch(r"[0-9]{1,40}", value)
+        return int(within(least, int(value) if digits or whole(value) else math.nan, most, "a whole number", value))
 
     return read
-
-
-count = _integer("a whole number above 0", 1, None)
 
 
 def seconds(value: Any) -> float:
@@ -42,16 +47,16 @@ def seconds(value: Any) -> float:
         found = float(value) if isinstance(value, str | Real) and not isinstance(value, bool) else 0.0
     except ValueError:
         found = 0.0
-    if not 0 < found < float("inf"):
-        raise wrong("a number of seconds above 0", value)
+    if not 0 < found <= MOST:
+        raise wrong(f"a number of seconds above 0, up to {MOST}", value)
     return found
 
 
-def text(expected: str) -> Reader:
-    """A reader that takes a text as it is."""
+def text(expected: str, most: int) -> Reader:
+    """A reader that takes a text of at most so many letters as it is."""
 
     def read(value: Any) -> str:
-        if not isinstance(value, str):
+        if not isinstance(value, str) or len(value) > most:
             raise wrong(expected, value)
         return value
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, Self, TypeVar
 
 from tidalign.cluster.address import address_of
-from tidalign.cluster.errors import Stopped
+from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
@@ -158,12 +158,12 @@ class Kind(ABC, Generic[M, T, R]):
 
 
 def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told | None = None) -> R:
-    """Do a run in `directory`; go on where an earlier call stopped, whatever stopped it. told: of progress, see the kind's stages; `compile` is told once.
+    """Do a run in `directory`; go on where an earlier call stopped, whatever stopped it. told: of progress, in any thread; see `Told`.
 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
     """
-    return _mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told))
+    return _mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told or _silent))
 
 
 def _mending(directory: str, call: Callable[[], A]) -> A:
@@ -186,9 +186,9 @@ def _mending(directory: str, call: Callable[[], A]) -> A:
             raise Damaged(last.path, f"{last.found}; it cannot be made again", str(error)) from error
 
 
-def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told | None) -> R:
+def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told) -> R:
     gpus = kind.chosen(devices.choose(resources), resources)
-    began, told = time.monotonic(), told or _silent
+    began = time.monotonic()
     starting = threading.Thread(target=kind.start, args=(gpus,), name="start")
     if len(gpus.names) == 1 and not rundir.finished(str(directory)):
         starting.start()  # meanwhile
@@ -254,9 +254,7 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
     if wanted:
         crew.begin_to_hire()
     if kind.compiles(gpus):
-        told("compile", 0, None)
         kind.compile(tracker)
-        tracker.tell()
     if wanted:
         crew.hire()
     tracker.workers = 0 if gpus.device.takes_gpu else crew.size
@@ -291,7 +289,9 @@ def _opened(directory: str | Path, kind: Kind[Any, Any, Any], resources: Resourc
             if readers == "workers" and not rundir.has_manifest(directory):
                 crew.hire()
             yield crew, stop, readers
-        except KeyboardInterrupt:
-            raise Stopped(stop.number or signal.SIGINT) from None
+        except (KeyboardInterrupt, ClusterLost, NoWorkers) as error:
+            if stop.number is None and not isinstance(error, KeyboardInterrupt):
+                raise
+            raise Stopped(stop.number or signal.SIGINT) from None  # the signal may have gone to workers too
         finally:
             crew.dismiss()

@@ -17,7 +17,8 @@ UNBEGUN_ALLOWED = 20
 """How often in a row a worker may die before it has begun anything."""
 
 Told = Callable[[str, int, int | None], None]
-"""Told (stage, done, in all or None where nobody knows yet)."""
+"""Told (stage, done, in all or None where nobody knows yet). Besides the stages of a kind of run: `work`, what this call has done of the estimated work and
+does in all, in thousandths of a second, from which the time left follows."""
 
 
 class Piece(Protocol):
@@ -59,6 +60,7 @@ class Tracker(ABC, Generic[P]):
         self._at: dict[Task, float] = {}
         self._known: dict[str, parts.Part] = {}
         self._finished = 0.0
+        self._worked = self._work = 0.0
         self._unbegun = 0
         self.parts: dict[str, list[parts.Part]] = {}
         self.claims = False
@@ -136,6 +138,7 @@ class Tracker(ABC, Generic[P]):
         self.rejected = max(self.rejected, parts.counts(self.parts)["rejected"])
         pieces = list(self.missing())
         self._finished = self.total() - sum(map(self.pending, pieces))
+        self._work = self._worked + sum(self.weight(piece) * self.pending(piece) / (self.amount(piece) or 1.0) for piece in pieces)
         tasks = self._made(pieces)
         if not tasks:
             for path in (path for found in claims.leftover(self.directory).values() for _, path in found):
@@ -230,6 +233,7 @@ class Tracker(ABC, Generic[P]):
     def _finish(self, pieces: Sequence[P]) -> None:
         amount = sum(map(self.amount, pieces))
         self._finished += amount
+        self._worked += sum(map(self.weight, pieces))
         self.made += amount
         self.tell()
 
@@ -271,6 +275,10 @@ class Tracker(ABC, Generic[P]):
         rundir.journal(self.directory, event, **details)
 
     def tell(self) -> None:
+        begun = sum(task.weight * at / (sum(map(self.amount, self._running[task])) or 1.0) for task, at in self._at.items())
+        done, total = (int(1000 * seconds / max(1, self.workers)) for seconds in (self._worked + begun, self._work))
+        if self._at or self._worked:  # while workers are hired and kernels compiled, nothing is worked on
+            self._told("work", done, total)
         self._told(self.stage, int(self.scale * (self._finished + sum(self._at.values()))), int(self.scale * self.total()))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.errors import MOST_HEADER, SHORT_HEADER, SHORTEN, InputError
 from tidalign.pipeline.files.decompress import Damage
 from tidalign.pipeline.genome.input.actions import INVALID, LetterRules
 
@@ -32,6 +32,8 @@ def records(pieces: Iterator[bytes], rules: LetterRules, file: str) -> Iterator[
             while place < len(text):
                 if in_header:
                     end = text.find(b"\n", place)
+                    if (len(text) if end < 0 else end) - place > MOST_HEADER:
+                        raise InputError(file, SHORT_HEADER, "a longer one", SHORTEN, record=record, line=line)
                     if end < 0:
                         rest = text[place:]
                         break

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.errors import MOST_NAME, SHORT_NAME, SHORTEN, InputError, MissingInput, shown
 from tidalign.pipeline.files.sniff import sniff, text_pieces
 from tidalign.pipeline.genome.input import fasta, twobit
 from tidalign.pipeline.genome.input.actions import LetterRules, Specifier, shorten
@@ -83,7 +83,7 @@ def _gather(records: Iterator[tuple[bytes | None, bytes]], wanted: Specifier, sp
         last = full if last is None else last
         if max(first, last) > full:
             raise InputError(
-                spec, f"a subrange within the {full} letters of {name!r}", f"{first}..{last}", "correct it, or choose sequences with [subset=FILE]"
+                spec, f"a subrange within the {full} letters of {shown(name)}", f"{first}..{last}", "correct it, or choose sequences with [subset=FILE]"
             )
         if wanted.subrange:
             letters[start:] = letters[start + first - 1 : start + last]
@@ -104,7 +104,7 @@ def _gather(records: Iterator[tuple[bytes | None, bytes]], wanted: Specifier, sp
             letters += piece
     close()
     if left:
-        raise InputError(wanted.path, f"all the sequences of {wanted.subset}", f"none named {min(left)!r}", "correct the name")
+        raise InputError(wanted.path, f"all the sequences of {wanted.subset}", f"none named {shown(min(left))}", "correct the name")
     if not names:
         raise MissingInput(f"{spec}: no sequence with letters in it")
     starts, lengths, offsets, full_lengths, numbers = np.array(places, np.int64).T.copy()
@@ -142,8 +142,10 @@ def _name(header: bytes, wanted: Specifier, record: int) -> str:
     name = shorten(text, wanted.nameparse)
     if not name.removeprefix(">").strip():
         return ""
+    if len(name.encode()) > MOST_NAME:
+        raise InputError(wanted.path, SHORT_NAME, "a longer one", SHORTEN, record=record)
     if not name.isprintable():
-        raise InputError(wanted.path, "a name of printable characters", repr(name), "remove the others", record=record)
+        raise InputError(wanted.path, "a name of printable characters", shown(name), "remove the others", record=record)
     return name
 
 
@@ -168,5 +170,5 @@ def _check_names(names: list[str], wanted: Specifier) -> None:
     for i, name in enumerate(names):
         if name in seen:
             whole = "rename one; or, if the headers differ after | or :, use [nameparse=darkspace]" if wanted.nameparse != "darkspace" else "rename one"
-            raise InputError(wanted.path, "a name for each target", f"{name!r} again, sequence {i + 1}", whole)
+            raise InputError(wanted.path, "a name for each target", f"{shown(name)} again, sequence {i + 1}", whole)
         seen.add(name)

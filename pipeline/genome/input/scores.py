@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tidalign.kernels.scoring.scores import HOXD70, IUPAC
-from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.errors import InputError, MissingInput, shown
 
 THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+MOST_SCORE = 2**31 - 1
+"""Of any score, cost or threshold, below 0 or above it."""
 BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
@@ -20,6 +22,13 @@ def number(text: str, units: dict[str, int] = THOUSANDS) -> int:
     if not found:
         raise ValueError(f"expected a number, found {text!r}")
     return math.ceil(Fraction(found[1]) * units[found[2].lower()])
+
+
+def _score(text: str) -> int:
+    """A number that a score may be. Raises ValueError."""
+    if abs(found := number(text)) > MOST_SCORE:
+        raise ValueError(f"expected a number from -{MOST_SCORE} to {MOST_SCORE}, found {shown(text)}")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +99,9 @@ def _assignment(path: str, at: int, line: str) -> dict[str, Any]:
             raise InputError(path, f"a seed, one of {', '.join(_SEEDS)}", repr(value), "for other seeds use --seed", line=at)
         return {"seed": seed, "transitions": transitions}
     try:
-        score = number(value.removeprefix("X:") if field == "bad" else value)
+        score = _score(value.removeprefix("X:") if field == "bad" else value)
     except ValueError:
-        raise InputError(path, "a number", repr(value), "correct it", line=at) from None
+        raise InputError(path, f"a number from -{MOST_SCORE} to {MOST_SCORE}", shown(value), "correct it", line=at) from None
     if score < 1 and field in ("xdrop", "ydrop", "step") or score < 0 and field in ("gap_open", "gap_extend"):
         raise InputError(path, f"{key} above 0", repr(value), "correct it", line=at)
     return {field: score}
@@ -122,7 +131,7 @@ def _matrix(path: str, lines: list[tuple[int, str]]) -> ScoreFile:
             expected = f"rows A C G T{' N' * ('N' in columns or labelled)} of {len(columns)} scores each"
             raise InputError(path, expected, repr(line), "correct the matrix", line=at)
         try:
-            rows[letter] = [number(word) for word in words]
+            rows[letter] = [_score(word) for word in words]
         except ValueError as error:
             raise InputError(path, "a score", str(error).rpartition("found ")[2], "correct the matrix", line=at) from None
     missing = [letter for letter in (columns if not labelled else "ACGT") if letter not in rows]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.schema import HSPS
 
@@ -56,11 +56,11 @@ class _Names:
             return range(len(self.genome))
         if name in self._twice:
             raise InputError(
-                self._path, f"a {self.role} name that one sequence has", f"{name!r}, which several have", "give them names of their own", line=line
+                self._path, f"a {self.role} name that one sequence has", f"{shown(name)}, which several have", "give them names of their own", line=line
             )
         if name not in self._places:
-            known = ", ".join([*self._places][:3]) + (", ..." if len(self._places) > 3 else "")
-            raise InputError(self._path, f"the name of a {self.role} sequence ({known})", repr(name), line=line)
+            known = ", ".join(place[:40] for place in [*self._places][:3]) + (", ..." if len(self._places) > 3 else "")
+            raise InputError(self._path, f"the name of a {self.role} sequence ({known})", shown(name), line=line)
         return self._places[name]
 
 

@@ -1,13 +1,16 @@
-"""One side of a genome run: the sequences of a file in one array, and what their places in it stand for."""
+"""One side of a genome run: the sequences of a file in one array, and what their places in it stand for; and strands of some of a query's in another."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels.letters.nucleotides import Codes, encode
+from tidalign.kernels.letters.nucleotides import SEPARATOR, Codes, encode
 from tidalign.pipeline.store.files import read_json, write_json, writing_error
 
 Positions = npt.NDArray[np.int64]
@@ -90,3 +93,47 @@ class Genome:
         letters = np.asarray(np.memmap(Path(folder, LETTERS), np.uint8, "r"))
         empty = [(number, name) for number, name in values["empty"]]
         return cls(letters, values["names"], **columns, pieces=np.array(values["pieces"], np.int64).reshape(-1, 2), empty=empty)
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Strands of query sequences in one array, a separator between two, so that a stage takes many small ones at once.
+
+    codes: uint8[n]. starts: int64[k], where each begins there. numbers: int64[k], which sequence each is of. minus: bool[k], whether it is turned around.
+    """
+
+    codes: Codes
+    starts: Positions
+    numbers: Positions
+    minus: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, number: int, strand: str, codes: Codes) -> Self:
+        """One strand alone."""
+        return cls(codes, np.zeros(1, np.int64), np.array([number]), np.array([strand == "-"]))
+
+    @classmethod
+    def joined(cls, strands: Iterable[tuple[int, str, Codes]]) -> Self:
+        """Many of them, each a sequence's number, strand and codes."""
+        numbers, names, codes = zip(*strands, strict=True)
+        ends = np.cumsum([len(one) + 1 for one in codes])
+        separator = np.full(1, SEPARATOR, np.uint8)
+        array = np.concatenate([piece for one in codes for piece in (one, separator)])[:-1]
+        return cls(array, np.concatenate([[0], ends[:-1]]).astype(np.int64), np.array(numbers, np.int64), np.array(names) == "-")
+
+    def __len__(self) -> int:
+        """How many strands."""
+        return len(self.starts)
+
+    def at(self, places: Positions) -> Positions:
+        """Which strand holds each place of the array, int64[n] -> int64[n]."""
+        return np.asarray(np.searchsorted(self.starts, places, "right") - 1)
+
+    @cached_property
+    def ends(self) -> Positions:
+        """Where each strand ends, int64[k]."""
+        return np.append(self.starts[1:] - 1, len(self.codes))
+
+    def one(self, i: int) -> Codes:
+        """The codes of strand i."""
+        return self.codes[self.starts[i] : self.ends[i]]

@@ -7,7 +7,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.errors import InputError, MissingInput, shown
 from tidalign.pipeline.genome.input.actions import LetterRules
 
 Counts = npt.NDArray[np.int64]
@@ -86,7 +86,7 @@ def records(path: str, rules: LetterRules, select: str | None = None) -> Iterato
             index.append((name, file.number(8 if version else 4)))
         chosen = [entry for entry in index if select is None or entry[0].decode("latin-1") == select]
         if not chosen and select is not None:
-            raise MissingInput(f"{path}: no sequence named {select!r}")
+            raise MissingInput(f"{path}: no sequence named {shown(select)}")
         for name, place in chosen:
             file.seek(place)
             yield name, b""

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.genome.input.segments import load_segments
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.plan import read_manifest, strands, unit_name
@@ -133,8 +134,11 @@ def _kept(unit: Unit, stage: str, tables: Iterator[Any]) -> Iterator[Any]:
 
 
 def without_gaps(hsps: Any) -> Extensions:
-    """HSPs as alignments, in their order."""
-    t, q, length, score = (hsps[name].to_numpy() for name in ("target", "query", "length", "score"))
+    """HSPs, a table (HSPS) or Segments, as alignments, in their order."""
+    if isinstance(hsps, Segments):
+        t, q, length, score = hsps.target, hsps.query, hsps.length, hsps.score
+    else:
+        t, q, length, score = (hsps[name].to_numpy() for name in ("target", "query", "length", "score"))
     count = len(hsps)
     return Extensions(
         anchor=np.arange(count),

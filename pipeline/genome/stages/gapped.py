@@ -4,14 +4,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.kernels.commit.walk import Commit
+from tidalign.kernels.extension.costs import Integers
 from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.gapped.extender import read_only
-from tidalign.kernels.letters.nucleotides import ALPHABET, encode
+from tidalign.kernels.letters.nucleotides import ALPHABET, Codes, encode
 from tidalign.kernels.text.columns import spell
 from tidalign.pipeline import text
+from tidalign.pipeline.genome.input.sequences import Genome, Queries
 from tidalign.pipeline.genome.stages.seeding import given_up
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS
 from tidalign.pipeline.text import Operations, counted
@@ -25,8 +28,8 @@ _UPPER = encode(ALPHABET.upper())
 OPERATION_BYTES, ROW_BYTES = 16, 256
 """Of memory for an operation, and for a row beside its operations, at most: what tables of rows are cut by."""
 
-BEGIN = 16
-"""Letters by which a target's pieces are told apart before they are compared whole."""
+MARKED = 32
+"""Letters by which pieces are told apart before they are compared whole."""
 
 TRIVIAL = -1
 """The anchor of an alignment of a sequence with itself: it has none."""
@@ -41,40 +44,76 @@ def commit(unit: "Unit") -> Commit:
 
 
 def trivial(unit: "Unit") -> list[Extended]:
-    """Where a piece of the query is equal to one of the target, case apart, LASTZ aligns them whatever the thresholds; on the strand + only.
-
-    The score is what the letters give, or the threshold where that is more. A query that is given up for its many HSPs has none.
-    """
-    if unit.strand != "+":
-        return []
-    found = []
-    lengths = unit.bounds[:, 1] - unit.bounds[:, 0]
-    for q, end in unit.query.bounds(unit.query_index):
-        piece = _UPPER[unit.query_codes[q:end]]
-        alike = unit.bounds[lengths == end - q, 0]
-        for place in range(min(BEGIN, end - q)):  # of all pieces at once: there may be a million
-            alike = alike[_UPPER[unit.target_codes[alike + place]] == piece[place]]
-        t = next((t for t in alike if np.array_equal(_UPPER[unit.target_codes[t : t + end - q]], piece)), None)
-        if t is not None:
-            score = max(int(unit.costs.plain[piece, piece].sum(dtype=np.int64)), unit.costs.threshold)
-            ends = np.array([t, t + end - q, q, end], np.int64)
-            found.append(Extended(TRIVIAL, score, ends, False, np.zeros(1, np.uint8), np.array([end - q], np.int64)))
+    """The alignments of a unit's pieces with equal ones (`equal_pieces`). A query that is given up for its many HSPs has none."""
+    found = equal_pieces(unit, queries_of(unit)).get(0, [])
     limited = unit.parameters.query_hsp_limit is not None
     return [] if found and limited and given_up(unit.words_here(), unit.query_codes, unit.parameters) else found
 
 
-def tables(extensions: Extensions, unit: "Unit") -> Iterator[Any]:
-    """Rows of a unit's alignments as `rows`, in tables of bounded bytes: text is made of some at a time."""
+def equal_pieces(unit: "Unit", queries: Queries) -> dict[int, list[Extended]]:
+    """Where a piece of a query is equal to one of the target, case apart, LASTZ aligns them whatever the thresholds; on the strand + only. By strand.
+
+    The score is what the letters give, or the threshold where that is more. Places are counted from the strand's first letter.
+    """
+    which, pieces = _pieces(unit.query, queries)
+    lengths = unit.bounds[:, 1] - unit.bounds[:, 0]
+    likely = unit.bounds[np.isin(lengths, pieces[:, 1] - pieces[:, 0])]
+    marks = _marks(unit.target_codes, likely)
+    order = np.argsort(marks, kind="stable")
+    firsts, ends = (np.searchsorted(marks[order], _marks(queries.codes, pieces), side) for side in ("left", "right"))  # of all at once: there may be millions
+    found: dict[int, list[Extended]] = {}
+    for i in np.flatnonzero(ends > firsts).tolist():
+        strand, (q, end) = int(which[i]), pieces[i]
+        piece = _UPPER[queries.codes[q:end]]
+        alike = likely[order[firsts[i] : ends[i]], 0]
+        t = next((t for t in alike if np.array_equal(_UPPER[unit.target_codes[t : t + end - q]], piece)), None)
+        if t is not None:
+            score = max(int(unit.costs.plain[piece, piece].sum(dtype=np.int64)), unit.costs.threshold)
+            places = np.array([t, t + end - q, q - queries.starts[strand], end - queries.starts[strand]], np.int64)
+            found.setdefault(strand, []).append(Extended(TRIVIAL, score, places, False, np.zeros(1, np.uint8), np.array([end - q], np.int64)))
+    return found
+
+
+def _pieces(query: Genome, queries: Queries) -> tuple[Integers, Integers]:
+    """The pieces of the strands +: which strand each is of, int64[m], and where it lies in their array, int64[m, 2]."""
+    plus = np.flatnonzero(~queries.minus)
+    begins = query.starts[queries.numbers[plus]]
+    first, stop = (np.searchsorted(query.pieces[:, 0], places) for places in (begins, begins + query.lengths[queries.numbers[plus]]))
+    which = np.repeat(np.arange(len(plus)), stop - first)
+    rows = np.arange(len(which)) - np.repeat(np.cumsum(stop - first) - stop, stop - first)
+    return plus[which], query.pieces[rows] + (queries.starts[plus] - begins)[which, None]
+
+
+def _marks(codes: Codes, pieces: Integers) -> npt.NDArray[np.uint64]:
+    """A number for each piece of an array, uint64[m], which those share that are equal, case apart: of the length, and of letters that are spread over it."""
+    starts, lengths = pieces[:, 0], pieces[:, 1] - pieces[:, 0]
+    marks = lengths.astype(np.uint64)
+    for i in range(MARKED):
+        marks = marks * np.uint64(len(ALPHABET)) + _UPPER[codes[starts + (lengths - 1) * i // (MARKED - 1)]]
+    return marks
+
+
+def queries_of(unit: "Unit") -> Queries:
+    """The strand of a unit alone."""
+    return Queries.of(unit.query_index, unit.strand, unit.query_codes)
+
+
+def tables(extensions: Extensions, unit: "Unit", queries: Queries | None = None) -> Iterator[Any]:
+    """Rows of alignments as `rows`, in tables of bounded bytes: text is made of some at a time."""
     columns = np.concatenate([[0], np.cumsum(np.where(extensions.run_ops == 0, extensions.run_lengths, 0))])[extensions.run_offsets]
     # A column is an operation at most, of which `spell` takes 9 bytes, and its text 2 where it is of one letter; a longer gap is one, too.
     room = OPERATION_BYTES * (np.diff(columns) + np.diff(extensions.run_offsets)) + ROW_BYTES
     ranges = text.cuts(room, text.TABLE_BYTES, len(extensions))
     for start, stop in ranges:
-        yield rows(extensions if len(ranges) == 1 else extensions.take(np.arange(start, stop)), unit)
+        yield rows(extensions if len(ranges) == 1 else extensions.take(np.arange(start, stop)), unit, queries)
 
 
-def rows(extensions: Extensions, unit: "Unit") -> Any:
-    """Rows (`GENOME_ALIGNMENTS`) of a unit's alignments, in their order: names and numbers of sequences, places in the full ones on the forward strand."""
+def rows(extensions: Extensions, unit: "Unit", queries: Queries | None = None) -> Any:
+    """Rows (`GENOME_ALIGNMENTS`) of alignments, in their order: names and numbers of sequences, places in the full ones on the forward strand.
+
+    queries: those of many units like this one, in whose array the alignments' query places are; None: of the unit alone.
+    """
+    queries = queries or queries_of(unit)
     if unit.parameters.notrivial:
         extensions = extensions.take(np.flatnonzero(extensions.anchor != TRIVIAL))
     n = len(extensions)
@@ -82,28 +121,30 @@ def rows(extensions: Extensions, unit: "Unit") -> Any:
     counts = np.empty((4, n), np.int64)
     room = int(extensions.run_lengths[extensions.run_ops == 0].sum()) + len(extensions.run_ops)
     runs = (np.require(values, None, ["C", "W"]) for values in (extensions.run_offsets, extensions.run_ops, extensions.run_lengths))
-    operations = Operations(*spell(read_only(unit.target_codes), read_only(unit.query_codes), starts, *runs, room, counts))
+    operations = Operations(*spell(read_only(unit.target_codes), read_only(queries.codes), starts, *runs, room, counts))
 
-    target, query, i = unit.target, unit.query, unit.query_index
-    sequence = target.sequence_at(extensions.target_start)
+    target, query = unit.target, unit.query
+    sequence, strand = target.sequence_at(extensions.target_start), queries.at(extensions.query_start)
     into_target = target.offsets[sequence] - target.starts[sequence]
-    query_start, query_end = extensions.query_start, extensions.query_end
-    if unit.strand == "-":
-        query_start, query_end = query.lengths[i] - query_end, query.lengths[i] - query_start
+    number, minus = queries.numbers[strand], queries.minus[strand]
+    query_start, query_end = (places - queries.starts[strand] for places in (extensions.query_start, extensions.query_end))
+    query_start, query_end = (
+        np.where(minus, query.lengths[number] - turned, places) for places, turned in ((query_start, query_end), (query_end, query_start))
+    )
     buffer = f"LASTZ's traceback buffer ends there: --allocate:traceback={unit.parameters.traceback_bytes}"
     columns: dict[str, Any] = {
-        "job": np.full(n, unit.row_job),
+        "job": np.broadcast_to(unit.job.row_job(number), n),
         "target_number": sequence + (unit.job.sequence or 0),
         "target_name": [target.names[i] for i in sequence.tolist()],
         "target_length": target.full_lengths[sequence],
         "target_start": extensions.target_start + into_target,
         "target_end": extensions.target_end + into_target,
-        "query_number": np.full(n, i),
-        "query_name": [query.names[i]] * n,
-        "query_length": np.full(n, query.full_lengths[i]),
-        "query_start": query_start + query.offsets[i],
-        "query_end": query_end + query.offsets[i],
-        "strand": [unit.strand] * n,
+        "query_number": number,
+        "query_name": [query.names[i] for i in number.tolist()],
+        "query_length": query.full_lengths[number],
+        "query_start": query_start + query.offsets[number],
+        "query_end": query_end + query.offsets[number],
+        "strand": np.where(minus, "-", "+"),
         "score": extensions.score,
         "cigar": text.narrow(operations.text()),
         **counted(counts),

@@ -14,8 +14,9 @@ from tidalign.kernels.letters.nucleotides import Codes, reverse_complement
 from tidalign.kernels.scoring.scores import Scoring
 from tidalign.kernels.seed.index import Positions
 from tidalign.kernels.ungapped.hsps import Segments
-from tidalign.pipeline.genome.input.sequences import Genome
+from tidalign.pipeline.genome.input.sequences import Genome, Queries
 from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.stages.guards import Beat
 from tidalign.pipeline.genome.stages.unit import Words
 from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
 
@@ -64,6 +65,27 @@ def find_anchors(
             yield anchors(words.target, query, piece, parameters) if parameters.gapped else piece
 
 
+def find_of_many(words: Words, queries: Queries, parameters: GenomeParameters, beat: Beat) -> Iterator[tuple[int, Segments]]:
+    """The segments of used hits of many query strands, which are sought in their array at once: up to which strand all are found, and those of the strands
+    since the one that was told before. `beat` is called with the first strand of which not all is told.
+
+    What no separator is crossed by is the same as of each strand alone: hits come by query place, windows and extensions end at a separator, and where a scan
+    to the right stopped is within its strand, so that no record of a diagonal reaches into the next one.
+    """
+    held: list[Segments] = []
+    told = 0
+    for segments, _, reached in _tiles(words, queries.codes, parameters):
+        beat(told)
+        strand = int(queries.at(np.array([reached]))[0])
+        held.append(segments)
+        if strand > told:
+            together = Segments.concat(held)
+            before = together.query < queries.starts[strand]
+            yield strand, together.take(before)
+            held, told = [together.take(~before)], strand
+    yield len(queries), Segments.concat(held)
+
+
 def _chosen(
     target: Genome,
     query: Codes,
@@ -91,6 +113,17 @@ def anchors(target: Codes, query: Codes, hsps: Any, parameters: GenomeParameters
     segments = _of(hsps)
     t, q = anchor_points(target, query, segments, _plain(parameters.scoring))
     return pa.table([t, q, segments.score], schema=ANCHORS)
+
+
+def anchors_of_many(target: Codes, queries: Queries, segments: Segments, parameters: GenomeParameters) -> tuple[Positions, Positions, Positions]:
+    """Places of the segments' anchors on the target and in the array of the queries, and which strand each is of: int64[n] each.
+
+    By strand; of one strand in LASTZ's order (exact mode), or as they are found.
+    """
+    t, q = anchor_points(target, queries.codes, segments, _plain(parameters.scoring))
+    strand = queries.at(q)
+    order = np.lexsort((t, q, -segments.score, strand)) if parameters.mode == "exact" else np.argsort(strand, kind="stable")
+    return t[order], q[order], strand[order]
 
 
 @lru_cache(maxsize=1)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ from tidalign.kernels.letters.nucleotides import Codes, reverse_complement
 from tidalign.kernels.seed.index import Positions, SeedPattern
 from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.device import CPU, GPU, Device
+from tidalign.pipeline.genome.input.sequences import Queries
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import read_manifest, unit_name, unit_of
@@ -90,6 +91,21 @@ def forms(device: Device) -> Forms:
     return _FORMS[device.name]()
 
 
+@lru_cache(maxsize=1)
+def _costs(parameters: GenomeParameters) -> Costs:
+    """Made once for all units, as are the tables that are made of them."""
+    scoring = parameters.scoring
+    return Costs(
+        scoring.plain(),
+        scoring.gap_open,
+        scoring.gap_extend,
+        parameters.ydrop,
+        parameters.gappedthresh,
+        parameters.trim,
+        parameters.traceback_bytes if parameters.mode == "exact" else None,
+    )
+
+
 class Unit:
     """Unit `number` of job `job` of the run in `directory`.
 
@@ -116,7 +132,7 @@ class Unit:
     @property
     def row_job(self) -> int:
         """What the rows' column `job` says."""
-        return self.job.row_job(self.query_index)
+        return int(self.job.row_job(self.query_index))
 
     @cached_property
     def query_codes(self) -> Codes:
@@ -124,19 +140,22 @@ class Unit:
         codes = self.query.codes(self.query_index)
         return codes if self.strand == "+" else reverse_complement(codes)
 
-    @cached_property
+    def queries(self, stop: int, letters: int) -> Queries:
+        """The strands of the units from this one on, up to number `stop`, of so many letters or one more strand."""
+        codes, strands = load_side(self.directory, self.run, self.job.query)[1], []
+        for number in range(self.number, stop):
+            i, strand = unit_of(number, self.parameters)
+            one = codes[self.query.starts[i] : self.query.starts[i] + self.query.lengths[i]]
+            strands.append((i, strand, one if strand == "+" else reverse_complement(one)))
+            letters -= len(one)
+            if letters <= 0:
+                break
+        return Queries.joined(strands)
+
+    @property
     def costs(self) -> Costs:
         """What gapped extension needs to know."""
-        parameters, scoring = self.parameters, self.parameters.scoring
-        return Costs(
-            scoring.plain(),
-            scoring.gap_open,
-            scoring.gap_extend,
-            parameters.ydrop,
-            parameters.gappedthresh,
-            parameters.trim,
-            parameters.traceback_bytes if parameters.mode == "exact" else None,
-        )
+        return _costs(self.parameters)
 
     def words(self) -> Words:
         """Give the target's words; they are kept for the next unit. Raises DeviceLimit where they do not fit the GPU."""

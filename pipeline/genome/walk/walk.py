@@ -5,8 +5,9 @@ What is extended ahead is a matter of speed only: the walk takes of it what noth
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.kernels.commit.paths import Paths
-from tidalign.kernels.commit.walk import Commit
-from tidalign.kernels.gapped.alignments import Extensions
+from tidalign.kernels.commit.walk import Commit, Walks
+from tidalign.kernels.extension.costs import Integers
+from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.gapped.speculated import Speculated
 from tidalign.kernels.gapped.speculated import speculate as extend_free
+from tidalign.pipeline.genome.input.sequences import Queries
 from tidalign.pipeline.genome.stages import gapped
 from tidalign.pipeline.genome.stages.anchoring import anchors_path, count_anchors, read_anchors, without_gaps
 from tidalign.pipeline.genome.stages.anchors_file import ROWS, places
@@ -164,6 +167,57 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool) -> Done:
                 saved, took = time.monotonic(), time.monotonic() - saved - since
     unit.counts.update(commit.counts())
     return gapped.tables(commit.alignments(), unit), [budget.shortfall(unit, at, len(anchors))] if at < len(anchors) else []
+
+
+FEW = 32
+"""Anchors of a strand up to which it is walked with others in one call: of more it pays to look at many of a strand at once, before they are extended."""
+
+CALL_ANCHORS = 1 << 9
+"""Anchors after which such a call ends, and says how far the tile is."""
+
+
+def walk_many(unit: Unit, queries: Queries, anchors: tuple[Integers, ...], strands: range, beat: Beat, equal: Mapping[int, list[Extended]]) -> Extensions:
+    """Walk many small units, `queries` like this one, by exact mode, each by itself; query places are those in their array.
+
+    anchors: as `seeding.anchors_of_many` gives them, of these strands. equal: of some strands the alignments that are there before any anchor. `beat` is
+    called with each strand.
+    """
+    t, q, strand = anchors
+    begins = np.searchsorted(strand, np.arange(len(queries) + 1))
+    walks, found = Walks(unit.target_codes, queries.codes, unit.bounds, unit.costs), [Extensions.empty()]
+    for first, stop, few in _calls(begins.tolist(), strands, equal):
+        places = slice(begins[first], begins[stop])
+        if few:
+            ends = np.stack([queries.starts[first:stop], queries.ends[first:stop]], axis=1)
+            found.append(walks.walk(ends, begins[first : stop + 1] - begins[first], t[places], q[places]))
+        else:
+            start, commit = queries.starts[first], Commit(unit.target_codes, queries.one(first), unit.bounds, unit.costs, walks.paths)
+            for one in equal.get(first, ()):
+                commit.keep(one)
+            commit.walk(t[places], q[places] - start)
+            kept = commit.alignments()
+            found.append(replace(kept, query_start=kept.query_start + start, query_end=kept.query_end + start))
+            unit.counts.update(commit.counts())
+        for i in range(first, stop):
+            beat(i)
+    unit.counts.update(walks.counts())
+    return Extensions.concat(found)
+
+
+def _calls(begins: list[int], strands: range, equal: Mapping[int, Any]) -> Iterator[tuple[int, int, bool]]:
+    """Cut strands into ranges (begin, end, whether these are walked in one call): the others are alone."""
+    first = strands.start
+    for i in strands:
+        if i in equal or begins[i + 1] - begins[i] > FEW:
+            if first < i:
+                yield first, i, True
+            yield i, i + 1, False
+            first = i + 1
+        elif begins[i + 1] - begins[first] >= CALL_ANCHORS:
+            yield first, i + 1, True
+            first = i + 1
+    if first < strands.stop:
+        yield first, strands.stop, True
 
 
 def _of_hsps(unit: Unit, hsps: Any) -> Iterator[Any]:

@@ -7,15 +7,15 @@ each distinct target name in order of appearance, and nothing that could differ 
 """
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import PurePath
 from typing import Any
 
 import pyarrow.compute as pc
 
-from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.formats.request import Request, Rows
+from tidalign.pipeline.errors import InputError, shown
+from tidalign.pipeline.formats.request import Batches, Request, Rows
 from tidalign.pipeline.pairs.formats.targets import first_rows, rows_at
 from tidalign.pipeline.text import Operations, alignment_score, content, empty, joined, status_tags, two_kinds
 
@@ -42,26 +42,53 @@ def header(request: Request[Rows]) -> Iterator[bytes | memoryview]:
     yield f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(request.rows)}\n".encode()
 
 
+Where = Callable[[str, int], tuple[str, int]]
+"""Says the file and the record of the query or target of a pair, by its ordinal."""
+
+
+def check(batches: Batches, where: Where) -> None:
+    """Raise InputError for pairs whose names SAM does not have, before they are aligned. batches: with `partition.NAMED`."""
+    for batch in batches.to_batches(["ordinal", "query_name"]):
+        _check_queries(batch, where)
+    for batch in rows_at(batches, first_rows(batches)):
+        _check_targets(batch, where)
+
+
+def _nowhere(role: str, ordinal: int) -> tuple[str, int]:
+    """Name no file: which one it was is not known to who exports a run."""
+    return "SAM", ordinal + 1
+
+
+def _check_queries(batch: Any, where: Where) -> None:
+    strange = pc.index(pc.match_substring_regex(batch["query_name"], QUERY_NAME), False).as_py()
+    if strange >= 0:
+        file, record = where("query", batch["ordinal"][strange].as_py())
+        expected = "a query name of at most 254 printable ASCII letters other than @, as SAM wants them"
+        raise InputError(file, expected, shown(batch["query_name"][strange].as_py()), "write .paf, .tsv or .parquet", record=record)
+
+
+def _check_targets(batch: Any, where: Where) -> None:
+    strange = pc.index(pc.match_substring_regex(batch["target_name"], REFERENCE_NAME), False).as_py()
+    if strange >= 0:
+        file, record = where("target", batch["ordinal"][strange].as_py())
+        expected = "a target name of the letters SAM allows (section 1.2.1 of its specification)"
+        raise InputError(file, expected, shown(batch["target_name"][strange].as_py()), "write .paf, .tsv or .parquet", record=record)
+
+
 def _references(targets: Any) -> Any:
     """The @SQ line of each target of a batch; one without a letter has none, as LN is at least 1 and nothing can be placed on it."""
     names, lengths = targets["target_name"], targets["target_length"]
     long = pc.index(pc.greater(lengths, LONGEST_TARGET), True).as_py()
     if long >= 0:
-        found = f"{lengths[long].as_py()} in {names[long].as_py()!r}"
+        found = f"{lengths[long].as_py()} in {shown(names[long].as_py())}"
         raise InputError("SAM header", f"targets of at most {LONGEST_TARGET} bases", found, "export .paf")
-    strange = pc.index(pc.match_substring_regex(names, REFERENCE_NAME), False).as_py()
-    if strange >= 0:
-        expected = "a target name of the letters SAM allows (section 1.2.1 of its specification)"
-        raise InputError("SAM header", expected, repr(names[strange].as_py()), "export .paf")
+    _check_targets(targets, _nowhere)
     return joined("@SQ\tSN:", names, "\tLN:", lengths, "\n").filter(pc.greater(lengths, 0))
 
 
 def lines(batch: Any, request: Request[Rows]) -> Any:
     """Make a large_string column: the record of each row of a batch in `schema.ALIGNMENTS`, with its newline. Raises InputError for names of queries."""
-    strange = pc.index(pc.match_substring_regex(batch["query_name"], QUERY_NAME), False).as_py()
-    if strange >= 0:
-        name, record = batch["query_name"][strange].as_py(), batch["ordinal"][strange].as_py() + 1
-        raise InputError("SAM", "a query name of at most 254 printable ASCII letters other than @", repr(name), "export .paf, .tsv or .parquet", record=record)
+    _check_queries(batch, _nowhere)
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
     return two_kinds(batch, placed, lambda rows: _mapped(rows, request.cigar), _unmapped)
 

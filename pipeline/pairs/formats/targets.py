@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.formats.request import Rows
+from tidalign.pipeline.errors import InputError, shown
+from tidalign.pipeline.formats.request import Batches
 from tidalign.pipeline.text import strings
 
 MERGE_ROWS = 1_000_000
@@ -20,7 +20,7 @@ Numbers = npt.NDArray[np.int64]
 _COLUMNS = 4  # two words of the name's hash, length, ordinal
 
 
-def first_rows(results: Rows) -> Numbers:
+def first_rows(results: Batches) -> Numbers:
     """Ordinals, ascending, of the first row of each distinct target name. Raises InputError where one name has two lengths."""
     known: list[Any] = [np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64)]
     waiting: list[list[Any]] = []
@@ -34,7 +34,7 @@ def first_rows(results: Rows) -> Numbers:
     return ordinals
 
 
-def rows_at(results: Rows, ordinals: Numbers) -> Iterator[Any]:
+def rows_at(results: Batches, ordinals: Numbers) -> Iterator[Any]:
     """Record batches (ordinal, target_name, target_length) of the rows with the given ascending ordinals."""
     for batch in results.to_batches(["ordinal", "target_name", "target_length"]):
         inside = batch["ordinal"].to_numpy()
@@ -63,7 +63,7 @@ def _weights(count: int, seed: int) -> Words:
     return np.random.default_rng(seed).integers(0, 1 << 64, count, np.uint64, endpoint=False) | np.uint64(1)
 
 
-def _merged(known: list[Any], waiting: list[list[Any]], results: Rows) -> list[Any]:
+def _merged(known: list[Any], waiting: list[list[Any]], results: Batches) -> list[Any]:
     """The targets of both, one row each: that of the smallest ordinal, as rows arrive by ordinal and the sort is stable.
 
     Takes the columns out of its arguments and works on one at a time, as they may be most of what is in memory.
@@ -79,7 +79,7 @@ def _merged(known: list[Any], waiting: list[list[Any]], results: Rows) -> list[A
     if len(different):
         at = different[0]
         name = next(name for batch in rows_at(results, ordinals[at : at + 1]) for name in batch["target_name"].to_pylist())
-        found = f"{lengths[at]} and {lengths[at + 1]} for {name!r} (records {ordinals[at] + 1} and {ordinals[at + 1] + 1})"
+        found = f"{lengths[at]} and {lengths[at + 1]} for {shown(name)} (records {ordinals[at] + 1} and {ordinals[at + 1] + 1})"
         raise InputError("SAM header", "one length for each target name", found, "name the targets apart, or export .paf")
     if not same.any():
         return columns

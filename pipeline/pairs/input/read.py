@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.files.decompress import changed, read_range
+from tidalign.pipeline.files.decompress import changed, range_pieces
 from tidalign.pipeline.files.sniff import Input, sniff
 from tidalign.pipeline.pairs.input import tables
 from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Span, cut, index_texts
-from tidalign.pipeline.pairs.input.records import FORMATS, FOUR_LINES, find_lines, marked, parse
+from tidalign.pipeline.pairs.input.records import FORMATS, FOUR_LINES, find_lines, gathered, marked, parse
 from tidalign.pipeline.pairs.input.stream import stream_pairs
 from tidalign.pipeline.pairs.pack import count_pairs, pair_table, split
 
@@ -170,7 +170,8 @@ def read_block(source: Source, block: Block) -> Any:
 
 def _read_span(text: Input, span: Span, first: int, alphabet: str) -> Any:
     form = FORMATS[text.format]
-    lines = find_lines(read_range(text.path, text.compression, span.start, span.stop), at_line_start=span.line_start)
+    pieces = range_pieces(text.path, text.compression, span.start, span.stop)
+    lines = find_lines(gathered(pieces, form, text.path, first, span.skip, span.line_start), at_line_start=span.line_start)
     marks = np.append(marked(lines, form), len(lines))
     last = span.skip + span.records * form.marks
     if last >= len(marks):

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.kernels.text.lines import line_ends
-from tidalign.pipeline.files.decompress import Damage
+from tidalign.pipeline.errors import MOST_HEADER, MOST_NAME, MOST_RECORD, SHORT_HEADER, SHORT_NAME, SHORTEN, shown
+from tidalign.pipeline.files.decompress import PLAIN_BYTES, Damage
 from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, flat
 
 Positions = npt.NDArray[np.int64]
@@ -140,7 +141,15 @@ def _fastq(lines: Lines, place: Place) -> tuple[Any, Any]:
     texts = [gather(lines.text, part[repeated].starts + 1, part[repeated].ends) for part in (head, plus)]
     for row in repeated[pc.not_equal(*texts).to_numpy(zero_copy_only=False)]:
         raise place.error(row, "the record's name, or nothing, after '+'", _shown(plus, row), line=3)
-    return gather(lines.text, head.starts + 1, head.ends), gather(lines.text, letters.starts, letters.ends)
+    return _headers(head, place), gather(lines.text, letters.starts, letters.ends)
+
+
+def _headers(lines: Lines, place: Place) -> Any:
+    """The header lines of records without their first letter."""
+    lengths = lines.ends - lines.starts
+    if lengths.max(initial=0) > MOST_HEADER:
+        raise place.error(int((lengths > MOST_HEADER).argmax()), SHORT_HEADER, "a longer one", SHORTEN)
+    return gather(lines.text, lines.starts + 1, lines.ends)
 
 
 def _fasta(lines: Lines, place: Place) -> tuple[Any, Any]:
@@ -154,7 +163,7 @@ def _fasta(lines: Lines, place: Place) -> tuple[Any, Any]:
     rows = np.flatnonzero(is_head)
     offsets = np.append(line_offsets[rows - np.arange(len(rows))], line_offsets[-1])
     joined = pa.Array.from_buffers(pa.large_binary(), len(rows), [None, pa.py_buffer(offsets), letters.buffers()[2]])
-    return gather(lines.text, heads.starts + 1, heads.ends), joined
+    return _headers(heads, place), joined
 
 
 def _seq(lines: Lines, place: Place) -> Any:
@@ -169,6 +178,63 @@ def _seq(lines: Lines, place: Place) -> Any:
 def _shown(lines: Lines, row: int) -> str:
     text = lines.text[lines.starts[row] : min(lines.ends[row], lines.starts[row] + 20)].decode("utf-8", "replace")
     return repr(text) if text else "an empty line"
+
+
+class _Headers:
+    """Looks for a header line without end in a text that comes in pieces, before all of it is held.
+
+    skip: marks before the first record. place: of that record. line_start: whether a line begins with the text.
+    """
+
+    def __init__(self, form: Format, skip: int, place: Place, line_start: bool) -> None:
+        self._form, self._skip, self._place, self._line_start = form, skip, place, line_start
+        self._rest = b""
+        self._marks = 0  # before the rest
+
+    def look(self, piece: bytes) -> None:
+        """Raise InputError for a header line that is too long."""
+        text = self._rest + piece
+        lines = find_lines(text, at_line_start=self._line_start)
+        if not len(lines):
+            return
+        self._line_start = True
+        marks = marked(lines, self._form)
+        numbers = self._marks - self._skip + np.arange(len(marks))
+        heads = marks[numbers % self._form.marks == 0]
+        long = heads[lines.ends[heads] - lines.starts[heads] > MOST_HEADER]
+        if len(long):
+            record = numbers[np.searchsorted(marks, long[0])] // self._form.marks
+            raise self._place.error(record, SHORT_HEADER, "a longer one", SHORTEN)
+        self._rest = b"" if text.endswith(b"\n") else text[lines.starts[-1] :]
+        # A mark of the rest comes again, whole.
+        self._marks += len(marks) - int(bool(self._rest) and bool(len(marks)) and marks[-1] == len(lines) - 1)
+        if len(self._rest) > MOST_HEADER:  # no header line: its first letter says as much
+            self._rest = self._rest[:1]
+
+
+def gathered(pieces: Iterator[bytes], form: Format, file: str, first: int, skip: int, line_start: bool) -> bytes:
+    """The pieces of a text as one. More than PLAIN_BYTES of them are a record or two: InputError for a header line without end before all are held."""
+    headers = _Headers(form, skip, Place(file, first, form.lines, form.records), line_start)
+    held: list[bytes] = []
+    total = 0
+    for piece in pieces:
+        held.append(piece)
+        if form.name != ".seq" and total + len(piece) > PLAIN_BYTES:
+            for unseen in held if total <= PLAIN_BYTES else [piece]:
+                headers.look(unseen)
+        total += len(piece)
+    return b"".join(held)
+
+
+def check_rest(rest: bytes, form: Format, place: Place) -> None:
+    """Raise InputError for the beginning of a record, of which more is to come, that has too much already."""
+    begin = rest[: MOST_NAME + 2]
+    if form.name != ".seq" and len(begin) == MOST_NAME + 2 and not any(end in begin for end in (b" ", b"\t", b"\n")):
+        raise place.error(0, SHORT_NAME, f"a longer one, {shown(begin[1:41].decode('utf-8', 'replace'))}...", SHORTEN)
+    if form.name != ".seq" and len(rest) > MOST_HEADER + 1 and rest.find(b"\n", 0, MOST_HEADER + 2) < 0:
+        raise place.error(0, SHORT_HEADER, "a longer one", SHORTEN)
+    if len(rest) > MOST_RECORD:
+        raise place.error(0, f"a record of at most {MOST_RECORD:,} bytes", "a longer one", "cut it: pairs have fewer than 2^28 letters on a side")
 
 
 def stream_records(pieces: Iterator[bytes], form: Format, file: str, alphabet: str) -> Iterator[Any]:
@@ -195,6 +261,7 @@ def stream_records(pieces: Iterator[bytes], form: Format, file: str, alphabet: s
         if records is not None:
             first += len(records)
             yield records
+        check_rest(rest, form, Place(file, first, form.lines, form.records))
 
 
 def _parse_complete(text: bytes, last: bool, form: Format, file: str, first: int, alphabet: str) -> tuple[Any, bytes]:

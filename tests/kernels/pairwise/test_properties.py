@@ -93,5 +93,5 @@ def test_free_ends_only_help_and_have_a_known_price(pair: tuple[bytes, bytes], p
 
 @given(PAIRS)
 def test_a_second_piece_that_never_wins_changes_nothing(pair: tuple[bytes, bytes]) -> None:
-    one, two = Penalties.parse("affine:4,6,2"), Penalties.parse("affine2p:4,6,2,2000,1")
+    one, two = Penalties.parse("affine:4,6,2"), Penalties.parse("affine2p:4,6,2,1000,1")
     assert penalty(*pair, one) == penalty(*pair, two)

@@ -1,16 +1,23 @@
 """Where compiled kernels are kept: by the sources' digest, wherever something can be written, and nowhere if nothing can."""
 
+import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import tidalign.kernels
+from tidalign.kernels.runtime import entries
 
-SHOW = "from tidalign.kernels.runtime.numba_cache import folder; print(folder('tidalign.kernels.wavefront.rows'))"
+SHOW = (
+    "from tidalign.kernels.runtime.bases import bases; from tidalign.kernels.runtime.numba_cache import below;"
+    "print(bases().kept / below('tidalign.kernels.wavefront.rows'))"
+)
 PACK = "from tidalign.kernels.letters.sequences import Sequences, pack; print(pack(Sequences.from_strings(['ACTG'])).codes); "
 
 
@@ -37,8 +44,8 @@ def test_a_temporary_folder_is_gone_with_the_process(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     place = Path(run(PACK + SHOW, HOME=str(file), TMPDIR=str(tmp_path)).splitlines()[-1])
-    assert place.parent == tmp_path
-    assert not place.exists()
+    assert place.parents[1] == tmp_path
+    assert not place.parent.exists()
 
 
 def test_the_folder_follows_the_sources(tmp_path: Path) -> None:
@@ -78,7 +85,7 @@ def package(place: Path, asking: str) -> Path:
     for name, text in texts.items():
         (top / name).parent.mkdir(parents=True, exist_ok=True)
         (top / name).write_text(text)
-    for name in ("__init__.py", "numba_cache.py", "numba_internals.py", "sources.py"):
+    for name in ("__init__.py", "bases.py", "closed.py", "entries.py", "numba_cache.py", "numba_internals.py", "sources.py"):
         (top / "kernels" / "runtime").mkdir(exist_ok=True)
         shutil.copy(Path(tidalign.kernels.__file__).parent / "runtime" / name, top / "kernels" / "runtime")
     return top
@@ -87,10 +94,10 @@ def package(place: Path, asking: str) -> Path:
 def moves(top: Path, edited: str, module: str = "tidalign.kernels.asking") -> bool:
     """Whether an edit of a file of the package gives a module another folder."""
     program = (
-        f"import sys; from tidalign.kernels.runtime import numba_cache; before = numba_cache.folder({module!r});"
+        f"import sys; from tidalign.kernels.runtime import numba_cache; before = numba_cache.below({module!r});"
         f"open({str(top / edited)!r}, 'a').write('# edited\\n');"
         "[sys.modules.pop(name) for name in list(sys.modules) if name.startswith('tidalign')];"
-        f"from tidalign.kernels.runtime import numba_cache; print(numba_cache.folder({module!r}) != before)"
+        f"from tidalign.kernels.runtime import numba_cache; print(numba_cache.below({module!r}) != before)"
     )
     return run(program, HOME=str(top.parent), PYTHONPATH=str(top.parent)) == "True"
 
@@ -135,7 +142,7 @@ def test_a_module_in_a_package_is_one_of_its_own(tmp_path: Path) -> None:
     """Modules of one name in two packages have two folders; each follows its own sources and its packages', not what its packages hand on."""
     top = package(tmp_path, "")
     (top / "kernels" / "deep" / "host.py").write_text("from . import under")
-    show = "from tidalign.kernels.runtime.numba_cache import folder; print(*(folder(f'tidalign.kernels.{name}.host').name for name in ('deep', 'lazy')))"
+    show = "from tidalign.kernels.runtime.numba_cache import below; print(*(below(f'tidalign.kernels.{name}.host') for name in ('deep', 'lazy')))"
     deep, lazy = run(show, HOME=str(tmp_path), PYTHONPATH=str(tmp_path)).split()
     assert deep.startswith("kernels.deep.host-") and lazy.startswith("kernels.lazy.host-")
     assert moves(top, "kernels/deep/under.py", "tidalign.kernels.deep.host")
@@ -159,7 +166,7 @@ def test_a_module_in_a_package_is_one_of_its_own(tmp_path: Path) -> None:
 def test_an_import_of_no_file_is_an_error(tmp_path: Path, asking: str, named: str) -> None:
     top = package(tmp_path, asking)
     program = (
-        "from tidalign.kernels.runtime.numba_cache import folder\ntry:\n    folder('tidalign.kernels.asking')\nexcept ImportError as error:\n    print(error)"
+        "from tidalign.kernels.runtime.numba_cache import below\ntry:\n    below('tidalign.kernels.asking')\nexcept ImportError as error:\n    print(error)"
     )
     message = run(program, HOME=str(tmp_path), PYTHONPATH=str(tmp_path))
     assert message.startswith(f"{top / 'kernels' / 'asking.py'}: {named} is n")
@@ -176,20 +183,24 @@ def test_kernels_come_from_the_cache(tmp_path: Path) -> None:
     assert run(count, HOME=home).splitlines() == ["[27]", "1 0", "''"]
 
 
+def test_what_is_compiled_is_heard_of(tmp_path: Path) -> None:
+    """And what comes from the cache is not, nor what is compiled when nobody listens any more."""
+    program = "from tidalign.kernels.runtime.numba_cache import LISTENERS; said = []; hear = said.append; LISTENERS.append(hear); " + PACK
+    program += "LISTENERS.remove(hear); import numba; numba.njit(lambda x: x + 1)(1); print(said)"
+    said = json.loads(run(program, HOME=str(tmp_path)).splitlines()[-1].lower())
+    assert said and said == [True, False] * (len(said) // 2)  # a kernel, and those that it calls
+    assert run(program, HOME=str(tmp_path)).splitlines()[-1] == "[]"
+
+
 ANOTHER_NUMBA = {
     "caching.Cache.load_overload": """
 first = caching.Cache.load_overload
 caching.Cache.load_overload = lambda self, sig, target_context: first(self, sig, target_context)
 """,
-    "caching.IndexDataCacheFile._load_data": """
-def load(self, name):
-    with open(self._data_path(name), "rb") as file:
-        assert file.read(4) == b"then"
-        return pickle.loads(file.read())
-def save(self, name, data):
-    with self._open_for_write(self._data_path(name)) as file:
-        file.write(b"then" + self._dump(data))
-caching.IndexDataCacheFile._load_data, caching.IndexDataCacheFile._save_data = load, save
+    "compiler.CompileResult._reduce": """
+first_reduce, first_rebuild = compiler.CompileResult._reduce, compiler.CompileResult._rebuild
+compiler.CompileResult._reduce = lambda self: ("then", first_reduce(self))
+compiler.CompileResult._rebuild = classmethod(lambda cls, target_context, then, parts: first_rebuild(target_context, *parts))
 """,
     "environment._rebuild_env": """
 environment.made = environment._rebuild_env
@@ -197,7 +208,9 @@ environment.made.__name__ = environment.made.__qualname__ = "made"
 del environment._rebuild_env
 environment.Environment.__reduce__ = lambda self: (environment.made, (self.globals.get("__name__"), self.consts, self.env_name))
 """,
-    "caching.UserProvidedCacheLocator.__init__": """
+    "caching.CompileResultCacheImpl.reduce": """
+first = caching.CompileResultCacheImpl.reduce
+caching.CompileResultCacheImpl.reduce = lambda self, result: first(self, result)
 def new(self, py_func, py_file):
     self._py_file, self._lineno, self._cache_path = py_file, 1, os.environ["HOME"] + "/elsewhere"
 caching.UserProvidedCacheLocator.__init__ = new
@@ -208,10 +221,10 @@ caching.UserProvidedCacheLocator.__init__ = new
 @pytest.mark.parametrize("name", ANOTHER_NUMBA)
 def test_a_numba_that_is_not_as_known_keeps_kernels_itself(tmp_path: Path, name: str) -> None:
     """Kernels come from numba's own cache in the folder of their sources; they are not kept where numba would put them elsewhere."""
-    program = "import os, pickle; from numba.core import caching, environment\n" + ANOTHER_NUMBA[name] + PACK
+    program = "import os; from numba.core import caching, compiler, environment\n" + ANOTHER_NUMBA[name] + PACK
     program += "from tidalign.kernels.letters import packing as h; s = h.pack_codes.stats; print(sum(s.cache_hits.values()), sum(s.cache_misses.values()));"
     program += "from tidalign.kernels.runtime.numba_internals import difference; print(difference())"
-    kept = name != "caching.UserProvidedCacheLocator.__init__"
+    kept = name != "caching.CompileResultCacheImpl.reduce"  # there it puts them elsewhere
     assert run(program, HOME=str(tmp_path)).splitlines() == ["[27]", "0 1", f"numba.core.{name}"]
     assert run(program, HOME=str(tmp_path)).splitlines() == ["[27]", "1 0" if kept else "0 1", f"numba.core.{name}"]
     assert bool(list((tmp_path / ".cache" / "tidalign").glob("kernels.letters.packing-*/*/*.nbc"))) is kept
@@ -244,6 +257,136 @@ def test_a_kept_kernel_loads_nothing_that_compiles(tmp_path: Path) -> None:
     assert first.endswith(" True")
     assert run(program, HOME=str(tmp_path)) == first.removesuffix("True") + "False"
     for folder in (tmp_path / ".cache" / "tidalign").glob("kernels.letters.packing-*"):
-        for file in folder.rglob("*.nbi"):
+        for file in folder.rglob("*.kernel"):
             file.unlink()
     assert run(program, HOME=str(tmp_path)) == first.removesuffix("True") + "False"  # compiled after the others were found
+
+
+STATS = "from tidalign.kernels.letters import packing as h; s = h.pack_codes.stats; print(sum(s.cache_hits.values()), sum(s.cache_misses.values()));"
+UNKNOWN = "from tidalign.kernels.runtime import numba_internals; numba_internals._KNOWN['caching.Cache.gone'] = 'self:';"
+"""numba is not as known: it keeps kernels itself."""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for caches in which kernels are kept."""
+    folder = tmp_path_factory.mktemp("compiled") / "cache"
+    assert run(PACK + STATS, XDG_CACHE_HOME=str(folder), HOME=str(folder.parent)).splitlines() == ["[27]", "0 1"]
+    return folder
+
+
+@pytest.fixture
+def kept(tmp_path: Path, compiled: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(compiled, tmp_path / "cache"))
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    """All files below a folder."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+DAMAGES = {
+    "bit": lambda content: content[: len(content) // 2] + bytes([content[len(content) // 2] ^ 1]) + content[len(content) // 2 + 1 :],
+    "cut": lambda content: content[:-100],
+    "empty": lambda content: b"",
+    "garbage": lambda content: b"garbage" * 999,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_kernel_is_compiled_anew_once(tmp_path: Path, kept: Path, damage: str) -> None:
+    for path, content in files(kept).items():
+        path.write_bytes(DAMAGES[damage](content))
+    found = [run(PACK + STATS, XDG_CACHE_HOME=str(kept), HOME=str(tmp_path)).splitlines() for _ in range(2)]
+    assert found == [["[27]", "0 1"], ["[27]", "1 0"]]
+
+
+class Malicious:
+    """Leaves a file where it is unpickled."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.marker,)
+
+
+def plant(kept: Path, marker: Path) -> None:
+    """Put a pickle in place of each kernel, with the digest that it would have."""
+    for path in files(kept):
+        content = pickle.dumps(Malicious(marker))
+        path.write_bytes(entries._digest(str(path.relative_to(kept / "tidalign")), content) + content)
+
+
+def open_to_others(kept: Path) -> None:
+    kept.chmod(0o777)
+
+
+def of_another(kept: Path) -> None:
+    for path in (kept, *kept.rglob("*")):
+        os.chown(path, 65534, -1)
+
+
+def through_a_link(kept: Path) -> None:
+    """Another user's, in a folder such as /tmp."""
+    kept.rename(kept.with_name("real"))
+    open_to_others(kept.with_name("real"))
+    kept.symlink_to("real")
+
+
+@pytest.mark.parametrize("variable", ["XDG_CACHE_HOME", "NUMBA_CACHE_DIR"])
+@pytest.mark.parametrize("unsafe", [open_to_others, of_another, through_a_link])
+def test_what_others_can_write_is_not_loaded(tmp_path: Path, kept: Path, unsafe: Callable[[Path], None], variable: str) -> None:
+    """Not even unpickled; nor is anything written there."""
+    if unsafe is of_another and os.geteuid():
+        pytest.skip("only root gives files away")
+    marker = tmp_path / "marker"
+    plant(kept, marker)
+    unsafe(kept)
+    before = files(tmp_path / "real" if unsafe is through_a_link else kept)
+    assert run(PACK + STATS, HOME=str(tmp_path), **{variable: str(kept)}).splitlines() == ["[27]", "0 1"]
+    assert not marker.exists() and files(tmp_path / "real" if unsafe is through_a_link else kept) == before
+    assert run(PACK + STATS, HOME=str(tmp_path), **{variable: str(kept)}).splitlines() == ["[27]", "1 0"]  # kept at home
+
+
+def test_a_numba_that_keeps_kernels_itself_does_not_in_an_unsafe_folder(tmp_path: Path) -> None:
+    shared, home = (tmp_path / name for name in ("shared", "home"))
+    shared.mkdir()
+    open_to_others(shared)
+    home.mkdir()
+    for hits in ("0 1", "1 0"):
+        assert run(UNKNOWN + PACK + STATS, HOME=str(home), XDG_CACHE_HOME=str(shared)).splitlines() == ["[27]", hits]
+    assert not files(shared) and files(home)
+    for folder in (home / ".cache" / "tidalign").glob("*/*"):
+        folder.chmod(0o777)  # as it is where such a numba makes it with a mask of 0
+    assert run(UNKNOWN + PACK + STATS, HOME=str(home), XDG_CACHE_HOME=str(shared)).splitlines() == ["[27]", "0 1"]
+
+
+def test_two_processes_compile_the_same_at_once(tmp_path: Path) -> None:
+    environment = {**os.environ, "HOME": str(tmp_path)} | dict.fromkeys(("XDG_CACHE_HOME", "NUMBA_CACHE_DIR"), "")
+    both = [subprocess.Popen([sys.executable, "-c", PACK], env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [(each.communicate()[0], each.returncode) for each in both] == [("[27]\n", 0)] * 2
+    assert run(PACK + STATS, HOME=str(tmp_path)).splitlines() == ["[27]", "1 0"]
+    assert {path.suffix for path in files(tmp_path)} == {".kernel"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_kernels_of_root_are_loaded_by_others(tmp_path: Path, kept: Path) -> None:
+    """As from an image with compiled kernels. What a user needs is loaded before this one becomes it: it may lie in folders that only root can enter."""
+    for path in (kept, *kept.rglob("*")):
+        path.chmod(path.stat().st_mode | (0o555 if path.is_dir() else 0o444))
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chown(home, 65534, 65534)
+    for above in (tmp_path, *tmp_path.parents[:3]):  # pytest's own: a worker of many has one more
+        above.chmod(above.stat().st_mode | 0o111)
+    program = PACK + (
+        "from tidalign.kernels.letters import packing as h; from tidalign.kernels.runtime.bases import bases; import os;"
+        "os.setgid(65534); os.setuid(65534); os.environ['HOME'] = os.environ['LATER'];"
+        "kernel = h.pack_codes; (sig,) = kernel.signatures; found = kernel._cache.load_overload(sig, kernel.targetctx);"
+        "print(found is not None, *bases().loaded)"
+    )
+    before = files(kept)
+    found = run(program, XDG_CACHE_HOME=str(kept), HOME=str(tmp_path), LATER=str(home)).splitlines()[-1]
+    assert found == f"True {kept / 'tidalign'} {home / '.cache' / 'tidalign'}" and files(kept) == before

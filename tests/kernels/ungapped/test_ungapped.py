@@ -6,7 +6,7 @@ from typing import Any
 import genome_oracle
 import numpy as np
 import pytest
-from genome_pairs import related
+from genome_pairs import related, sharing_a_record
 
 from tidalign.kernels.letters.nucleotides import encode
 from tidalign.kernels.scoring.scores import Scoring
@@ -36,6 +36,17 @@ def tiles(target: bytes, query: bytes, size: int) -> list[tuple[Any, Any]]:
 def model(target: bytes, query: bytes) -> tuple[Any, Any, list[tuple[int, int]]]:
     sides = genome_oracle.letters(target), genome_oracle.letters(query)
     return *sides, genome_oracle.raw_hits(*sides)
+
+
+@pytest.mark.parametrize(("followed", "found"), [(True, [(0, 100)]), (False, [(0, 100), (100, 19)])])
+def test_a_separator_is_looked_at(followed: bool, found: list[tuple[int, int]]) -> None:
+    """As LASTZ 1.04.22 does, whose HSPs these are (start in the query, letters): --nogapped --hspthresh=1500 --strand=plus, target[multiple]."""
+    target, query = sharing_a_record(followed)
+    used = HitFilter(encode(target), encode(query), SPAN, Scoring(), exact=True)
+    ours = Segments.concat([used.hsps(*tile, 910, 1500, True) for tile in tiles(target, query, 1 << 20)])
+    assert [row[1:3] for row in rows(ours)] == found
+    *sides, raw = model(target, query)
+    assert rows(ours) == genome_oracle.hsps(*sides, raw, SPAN, genome_oracle.tables(Scoring())[1], 910, 1500)
 
 
 @pytest.mark.parametrize("exact", [True, False])

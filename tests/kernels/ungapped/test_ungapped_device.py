@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import simulate
-from genome_pairs import related
+from genome_pairs import related, sharing_a_record
 
 from tidalign.kernels.letters.nucleotides import encode
 from tidalign.kernels.runtime.errors import DeviceLimit
@@ -63,6 +63,11 @@ def same(target: bytes, query: bytes, transitions: int, scoring: Scoring, exact:
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name
     assert np.array_equal(found_places, places)
     return found
+
+
+@pytest.mark.parametrize("followed", [True, False])
+def test_a_separator_is_looked_at(followed: bool) -> None:
+    assert len(same(*sharing_a_record(followed), 1, Scoring(), True, (910, 1500, True)).target) == 2 - followed
 
 
 @pytest.mark.parametrize("exact", [True, False])

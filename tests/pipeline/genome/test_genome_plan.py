@@ -36,6 +36,7 @@ def test_a_unit_costs_something_however_small() -> None:
     """So that a tile of many small ones takes about as long as it says, and its part is written."""
     tiles = plan_tiles(2_000, [100] * 50_000, DEFAULT)
     assert max(tile["stop"] - tile["start"] for tile in tiles) <= TILE_SECONDS / UNIT
+    assert unit_work(2_000, 100, dataclasses.replace(DEFAULT, query_hsp_limit=5)) > 5 * unit_work(2_000, 100, DEFAULT)  # each is done by itself
 
 
 def test_units_take_the_strands_in_turn() -> None:

@@ -57,7 +57,7 @@ GENOME = ["genome", "t.fa", "q.fa"]
         ([*GENOME, "-o", "x", "--inner=2000"], "--inner"),
         ([*GENOME, "-o", "x", "--self"], "--self"),
         ([*GENOME, "-o", "x", "--nosuch"], "--nosuch"),
-        ([*GENOME, "-o", "x", "--cells=0"], "above 0"),
+        ([*GENOME, "-o", "x", "--cells=0"], "from 1 to"),
         ([*GENOME, "-o", "x", "--seconds=-1"], "above 0"),
         ([*GENOME, "-o", "x", "--workers=2", "--scheduler=tcp://x:1"], "one of them"),
         ([*GENOME, "--format=maf", "--scheduler=tcp://x:1"], "run directory"),

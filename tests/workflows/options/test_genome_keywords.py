@@ -175,10 +175,10 @@ def test_the_order_is_that_of_the_keywords() -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"step": 0}, "step: expected a whole number from 1, found 0"),
-    ({"step": 2.0}, "step: expected a whole number from 1, found 2.0"),
-    ({"step": True}, "step: expected a whole number from 1, found True"),
-    ({"step": [20]}, "step: expected a whole number from 1, found [20]"),
+    ({"step": 0}, "step: expected a whole number from 1 to 2147483647, found 0"),
+    ({"step": 2.0}, "step: expected a whole number from 1 to 2147483647, found 2.0"),
+    ({"step": True}, "step: expected a whole number from 1 to 2147483647, found True"),
+    ({"step": [20]}, "step: expected a whole number from 1 to 2147483647, found [20]"),
     ({"transition": 3}, "transition: expected a whole number from 0 to 2, found 3"),
     ({"notransition": 1}, "notransition: expected True or False, found 1"),
     ({"plus": "yes"}, "plus: expected True or False, found 'yes'"),
@@ -190,18 +190,18 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"hspthresh": 2.5}, "hspthresh: expected a score, found 2.5"),
     ({"gap": (1, 2, 3)}, "gap: expected O,E or E, found (1, 2, 3)"),
     ({"gap": ()}, "gap: expected O,E or E, found ()"),
-    ({"gap": (400, -1)}, "gap: expected a score from 0, found -1"),
+    ({"gap": (400, -1)}, "gap: expected a score from 0 to 2147483647, found -1"),
     ({"gap": (400, None)}, "gap: expected a score, found None"),
     ({"gap": {"open": 400}}, "gap: expected a score, found {'open': 400}"),
     ({"match": False}, "match: expected a score, found False"),
     ({"chain": 5}, "chain: expected D,A, found 5"),
     ({"ambiguous": (1, 2)}, "ambiguous: expected n or iupac, then [REWARD,]PENALTY, found (1, 2)"),
-    ({"maxwordcount": 0.5}, "maxwordcount: expected a number from 1, or a percentage above 0% and below 100%, found 0.5"),
-    ({"queryhsplimit": (True, 3)}, "queryhsplimit: expected [keep,nowarn:]N, found (True, 3)"),
+    ({"maxwordcount": 0.5}, "maxwordcount: expected a number from 1 to 2147483647, or a percentage above 0% and below 100%, found 0.5"),
+    ({"queryhsplimit": (True, 3)}, "queryhsplimit: expected [keep,nowarn:]N, N from 1 to 2147483647, found (True, 3)"),
     ({"filter": ["identity:80", 3.5]}, "filter: expected one of identity, coverage, continuity, nmatch, nmismatch, ngap, cgap with its limits, or"),
     ({"identity": (90, 95)}, "identity: expected a number, or limits as a text, found (90, 95)"),
-    ({"cells": 0}, "cells: expected a whole number above 0, found 0"),
-    ({"seconds": "soon"}, "seconds: expected a number of seconds above 0, found 'soon'"),
+    ({"cells": 0}, "cells: expected a whole number from 1 to 4611686018427387904, found 0"),
+    ({"seconds": "soon"}, "seconds: expected a number of seconds above 0, up to 2147483647, found 'soon'"),
     ({"traceback": 5}, "traceback: expected from 100K to 2147483647 bytes, as LASTZ takes them, found 5"),
     ({"hspthrsh": 3}, "hspthrsh: expected one of LASTZ's options, found a name that is none; did you mean hspthresh? `tidalign genome --help` lists them"),
     ({"worker": 3}, "worker: expected one of LASTZ's options, found a name that is none; did you mean workers? "),
@@ -252,9 +252,9 @@ def test_an_option_more() -> None:
     assert keywords.read({"wiggle": 7}, table) == keywords.read({"jiggle": "7"}, table) == {"xdrop": 7}
     assert by_command_line("--wiggle", table=table, parser=parser) == keywords.read({"wiggle": True}, table) == {"xdrop": 5}
     assert by_command_line("--still", table=table, parser=parser) == keywords.read({"still": True}, table) == {"xdrop": 3}
-    with pytest.raises(Refused, match="^argument --wiggle: expected a whole number from 3, found '2'$"):
+    with pytest.raises(Refused, match="^argument --wiggle: expected a whole number from 3 to 2147483647, found '2'$"):
         by_command_line("--wiggle=2", table=table, parser=parser)
-    with pytest.raises(ValueError, match="^wiggle: expected a whole number from 3, found 2$"):
+    with pytest.raises(ValueError, match="^wiggle: expected a whole number from 3 to 2147483647, found 2$"):
         keywords.read({"wiggle": 2}, table)
     with pytest.raises(ValueError, match="did you mean wiggle"):
         keywords.read({"wigle": 2}, table)

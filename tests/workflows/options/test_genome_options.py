@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from tidalign.pipeline.formats import table
+from tidalign.pipeline.genome.input.actions import _NOT_HERE
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.workflows.options.genome import add_genome, check_genome
 from tidalign.workflows.options.given import check
@@ -249,22 +251,22 @@ def test_output_is_minus_o() -> None:
 
 WRONG = {
     "--transition=3": "argument --transition: expected a whole number from 0 to 2, found '3'",
-    "--step=0": "argument --step: expected a whole number from 1, found '0'",
-    "--step=1.5": "argument --step: expected a whole number from 1, found '1.5'",
+    "--step=0": "argument --step: expected a whole number from 1 to 2147483647, found '0'",
+    "--step=1.5": "argument --step: expected a whole number from 1 to 2147483647, found '1.5'",
     "--strand=up": "argument --strand: expected both, plus or minus, found 'up'",
     "--seed=1x1": "seed 1x1: expected 12of19, 14of22, matchN, halfN or a pattern of 1, 0 and T",
     "--seed=match40": "seed match40: a word has at most 15 letters; write a pattern of 1s for more",
-    "--maxwordcount=0": "argument --maxwordcount: expected a number from 1, or a percentage above 0% and below 100%, found '0'",
-    "--maxwordcount=100%": "argument --maxwordcount: expected a number from 1, or a percentage above 0% and below 100%, found '100%'",
-    "--xdrop=0": "argument --xdrop: expected a score from 1, found '0'",
-    "--ydrop=-5": "argument --ydrop: expected a score from 1, found '-5'",
-    "--gap=-3,2": "argument --gap: expected a score from 0, found '-3'",
+    "--maxwordcount=0": "argument --maxwordcount: expected a number from 1 to 2147483647, or a percentage above 0% and below 100%, found '0'",
+    "--maxwordcount=100%": "argument --maxwordcount: expected a number from 1 to 2147483647, or a percentage above 0% and below 100%, found '100%'",
+    "--xdrop=0": "argument --xdrop: expected a score from 1 to 2147483647, found '0'",
+    "--ydrop=-5": "argument --ydrop: expected a score from 1 to 2147483647, found '-5'",
+    "--gap=-3,2": "argument --gap: expected a score from 0 to 2147483647, found '-3'",
     "--gap=400,": "argument --gap: expected a score, found ''",
-    "--match=1,0": "argument --match: expected a score from 1, found '0'",
+    "--match=1,0": "argument --match: expected a score from 1 to 2147483647, found '0'",
     "--chain=1": "argument --chain: expected a score, found ''",
     "--chain=1,2": "chaining with penalties is not LASTZ's best chain but what its search finds: use --chain without them, or --mode independent",
-    "--queryhspbest=0": "argument --queryhspbest: expected a whole number from 1, found '0'",
-    "--queryhsplimit=0": "argument --queryhsplimit: expected [keep,nowarn:]N, found '0'",
+    "--queryhspbest=0": "argument --queryhspbest: expected a whole number from 1 to 2147483647, found '0'",
+    "--queryhsplimit=0": "argument --queryhsplimit: expected [keep,nowarn:]N, N from 1 to 2147483647, found '0'",
     "--ambiguous=x": "argument --ambiguous: expected n or iupac, then [REWARD,]PENALTY, found 'x'",
     "T=5": "unrecognized arguments: q.fa",  # it is taken for the query
     "--ambiguous=n,1,2,3": "argument --ambiguous: expected n or iupac, then [REWARD,]PENALTY, found 'n,1,2,3'",
@@ -274,9 +276,9 @@ WRONG = {
     "--identity=.": "argument --identity: expected identity:LOW..HIGH in per cent, found 'identity:.'",
     "--identity=95..90": "argument --identity: expected identity:LOW..HIGH in per cent, found 'identity:95..90'",
     "--filter=score:5": "argument --filter: expected one of identity, coverage, continuity, nmatch, nmismatch, ngap, cgap, found 'score:5'",
-    "--filter=nmismatch:5": "argument --filter: expected nmismatch:0..MOST, found 'nmismatch:5'",
-    "--filter=ngap:3..5": "argument --filter: expected ngap:0..MOST, found 'ngap:3..5'",
-    "--filter=nmatch:50..60": "argument --filter: expected nmatch:LEAST or nmatch:LEAST%, found 'nmatch:50..60'",
+    "--filter=nmismatch:5": "argument --filter: expected nmismatch:0..MOST, up to 2147483647, found 'nmismatch:5'",
+    "--filter=ngap:3..5": "argument --filter: expected ngap:0..MOST, up to 2147483647, found 'ngap:3..5'",
+    "--filter=nmatch:50..60": "argument --filter: expected nmatch:LEAST or nmatch:LEAST%, up to 2147483647, found 'nmatch:50..60'",
     "--hspthresh=top5%": "argument --hspthresh: 'top5%': thresholds that adapt to the target are LASTZ's and not to be had here; give a score",
     "--nosuchoption": "unrecognized arguments: --nosuchoption",
     "--hspthresh=many": "argument --hspthresh: expected a score, found 'many'",
@@ -301,3 +303,20 @@ def test_segments_take_the_place_of_seeds(other: str) -> None:
 
 def test_the_best_segments_are_for_the_independent_mode() -> None:
     assert parsed("--segments=some", "--queryhspbest=2", "--mode=independent").options["query_hsp_best"] == 2
+
+
+def _refused_in_docs() -> dict[str, list[str]]:
+    """The rows of the table in docs/genomes.md: what is refused, by kind."""
+    page = (Path(__file__).parents[3] / "docs" / "genomes.md").read_text()
+    rows = re.findall(r"^\| ([^|]+) \| (`[^|]+`) \|$", page.partition("| refused | |")[2].partition("\n\n")[0], re.MULTILINE)
+    return {kind: re.findall("`([^`]+)`", names) for kind, names in rows}
+
+
+def test_documents_list_what_is_refused() -> None:
+    """Options, formats and actions that LASTZ has and this program has not, each once."""
+    rows = _refused_in_docs()
+    formats, actions = rows.pop("formats"), rows.pop("actions after a file's name")
+    assert sorted(name for names in rows.values() for name in names) == sorted(REFUSED)
+    assert sorted(actions) == sorted(f"[{action}]" for action in _NOT_HERE)
+    lastz = {spell_out([option.lower().rstrip("(:")])[0].partition("=")[2] for option in OPTIONS if option.startswith("--format=")}
+    assert sorted(formats) == sorted(name for name in lastz if not table.by_name(table.GENOME, name))

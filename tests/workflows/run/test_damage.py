@@ -21,13 +21,13 @@ def test_no_damage_goes_unnoticed(tmp_path: Path, count: int) -> None:
 
 
 @pytest.fixture(params=["pairs", "genome"])
-def command(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[list[str], Path]:
+def command(request: pytest.FixtureRequest, short_path: Path) -> tuple[list[str], Path]:
     """The words that make a run, and one of its inputs."""
     letters = "".join(random.Random(5).choices("ACGT", k=300_000 if request.param == "genome" else 2000))
     for name in ("a", "b"):
-        (tmp_path / f"{name}.fa").write_text(f">{name}\n{letters}\n")
-    words = [request.param, f"{tmp_path}/a.fa", f"{tmp_path}/b.fa", "-o", f"{tmp_path}/run", "--device=cpu", "--quiet"]
-    return words, tmp_path / "b.fa"
+        (short_path / f"{name}.fa").write_text(f">{name}\n{letters}\n")
+    words = [request.param, f"{short_path}/a.fa", f"{short_path}/b.fa", "-o", f"{short_path}/run", "--device=cpu", "--quiet"]
+    return words, short_path / "b.fa"
 
 
 def test_a_finished_run_answers_without_its_input(command: tuple[list[str], Path]) -> None:

@@ -113,9 +113,9 @@ def _units(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> 
     """All of a few small units."""
     if parts.read_part(parts.part_path(f"{directory}/parts", tile.chunk, tile.start, tile.stop), run):
         return {}
-    units = [Unit(directory, tile.job, number, device) for number in range(tile.start, tile.stop)]
-    stages.write_units(directory, run, tile, (stages.whole(unit, partial(beat, unit.number)) for unit in units))
-    return {"units": len(units), **sum((unit.counts for unit in units), Counter())}
+    counts: Counter[str] = Counter()
+    stages.write_units(directory, run, tile, stages.small(directory, tile, device, beat, counts))
+    return {"units": tile.stop - tile.start, **counts}
 
 
 def _seed(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:

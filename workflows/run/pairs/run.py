@@ -10,7 +10,7 @@ from tidalign.cluster.task import Task
 from tidalign.pipeline.device import CPU
 from tidalign.pipeline.pairs.aligner import aligner_of, start
 from tidalign.pipeline.pairs.input.read import Block, Source, plan
-from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest, read_block_record, read_manifest, write_manifest
+from tidalign.pipeline.pairs.manifest import BlockRecord, Check, PairManifest, read_block_record, read_manifest, write_manifest
 from tidalign.pipeline.pairs.partition import partition_block, partition_stream
 from tidalign.pipeline.store import layout, parts, rundir
 from tidalign.workflows.run import runner
@@ -22,12 +22,16 @@ from tidalign.workflows.run.runner import Kind, Readers, Report
 from tidalign.workflows.run.tracker import Told
 
 
-def partition(crew: Crew, source: Source, parameters: dict[str, Any], progress: Callable[[str, int, int | None], None]) -> PairManifest:
+def partition(
+    crew: Crew, source: Source, parameters: dict[str, Any], progress: Callable[[str, int, int | None], None], check: Check | None = None
+) -> PairManifest:
     """Give the manifest of a run whose chunks are all there: what is missing of them is made. The caller holds the directory's lock."""
     directory = crew.directory
     if rundir.has_manifest(directory):
         manifest = read_manifest(directory)
         if all(read_block_record(directory, record["id"]) for record in manifest.blocks):
+            if check and not rundir.finished(directory):
+                check(manifest)
             return manifest
     if not rundir.exists(directory):
         blocks = plan(source, map=crew.map)
@@ -43,7 +47,7 @@ def partition(crew: Crew, source: Source, parameters: dict[str, Any], progress: 
         crew.run([Task("partition", partition_stream, (directory, source))], stage, here=source.has_pipe)
     else:
         crew.run([Task(f"partition-{block.id}", partition_block, (directory, source, block), block.pairs) for block in blocks], stage)
-    manifest = write_manifest(directory, stage.records)
+    manifest = write_manifest(directory, stage.records, check)
     rundir.journal(directory, "partitioned", pairs=manifest.pairs, blocks=len(stage.records), chunks=len(manifest.chunks))
     return manifest
 
@@ -83,7 +87,10 @@ class PairReport(Report):
 
 
 class Pairs(Kind[PairManifest, Alignment, PairReport]):
-    """Describes a run over pairs. Progress is told of the stages `partition` and `align`, in pairs."""
+    """Describes a run over pairs. Progress is told of the stages `partition` and `align`, in pairs.
+
+    check: looks at the manifest once the pairs are read, and may refuse them before anything is aligned.
+    """
 
     layout = layout.PAIRS
     module = align_ranges.__module__
@@ -91,8 +98,8 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
     reading_threads = 16  # each block takes up to half a gigabyte, and more are hardly faster
     small_work = 3.0
 
-    def __init__(self, source: Source, parameters: Any) -> None:
-        self._source, self._parameters, self._aligner = source, parameters, aligner_of(parameters)
+    def __init__(self, source: Source, parameters: Any, check: Check | None = None) -> None:
+        self._source, self._parameters, self._check, self._aligner = source, parameters, check, aligner_of(parameters)
 
     def parameters(self) -> dict[str, Any]:
         return self._aligner.to_json(self._parameters)
@@ -110,7 +117,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
         return "workers" if resources.workers or resources.scheduler or large else "here"
 
     def read(self, crew: Crew, told: Told, readers: Readers) -> PairManifest:
-        return partition(crew, self._source, self.parameters(), told)
+        return partition(crew, self._source, self.parameters(), told, self._check)
 
     def tracker(self, directory: str, manifest: PairManifest, stop: Stop, told: Told, gpus: Gpus) -> Alignment:
         return Alignment(directory, manifest, stop, told, gpus.device, max(1, len(gpus.names)))
@@ -138,11 +145,19 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
         }
 
 
-def run_pairs(directory: str | Path, source: Source, parameters: Any, *, resources: Resources = DEFAULT, progress: Told | None = None) -> PairReport:
+def run_pairs(
+    directory: str | Path,
+    source: Source,
+    parameters: Any,
+    *,
+    resources: Resources = DEFAULT,
+    progress: Told | None = None,
+    check: Check | None = None,
+) -> PairReport:
     """Align every pair of `source` into a run directory, by the aligner of these parameters: see `runner.run`. Every pair has its row, or its reason.
     NoWorkers where GPUs are asked for that the aligner cannot use."""
     resources = on_forms(resources, aligner_of(parameters).forms)
-    return runner.run(directory, Pairs(source, parameters), resources, progress)
+    return runner.run(directory, Pairs(source, parameters, check), resources, progress)
 
 
 def partition_pairs(directory: str | Path, source: Source, parameters: Any, *, resources: Resources = DEFAULT, progress: Told | None = None) -> PairManifest:

@@ -84,7 +84,7 @@ def test_letters_score_as_in_lastz(case: dict[str, Any], tmp_path: Path) -> None
 
 WRONG = {
     f"O=5\nfoo = 3\n{MATRIX}": "line 2: .*'foo'",
-    f"O=five\n{MATRIX}": "line 1: expected a number, found 'five'",
+    f"O=five\n{MATRIX}": "line 1: expected a number from -2147483647 to 2147483647, found 'five'",
     f"T=9\n{MATRIX}": "line 1: expected a seed",
     f"x_drop=0\n{MATRIX}": "line 1: .* above 0",
     "O=5\n": "a matrix of scores, found none",

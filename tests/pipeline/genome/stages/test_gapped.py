@@ -51,8 +51,7 @@ def unit(target: Genome, query: Genome, strand: str, parameters: GenomeParameter
         query_codes=codes if strand == "+" else reverse_complement(codes),
         bounds=target.bounds(),
         costs=Costs(scoring.plain(), *costs),
-        job=SimpleNamespace(sequence=None),
-        row_job=4,
+        job=SimpleNamespace(sequence=None, row_job=lambda query: 4),
     )
 
 

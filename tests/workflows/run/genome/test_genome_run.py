@@ -351,6 +351,24 @@ def test_a_card_that_is_not_there(tmp_path: Path, flies: Any, monkeypatch: pytes
     assert (report.device, report.device_why) == ("cpu", "no usable GPU: no driver")
 
 
+@pytest.mark.parametrize("mode", ["exact", "independent"])
+def test_progress(mode: str, tmp_path: Path, flies: tuple[str, str]) -> None:
+    """Estimated work is all done in the end, stages of large units included; a run that went on tells of what it did itself."""
+    told: list[tuple[str, int, int]] = []
+    source = GenomeSource((Pair("flies", *flies),))
+    with mock.patch.object(plan, "TILE_SECONDS", 0.01):
+        run_genomes(tmp_path / "run", source, GenomeParameters(mode=mode), progress=lambda *step: told.append(step))
+    for stage in ("genomes", "work"):
+        steps = [step[1:] for step in told if step[0] == stage]
+        assert [done for done, _ in steps] == sorted(done for done, _ in steps)
+        assert abs(steps[-1][1] - steps[-1][0]) <= 1
+    (next((tmp_path / "run" / "parts").iterdir())).unlink()
+    told.clear()
+    run_genomes(tmp_path / "run", source, GenomeParameters(mode=mode), progress=lambda *step: told.append(step))
+    all_of_it, again = ([step for step in told if step[0] == stage][-1][2] for stage in ("genomes", "work"))
+    assert 0 < again < all_of_it
+
+
 def test_bad_input_is_told_before_anything_runs(tmp_path: Path, flies: Any) -> None:
     bad = tmp_path / "bad.fa"
     bad.write_text(">x\nACGT!\n")

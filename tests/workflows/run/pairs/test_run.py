@@ -94,6 +94,11 @@ def test_in_this_process(tmp_path: Path, inputs: list[str], answer: Any) -> None
         assert [step[1] for step in steps] == sorted(step[1] for step in steps)
         assert steps[0][1] == 0
         assert steps[-1][1:] == (len(answer), len(answer))
+    work = [step[1:] for step in told if step[0] == "work"]
+    assert work == sorted(work) and 0 <= work[-1][1] - work[-1][0] <= 1  # sums of fractions
+    told.clear()
+    drive(str(tmp_path / "again"), *inputs, progress=lambda *step: told.append(step))
+    assert {stage for stage, *_ in told} == {"partition", "align", "work"}  # nothing is compiled any more
 
 
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(4, marks=pytest.mark.slow)])

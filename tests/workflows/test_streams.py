@@ -1,0 +1,80 @@
+"""Standard streams that are closed, and outputs that are no files."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tidalign.workflows.status import Exit
+
+PROGRAM = str(Path(sys.executable).with_name("tidalign"))
+LETTERS = "GATTACACCTGAGTCATTGCCA" * 8
+FORMATS = {"pairs": "sam", "genome": "maf"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("a.fa", "b.fa"):
+        (tmp_path / name).write_text(f">{name}\n{LETTERS}\n")
+    return tmp_path
+
+
+def shell(folder: Path, words: str) -> "subprocess.CompletedProcess[str]":
+    """`tidalign` with these words of a shell's."""
+    return subprocess.run(["bash", "-c", f"{PROGRAM} {words}"], capture_output=True, text=True, cwd=folder)
+
+
+def expected(folder: Path, command: str) -> str:
+    answer = shell(folder, f"{command} a.fa b.fa -o expected.{FORMATS[command]} --device cpu --quiet")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (Exit.COMPLETE, "", "")
+    return (folder / f"expected.{FORMATS[command]}").read_text()
+
+
+@pytest.mark.parametrize("command", FORMATS)
+def test_closed_streams(command: str, folder: Path) -> None:
+    whole = expected(folder, command)
+    out = folder / f"out.{FORMATS[command]}"
+    for closed in (">&-", "2>&-", "<&- >&- 2>&-", "--workers 2 >&- 2>&-"):
+        answer = shell(folder, f"{command} a.fa b.fa -o {out} --device cpu {closed}")
+        assert (answer.returncode, answer.stdout) == (Exit.COMPLETE, ""), answer.stderr
+        assert answer.stderr == "" if "2>&-" in closed else "Traceback" not in answer.stderr
+        assert out.read_text() == whole
+        out.unlink()
+
+
+@pytest.mark.parametrize("command", FORMATS)
+def test_standard_output_that_is_closed(command: str, folder: Path) -> None:
+    """Said before anything is aligned; with standard error closed nothing of it goes elsewhere."""
+    words = f"{command} a.fa b.fa -o - --format {FORMATS[command]} --device cpu"
+    answer = shell(folder, f"{words} >&-")
+    assert (answer.returncode, answer.stderr) == (Exit.CANNOT_WRITE, "tidalign: standard output: closed; open it, or name a file with -o\n")
+    answer = shell(folder, f"{words} 2>&-")
+    assert (answer.returncode, answer.stdout) == (Exit.COMPLETE, expected(folder, command))
+
+
+@pytest.mark.parametrize("command", FORMATS)
+def test_outputs_that_are_no_files(command: str, folder: Path) -> None:
+    whole, given = expected(folder, command), f"--format {FORMATS[command]} --device cpu --quiet"
+    for output in ("-", "/dev/stdout", "/dev/fd/1"):
+        answer = shell(folder, f"{command} a.fa b.fa -o {output} {given}")
+        assert (answer.returncode, answer.stdout, answer.stderr) == (Exit.COMPLETE, whole, "")
+    (folder / "kept").write_text("kept\n")
+    assert shell(folder, f"{command} a.fa b.fa -o /dev/stdout {given} >> kept").returncode == Exit.COMPLETE
+    assert (folder / "kept").read_text() == f"kept\n{whole}"
+    answer = shell(folder, f"{command} a.fa b.fa -o >(cat > piped) {given}; wait $!")
+    assert (answer.returncode, answer.stderr) == (Exit.COMPLETE, "") and (folder / "piped").read_text() == whole
+    for more in (given, "--device cpu --quiet"):
+        answer = shell(folder, f"{command} a.fa b.fa -o /dev/null {more}")
+        assert (answer.returncode, answer.stdout, answer.stderr) == (Exit.COMPLETE, "", "")
+    assert not Path("/dev/null.run").exists() and Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("command", FORMATS)
+@pytest.mark.parametrize("output", ["/dev/stdout", "/dev/null"])
+def test_what_a_stream_cannot_have(command: str, output: str, folder: Path) -> None:
+    for more, word in ((f"--format {FORMATS[command]} --keep-run", "--keep-run"), (f"--format {FORMATS[command]} --scheduler tcp://x:1", "run directory")):
+        answer = shell(folder, f"{command} a.fa b.fa -o {output} --device cpu {more}")
+        assert answer.returncode == Exit.USAGE and word in answer.stderr
+    answer = shell(folder, f"{command} a.fa b.fa -o /dev/stdout --device cpu")
+    assert answer.returncode == Exit.USAGE and "--format" in answer.stderr

@@ -1,0 +1,58 @@
+"""Limits that the system sets a process, open files (`ulimit -n`) and addresses (`ulimit -v`): what is too little to begin with, and whether one was met."""
+
+import errno
+import os
+import resource
+from collections.abc import Iterator
+
+from tidalign.cluster.errors import NoWorkers
+
+ADDRESSES = 3 << 30
+"""Bytes of addresses that a process reserves once its libraries are loaded, most of which it never uses. With less these fail each in a way of its own, some
+of which end the process."""
+
+AGAIN = "then run the same command again"
+
+_FILES = (errno.EMFILE, errno.ENFILE)
+_SAID = {
+    **dict.fromkeys(map(os.strerror, _FILES), "files"),
+    **dict.fromkeys((os.strerror(errno.ENOMEM), "can't start new thread", "failed to map segment"), "memory"),
+}
+"""What messages say of these numbers, where nothing but a message is left of an error."""
+
+
+def see_addresses() -> None:
+    """Raise NoWorkers where this process may not reserve what the libraries take."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < ADDRESSES:
+        raise NoWorkers(
+            f"{limit >> 20:,} MiB of addresses are what this process may have (ulimit -v), and its libraries take up to {ADDRESSES >> 20:,}: "
+            f"raise the limit with `ulimit -v unlimited`, {AGAIN}"
+        )
+
+
+def met(error: BaseException) -> str | None:
+    """Say which limit an error comes from, and the way out; None: from none."""
+    kind = next(filter(None, map(_kind, _causes(error))), None)
+    files, addresses = (resource.getrlimit(which)[0] for which in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS))
+    if kind == "files":
+        return f"more files are needed than the {files} that may be open at a time (ulimit -n): raise the limit with `ulimit -n 1024`, {AGAIN}"
+    if kind == "memory" and addresses != resource.RLIM_INFINITY:
+        return f"more memory is needed than {addresses / 2**30:.1f} GiB of addresses (ulimit -v): raise the limit with `ulimit -v unlimited`, {AGAIN}"
+    return f"memory ran out ({error}): free some, or take another machine or fewer --workers, {AGAIN}" if kind else None
+
+
+def _kind(error: BaseException) -> str | None:
+    if isinstance(error, OSError) and error.errno in _FILES:
+        return "files"
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return "memory"
+    text = str(error)
+    return next((kind for said, kind in _SAID.items() if said in text), None)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Give an error and what it came from."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
