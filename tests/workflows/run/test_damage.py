@@ -14,8 +14,8 @@ from tidalign.workflows.status import Exit
 
 
 @pytest.mark.parametrize("count", [24, pytest.param(500, marks=pytest.mark.slow)])
-def test_no_damage_goes_unnoticed(tmp_path: Path, count: int) -> None:
-    found = damage.trials(count, count, tmp_path)
+def test_no_damage_goes_unnoticed(short_path: Path, count: int) -> None:
+    found = damage.trials(count, count, short_path)
     assert sum(found.values()) == count
     assert found.keys() <= {"the same rows", "plan.json refused"}
 
