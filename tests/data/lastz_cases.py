@@ -45,7 +45,7 @@ def random_case(seed: int, folder: Path) -> Case:
     if subrange:
         of_query.append(f"{rng.randint(1, 40)}..{len(queries[0]) - rng.randint(0, 40)}")
     elif rng.random() < 0.05:
-        (folder / "names").write_text("query1\n")
+        (folder / "names").write_text(f"query{1 + next((i for i, text in enumerate(queries) if text), 0)}\n")
         of_query.append(f"subset={folder}/names")
     format = rng.choice([*FORMATS, "segments"] if nogapped else FORMATS)
     if format.startswith("softsam") and subrange:
