@@ -54,7 +54,7 @@ FACES = {
 
 SHARED = {
     "runtime": {"lanes", "prefetch", "uncounted", "workspace"},
-    "letters": {"device", "host", "staging"},
+    "letters": {"device", "host", "staging", "words"},
     "text": {"cigars"},
     "wavefront": {"batch", "device", "host", "model", "trace"},
     "bidirectional": {"device", "host"},

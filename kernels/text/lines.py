@@ -3,71 +3,88 @@
 
 import numpy as np
 
-from tidalign.kernels.runtime.numba_cache import inline, jit
-from tidalign.kernels.runtime.vectors import load_u64
+from tidalign.kernels.letters.words import ONES, UPPER, N, no_bases, others
+from tidalign.kernels.runtime.numba_cache import jit
+from tidalign.kernels.runtime.vectors import equal_bytes, load_u64, ones, zeros_below
 
-ONES, LOW, HIGH = np.uint64(0x0101010101010101), np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8080808080808080)
-UPPER = np.uint64(0xDFDFDFDFDFDFDFDF)
-LINE_ENDS = np.uint64(10) * ONES
-A, C, G, T, N = (np.uint64(letter) * ONES for letter in b"ACGTN")
-
-
-@inline
-def others(word, bytes_):
-    """The top bit of every byte in which two words differ."""
-    different = word ^ bytes_
-    return ((different & LOW) + LOW | different) & HIGH
+LINE_END, CR, AT, PLUS = (np.uint8(letter) for letter in b"\n\r@+")
 
 
 @jit
 def count_marks(text, cells, first, counts):
     """counts[i] = line ends in text[cells[i]:cells[i + 1]] that a byte of the cell follows; only those that `first` follows, unless it is 0."""
     address = text.ctypes.data
-    follows = np.uint64(first) * ONES
     for i in range(len(counts)):
         stop = cells[i + 1] - 1
         count = np.int64(0)
         at = cells[i]
-        while at + 8 <= stop:
-            # One count a byte of a word, emptied before one can overflow.
-            words = min((stop - at) // 8, 255)
-            seen = np.uint64(0)
-            for k in range(words):
-                not_mark = others(load_u64(address + at + 8 * k), LINE_ENDS)
-                if first != 0:
-                    not_mark |= others(load_u64(address + at + 8 * k + 1), follows)
-                seen += (not_mark ^ HIGH) >> np.uint64(7)
-            for byte in range(8):
-                count += np.int64(seen >> np.uint64(8 * byte) & np.uint64(255))
-            at += 8 * words
+        while at + 64 <= stop:
+            marks = equal_bytes(address + at, LINE_END)
+            if first != 0:
+                marks &= equal_bytes(address + at + 1, np.uint8(first))
+            count += ones(marks)
+            at += 64
         for j in range(at, stop):
-            count += text[j] == 10 and (first == 0 or text[j + 1] == first)
+            count += text[j] == LINE_END and (first == 0 or text[j + 1] == first)
         counts[i] = count
 
 
 @jit
-def line_ends(text):
-    """Positions of all line ends."""
-    counts = np.zeros(1, np.int64)
-    count_marks(text, np.array([0, len(text)]), np.int64(0), counts)
-    total = counts[0]
-    if len(text) > 0 and text[len(text) - 1] == 10:
-        total += 1
-    found = np.empty(total, np.int64)
-    address = text.ctypes.data
-    at = 0
-    whole = len(text) // 8 * 8
-    for j in range(0, whole, 8):
-        if others(load_u64(address + j), LINE_ENDS) != HIGH:
-            for k in range(j, j + 8):
-                if text[k] == 10:
-                    found[at] = k
-                    at += 1
-    for j in range(whole, len(text)):
-        if text[j] == 10:
-            found[at] = j
-            at += 1
-    return found
+def line_bounds(text, at_line_start):
+    """Where the lines that begin in a text begin and end, int64[2, lines], LF or CRLF left out; the last may lack its end. at_line_start: whether one begins
+    at its first byte."""
+    address, size = text.ctypes.data, len(text)
+    whole = size // 64 * 64
+    total = np.int64(at_line_start and size > 0)
+    for j in range(0, whole, 64):
+        total += ones(equal_bytes(address + j, LINE_END))
+    for j in range(whole, size):
+        total += text[j] == LINE_END
+    if size > 0 and text[size - 1] == LINE_END:
+        total -= 1
+    bounds = np.empty((2, total), np.int64)
+    line = np.int64(-1)
+    if at_line_start and total > 0:
+        line = np.int64(0)
+        bounds[0, 0] = 0
+    for j in range(0, size, 64):
+        if j < whole:
+            marks = equal_bytes(address + j, LINE_END)
+        else:
+            marks = np.uint64(0)
+            for k in range(j, size):
+                marks |= np.uint64(text[k] == LINE_END) << np.uint64(k - j)
+        while marks != 0:
+            end = j + zeros_below(marks)
+            marks &= marks - np.uint64(1)
+            if line >= 0:
+                bounds[1, line] = end - (end > bounds[0, line] and text[end - 1] == CR)
+            line += 1
+            if line < total:
+                bounds[0, line] = end + 1
+    if line >= 0 and line < total:  # without an end
+        bounds[1, line] = size - (size > bounds[0, line] and text[size - 1] == CR)
+    return bounds
+
+
+@jit
+def other_record(text, starts, ends):
+    """The first record of four lines that is not as FASTQ's are: whole, with its marks, and with as many qualities as letters; how many there are if all are.
+    And whether a third line has more than its mark."""
+    records = len(starts) // 4
+    named = False
+    for i in range(records):
+        head, letters, plus, quality = 4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3
+        if (
+            starts[head] == ends[head]
+            or text[starts[head]] != AT
+            or starts[plus] == ends[plus]
+            or text[starts[plus]] != PLUS
+            or ends[letters] - starts[letters] != ends[quality] - starts[quality]
+        ):
+            return i, named
+        named |= ends[plus] - starts[plus] > 1
+    return records, named
 
 
 @jit
@@ -77,11 +94,11 @@ def is_plain_dna(letters):
     whole = len(letters) // 8
     found = np.uint64(0)
     for k in range(whole):
-        word = load_u64(address + 8 * k) & UPPER
-        found |= others(word, A) & others(word, C) & others(word, G) & others(word, T) & others(word, N)
+        word = load_u64(address + 8 * k)
+        found |= no_bases(word) & others(word & UPPER, N)
     for j in range(8 * whole, len(letters)):
-        word = (np.uint64(letters[j]) * ONES) & UPPER
-        found |= others(word, A) & others(word, C) & others(word, G) & others(word, T) & others(word, N)
+        word = np.uint64(letters[j]) * ONES
+        found |= no_bases(word) & others(word & UPPER, N)
     return found == np.uint64(0)
 
 

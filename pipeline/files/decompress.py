@@ -1,5 +1,6 @@
 """Bytes of text files: by range where the format allows it (plain, BGZF), from the beginning to the end everywhere (gzip too)."""
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,32 @@ def range_pieces(path: str, compression: str, start: int, stop: int) -> Iterator
             if len(raw) < min(most, stop - begin):
                 raise changed(path)
             yield from [raw] if compression == "none" else _blocks(path, start, raw)
+
+
+class _Held(threading.local):
+    memory = bytearray()
+
+
+_HELD = _Held()
+
+
+def plain_range(path: str, start: int, stop: int) -> memoryview | bytes:
+    """The bytes between two places [start, stop) of a plain file. They lie in memory of this thread that its next call uses again, unless they are more than
+    PLAIN_BYTES: new memory costs the system more than reading what a file's cache holds."""
+    size = stop - start
+    if size > PLAIN_BYTES:
+        return read_range(path, "none", start, stop)
+    if len(_HELD.memory) < size:
+        _HELD.memory = bytearray(size)
+    view, done = memoryview(_HELD.memory)[:size], 0
+    with Path(path).open("rb", buffering=0) as file:
+        file.seek(start)
+        while done < size:
+            count = file.readinto(view[done:])
+            if not count:
+                raise changed(path)
+            done += count
+    return view
 
 
 def _blocks(path: str, start: int, raw: bytes) -> Iterator[bytes]:

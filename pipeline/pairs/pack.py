@@ -55,7 +55,9 @@ def pair_table(file: str, first: int, query: Any, target: Any, *, same_names: bo
 
 def flat(column: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """Bytes [offsets[-1]] and offsets [rows + 1] of a large_binary column; a null row is empty. Zero copy for one chunk."""
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    array = column
+    if isinstance(column, pa.ChunkedArray):
+        array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()  # which copies one chunk, too
     _, offset_buffer, data = array.buffers()
     if offset_buffer is None or len(array) == 0:
         return np.empty(0, np.uint8), np.zeros(len(array) + 1, np.int64)

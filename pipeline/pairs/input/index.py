@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.text.lines import count_marks as count_line_marks
-from tidalign.pipeline.files.decompress import bgzf_blocks, read_range
+from tidalign.pipeline.files.decompress import bgzf_blocks, plain_range, read_range
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.pairs.input.records import FORMATS, Format
 
@@ -101,7 +101,8 @@ def _counted(source: Input, positions: Positions, form: Format) -> Iterator[tupl
     for begin in range(0, len(positions) - 1, _AT_ONCE):
         places = positions[begin : begin + _AT_ONCE + 1]
         if source.compression == "none":
-            text, bounds = read_range(source.path, source.compression, int(places[0]), int(places[-1])), places - places[0]
+            text: memoryview | bytes = plain_range(source.path, int(places[0]), int(places[-1]))
+            bounds = places - places[0]
         else:
             texts = [read_range(source.path, source.compression, int(start), int(stop)) for start, stop in zip(places[:-1], places[1:], strict=True)]
             text, bounds = b"".join(texts), np.cumsum([0, *map(len, texts)])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.files.decompress import changed, range_pieces
+from tidalign.pipeline.files.decompress import PLAIN_BYTES, changed, plain_range, range_pieces
 from tidalign.pipeline.files.sniff import Input, sniff
 from tidalign.pipeline.pairs.input import tables
 from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Span, cut, index_texts
@@ -170,8 +170,11 @@ def read_block(source: Source, block: Block) -> Any:
 
 def _read_span(text: Input, span: Span, first: int, alphabet: str) -> Any:
     form = FORMATS[text.format]
-    pieces = range_pieces(text.path, text.compression, span.start, span.stop)
-    lines = find_lines(gathered(pieces, form, text.path, first, span.skip, span.line_start), at_line_start=span.line_start)
+    if text.compression == "none" and span.stop - span.start <= PLAIN_BYTES:
+        content: memoryview | bytes = plain_range(text.path, span.start, span.stop)
+    else:
+        content = gathered(range_pieces(text.path, text.compression, span.start, span.stop), form, text.path, first, span.skip, span.line_start)
+    lines = find_lines(content, at_line_start=span.line_start)
     marks = np.append(marked(lines, form), len(lines))
     last = span.skip + span.records * form.marks
     if last >= len(marks):

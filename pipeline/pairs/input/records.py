@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.kernels.text.lines import line_ends
+from tidalign.kernels.text.lines import line_bounds, other_record
 from tidalign.pipeline.errors import MOST_HEADER, MOST_NAME, MOST_RECORD, SHORT_HEADER, SHORT_NAME, SHORTEN, shown
 from tidalign.pipeline.files.decompress import PLAIN_BYTES, Damage
 from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, flat
@@ -53,7 +53,7 @@ FORMATS = {
 class Lines:
     """Lines of a text: line i is text[starts[i]:ends[i]], its LF or CRLF left out."""
 
-    text: bytes
+    text: memoryview | bytes
     starts: Positions
     ends: Positions
 
@@ -69,18 +69,9 @@ class Lines:
         return np.where(self.starts < self.ends, letters[np.minimum(self.starts, len(letters) - 1)], 0).astype(np.uint8) if len(self) else np.empty(0, np.uint8)
 
 
-def find_lines(text: bytes, *, at_line_start: bool = True) -> Lines:
+def find_lines(text: memoryview | bytes, *, at_line_start: bool = True) -> Lines:
     """The lines that begin in a text; the last may lack its end. at_line_start: whether one begins at its first byte."""
-    letters = np.frombuffer(text, np.uint8)
-    newlines = line_ends(letters)
-    starts = np.concatenate([[0], newlines + 1]) if at_line_start else newlines + 1
-    ends = np.append(newlines if at_line_start else newlines[1:], len(text))
-    if len(starts) and starts[-1] == len(text):
-        starts, ends = starts[:-1], ends[:-1]
-    ends = ends[: len(starts)]
-    if len(starts):
-        ends = ends - ((ends > starts) & (letters[ends - 1] == ord("\r")))
-    return Lines(text, starts, ends)
+    return Lines(text, *line_bounds(np.frombuffer(text, np.uint8), at_line_start))
 
 
 def marked(lines: Lines, form: Format) -> Positions:
@@ -129,18 +120,18 @@ def _fastq(lines: Lines, place: Place) -> tuple[Any, Any]:
     if len(lines) % 4:
         raise place.error(len(lines) // 4, "four lines", f"{len(lines) % 4} at the end of the file", FOUR_LINES, line=len(lines) % 4)
     head, letters, plus, quality = (lines[i::4] for i in range(4))
-    lengths, qualities = letters.ends - letters.starts, quality.ends - quality.starts
-    no_head, no_plus = head.first_letters() != ord("@"), plus.first_letters() != ord("+")
-    if (wrong := no_head | no_plus | (lengths != qualities)).any():
-        row = int(wrong.argmax())
-        if no_head[row] or no_plus[row]:
-            line, part, mark = (1, head, "@") if no_head[row] else (3, plus, "+")
-            raise place.error(row, f"a line that begins with {mark!r}", _shown(part, row), FOUR_LINES, line=line)
-        raise place.error(row, f"{lengths[row]} qualities for as many letters", f"{qualities[row]}", FOUR_LINES, line=4)
-    repeated = np.flatnonzero(plus.ends - plus.starts > 1)
-    texts = [gather(lines.text, part[repeated].starts + 1, part[repeated].ends) for part in (head, plus)]
-    for row in repeated[pc.not_equal(*texts).to_numpy(zero_copy_only=False)]:
-        raise place.error(row, "the record's name, or nothing, after '+'", _shown(plus, row), line=3)
+    row, named = other_record(np.frombuffer(lines.text, np.uint8), lines.starts, lines.ends)
+    if row < len(head):
+        for line, part, mark in ((1, head, "@"), (3, plus, "+")):
+            if part[row : row + 1].first_letters() != ord(mark):
+                raise place.error(row, f"a line that begins with {mark!r}", _shown(part, row), FOUR_LINES, line=line)
+        lengths = (int(part.ends[row] - part.starts[row]) for part in (letters, quality))
+        raise place.error(row, f"{next(lengths)} qualities for as many letters", f"{next(lengths)}", FOUR_LINES, line=4)
+    if named:
+        repeated = np.flatnonzero(plus.ends - plus.starts > 1)
+        texts = [gather(lines.text, part[repeated].starts + 1, part[repeated].ends) for part in (head, plus)]
+        for row in repeated[pc.not_equal(*texts).to_numpy(zero_copy_only=False)]:
+            raise place.error(row, "the record's name, or nothing, after '+'", _shown(plus, row), line=3)
     return _headers(head, place), gather(lines.text, letters.starts, letters.ends)
 
 
@@ -176,7 +167,7 @@ def _seq(lines: Lines, place: Place) -> Any:
 
 
 def _shown(lines: Lines, row: int) -> str:
-    text = lines.text[lines.starts[row] : min(lines.ends[row], lines.starts[row] + 20)].decode("utf-8", "replace")
+    text = bytes(lines.text[lines.starts[row] : min(lines.ends[row], lines.starts[row] + 20)]).decode("utf-8", "replace")
     return repr(text) if text else "an empty line"
 
 
