@@ -53,7 +53,7 @@ FACES = {
 """By folder of kernels/: the modules that code outside kernels/ imports."""
 
 SHARED = {
-    "runtime": {"lanes", "prefetch", "uncounted", "workspace"},
+    "runtime": {"bits", "lanes", "prefetch", "uncounted", "workspace"},
     "letters": {"device", "host", "staging", "words"},
     "text": {"cigars"},
     "wavefront": {"batch", "device", "host", "model", "trace"},

@@ -4,8 +4,9 @@
 import numpy as np
 
 from tidalign.kernels.letters.words import ONES, UPPER, N, no_bases, others
+from tidalign.kernels.runtime.bits import equal_bytes, ones, zeros_below
 from tidalign.kernels.runtime.numba_cache import jit
-from tidalign.kernels.runtime.vectors import equal_bytes, load_u64, ones, zeros_below
+from tidalign.kernels.runtime.vectors import load_u64
 
 LINE_END, CR, AT, PLUS = (np.uint8(letter) for letter in b"\n\r@+")
 

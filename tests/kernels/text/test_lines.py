@@ -1,0 +1,56 @@
+"""Where lines begin and end, and which are marks: against Python's own splitting of small texts."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidalign.kernels.text.lines import count_marks, line_bounds, other_record
+
+TEXTS = st.one_of(
+    st.text("\n\r@+A", max_size=300),
+    st.lists(st.text("A\r", max_size=130), max_size=8).map("\n".join),  # ends at any place of 64 bytes
+).map(str.encode)
+
+
+def array(text: bytes) -> np.ndarray:
+    return np.frombuffer(text, np.uint8)
+
+
+def bounds(text: bytes, at_line_start: bool) -> list[tuple[int, int]]:
+    """Begin and end of each line that begins in a text."""
+    found, start = [], 0
+    for line in text.split(b"\n"):
+        found.append((start, start + len(line) - line.endswith(b"\r")))
+        start += len(line) + 1
+    if found[-1][0] == len(text):
+        found.pop()
+    return found if at_line_start else found[1:]
+
+
+@given(TEXTS, st.booleans())
+def test_lines_are_those_of_a_split(text: bytes, at_line_start: bool) -> None:
+    expected = bounds(text, at_line_start)
+    assert [tuple(line) for line in line_bounds(array(text), at_line_start).T.tolist()] == expected
+
+
+@given(TEXTS.filter(bool), st.sampled_from([0, ord("@")]), st.data())
+def test_marks_of_cells(text: bytes, first: int, data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(1, len(text) - 1), max_size=3, unique=True))) if len(text) > 1 else []
+    cells = [0, *cuts, len(text)]
+    counts = np.zeros(len(cells) - 1, np.int64)
+    count_marks(array(text), np.array(cells), first, counts)
+    pieces = [text[start:stop] for start, stop in zip(cells[:-1], cells[1:], strict=True)]
+    assert counts.tolist() == [sum(a == 10 and first in (0, b) for a, b in zip(piece, piece[1:], strict=False)) for piece in pieces]
+
+
+RECORDS = st.tuples(st.sampled_from(["@r", "@", "r", ""]), st.text("A", max_size=3), st.sampled_from(["+", "+r", "", "r"]), st.text("I", max_size=3))
+
+
+@given(st.lists(RECORDS, max_size=5))
+def test_the_first_record_that_is_none(records: list[tuple[str, str, str, str]]) -> None:
+    right = [head[:1] == "@" and plus[:1] == "+" and len(letters) == len(quality) for head, letters, plus, quality in records]
+    text = "".join(f"{line}\n" for record in records for line in record).encode()
+    whole = right.index(False) if False in right else len(records)
+    starts, ends = line_bounds(array(text), True)
+    row, named = other_record(array(text), starts, ends)
+    assert (row, named) == (whole, any(len(record[2]) > 1 for record in records[:whole]))
