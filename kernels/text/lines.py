@@ -6,9 +6,9 @@ import numpy as np
 from tidalign.kernels.letters.words import ONES, UPPER, N, no_bases, others
 from tidalign.kernels.runtime.bits import equal_bytes, ones, zeros_below
 from tidalign.kernels.runtime.numba_cache import jit
-from tidalign.kernels.runtime.vectors import load_u64
+from tidalign.kernels.runtime.vectors import load_u8, load_u64, store_u8, store_u64
 
-LINE_END, CR, AT, PLUS = (np.uint8(letter) for letter in b"\n\r@+")
+LINE_END, CR, AT, PLUS, BLANK, TAB = (np.uint8(letter) for letter in b"\n\r@+ \t")
 
 
 @jit
@@ -86,6 +86,31 @@ def other_record(text, starts, ends):
             return i, named
         named |= ends[plus] - starts[plus] > 1
     return records, named
+
+
+@jit
+def before_blanks(text, starts, ends):
+    """Where the first blank or tab of each text[starts[i]:ends[i]] is, or else its end."""
+    found = np.empty(len(starts), np.int64)
+    for i in range(len(starts)):
+        j = starts[i]
+        while j < ends[i] and text[j] != BLANK and text[j] != TAB:
+            j += 1
+        found[i] = j
+    return found
+
+
+@jit
+def copy_ranges(text, starts, offsets, out):
+    """Copy text[starts[i]:] to out[offsets[i]:offsets[i + 1]]."""
+    source, address = text.ctypes.data, out.ctypes.data
+    for i in range(len(starts)):
+        at, to, size = source + starts[i], address + offsets[i], offsets[i + 1] - offsets[i]
+        whole = size // 8 * 8
+        for k in range(0, whole, 8):
+            store_u64(to + k, load_u64(at + k))
+        for k in range(whole, size):
+            store_u8(to + k, load_u8(at + k))
 
 
 @jit

@@ -1,7 +1,6 @@
 """Text of FASTA, FASTQ and .seq to columns of names and letters: whole blocks at a time, every record checked.
 
-Arrow's `take` on the text itself, with the ends of lines as offsets, copies names and letters together in one pass;
-no Python object is made for a record.
+No Python object is made for a record.
 """
 
 from collections.abc import Iterator
@@ -13,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.kernels.text.lines import line_bounds, other_record
+from tidalign.kernels.text.lines import before_blanks, copy_ranges, line_bounds, other_record
 from tidalign.pipeline.errors import MOST_HEADER, MOST_NAME, MOST_RECORD, SHORT_HEADER, SHORT_NAME, SHORTEN, shown
 from tidalign.pipeline.files.decompress import PLAIN_BYTES, Damage
-from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, flat
+from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, column
 
 Positions = npt.NDArray[np.int64]
 
@@ -80,13 +79,12 @@ def marked(lines: Lines, form: Format) -> Positions:
 
 
 def gather(text: Any, starts: Positions, ends: Positions) -> Any:
-    """text[starts[i]:ends[i]] for each i as large_binary. The ranges are in order and do not overlap."""
-    if not len(starts):
-        return pa.array([], pa.large_binary())
-    bounds = np.empty(2 * len(starts), np.int64)
-    bounds[0::2], bounds[1::2] = starts, ends
-    pieces = pa.Array.from_buffers(pa.large_binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(text)])
-    return pieces.take(pa.array(np.arange(0, len(bounds), 2)))
+    """text[starts[i]:ends[i]] for each i as large_binary."""
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    np.cumsum(ends - starts, out=offsets[1:])
+    found = np.empty(offsets[-1], np.uint8)
+    copy_ranges(np.frombuffer(text, np.uint8), starts, offsets, found)
+    return column(found, offsets)
 
 
 def parse(form: Format, lines: Lines, file: str, first: int, alphabet: str) -> Any:
@@ -102,18 +100,13 @@ def parse(form: Format, lines: Lines, file: str, first: int, alphabet: str) -> A
     else:
         letters = _seq(lines, place)
         return pa.table({"name": pa.nulls(len(letters), pa.string()), "letters": check_letters(letters, None, place)})
-    names = check_names(cut_names(names), place)
+    names = check_names(names, place)
     return pa.table({"name": names, "letters": check_letters(letters, names, place)})
 
 
-def cut_names(headers: Any) -> Any:
-    """A large_binary column of names, each ended at its first blank or tab."""
-    data, offsets = flat(headers)
-    blanks = np.flatnonzero((data == ord(" ")) | (data == ord("\t")))
-    if not len(blanks):
-        return headers
-    ends = np.append(blanks, len(data))[np.searchsorted(blanks, offsets[:-1])]
-    return gather(data, offsets[:-1], np.minimum(ends, offsets[1:]))
+def names_in(text: Any, starts: Positions, ends: Positions) -> Any:
+    """What each text[starts[i]:ends[i]] has before its first blank or tab, as large_binary."""
+    return gather(text, starts, before_blanks(np.frombuffer(text, np.uint8), starts, ends))
 
 
 def _fastq(lines: Lines, place: Place) -> tuple[Any, Any]:
@@ -136,11 +129,11 @@ def _fastq(lines: Lines, place: Place) -> tuple[Any, Any]:
 
 
 def _headers(lines: Lines, place: Place) -> Any:
-    """The header lines of records without their first letter."""
+    """The names of records, each ended at the first blank or tab of its header line."""
     lengths = lines.ends - lines.starts
     if lengths.max(initial=0) > MOST_HEADER:
         raise place.error(int((lengths > MOST_HEADER).argmax()), SHORT_HEADER, "a longer one", SHORTEN)
-    return gather(lines.text, lines.starts + 1, lines.ends)
+    return names_in(lines.text, lines.starts + 1, lines.ends)
 
 
 def _fasta(lines: Lines, place: Place) -> tuple[Any, Any]:

@@ -13,8 +13,8 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.files.decompress import changed
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.pairs.input.index import CELL_BYTES, Index, Span
-from tidalign.pipeline.pairs.input.records import cut_names
-from tidalign.pipeline.pairs.pack import Place, check_letters, check_names
+from tidalign.pipeline.pairs.input.records import names_in
+from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, flat
 
 BATCH_BYTES = 8_000_000
 _SAMPLE = 64
@@ -164,7 +164,8 @@ def _side(table: Any, column: str, name: str, place: Place) -> Any:
     letters = _column(table[column], pa.large_binary(), column, place)
     names = pa.nulls(len(table), pa.string())
     if name in table.column_names:
-        names = check_names(cut_names(_column(table[name], pa.string(), name, place).cast(pa.large_binary())), place)
+        headers, offsets = flat(_column(table[name], pa.string(), name, place).cast(pa.large_binary()))
+        names = check_names(names_in(headers, offsets[:-1], offsets[1:]), place)
     return pa.table({"name": names, "letters": check_letters(letters, None, place)})
 
 

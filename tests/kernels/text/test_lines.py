@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidalign.kernels.text.lines import count_marks, line_bounds, other_record
+from tidalign.kernels.text.lines import before_blanks, copy_ranges, count_marks, line_bounds, other_record
 
 TEXTS = st.one_of(
     st.text("\n\r@+A", max_size=300),
@@ -54,3 +54,17 @@ def test_the_first_record_that_is_none(records: list[tuple[str, str, str, str]])
     starts, ends = line_bounds(array(text), True)
     row, named = other_record(array(text), starts, ends)
     assert (row, named) == (whole, any(len(record[2]) > 1 for record in records[:whole]))
+
+
+@given(st.text("AC \t", max_size=60).map(str.encode), st.data())
+def test_ranges_are_copied_up_to_their_first_blanks(text: bytes, data: st.DataObject) -> None:
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
+    ranges = list(zip(cuts[::2], cuts[1::2], strict=False))
+    starts, ends = (np.array([each[side] for each in ranges], np.int64) for side in (0, 1))
+    found = before_blanks(array(text), starts, ends)
+    words = [text[start:end].replace(b"\t", b" ").split(b" ")[0] for start, end in ranges]
+    assert (found - starts).tolist() == [len(word) for word in words]
+    offsets = np.concatenate([[0], np.cumsum(found - starts)])
+    out = np.empty(offsets[-1], np.uint8)
+    copy_ranges(array(text), starts, offsets, out)
+    assert out.tobytes() == b"".join(words)
