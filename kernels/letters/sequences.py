@@ -1,7 +1,7 @@
 """Batches of sequences as flat arrays: plain letters, or two bits a letter with a mask for what is not A, C, G or T."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import cast
 
 import numpy as np
@@ -11,12 +11,23 @@ Bytes = npt.NDArray[np.uint8]
 Offsets = npt.NDArray[np.int64]
 
 
+def _read_only(batch: "Sequences | PackedSequences") -> None:
+    """See its arrays as ones that are read alone: kernels are compiled for these, and again for others."""
+    for each in fields(batch):
+        array = getattr(batch, each.name).view()
+        array.flags.writeable = False
+        object.__setattr__(batch, each.name, array)
+
+
 @dataclass(frozen=True, slots=True)
 class Sequences:
     """`letters`: ASCII of any case [total]; sequence i is letters[offsets[i]:offsets[i + 1]] (`offsets` [n + 1])."""
 
     letters: Bytes
     offsets: Offsets
+
+    def __post_init__(self) -> None:
+        _read_only(self)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -48,6 +59,9 @@ class PackedSequences:
     lengths: Offsets
     ambiguous: Bytes
     ambiguous_offsets: Offsets
+
+    def __post_init__(self) -> None:
+        _read_only(self)
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -83,7 +83,7 @@ def gather(text: Any, starts: Positions, ends: Positions) -> Any:
     offsets = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(ends - starts, out=offsets[1:])
     found = np.empty(offsets[-1], np.uint8)
-    copy_ranges(np.frombuffer(text, np.uint8), starts, offsets, found)
+    copy_ranges(np.frombuffer(text, np.uint8), np.ascontiguousarray(starts), offsets, found)
     return column(found, offsets)
 
 
@@ -106,7 +106,7 @@ def parse(form: Format, lines: Lines, file: str, first: int, alphabet: str) -> A
 
 def names_in(text: Any, starts: Positions, ends: Positions) -> Any:
     """What each text[starts[i]:ends[i]] has before its first blank or tab, as large_binary."""
-    return gather(text, starts, before_blanks(np.frombuffer(text, np.uint8), starts, ends))
+    return gather(text, starts, before_blanks(np.frombuffer(text, np.uint8), np.ascontiguousarray(starts), np.ascontiguousarray(ends)))
 
 
 def _fastq(lines: Lines, place: Place) -> tuple[Any, Any]:
