@@ -79,7 +79,16 @@ def _parse(path: str, line: int, fields: list[str], target: _Names, query: _Name
         raise InputError(path, "intervals of one length", f"{end1 - start1 + 1} on the target and {end2 - start2 + 1} on the query", line=line)
     i, t = _place(path, line, target.role, target.genome, target.find(fields[0], line), "+", start1, end1)
     j, q = _place(path, line, query.role, query.genome, query.find(fields[3], line), strand, start2, end2)
-    return j, strand, (int(target.genome.starts[i]) + t, q, end1 - start1 + 1, score)
+    begin, length = int(target.genome.starts[i]) + t, end1 - start1 + 1
+    if not _in_a_piece(target.genome, begin, begin + length):
+        raise InputError(path, "a target interval between two separators", f"{start1}..{end1} of {shown(fields[0])}", line=line)
+    return j, strand, (begin, q, length, score)
+
+
+def _in_a_piece(genome: Genome, start: int, end: int) -> bool:
+    """Whether no separator lies in an interval of the letters."""
+    piece = int(np.searchsorted(genome.pieces[:, 0], start, "right")) - 1
+    return piece >= 0 and end <= int(genome.pieces[piece, 1])
 
 
 def _place(path: str, line: int, role: str, genome: Genome, pieces: range, strand: str, start: int, end: int) -> tuple[int, int]:

@@ -276,6 +276,16 @@ def test_segments_of_a_query_in_pieces(tmp_path: Path) -> None:
         load(tmp_path, "t 1 9 q 25 33 +", target, queries)
 
 
+@pytest.mark.parametrize("line", ["t 25 33 q 1 9 +", "t 25 60 q 1 36 +", "t 31 32 q 1 2 +", "t 54 63 q 1 10 +"])
+def test_segments_lie_between_separators_of_a_target(tmp_path: Path, line: str) -> None:
+    """LASTZ 1.04.22 refuses each: target interval out of range."""
+    (tmp_path / "t.fa").write_text(f">t\n{'A' * 30}NN{'C' * 20}NN{'G' * 8}N\n")
+    target, queries = read_genome(f"{tmp_path}/t.fa[separator=N]", role="target"), genome(b"A" * 100, ["q"])
+    assert load(tmp_path, "t 22 30 q 1 9 +\nt 55 62 q 1 8 + 5\n", target, queries) == {(0, "+"): [(22, 0, 9, 0), (55, 0, 8, 5)]}
+    with pytest.raises(InputError, match=f"line 1: expected a target interval between two separators, found {line.split()[1]}"):
+        load(tmp_path, line, target, queries)
+
+
 def test_a_strand_that_is_not_looked_at_has_no_segments(tmp_path: Path) -> None:
     # LASTZ refuses the file, too, when it comes to the end of its query.
     side = genome(b"A" * 100, ["t"])
