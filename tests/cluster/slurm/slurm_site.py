@@ -1,0 +1,186 @@
+"""A Slurm of two nodes on this machine: munged, slurmctld and two slurmd in a temporary folder, which nobody else can reach.
+
+`python slurm_site.py FOLDER` starts one and says the environment that its commands need, until it is interrupted.
+"""
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol", "sinfo", "squeue", "scancel")
+"""Of Debian's slurm-wlm and munge."""
+
+PATIENCE = 120.0
+"""Seconds in which it starts on the busiest machine; on a quiet one it takes three."""
+
+NODES = ("node1", "node2")
+
+OVER = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "DEADLINE", "BOOT_FAIL"}
+
+
+def found(program: str) -> str | None:
+    """Where a program is; those of the superuser need not be on the path."""
+    return shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin:/usr/local/sbin")
+
+
+def objection() -> str | None:
+    """Say what keeps a Slurm from being started here, or None."""
+    if missing := [program for program in PROGRAMS if not found(program)]:
+        return f"Slurm is not installed ({', '.join(missing)} not found; on Debian: apt-get install slurm-wlm munge)"
+    return None if os.geteuid() == 0 else "slurmd starts jobs as their users and so needs root"
+
+
+class Site:
+    """A running Slurm. `environment` is what its commands need; `close` ends it."""
+
+    def __init__(self, folder: Path, cpus: int = 2) -> None:
+        self.folder = folder
+        self._processes: list[subprocess.Popen[bytes]] = []
+        for name in ("state", "spool"):
+            (folder / name).mkdir()
+        self.configuration = folder / "slurm.conf"
+        self.configuration.write_text(self._configured(cpus))
+        self.environment = os.environ | {"SLURM_CONF": str(self.configuration)}
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _configured(self, cpus: int) -> str:
+        host = socket.gethostname()
+        controller, *ports = free_ports(1 + len(NODES))
+        nodes = [
+            f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} RealMemory=1000" for name, port in zip(NODES, ports, strict=True)
+        ]
+        lines = [
+            "ClusterName=tests",
+            f"SlurmctldHost={host}(127.0.0.1)",
+            f"SlurmctldPort={controller}",
+            # Nothing of it is to be reached from elsewhere.
+            "CommunicationParameters=NoInAddrAny,NoCtldInAddrAny",
+            "SlurmUser=root",
+            "SlurmdUser=root",
+            "AuthType=auth/munge",
+            "CredType=cred/munge",
+            f"AuthInfo=socket={self.folder}/munge.socket",
+            f"StateSaveLocation={self.folder}/state",
+            f"SlurmdSpoolDir={self.folder}/spool/%n",
+            f"SlurmctldPidFile={self.folder}/slurmctld.pid",
+            f"SlurmdPidFile={self.folder}/slurmd.%n.pid",
+            f"SlurmctldLogFile={self.folder}/slurmctld.log",
+            f"SlurmdLogFile={self.folder}/slurmd.%n.log",
+            "SlurmdParameters=config_overrides",
+            "ProctrackType=proctrack/linuxproc",
+            "TaskPlugin=task/none",
+            "SelectType=select/cons_tres",
+            "SelectTypeParameters=CR_CPU",
+            "SchedulerParameters=batch_sched_delay=0,sched_interval=2,sched_min_interval=0,requeue_delay=1",
+            "AccountingStorageType=accounting_storage/none",
+            "JobAcctGatherType=jobacct_gather/none",
+            "MpiDefault=none",
+            "ReturnToService=2",
+            "KillWait=30",
+            "MinJobAge=3600",
+            *nodes,
+            f"PartitionName=batch Nodes={','.join(NODES)} Default=YES MaxTime=60 DefaultTime=10 State=UP OverSubscribe=NO",
+            f"PartitionName=long Nodes={NODES[0]} MaxTime=600 State=UP",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _start(self) -> None:
+        key = self.folder / "munge.key"
+        key.touch(mode=0o400)
+        key.chmod(0o600)
+        key.write_bytes(secrets.token_bytes(128))
+        own = {"socket": "munge.socket", "key-file": "munge.key", "log-file": "munge.log", "pid-file": "munge.pid", "seed-file": "munge.seed"}
+        self._run("munged", "--foreground", "--force", "--num-threads=2", *(f"--{option}={self.folder / name}" for option, name in own.items()))
+        self.wait((self.folder / "munge.socket").exists, "munged")
+        self._run("slurmctld", "-D", "-i", "-f", str(self.configuration))
+        for name in NODES:
+            self._run("slurmd", "-D", "-N", name, "-f", str(self.configuration))
+        self.wait(lambda: self.states() == dict.fromkeys(NODES, "idle"), "slurmctld and slurmd")
+
+    def _run(self, program: str, *arguments: str) -> None:
+        with (self.folder / f"{program}.out").open("ab") as out:
+            command = [str(found(program)), *arguments]
+            self._processes.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=self.environment, start_new_session=True))
+
+    def states(self) -> dict[str, str]:
+        """What each node is at, as sinfo says."""
+        asked = self.ask("sinfo", "--noheader", "--Node", "--partition=batch", "--format=%N %T", check=False)
+        return dict(line.split()[:2] for line in asked.splitlines() if len(line.split()) == 2)  # type: ignore[misc]
+
+    def ask(self, *command: str, check: bool = True, **options: object) -> str:
+        """What a command of Slurm's prints."""
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, **options)  # type: ignore[call-overload]
+        if check and done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: status {done.returncode}: {done.stderr}")
+        return str(done.stdout)
+
+    def job(self, number: str) -> dict[str, str]:
+        """What scontrol says of a job."""
+        words = self.ask("scontrol", "show", "job", number).split()
+        return dict(word.split("=", 1) for word in words if "=" in word)
+
+    def wait_for(self, number: str, *states: str) -> dict[str, str]:
+        """Wait until a job is in one of these states, or over."""
+        wanted = set(states) or OVER
+        self.wait(lambda: self.job(number)["JobState"] in wanted | OVER, f"job {number}", 10 * PATIENCE)
+        return self.job(number)
+
+    def wait(self, ready: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+        """Wait until something is so. RuntimeError with the last lines of all logs where it never is, or a daemon has ended."""
+        end = time.monotonic() + patience
+        while not ready():
+            ended = [process.args for process in self._processes if process.poll() is not None]
+            if ended or time.monotonic() > end:
+                logs = {path.name: path.read_text(errors="replace")[-1500:] for path in sorted(self.folder.glob("*.log")) + sorted(self.folder.glob("*.out"))}
+                raise RuntimeError(f"{what} not ready; ended: {ended}; logs: {logs}")
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        """End all jobs, then the daemons."""
+        if len(self._processes) == 2 + len(NODES):
+            self.ask("scancel", "--user=root", check=False)
+            end = time.monotonic() + 20
+            while self.ask("squeue", "--noheader", check=False).strip() and time.monotonic() < end:
+                time.sleep(0.2)
+        for process in reversed(self._processes):
+            process.terminate()
+        for process in reversed(self._processes):
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of this machine that nobody listens on."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+if __name__ == "__main__":
+    began = time.monotonic()
+    site = Site(Path(sys.argv[1]).absolute())
+    try:
+        print(f"ready after {time.monotonic() - began:.1f} s: export SLURM_CONF={site.configuration}", flush=True)
+        time.sleep(float("inf") if len(sys.argv) < 3 else float(sys.argv[2]))
+    except KeyboardInterrupt:
+        pass
+    finally:
+        site.close()
