@@ -11,12 +11,25 @@ class ClusterLost(Exception):
     """The scheduler or all workers went away (75): run the same command again to resume."""
 
 
+SAID = {
+    signal.SIGALRM: "stopped by --stop-after",
+    signal.SIGUSR1: "stopped by SIGUSR1, by which Slurm says that the time of a job is almost over",
+}
+"""What signals mean that people do not send."""
+
+
 class Stopped(Exception):
-    """The user or the system asked the run to stop (130 for SIGINT, 143 for SIGTERM): run the same command again to resume."""
+    """The user or the system asked the run to stop (130 for SIGINT, else 143): run the same command again to resume."""
 
     def __init__(self, number: int) -> None:
         self.number = number
-        super().__init__(f"stopped by {signal.Signals(number).name}; run the same command again to go on from here")
+        self.why = SAID.get(signal.Signals(number), f"stopped by {signal.Signals(number).name}")
+        super().__init__(f"{self.why}; run the same command again to go on from here")
 
     def __reduce__(self) -> tuple[object, ...]:
         return (Stopped, (self.number,))
+
+    @property
+    def status(self) -> int:
+        """Give the exit status of the command."""
+        return 128 + (signal.SIGINT if self.number == signal.SIGINT else signal.SIGTERM)

@@ -1,6 +1,9 @@
 """Keep the clusters that we start to ourselves: TLS with keys made for each, and nothing that answers HTTP."""
 
+import errno
+import os
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, cast
 
 from cryptography import x509
@@ -37,6 +40,23 @@ def credentials() -> Any:
     secret = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()).decode()
     roles = {f"tls_{role}_{part}": text for role in ("client", "scheduler", "worker") for part, text in (("key", secret), ("cert", public))}
     return cast("Any", Security)(require_encryption=True, tls_ca_file=public, **roles)
+
+
+def keep(security: Any, folder: Path) -> dict[str, Any]:
+    """Write the key and certificate of a cluster into a folder of this user's alone; Dask's settings that name them."""
+    if folder.stat().st_mode & 0o077:
+        raise PermissionError(errno.EPERM, "others may look into it", str(folder))
+    for name, text in (("certificate.pem", security.tls_ca_file), ("key.pem", security.tls_client_key)):
+        with os.fdopen(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(text)
+    return kept(folder)
+
+
+def kept(folder: Path) -> dict[str, Any]:
+    """Name what `keep` wrote, in Dask's settings."""
+    certificate, key = str(folder / "certificate.pem"), str(folder / "key.pem")
+    roles = {f"distributed.comm.tls.{role}.{part}": path for role in ("client", "scheduler", "worker") for part, path in (("key", key), ("cert", certificate))}
+    return {"distributed.comm.require-encryption": True, "distributed.comm.tls.ca-file": certificate, **roles}
 
 
 class _Mute:

@@ -23,27 +23,15 @@ from distributed import Client, LocalCluster
 from distributed.utils import silence_logging_cmgr
 
 from tidalign.cluster import forks
+from tidalign.cluster.allocation import Allocation, started
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, unfit
-from tidalign.cluster.private import NO_ROUTES, MuteNanny, credentials, with_mute_scheduler
+from tidalign.cluster.private import MuteNanny, credentials, with_mute_scheduler
+from tidalign.cluster.settings import settings
 from tidalign.cluster.task import cores
 
 START_ATTEMPTS = 3
-
-_SETTINGS = NO_ROUTES | {
-    "distributed.deploy.lost-worker-timeout": "1h",
-    "distributed.scheduler.allowed-failures": 0,
-    "distributed.scheduler.work-stealing": False,
-    "distributed.scheduler.worker-ttl": "5 minutes",
-    # A backstop only: the caller notices sooner.
-    "distributed.scheduler.no-workers-timeout": "1h",
-    # Tasks return a few counts, so there is nothing to spill, and a paused worker would wait for ever.
-    "distributed.worker.memory.target": False,
-    "distributed.worker.memory.spill": False,
-    "distributed.worker.memory.pause": False,
-}
-
 
 Trial = Callable[[Collection[str]], dict[str, str | None]]
 """Says of each of some workers what keeps it from the work, or None; nothing of those that have left."""
@@ -123,20 +111,23 @@ def _allow_no_failures(dask_scheduler: Any) -> None:
 
 
 @contextmanager
-def start(count: int | None = None, scheduler: str | None = None, gpus: Sequence[str] = (), modules: Sequence[str] = ()) -> Iterator[Workers]:
+def start(
+    count: int | None = None, scheduler: str | Allocation | None = None, gpus: Sequence[str] = (), modules: Sequence[str] = (), folder: str = "."
+) -> Iterator[Workers]:
     """Workers for as long as the context lasts.
 
     count: worker processes on this machine, one thread each; None: one for each core.
     gpus: devices of this machine (`gpus.usable`), a worker process for each, which sees it as its first; `count` is not used.
-    scheduler: the address of a scheduler (`address.address_of`); its workers are used, `count` is not.
+    scheduler: the address of a scheduler (`address.address_of`); its workers are used, `count` is not. Or an allocation: workers on each of its nodes.
+    folder: that all nodes of an allocation see.
     modules: that tasks need; processes without GPUs are forked from one that has loaded them (forks.py).
     NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why; ClusterLost where the scheduler goes away meanwhile.
     """
-    # dask-cuda's workers ask NVML for their device, and take it that Dask has opened it; and they load CUDA, each for its own device.
-    settings = _SETTINGS | {"distributed.diagnostics.nvml": bool(gpus), "distributed.worker.multiprocessing-method": "spawn" if gpus else forks.METHOD}
-    with dask.config.set(settings), ExitStack() as stack:
+    with dask.config.set(settings(gpus=bool(gpus) or (isinstance(scheduler, Allocation) and scheduler.gpus))), ExitStack() as stack:
         # Dask logs each death and each restart; the caller reports them in its own words.
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
+        if isinstance(scheduler, Allocation):
+            scheduler = stack.enter_context(started(scheduler, folder, modules))
         if scheduler:
             workers = Workers(stack.enter_context(connected(scheduler)), None, None)
             for worker, trouble in workers.undergo(partial(unfit, workers.client)).items():

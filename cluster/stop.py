@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM ask a run to stop; it ends between two tasks, with nothing lost."""
+"""SIGINT, SIGTERM, SIGUSR1 and a clock ask a run to stop; it ends between two tasks, with nothing lost."""
 
 import signal
 import threading
@@ -10,10 +10,13 @@ from types import FrameType
 GRACE = 10.0
 """Seconds that running tasks get to finish after SIGTERM; batch systems send SIGKILL some 30 s after it."""
 
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM)
+"""Signals that ask for a stop. Slurm sends SIGUSR1 a while before the time of a job is over (`sbatch --signal`); SIGALRM is our own, of `stop_after`."""
+
 
 class Stop:
     """Whether to stop. `number`: the signal that asked, or None. SIGINT lets running tasks finish if we are `patient`, else gives them `GRACE` seconds, as
-    SIGTERM does."""
+    the others do."""
 
     def __init__(self, *, patient: bool = True) -> None:
         self.number: int | None = None
@@ -23,7 +26,7 @@ class Stop:
     def ask(self, number: int) -> None:
         """Stop, as after the signal `number`."""
         self.number = number
-        if number == signal.SIGTERM or not self._patient:
+        if number != signal.SIGINT or not self._patient:
             self._deadline = time.monotonic() + GRACE
 
     def at_once(self) -> bool:
@@ -33,7 +36,7 @@ class Stop:
 
 @contextmanager
 def on_signals(*, patient: bool = True) -> Iterator[Stop]:
-    """A Stop that the first SIGINT or SIGTERM sets; the second raises KeyboardInterrupt, later ones are ignored until the run has closed.
+    """A Stop that the first of the signals sets; the second raises KeyboardInterrupt, later ones are ignored until the run has closed.
 
     Signals reach Python's main thread only: elsewhere they keep the handlers they have.
     """
@@ -43,16 +46,29 @@ def on_signals(*, patient: bool = True) -> Iterator[Stop]:
         if stop.number is None:
             stop.ask(number)
             return
-        for each in (signal.SIGINT, signal.SIGTERM):
+        for each in STOPPING:
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, handle) for number in STOPPING}
     try:
         yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def limited(seconds: float | None) -> Iterator[None]:
+    """Have this process stopped after so many seconds, by SIGALRM; None: it has its time."""
+    if seconds is None:
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)

@@ -1,5 +1,5 @@
-"""The program: SIGINT and SIGTERM are heeded from its first line on, while the command line and its libraries, most of a second of them, are being loaded; what
-is closed of the standard streams leads nowhere."""
+"""The program: SIGINT, SIGTERM and SIGUSR1 are heeded from its first line on, while the command line and its libraries, most of a second of them, are being
+loaded; what is closed of the standard streams leads nowhere."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from tidalign.cluster.errors import Stopped
 def _end(number: int, frame: FrameType | None) -> None:
     """End at once: nothing has begun, and an exception would come up inside a library that may swallow it, or be half loaded after it."""
     os.write(2, f"tidalign: {Stopped(number)}\n".encode())
-    os._exit(128 + number)
+    os._exit(Stopped(number).status)
 
 
 def _fill_standard_streams() -> None:
@@ -29,7 +29,7 @@ def _fill_standard_streams() -> None:
 def main() -> int:
     """Run the command of `sys.argv`; its exit status."""
     _fill_standard_streams()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _end)
     from tidalign.workflows import cli

@@ -18,15 +18,19 @@ from importlib import import_module
 from types import FrameType
 from typing import Any
 
+from tidalign.cluster.allocation import allocation
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.forks import make_room, serve
 from tidalign.cluster.gpus import begin, installed
+from tidalign.cluster.stop import STOPPING, limited
 from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput, OutputClosed
 from tidalign.workflows import limits
 from tidalign.workflows.options.arguments import parse, parser
+from tidalign.workflows.options.place import command_at
 from tidalign.workflows.progress import say
 from tidalign.workflows.status import Exit
+from tidalign.workflows.stopped import tell
 
 EXITS: dict[type[Exception], Exit] = {
     InputError: Exit.BAD_INPUT,
@@ -80,21 +84,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         gc.disable()  # what is imported stays
     arguments = list(sys.argv[1:] if argv is None else argv)
-    chosen = arguments[0] if arguments else None
-    if argv is None and chosen and not chosen.startswith("-"):  # a command, which loads libraries
+    asked, before = list(arguments), bool(arguments) and arguments[0].startswith("-")
+    place = command_at(arguments) if before else 0 if arguments else None
+    chosen = None if place is None else arguments[place]
+    if argv is None and chosen:  # a command, which loads libraries
         try:
             limits.see_addresses()
         except NoWorkers as error:
             return _fail(error, debug=False)
-    if chosen in ("genome", "genomes"):
+    if place is not None and chosen in ("genome", "genomes"):
         from tidalign.workflows.options.spelling import spell_out
 
-        arguments[1:] = spell_out(arguments[1:])
-    args = parse(arguments, parser(chosen))
+        arguments[place + 1 :] = spell_out(arguments[place + 1 :])
+    args = parse(arguments, parser(chosen, before=before))
     logging.getLogger("tidalign").addHandler(_Said())
     if argv is None and not args.debug:
         logging.getLogger().addHandler(logging.NullHandler())  # what libraries say of a cluster that ends is no message of ours
+    if int(os.environ.get("SLURM_RESTART_COUNT") or 0) and vars(args).get("new"):
+        args.new = False  # this job threw away what was there when it first ran
     try:
+        if args.cluster == "slurm":
+            from tidalign.workflows.commands.submit import submit
+
+            return submit(args, asked[place:])
         if argv is None:
             _begin(args)
         name = f"tidalign.workflows.commands.{args.module}"
@@ -104,8 +116,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             gc.enable()
             if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, _terminate)
-        status = int(module.command(args))
+        for number in STOPPING[1:]:
+            signal.signal(number, _terminate)
+        with limited(args.stop_after):
+            status = int(module.command(args))
+    except Stopped as error:
+        if args.debug:
+            traceback.print_exception(error)
+        status = tell(error, asked, requeue=args.requeue) if error.status == Exit.TERMINATED else _fail(error, debug=False)
     except KeyboardInterrupt:
         status = _fail(Stopped(signal.SIGINT), debug=args.debug)
     except Exception as error:
@@ -119,7 +137,7 @@ def _begin(args: argparse.Namespace) -> None:
     """Have begin what takes as long as loading a command's module, and is needed after it: a GPU, or what workers are forked from."""
     wanted = vars(args)
     gpus = "device" in wanted and may_take_gpu(wanted["device"]) and installed("cupy")
-    if wanted.get("scheduler"):
+    if wanted.get("scheduler") or (args.cluster == "auto" and "SLURM_JOB_ID" in os.environ and allocation()):
         return
     if gpus and args.module in ("genome", "genomes"):
         begin(args.gpus)
@@ -145,7 +163,7 @@ def _fail(error: Exception, *, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
     known = (status for kind, status in EXITS.items() if isinstance(error, kind))
-    status = Exit(128 + error.number) if isinstance(error, Stopped) else next(known, Exit.BUG)
+    status = Exit(error.status) if isinstance(error, Stopped) else next(known, Exit.BUG)
     if status == Exit.OUTPUT_CLOSED:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left in standard output's buffer
         return int(status)

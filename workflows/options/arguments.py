@@ -1,6 +1,7 @@
 """The command line's arguments: what each command takes, and usage that one argument alone does not show."""
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -8,6 +9,7 @@ from typing import NoReturn
 from tidalign import __version__
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.formats import table
+from tidalign.workflows.options import place, texts
 from tidalign.workflows.options.common import STANDARD_OUTPUT, Error, add_device, add_new, add_workers, check_common, is_stream, options_of, standard, typed
 from tidalign.workflows.options.common import chosen as chosen_format
 from tidalign.workflows.options.values import MOST, integer, wrong
@@ -16,54 +18,10 @@ from tidalign.workflows.status import Exit
 
 _PICTURES = (".png", ".svg", ".pdf", ".html")
 
-_PAIRS = """examples:
-  tidalign pairs reads.fastq windows.fasta -o run           the run directory `run`; `tidalign export` and Python read it
-  tidalign pairs reads.fastq windows.fasta -o out.sam       SAM; a killed command goes on from out.sam.run
-  tidalign pairs pairs.parquet -o out.parquet --penalties edit
-  tidalign pairs both.fastq.gz --interleaved -o out.paf --penalties affine2p:4,6,2,24,1
-  tidalign pairs reads.fq windows.fa -o out.tsv --ends-free 0,0,16,16       up to 16 target letters free at either end
-  tidalign pairs reads.fq windows.fa -o out.sam --scoring match:2,mismatch:-4,gap:4,2 --span local
-  tidalign pairs a.faa b.faa -o out.tsv --matrix blosum62 --gap 11,1 --report score
-  tidalign pairs reads.fq windows.fa -o run --scheduler tls://10.0.0.1:8786
-"""
-
-_PARTITION = """example:
-  tidalign partition reads.fastq windows.fasta -o run && tidalign pairs reads.fastq windows.fasta -o run
-"""
-
-_GENOME = """examples:
-  tidalign genome target.fa query.fa -o out.maf                            what LASTZ prints; a killed command goes on from out.maf.run
-  tidalign genome 'target.fa[unmask]' query.2bit -o out.paf --step=20 --notransition
-  tidalign genome target.fa query.fa -o out.axt K=2400 L=3000 Y=9400 --scores=HoxD55.q
-  tidalign genome target.fa query.fa --format=general:score,name1,zstart1,end1 | head
-  tidalign genome target.fa query.fa -o run --keep hsps && tidalign plot run -o dotplot.png
-"""
-
-_GENOMES = """examples:
-  tidalign genomes jobs.tsv -o out --format axt --step=20                  out/NAME.axt for each line of jobs.tsv
-  tidalign genomes --all-vs-all a.fa b.fa -o out --merge                   every sequence of a.fa with every one of b.fa, in out/all.maf
-"""
-
-_PLOT = """examples:
-  tidalign genome target.fa query.fa -o run && tidalign plot run -o dotplot.png
-  tidalign plot out/run -o dotplot.html --pair human__mouse                a page to zoom in
-"""
-
-_EXPORT = """examples:
-  tidalign export run -o out.sam
-  tidalign export run -o out.paf --cigar M
-  tidalign export run -o - --format tsv | head
-  tidalign export genome_run -o out.maf
-"""
-
 SPANS = ("local", "query", "target", "overlap", "global", "extension")
 REPORTS = ("score", "ends", "cigar")
 _SCORED = ("gap", "span", "alphabet", "report", "zdrop", "end_bonus")
 """Of alignment by scores (kernels/local/pairs.py; here, so that --help loads no kernels), and options that go with --scoring and --matrix alone."""
-
-_EXITS = """exit status: 0 everything is aligned, 3 something was cut or given up (rows or report say why), 2 wrong usage, 65 bad input, 66 no input,
-69 no usable GPU or workers, 73 cannot write, 74 disk full, 75 cluster lost, 78 the run directory is of other inputs, options or another version,
-130 and 143 stopped by a signal, 1 a bug. After 69 to 75, 130 and 143 the same command goes on where it was."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -146,13 +104,18 @@ def _add_export(parser: _Parser) -> None:
     parser.add_argument("--cigar", choices=values, default=values[0], help=f"letters of matches in {takers} (default: {values[0]})")
 
 
-def parser(chosen: str | None = None) -> argparse.ArgumentParser:
-    """The parser of the whole command line. The arguments of the genome commands are there if one is `chosen`: they take a second to load."""
-    top = _Parser(prog="tidalign", description="DNA alignment by the batch.", epilog=_EXITS, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser(chosen: str | None = None, *, before: bool = True) -> argparse.ArgumentParser:
+    """The parser of the whole command line. The arguments of the genome commands are there if one is `chosen`: they take a second to load; those that stand
+    before the command where something does."""
+    raw = argparse.RawDescriptionHelpFormatter
+    top = _Parser(prog="tidalign", description="DNA alignment by the batch.", epilog=texts.EXITS, formatter_class=raw, allow_abbrev=False)
+    top.set_defaults(**place.DEFAULTS)
+    if before:
+        place.add(top)
     top.add_argument("--version", action="version", version=f"tidalign {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
 
-    pairs = _command(commands, "pairs", "pairs", "align every query with its target", _PAIRS)
+    pairs = _command(commands, "pairs", "pairs", "align every query with its target", texts.PAIRS)
     files = table.listed(table.suffixes(table.PAIRS))
     _add_run(pairs, f"a run directory; or a file {files}, written from the run directory OUT.run, which is then removed; or -, standard output, with --format")
     add_device(pairs)
@@ -160,18 +123,18 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
     _add_export(pairs)
     pairs.add_argument("--keep-run", action="store_true", help="keep OUT.run")
 
-    genome = _command(commands, "genome", "genome", "align two genomes as LASTZ does, with its options", _GENOME)
-    genomes = _command(commands, "genomes", "genomes", "align many pairs of genomes, or of their sequences, in one run", _GENOMES)
+    genome = _command(commands, "genome", "genome", "align two genomes as LASTZ does, with its options", texts.GENOME)
+    genomes = _command(commands, "genomes", "genomes", "align many pairs of genomes, or of their sequences, in one run", texts.GENOMES)
     if chosen in ("genome", "genomes"):
         from tidalign.workflows.options.genome import add_genome, add_genomes
 
         add_genome(genome)
         add_genomes(genomes)
 
-    partition = _command(commands, "partition", "partition", "read and cut the input into chunks, the first stage of `tidalign pairs`", _PARTITION)
+    partition = _command(commands, "partition", "partition", "read and cut the input into chunks, the first stage of `tidalign pairs`", texts.PARTITION)
     _add_run(partition, "a run directory")
 
-    export = _command(commands, "export", "export", "write the results of a finished run as one file", _EXPORT)
+    export = _command(commands, "export", "export", "write the results of a finished run as one file", texts.EXPORT)
     export.add_argument("run", metavar="RUN", help="a run directory of `tidalign pairs` or `tidalign genome`")
     files = f"a file {files}, for genomes {table.listed(table.suffixes(table.GENOME))}; or - for standard output with --format"
     export.add_argument("-o", dest="output", metavar="OUT", required=True, help=files)
@@ -180,13 +143,16 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
     export.add_argument("--pair", metavar="NAME", help="genomes: one pair of a run over many")
     _add_export(export)
 
-    plot = _command(commands, "plot", "plot", "draw a dot plot of a run over genomes", _PLOT)
+    plot = _command(commands, "plot", "plot", "draw a dot plot of a run over genomes", texts.PLOT)
     plot.add_argument("run", metavar="RUN", help="a run directory of `tidalign genome` or `tidalign genomes`")
     plot.add_argument("-o", dest="output", metavar="OUT", required=True, help="a picture .png, .svg or .pdf, or a page .html")
     plot.add_argument("--pair", metavar="NAME", help="one pair of a run over many")
 
     check = _command(commands, "check", "check", "show what is installed and test it on known answers; or look for damage in a run directory")
     check.add_argument("run", metavar="RUN", nargs="?", help="a run directory: name each of its files that is not what was written")
+    cluster = _command(commands, "cluster", "cluster", "write the profile of this site, for jobs of --cluster slurm, of what Slurm says of it")
+    cluster.add_argument("action", choices=("init",), help="write ~/.config/tidalign/cluster.yaml")
+    cluster.add_argument("--new", action="store_true", help="in place of the one that is there")
     demo = _command(commands, "demo", "demo", "align real reads and genomes that come with tidalign")
     demo.add_argument("-o", dest="output", metavar="DIR", default="tidalign-demo", help="where to write (default: tidalign-demo)")
     return top
@@ -196,8 +162,11 @@ def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Na
     """The arguments, checked: what is wrong with them is said in the name of their command, and pointed to its help."""
     args, unknown = top.parse_known_args(arguments)
     if unknown:
-        args.error(f"unrecognized arguments: {' '.join(unknown)}")
+        name = place.belongs_before(unknown)
+        args.error(f"{name} stands before the command: tidalign {name} .. {args.module} .." if name else f"unrecognized arguments: {' '.join(unknown)}")
     check(args)
+    if arguments[0].startswith("-"):
+        place.check(args, os.environ, args.error)
     return args
 
 

@@ -52,6 +52,31 @@ def seconds(value: Any) -> float:
     return found
 
 
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def duration(value: Any) -> float:
+    """Read a time as 90, 90s, 50m, 2h or 1d, in seconds."""
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smhd]?)", str(value))
+    if not found or not 0 < float(found[1]) * _UNITS[found[2]] <= MOST:
+        raise wrong("a time such as 90s, 50m, 2h or 1d", value)
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def wall_time(value: Any) -> str:
+    """Read a time as Slurm has it."""
+    if not re.fullmatch(r"[0-9]{1,6}(:[0-9]{1,2}){0,2}|[0-9]{1,4}-[0-9]{1,2}(:[0-9]{1,2}){0,2}", str(value)):
+        raise wrong("a time as Slurm has it: minutes, H:MM:SS or D-HH:MM:SS", value)
+    return str(value)
+
+
+def word(value: Any) -> str:
+    """Read a name that is part of a job's script."""
+    if not re.fullmatch(r"[\w.,:@/+-]{1,200}", str(value)):
+        raise wrong("a name of letters, digits and . , : @ / + -", value)
+    return str(value)
+
+
 def text(expected: str, most: int) -> Reader:
     """A reader that takes a text of at most so many letters as it is."""
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidalign.cluster.allocation import Allocation
 from tidalign.cluster.errors import ClusterLost
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.stop import Stop
@@ -30,7 +31,7 @@ class Crew:
     threads: of this process, for tasks that nobody was hired for.
     """
 
-    def __init__(self, stop: Stop, directory: str, module: str, count: int | None, scheduler: str | None, threads: int = 1) -> None:
+    def __init__(self, stop: Stop, directory: str, module: str, count: int | None, scheduler: str | Allocation | None, threads: int = 1) -> None:
         self._stop, self.directory, self._module, self._count, self._scheduler = stop, directory, module, count, scheduler
         self._gpus: Sequence[str] = ()
         self.threads = threads
@@ -58,7 +59,7 @@ class Crew:
     def _hire(self) -> None:
         from tidalign.cluster.start import start
 
-        self._workers = self._contract.enter_context(start(self._count, self._scheduler, self._gpus, [self._module]))
+        self._workers = self._contract.enter_context(start(self._count, self._scheduler, self._gpus, [self._module], str(Path(self.directory).parent)))
         for worker, trouble in self._workers.undergo(self._probe).items():
             raise CannotWrite(f"{self.directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
         self.size = list(self._workers.said.values()).count(None)
@@ -99,7 +100,7 @@ class Crew:
             wait([self._coming])
             self._coming = None
         self._contract.close()
-        return self._scheduler is None
+        return not isinstance(self._scheduler, str)
 
     def run(self, tasks: Iterable[Task], outcomes: Outcomes, *, here: bool = False) -> None:
         """Run tasks to the end of them all; see `cluster.map.run_on`. here: in this process in any case."""

@@ -1,9 +1,11 @@
 """Choose who works on a run and on which devices: what `--workers`, `--scheduler`, `--device` and `--gpus` come to, and why."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tidalign.cluster.allocation import Allocation, allocation
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
 from tidalign.pipeline.device import CPU, DEVICES, GPU, Device
@@ -21,13 +23,15 @@ class Resources:
     device: `cpu`; `gpu`: this machine's GPUs, or those of the scheduler's workers, NoWorkers where there is none; `auto`: this machine's GPUs if it has any.
     gpus: how many of them; None: all. One is used by this process, several by a worker each.
     insecure: a scheduler of another machine may be talked to in the clear.
+    allocated: inside a Slurm allocation of several nodes all of them are used, where nothing above says otherwise (`placed`).
     """
 
     workers: int | None = None
-    scheduler: str | None = None
+    scheduler: str | Allocation | None = None
     device: str = "auto"
     gpus: int | None = None
     insecure: bool = False
+    allocated: bool = True
 
 
 DEFAULT = Resources()
@@ -61,6 +65,19 @@ def on_forms(resources: Resources, forms: Mapping[str, Any]) -> Resources:
     return replace(resources, device=CPU.name)
 
 
+def placed(resources: Resources) -> Resources:
+    """Take the workers of the Slurm allocation that this process has, if it has one of several nodes and nobody said who is to work."""
+    found = allocation() if resources.allocated and "SLURM_JOB_ID" in os.environ else None
+    if found is None or resources.scheduler or resources.workers or resources.gpus:
+        return resources
+    if resources.device == "auto":
+        try:
+            usable()
+        except NoWorkers:
+            return replace(resources, scheduler=found)
+    return replace(resources, scheduler=replace(found, gpus=resources.device != CPU.name))
+
+
 def choose(resources: Resources) -> Gpus:
     """Choose this machine's GPUs that a run takes. Raises ValueError for what makes no sense together, NoWorkers where some are asked for and not there."""
     device, gpus, scheduler = resources.device, resources.gpus, resources.scheduler
@@ -68,6 +85,9 @@ def choose(resources: Resources) -> Gpus:
         raise ValueError(f"device {device!r}: expected 'auto', 'cpu' or 'gpu'")
     if gpus and (device == CPU.name or scheduler):
         raise ValueError("gpus counts GPUs of this machine: leave it out with device='cpu' and with a scheduler")
+    if isinstance(scheduler, Allocation):
+        of = f"of the {scheduler.nodes} nodes of Slurm's job {scheduler.job}"
+        return Gpus({}, f"the GPUs {of}", GPU) if scheduler.gpus else Gpus({}, f"the processors {of}")
     if device == CPU.name:
         return Gpus({}, ASKED_CPU)
     if scheduler and device == GPU.name:

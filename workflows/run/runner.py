@@ -187,6 +187,7 @@ def _mending(directory: str, call: Callable[[], A]) -> A:
 
 
 def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told) -> R:
+    resources = devices.placed(resources)
     gpus = kind.chosen(devices.choose(resources), resources)
     began = time.monotonic()
     starting = threading.Thread(target=kind.start, args=(gpus,), name="start")
@@ -235,6 +236,7 @@ def read(directory: str | Path, kind: Kind[M, Any, Any], resources: Resources, t
         with _opened(directory, kind, resources, Gpus({}, "")) as (crew, _, readers):
             return kind.read(crew, told or _silent, readers)
 
+    resources = devices.placed(resources)
     return _mending(str(Path(directory).absolute()), call)
 
 
@@ -277,7 +279,7 @@ def _silent(stage: str, done: int, total: int | None) -> None:
 def _opened(directory: str | Path, kind: Kind[Any, Any, Any], resources: Resources, gpus: Gpus) -> Iterator[tuple[Crew, Stop, Readers]]:
     """Hold the run directory, see that it is of this run and can be written, and have somebody to read the input."""
     directory = str(Path(directory).absolute())
-    scheduler = address_of(resources.scheduler, insecure=resources.insecure) if resources.scheduler else None
+    scheduler = address_of(resources.scheduler, insecure=resources.insecure) if isinstance(resources.scheduler, str) else resources.scheduler
     rundir.probe(directory, kind.layout)
     with locked(directory), on_signals(patient=kind.patient) as stop:
         rundir.tidy(directory, kind.layout)

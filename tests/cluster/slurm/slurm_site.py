@@ -179,7 +179,7 @@ if __name__ == "__main__":
     site = Site(Path(sys.argv[1]).absolute())
     try:
         print(f"ready after {time.monotonic() - began:.1f} s: export SLURM_CONF={site.configuration}", flush=True)
-        time.sleep(float("inf") if len(sys.argv) < 3 else float(sys.argv[2]))
+        time.sleep(1e6 if len(sys.argv) < 3 else float(sys.argv[2]))
     except KeyboardInterrupt:
         pass
     finally:

@@ -1,0 +1,161 @@
+"""A Slurm allocation of several nodes: a scheduler in this process, and workers on every node, started by srun.
+
+As dask-jobqueue's SLURMRunner, but that the command itself is the one that starts the others: it runs once, in the job's script or the shell of salloc.
+"""
+
+import ipaddress
+import json
+import logging
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from tidalign.cluster.errors import NoWorkers
+
+PATIENCE = 120.0
+"""Seconds for the first worker of an allocation to join: Python and its libraries may come from a slow file system."""
+
+LATE = 10.0
+"""Seconds more for those of the other nodes; who joins later is used all the same."""
+
+LEAVE = 20.0
+"""Seconds in which workers end once their work is over; Slurm kills 30 s (KillWait) after it asked."""
+
+_INTERACTIVE = ("4294967290", "-6")
+"""SLURM_STEP_ID of the shell that salloc opens on a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """The nodes of a job of Slurm's. gpus: a worker for each GPU of a node, else for each of its processors."""
+
+    job: str
+    nodes: int
+    gpus: bool = False
+
+
+def allocation(environment: Mapping[str, str] = os.environ) -> Allocation | None:
+    """Find the allocation whose nodes are this process's to use: one of several nodes, in the script of the job or the shell of salloc.
+
+    None elsewhere: with one node, which is used as any machine, and inside a step of srun's, which starts as many processes as it was told.
+    """
+    job, nodes, step = (environment.get(name, "") for name in ("SLURM_JOB_ID", "SLURM_JOB_NUM_NODES", "SLURM_STEP_ID"))
+    if not job or not nodes.isascii() or not nodes.isdigit() or int(nodes) < 2 or (step and step not in _INTERACTIVE):
+        return None
+    return Allocation(job, int(nodes))
+
+
+@contextmanager
+def started(allocation: Allocation, folder: str, modules: Sequence[str]) -> Iterator[str]:
+    """Start workers on all nodes, for as long as the context lasts; the address of their scheduler, which Dask's configuration has the certificates for.
+
+    folder: one that all nodes see; certificates lie below it, in a folder of this user's alone, until the end. modules: that tasks need.
+    Raises NoWorkers where none joins, with what srun said.
+    """
+    if not shutil.which("srun"):
+        raise NoWorkers(f"job {allocation.job} has {allocation.nodes} nodes, and srun is not found; set PATH to Slurm's commands, or give --cluster none")
+    import dask
+
+    from tidalign.cluster.private import credentials, keep
+
+    with ExitStack() as stack:
+        own = tempfile.mkdtemp(prefix=".tidalign-cluster-", dir=folder)  # 0700
+        stack.callback(shutil.rmtree, own, ignore_errors=True)
+        security = credentials()
+        stack.enter_context(dask.config.set(keep(security, Path(own))))
+        cluster = stack.enter_context(_scheduler(security, address_of_node()))
+        Path(own, "scheduler.json").write_text(json.dumps({"address": cluster.scheduler_address, "modules": list(modules), "gpus": allocation.gpus}))
+        stack.enter_context(_workers(allocation, own, cluster))
+        yield str(cluster.scheduler_address)
+
+
+def address_of_node(environment: Mapping[str, str] = os.environ) -> str:
+    """Give the address at which the other nodes reach this one: what Slurm itself uses, but for a name that means this machine alone."""
+    from distributed.utils import get_ip
+
+    name, said = environment.get("SLURMD_NODENAME"), ""
+    if name and shutil.which("scontrol"):
+        shown = subprocess.run(["scontrol", "--oneliner", "show", "node", name], capture_output=True, text=True, check=False).stdout
+        said = next((word.partition("=")[2] for word in shown.split() if word.startswith("NodeAddr=")), "")
+    with suppress(ValueError):
+        return str(ipaddress.ip_address(said))
+    with suppress(OSError):
+        found = socket.gethostbyname(said or socket.gethostname())
+        if not ipaddress.ip_address(found).is_loopback:
+            return found
+    return str(cast("Any", get_ip)())
+
+
+@contextmanager
+def _scheduler(security: Any, host: str) -> Iterator[Any]:
+    from distributed import SpecCluster
+
+    from tidalign.cluster.private import with_mute_scheduler
+
+    spec = {"cls": None, "options": {"host": host, "protocol": "tls", "dashboard": False, "security": security}}
+    try:
+        cluster = with_mute_scheduler(SpecCluster)(workers={}, scheduler=spec, security=security, silence_logs=logging.CRITICAL)
+    except (OSError, RuntimeError) as error:
+        raise NoWorkers(f"no scheduler could be started at {host}: {error}; give --cluster none to use this node alone") from error
+    try:
+        yield cluster
+    finally:
+        closing = threading.Thread(target=_close, args=(cluster,), daemon=True)
+        closing.start()
+        closing.join(LEAVE)
+
+
+def _close(cluster: Any) -> None:
+    with suppress(Exception):
+        cluster.close(timeout=LEAVE / 2)
+
+
+@contextmanager
+def _workers(allocation: Allocation, own: str, cluster: Any) -> Iterator[None]:
+    """Have srun start node.py on each node. It ends when its standard input does, so also when this process dies."""
+    nodes = str(allocation.nodes)
+    layout = ("--nodes", nodes, "--ntasks", nodes, "--ntasks-per-node=1", "--overlap", "--no-kill", "--kill-on-bad-exit=0", "--wait=0", "--cpu-bind=none")
+    log = Path(own, "srun.log")
+    with log.open("wb") as said:
+        # Ctrl-C of a terminal is for this process alone: it lets workers finish.
+        command = ["srun", *layout, sys.executable, "-P", "-m", "tidalign.cluster.node", own]
+        srun = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said, start_new_session=True)
+    try:
+        _await(allocation, cluster, srun, log)
+        yield
+    finally:
+        if srun.stdin:
+            with suppress(OSError):
+                srun.stdin.close()
+        try:
+            srun.wait(LEAVE)
+        except subprocess.TimeoutExpired:
+            srun.kill()
+            srun.wait()
+
+
+def _await(allocation: Allocation, cluster: Any, srun: "subprocess.Popen[bytes]", log: Path) -> None:
+    """Wait for workers: for the first one, then a little for a node's that is late."""
+    began = first = time.monotonic()
+    while True:
+        workers = list(cluster.scheduler.workers.values())
+        now = time.monotonic()
+        if len({worker.name.partition("-")[0] for worker in workers if isinstance(worker.name, str)}) >= allocation.nodes or (workers and now - first > LATE):
+            return
+        if not workers:
+            first = now
+            if srun.poll() is not None or now - began > PATIENCE:
+                lines = log.read_text(errors="replace").split("\n")
+                last = next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")[:120]
+                raise NoWorkers(f"srun started no workers on the {allocation.nodes} nodes of job {allocation.job}: {last}; --cluster none uses this node alone")
+        time.sleep(0.05)

@@ -1,0 +1,115 @@
+"""A command as a job of Slurm's: its script, submitted, followed and put into the queue again."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.site import Profile
+
+LOOK = 2.0
+"""Seconds between questions to Slurm, whose controller serves many."""
+
+_OVER = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "DEADLINE", "BOOT_FAIL", "REVOKED")
+_STATUSES = {"COMPLETED": 0, "CANCELLED": 143, "TIMEOUT": 143, "PREEMPTED": 143, "DEADLINE": 143, "NODE_FAIL": 75, "BOOT_FAIL": 75}
+"""Exit statuses of jobs whose command has not given one."""
+
+
+def script(command: Sequence[str], profile: Profile, *, name: str, folder: str, log: str, requeue: bool) -> str:
+    """Write the script of the job that does a command in a folder. log: of what it says, with %j for the job's number.
+
+    The command takes the place of the script's shell (exec), so that Slurm's signals reach it: SIGUSR1 before the time is over, SIGTERM where it is cancelled.
+    """
+    asked = {
+        "job-name": name,
+        "chdir": folder,
+        "output": log,
+        "open-mode": "append",
+        "nodes": profile.nodes,
+        "ntasks-per-node": 1,
+        "cpus-per-task": profile.cpus_per_node,
+        "gpus-per-node": profile.gpus_per_node or None,
+        "time": profile.time,
+        "partition": profile.partition,
+        "account": profile.account,
+        "signal": f"B:USR1@{_notice(profile)}",
+    }
+    lines = [f"#SBATCH --{option}={_quoted(str(value))}" for option, value in asked.items() if value is not None]
+    lines += ["#SBATCH --no-kill"]  # a node that fails is done without
+    lines += [f"#SBATCH --{'' if requeue else 'no-'}requeue", *(f"#SBATCH {option}" for option in profile.options)]
+    return "\n".join(["#!/bin/bash", *lines, *profile.before.splitlines(), f"exec {shlex.join(command)}"]) + "\n"
+
+
+def _quoted(value: str) -> str:
+    """Quote a value as sbatch reads it in a script: by double quotes, where it has blanks."""
+    if '"' in value or "\n" in value:
+        raise NoWorkers(f"{value!r}: a job's script cannot name it; use a folder without quotes and line feeds in its name")
+    return f'"{value}"' if re.search(r"\s|#", value) else value
+
+
+def seconds(time: str) -> int:
+    """Read a time as Slurm has it: minutes, M:S, H:M:S, D-H, D-H:M, D-H:M:S."""
+    days, dash, rest = time.rpartition("-")
+    numbers = list(map(int, rest.split(":")))
+    units = (3600, 60, 1) if dash or len(numbers) == 3 else (60, 1)
+    return int(days or 0) * 86400 + sum(number * unit for number, unit in zip(numbers, units, strict=False))
+
+
+def _notice(profile: Profile) -> int:
+    """Seconds before the end at which a run is told: of a short job no more than half of it."""
+    return min(profile.notice, max(1, seconds(profile.time) // 2)) if profile.time else profile.notice
+
+
+def submit(text: str) -> str:
+    """Submit a script; the job's number. Raises NoWorkers with what sbatch says against it."""
+    if not shutil.which("sbatch"):
+        raise NoWorkers("no Slurm here: sbatch is not found; run this on a login node of the cluster, or show the script with --dry-run")
+    # What this process has of a job around it, or of an srun, is not for the new one.
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_") or name in ("SLURM_CONF", "SLURM_CLUSTERS")}
+    done = subprocess.run(["sbatch", "--parsable"], input=text, capture_output=True, text=True, check=False, env=outside)
+    if done.returncode:
+        raise NoWorkers(f"sbatch: {' '.join(done.stderr.split())[:200]}; see the script with --dry-run")
+    return done.stdout.strip().partition(";")[0]
+
+
+def follow(number: str, log: Path, show: Callable[[str], None]) -> int:
+    """Show a job's log as it grows, until the job is over; its exit status. A job that is put into the queue again is waited for."""
+    shown = 0
+    while True:
+        state, status = _state(number)
+        if log.exists():
+            with log.open("rb") as file:
+                file.seek(shown)
+                text = file.read()
+            shown += len(text)
+            if text:
+                show(text.decode(errors="replace"))
+        if state in _OVER:
+            return status
+        time.sleep(LOOK)
+
+
+def _state(number: str) -> tuple[str, int]:
+    """Ask for a job's state, and the exit status that it comes to. Raises NoWorkers where nobody knows the job."""
+    for attempt in range(5):
+        asked = subprocess.run(["scontrol", "--oneliner", "show", "job", number], capture_output=True, text=True, check=False)
+        found = dict(word.split("=", 1) for word in asked.stdout.split() if "=" in word)
+        if "JobState" in found:
+            status, _, signalled = found.get("ExitCode", "0:0").partition(":")
+            return found["JobState"], int(status) or (128 + int(signalled) if int(signalled or 0) else _STATUSES.get(found["JobState"], 1))
+        time.sleep(LOOK * attempt)
+    raise NoWorkers(f"job {number}: Slurm does not know it any more ({' '.join(asked.stderr.split())[:100]}); its log says how it ended")
+
+
+def requeue(number: str) -> str | None:
+    """Have Slurm start this job again; what it says against that, or None. The job ends by it, a moment later."""
+    try:
+        done = subprocess.run(["scontrol", "requeue", number], capture_output=True, text=True, check=False)
+    except OSError as error:
+        return str(error)
+    return " ".join(done.stderr.split())[:120] or "scontrol failed" if done.returncode else None

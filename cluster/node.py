@@ -1,0 +1,77 @@
+"""What srun starts on each node of an allocation: workers of the scheduler that a folder names, one a GPU or one a processor, until standard input ends."""
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from multiprocessing import resource_tracker
+from pathlib import Path
+from typing import Any
+
+import dask
+import distributed.utils
+from distributed.utils import silence_logging_cmgr
+
+from tidalign.cluster import forks
+from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.gpus import usable
+from tidalign.cluster.private import MuteNanny, kept
+from tidalign.cluster.settings import settings
+from tidalign.cluster.task import cores
+
+CLOSE = 4.0
+"""Seconds that a worker gets to end by itself."""
+
+
+def processors(environment: Mapping[str, str] = os.environ) -> int:
+    """Count the processors that the job has on this node: SLURM_JOB_CPUS_PER_NODE says `72(x2),36` of all nodes."""
+    counts: list[int] = []
+    for word in filter(None, environment.get("SLURM_JOB_CPUS_PER_NODE", "").split(",")):
+        count, _, times = word.rstrip(")").partition("(x")
+        counts += [int(count)] * int(times or 1)
+    place = int(environment.get("SLURM_NODEID", "0"))
+    return min(cores(), counts[place]) if place < len(counts) else cores()
+
+
+async def _work(address: str, names: list[dict[str, str]], scratch: str) -> None:
+    """Be the nannies of workers, each with this environment, until standard input ends."""
+    node = os.environ.get("SLURM_NODEID", "0")
+    nannies: list[Any] = [
+        MuteNanny(address, nthreads=1, name=f"{node}-{place}", local_directory=scratch, env=dict(os.environ) | own, death_timeout="60s")
+        for place, own in enumerate(names)
+    ]
+    joined = asyncio.gather(*nannies, return_exceptions=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.buffer.read)
+    joined.cancel()
+    await asyncio.gather(*(nanny.close(timeout=CLOSE) for nanny in nannies), return_exceptions=True)
+
+
+def main(folder: Path) -> None:
+    """Work for the scheduler of a folder."""
+    # Slurm sends its signals to every process of a job. What becomes of tasks is decided by the one that drives the run.
+    resource_tracker.ensure_running()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1})
+    said = json.loads((folder / "scheduler.json").read_text())
+    names = [{"CUDA_VISIBLE_DEVICES": name} for name in usable()] if said["gpus"] else [{} for _ in range(processors())]
+    forks.make_room(len(names))
+    with ExitStack() as stack:
+        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True))
+        stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
+        stack.enter_context(dask.config.set(settings(gpus=said["gpus"]) | kept(folder) | {"temporary-directory": scratch}))
+        if not said["gpus"]:
+            forks.serve(said["modules"])
+            distributed.utils._forkserver_preload_set = True  # else it loads here, and there, all that it may ever work with
+        asyncio.run(_work(said["address"], names, scratch))
+
+
+if __name__ == "__main__":
+    try:
+        main(Path(sys.argv[1]))
+    except NoWorkers as error:
+        sys.exit(f"{os.uname().nodename}: {error}")
+    os._exit(0)  # what is left of Dask's threads would be waited for

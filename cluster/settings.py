@@ -1,0 +1,25 @@
+"""Dask's settings for the clusters that we start; why each is as it is was measured (EXECUTION.md 8)."""
+
+from typing import Any
+
+from tidalign.cluster import forks
+from tidalign.cluster.private import NO_ROUTES
+
+_SETTINGS = NO_ROUTES | {
+    "distributed.deploy.lost-worker-timeout": "1h",
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.worker-ttl": "5 minutes",
+    # A backstop only: the caller notices sooner.
+    "distributed.scheduler.no-workers-timeout": "1h",
+    # Tasks return a few counts, so there is nothing to spill, and a paused worker would wait for ever.
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.pause": False,
+}
+
+
+def settings(*, gpus: bool) -> dict[str, Any]:
+    """Give the settings of a cluster whose workers have GPUs, or have none."""
+    # dask-cuda's workers ask NVML for their device, and take it that Dask has opened it; and they load CUDA, each for its own device.
+    return _SETTINGS | {"distributed.diagnostics.nvml": gpus, "distributed.worker.multiprocessing-method": "spawn" if gpus else forks.METHOD}

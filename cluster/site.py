@@ -1,0 +1,115 @@
+"""The profile of a site: what its jobs ask Slurm for where nobody says otherwise, in ~/.config/tidalign/cluster.yaml."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from tidalign.cluster.errors import NoWorkers
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What a job asks for; None: what Slurm gives by itself.
+
+    time: as Slurm has it. notice: seconds before its end at which the run is told to stop. options: further ones of sbatch. before: lines of the script before
+    the command, such as `module load cuda`.
+    """
+
+    partition: str | None = None
+    account: str | None = None
+    nodes: int = 1
+    gpus_per_node: int = 0
+    cpus_per_node: int | None = None
+    time: str | None = None
+    notice: int = 120
+    options: tuple[str, ...] = ()
+    before: str = ""
+
+    def override(self, given: Mapping[str, Any]) -> "Profile":
+        """Take what is given in place of what the profile says."""
+        known = {field.name for field in fields(self)}
+        return replace(self, **{name: value for name, value in given.items() if name in known and value is not None})
+
+
+def path(environment: Mapping[str, str] = os.environ) -> Path:
+    """Give the place of the profile."""
+    return Path(environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME") or "~").expanduser() / ".config", "tidalign", "cluster.yaml")
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "partition": (str,),
+    "account": (str,),
+    "nodes": (int,),
+    "gpus_per_node": (int,),
+    "cpus_per_node": (int,),
+    "time": (str, int),
+    "notice": (int,),
+    "options": (list,),
+    "before": (str,),
+}
+
+
+def read(file: Path) -> Profile:
+    """Read a profile; what is not there is as Slurm has it. Raises NoWorkers where it is none, or somebody else may write to it: its lines are run."""
+    import yaml
+
+    try:
+        said = file.stat()
+        values = yaml.safe_load(file.read_text())
+    except FileNotFoundError:
+        return Profile()
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise NoWorkers(
+            f"{file}: expected a profile in YAML, found one that cannot be read ({' '.join(str(error).split())[:100]}); mend or remove it"
+        ) from error
+    if said.st_uid not in (os.getuid(), 0) or said.st_mode & 0o022:
+        raise NoWorkers(f"{file}: others may write to it, and its lines are run as you: chmod go-w it")
+    found = (values or {}).get("slurm") if isinstance(values or {}, dict) else None
+    if not isinstance(found, dict):
+        raise NoWorkers(f"{file}: expected `slurm:` with a job's options below it; `tidalign cluster init --new` writes one")
+    named = {str(name).replace("-", "_"): value for name, value in found.items() if value is not None}
+    for name, value in named.items():
+        if name not in _TYPES:
+            raise NoWorkers(f"{file}: {name!r} is not known; expected some of {', '.join(_TYPES).replace('_', '-')}")
+        if not isinstance(value, _TYPES[name]) or isinstance(value, bool):
+            raise NoWorkers(f"{file}: {name}: expected {' or '.join(kind.__name__ for kind in _TYPES[name])}, found {value!r}")
+    if isinstance(named.get("time"), int):  # YAML 1.1 reads 4:00:00 as a number of base 60
+        raise NoWorkers(f"{file}: time: {named['time']}: put it in quotes, as in time: '4:00:00'")
+    typed: dict[str, Any] = {name: tuple(map(str, value)) if name == "options" else value for name, value in named.items()}
+    return Profile(**typed)
+
+
+_SHOWN = "%P|%a|%D|%c|%G|%l"
+"""Of sinfo: partition, with a star at the default one, up or down, nodes, processors, GPUs among other resources, longest time."""
+
+
+def suggest() -> str:
+    """Write a profile for this site, of what sinfo says. Raises NoWorkers where there is no Slurm."""
+    if not shutil.which("sinfo"):
+        raise NoWorkers("no Slurm here: sinfo is not found; run this on a login node of the cluster, or set PATH to Slurm's commands")
+    asked = subprocess.run(["sinfo", "--noheader", f"--format={_SHOWN}"], capture_output=True, text=True, check=False)
+    rows = [line.strip().split("|") for line in asked.stdout.splitlines() if line.count("|") == 5]
+    rows = [row for row in rows if row[1] == "up"]
+    if asked.returncode or not rows:
+        raise NoWorkers(f"sinfo names no partition that is up: {' '.join((asked.stderr or asked.stdout).split())[:120]}; ask the site which one to use")
+    # The default one, but one with GPUs before those without.
+    name, _, nodes, cpus, resources, longest = max(rows, key=lambda row: (_gpus(row[4]), row[0].endswith("*")))
+    lines = [
+        "# What jobs of `tidalign --cluster slurm` ask for; options before the command override it. Written by `tidalign cluster init`, of what sinfo says:"
+    ]
+    lines += [f"#   {row[0]:<12} {row[2]} nodes of {row[3]} processors, {row[4]}, at most {row[5]}" for row in rows]
+    longest = longest if re.fullmatch(r"[\d:-]+", longest) else "1-00:00:00"
+    lines += ["slurm:", f"  partition: '{name.rstrip('*')}'", "  nodes: 1", f"  gpus-per-node: {_gpus(resources)}", f"  cpus-per-node: {cpus.rstrip('+')}"]
+    lines += [f"  time: '{longest}'", "  notice: 120           # seconds before the end of the time at which a run stops in good order"]
+    lines += ["  # account: name", "  # options: [--qos=normal, --exclusive]", "  # before: |", "  #   module load cuda"]
+    return "\n".join(lines) + "\n"
+
+
+def _gpus(resources: str) -> int:
+    """Count the GPUs of a node in what sinfo says of its resources, as gpu:h200:4(S:0-1),shm."""
+    return sum(int(count) for count in re.findall(r"\bgpu:(?:[^,:()]+:)?(\d+)", resources))

@@ -1,0 +1,50 @@
+"""Something to align, and jobs that do it."""
+
+import os
+import random
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+from slurm_site import Site
+
+PAIRS = ("pairs", "queries.fa", "targets.fa", "--device=cpu")
+
+
+def write_pairs(folder: Path, count: int = 300, length: int = 300) -> None:
+    """Two FASTA files; each query is its target with some letters changed."""
+    chance = random.Random(count)
+    queries, targets = [], []
+    for number in range(count):
+        target = chance.choices("ACGT", k=length)
+        query = [chance.choice("ACGT") if chance.random() < 0.05 else letter for letter in target]
+        targets.append(f">t{number}\n{''.join(target)}\n")
+        queries.append(f">q{number}\n{''.join(query)}\n")
+    (folder / "queries.fa").write_text("".join(queries))
+    (folder / "targets.fa").write_text("".join(targets))
+
+
+def command(*words: str) -> list[str]:
+    """The program with these words, as the one that is tested."""
+    return [sys.executable, "-P", "-m", "tidalign.workflows", *words]
+
+
+def script(*words: str) -> str:
+    """The line of a job's script that becomes the program."""
+    return f"exec {shlex.join(command(*words))}"
+
+
+def program(folder: Path, *words: str, status: int = 0, environment: "dict[str, str] | None" = None) -> "subprocess.CompletedProcess[str]":
+    """Run the program in a folder."""
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")}
+    done = subprocess.run(command(*words), cwd=folder, capture_output=True, text=True, env=outside | (environment or {}))
+    assert done.returncode == status, (done.returncode, done.stderr)
+    return done
+
+
+def submit(site: Site, folder: Path, text: str, *options: str) -> str:
+    """Submit a script that runs in a folder and writes `log`; the job's number."""
+    path = folder / "job.sh"
+    path.write_text(f"#!/bin/bash\n{text}\n")
+    return site.ask("sbatch", "--parsable", f"--output={folder}/log", "--open-mode=append", f"--chdir={folder}", *options, str(path)).strip()

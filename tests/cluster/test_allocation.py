@@ -1,0 +1,82 @@
+"""Which allocations of Slurm's are used, by how many workers a node, and what is kept of their certificates."""
+
+from pathlib import Path
+
+import pytest
+
+from tidalign.cluster import allocation as allocations
+from tidalign.cluster.address import address_of
+from tidalign.cluster.allocation import Allocation, address_of_node, allocation, started
+from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.node import processors
+from tidalign.cluster.private import credentials, keep
+from tidalign.cluster.task import cores
+from tidalign.workflows.run import devices
+from tidalign.workflows.run.devices import Resources, choose, placed
+
+JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "4"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "nodes"),
+    [
+        ({}, None),
+        (JOB, 4),
+        (JOB | {"SLURM_JOB_NUM_NODES": "1"}, None),
+        (JOB | {"SLURM_JOB_NUM_NODES": "x"}, None),
+        (JOB | {"SLURM_STEP_ID": "0"}, None),
+        (JOB | {"SLURM_STEP_ID": "4294967290"}, 4),
+    ],
+)
+def test_an_allocation_of_several_nodes_is_used(environment: dict[str, str], nodes: int | None) -> None:
+    assert allocation(environment) == (None if nodes is None else Allocation("7", nodes))
+
+
+@pytest.mark.parametrize(
+    ("said", "node", "count"), [("72(x2),36", "1", 72), ("72(x2),36", "2", 36), ("3", "0", 3), ("", "0", None), ("3", "5", None), ("1(x3),2", "3", 2)]
+)
+def test_a_node_has_as_many_workers_as_the_job_has_processors_there(said: str, node: str, count: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidalign.cluster.node.cores", lambda: 1000)
+    assert processors({"SLURM_JOB_CPUS_PER_NODE": said, "SLURM_NODEID": node}) == (count or 1000)
+    monkeypatch.setattr("tidalign.cluster.node.cores", cores)
+    assert processors({"SLURM_JOB_CPUS_PER_NODE": "1000000"}) == cores()
+
+
+def test_whoever_says_who_works_is_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setattr(devices, "allocation", lambda: Allocation("7", 4))
+
+    def no_gpu(count: int | None = None) -> dict[str, str]:
+        raise NoWorkers("no usable GPU")
+
+    monkeypatch.setattr(devices, "usable", no_gpu)
+    for resources in (Resources(workers=2), Resources(scheduler="tcp://127.0.0.1:1"), Resources(gpus=1), Resources(allocated=False)):
+        assert placed(resources) == resources
+    assert placed(Resources()).scheduler == Allocation("7", 4)
+    assert not choose(placed(Resources())).device.takes_gpu
+    assert choose(placed(Resources(device="gpu"))).why == "the GPUs of the 4 nodes of Slurm's job 7"
+    monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "a GPU"})
+    assert choose(placed(Resources())).device.takes_gpu
+    assert not choose(placed(Resources(device="cpu"))).device.takes_gpu
+
+
+def test_keys_are_in_a_folder_of_ones_own(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    with pytest.raises(PermissionError, match="others may look into it"):
+        keep(credentials(), tmp_path)
+    tmp_path.chmod(0o700)
+    settings = keep(credentials(), tmp_path)
+    assert settings["distributed.comm.require-encryption"] is True
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+    with pytest.raises(FileExistsError):
+        keep(credentials(), tmp_path)
+
+
+def test_without_srun_one_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(allocations.shutil, "which", lambda name: None)
+    with pytest.raises(NoWorkers, match=r"job 7 has 2 nodes, and srun is not found; .* --cluster none"), started(Allocation("7", 2), str(tmp_path), []):
+        pass
+
+
+def test_an_address_is_one_of_numbers() -> None:
+    assert address_of(f"tcp://{address_of_node({})}:1", insecure=True)

@@ -1,0 +1,86 @@
+"""Options that stand before the command: on which machines it is done, and for how long.
+
+They come first because they say nothing of what is computed: a command that works is put onto the cluster by words before it, and is the same from its name on,
+in the script of the job as well.
+"""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tidalign.workflows.options.common import is_stream, typed
+from tidalign.workflows.options.values import duration, integer, wall_time, word
+
+CLUSTERS = ("auto", "none", "slurm")
+
+_SLURM: dict[str, tuple[str, Callable[[Any], Any], str]] = {
+    "nodes": ("N", integer(1, 100_000), "nodes of the job"),
+    "gpus-per-node": ("G", integer(0, 1024), "GPUs of each node; 0: processors align"),
+    "cpus-per-node": ("C", integer(1, 4096), "processors of each node"),
+    "time": ("T", wall_time, "the job's time, as Slurm has it: minutes, H:MM:SS or D-HH:MM:SS"),
+    "partition": ("P", word, "where the job is to run"),
+    "account": ("A", word, "who pays"),
+}
+"""By name: metavar, reader, help. They override the profile of the site."""
+
+_FLAGS = {
+    "requeue": "when its time is almost over, have Slurm start the job again, which goes on from there; also inside a job",
+    "follow": "show the job's log until it ends, and end with its exit status",
+    "dry-run": "show the job's script and submit nothing",
+}
+_VALUES = ("cluster", "stop-after", *_SLURM)
+RUNS = ("pairs", "genome", "genomes")
+"""Commands that are done on clusters."""
+
+DEFAULTS: dict[str, Any] = {"cluster": "auto", **dict.fromkeys(("requeue", "follow", "dry_run"), False), "stop_after": None}
+"""As if nothing stood before the command."""
+
+
+def add(top: argparse.ArgumentParser) -> None:
+    """Add the options before the command."""
+    group = top.add_argument_group("before the command: on which machines it is done, and for how long")
+    what = "auto (default): this machine, or all nodes of the Slurm allocation that it is in; none: this machine alone; slurm: submit the command as a job"
+    group.add_argument("--cluster", choices=CLUSTERS, default="auto", help=what)
+    for name, (metavar, read, help) in _SLURM.items():
+        group.add_argument(f"--{name}", metavar=metavar, type=typed(read), help=f"with --cluster slurm: {help}")
+    for name, help in _FLAGS.items():
+        group.add_argument(f"--{name}", action="store_true", help=help)
+    group.add_argument("--stop-after", metavar="T", type=typed(duration), help="stop in good order after 90s, 50m, 2h or 1d (status 143), to be gone on with")
+
+
+def command_at(arguments: Sequence[str]) -> int | None:
+    """Find the place of the command's name; None where there is none, or what stands before it is not known."""
+    place = 0
+    while place < len(arguments):
+        name, equals, _ = arguments[place].partition("=")
+        if not name.startswith("-"):
+            return place
+        if name[2:] not in (*_VALUES, *_FLAGS):
+            return None
+        place += 2 if name[2:] in _VALUES and not equals else 1
+    return None
+
+
+def belongs_before(unknown: Sequence[str]) -> str | None:
+    """Find an option that stands after the command and belongs before it."""
+    return next((name for name in (word.partition("=")[0] for word in unknown) if name[2:] in (*_VALUES, *_FLAGS)), None)
+
+
+def check(args: argparse.Namespace, environment: Mapping[str, str], error: Callable[[str], Any]) -> None:
+    """Call error(message) for what makes no sense before this command."""
+    given = vars(args)
+    submits = args.cluster == "slurm"
+    if args.module not in RUNS and (submits or args.requeue or args.stop_after):
+        error(f"--cluster slurm, --requeue and --stop-after go before {', '.join(RUNS)}")
+    if wrong := next((name for name in (*_SLURM, "follow", "dry-run") if given[name.replace("-", "_")] not in (None, False) and not submits), None):
+        error(f"--{wrong} goes with --cluster slurm")
+    if args.requeue and not submits and "SLURM_JOB_ID" not in environment:
+        error("--requeue goes with --cluster slurm, or inside a job of Slurm's")
+    if not submits:
+        return
+    if args.follow and args.dry_run:
+        error("--dry-run submits nothing that --follow could show")
+    if is_stream(args.output):
+        error("a job has no terminal and no pipe: name a file or a run directory with -o")
+    if args.scheduler:
+        error("--scheduler has workers already: leave it or --cluster slurm out")

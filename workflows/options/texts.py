@@ -1,0 +1,45 @@
+"""What --help says below the options: examples of each command, and the exit statuses."""
+
+PAIRS = """examples:
+  tidalign pairs reads.fastq windows.fasta -o run           the run directory `run`; `tidalign export` and Python read it
+  tidalign pairs reads.fastq windows.fasta -o out.sam       SAM; a killed command goes on from out.sam.run
+  tidalign pairs pairs.parquet -o out.parquet --penalties edit
+  tidalign pairs both.fastq.gz --interleaved -o out.paf --penalties affine2p:4,6,2,24,1
+  tidalign pairs reads.fq windows.fa -o out.tsv --ends-free 0,0,16,16       up to 16 target letters free at either end
+  tidalign pairs reads.fq windows.fa -o out.sam --scoring match:2,mismatch:-4,gap:4,2 --span local
+  tidalign pairs a.faa b.faa -o out.tsv --matrix blosum62 --gap 11,1 --report score
+  tidalign pairs reads.fq windows.fa -o run --scheduler tls://10.0.0.1:8786
+"""
+
+PARTITION = """example:
+  tidalign partition reads.fastq windows.fasta -o run && tidalign pairs reads.fastq windows.fasta -o run
+"""
+
+GENOME = """examples:
+  tidalign genome target.fa query.fa -o out.maf                            what LASTZ prints; a killed command goes on from out.maf.run
+  tidalign genome 'target.fa[unmask]' query.2bit -o out.paf --step=20 --notransition
+  tidalign genome target.fa query.fa -o out.axt K=2400 L=3000 Y=9400 --scores=HoxD55.q
+  tidalign genome target.fa query.fa --format=general:score,name1,zstart1,end1 | head
+  tidalign genome target.fa query.fa -o run --keep hsps && tidalign plot run -o dotplot.png
+"""
+
+GENOMES = """examples:
+  tidalign genomes jobs.tsv -o out --format axt --step=20                  out/NAME.axt for each line of jobs.tsv
+  tidalign genomes --all-vs-all a.fa b.fa -o out --merge                   every sequence of a.fa with every one of b.fa, in out/all.maf
+"""
+
+PLOT = """examples:
+  tidalign genome target.fa query.fa -o run && tidalign plot run -o dotplot.png
+  tidalign plot out/run -o dotplot.html --pair human__mouse                a page to zoom in
+"""
+
+EXPORT = """examples:
+  tidalign export run -o out.sam
+  tidalign export run -o out.paf --cigar M
+  tidalign export run -o - --format tsv | head
+  tidalign export genome_run -o out.maf
+"""
+
+EXITS = """exit status: 0 everything is aligned, 3 something was cut or given up (rows or report say why), 2 wrong usage, 65 bad input, 66 no input,
+69 no usable GPU or workers, 73 cannot write, 74 disk full, 75 cluster lost, 78 the run directory is of other inputs, options or another version,
+130 and 143 stopped by a signal, 1 a bug. After 69 to 75, 130 and 143 the same command goes on where it was."""
