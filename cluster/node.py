@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from multiprocessing import resource_tracker
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import dask
 import distributed.utils
-from distributed.utils import silence_logging_cmgr
+from distributed.utils import get_ip, silence_logging_cmgr
 
 from tidalign.cluster import forks
 from tidalign.cluster.errors import NoWorkers
@@ -41,8 +41,9 @@ def processors(environment: Mapping[str, str] = os.environ) -> int:
 async def _work(address: str, names: list[dict[str, str]], scratch: str) -> None:
     """Be the nannies of workers, each with this environment, until standard input ends."""
     node = os.environ.get("SLURM_NODEID", "0")
+    here = cast("Any", get_ip)(address.rpartition("://")[2].rpartition(":")[0].strip("[]"))  # of this node, where it is on the scheduler's network
     nannies: list[Any] = [
-        MuteNanny(address, nthreads=1, name=f"{node}-{place}", local_directory=scratch, env=dict(os.environ) | own, death_timeout="60s")
+        MuteNanny(address, host=here, nthreads=1, name=f"{node}-{place}", local_directory=scratch, env=dict(os.environ) | own, death_timeout="60s")
         for place, own in enumerate(names)
     ]
     joined = asyncio.gather(*nannies, return_exceptions=True)
