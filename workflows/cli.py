@@ -29,6 +29,7 @@ from tidalign.workflows import limits
 from tidalign.workflows.options.arguments import parse, parser
 from tidalign.workflows.options.place import command_at
 from tidalign.workflows.progress import say
+from tidalign.workflows.run.shard import ShardDone
 from tidalign.workflows.status import Exit
 from tidalign.workflows.stopped import tell
 
@@ -120,6 +121,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             signal.signal(number, _terminate)
         with limited(args.stop_after):
             status = int(module.command(args))
+    except ShardDone as done:
+        status = Exit.COMPLETE
+        if not args.quiet:
+            say(str(done))
     except Stopped as error:
         if args.debug:
             traceback.print_exception(error)

@@ -19,19 +19,19 @@ RESULTS = {"pairs": ("tidalign.pipeline.pairs.results", "Results"), "genome": ("
 def command(args: argparse.Namespace) -> Exit:
     """Write RUN's rows to OUT."""
     kind = rundir.require(args.run)["kind"]
-    options = _options(args, kind)
+    wanted = options(args, kind)
     module, name = RESULTS[kind]
     results = getattr(import_module(module), name)(args.run)
     if args.pair is not None:
-        options["job"] = results.pair(args.pair)
-    rows = results.export(args.output, notice=say, **options)
+        wanted["job"] = results.pair(args.pair)
+    rows = results.export(args.output, notice=say, **wanted)
     statuses = results.statuses()
     if not args.quiet:
         say(f"{rows:,} rows: {by_status(statuses, 'none')}; {'standard output' if args.output == '-' else args.output}")
     return Exit.PARTIAL if statuses["capped"] or statuses["rejected"] else Exit.COMPLETE
 
 
-def _options(args: argparse.Namespace, kind: str) -> dict[str, Any]:
+def options(args: argparse.Namespace, kind: str) -> dict[str, Any]:
     """Gather what `export` of this kind of results is told. Raises InputError for what it does not take."""
     run = f"a run of `tidalign {kind}`"
     text = args.format or Path(args.output).suffix[1:].lower()
@@ -39,9 +39,9 @@ def _options(args: argparse.Namespace, kind: str) -> dict[str, Any]:
         format = table.find(kind, text)
     except ValueError as error:
         raise InputError(args.run, f"a format of {run}", repr(text), str(error)) from error
-    options = options_of(args)
-    if wrong := table.refused(kind, format, options):
-        raise InputError(args.run, f"no --{wrong[0]} for {run} as {format.name}", repr(options[wrong[0]]), wrong[1])
+    given = options_of(args)
+    if wrong := table.refused(kind, format, given):
+        raise InputError(args.run, f"no --{wrong[0]} for {run} as {format.name}", repr(given[wrong[0]]), wrong[1])
     if args.pair is not None and kind != table.GENOME:
         raise InputError(args.run, f"no --pair for {run}", repr(args.pair), "leave it out")
-    return {"format": format.name} | {name: options[name] for name in format.options}
+    return {"format": format.name} | {name: given[name] for name in format.options}

@@ -21,6 +21,7 @@ from tidalign.workflows.options.given import check, parameters
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.genome.run import run_genomes
+from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import Told
 from tidalign.workflows.status import Exit
 
@@ -71,13 +72,14 @@ def align(
     new: bool = False,
     progress: Told | None = None,
     check: Check | None = None,
+    shard: Shard | None = None,
 ) -> GenomeResults:
     """`align_genomes` for any source. check: may refuse what was read before it is aligned."""
     if not new and (known := rundir.finished_source(str(out), GENOMES)):
         source = replace(source, known=tuple(known["files"]))
     source.files()  # MissingInput before anything is written
     with running.prepared(Path(out), GENOMES, new=new):
-        run_genomes(str(out), source.absolute(), wanted, resources=resources, progress=progress, check=check)
+        run_genomes(str(out), source.absolute(), wanted, resources=resources, progress=progress, check=check, shard=shard)
     return GenomeResults(out)
 
 
@@ -133,4 +135,4 @@ def is_partial(results: GenomeResults) -> bool:
 def run_as_asked(args: argparse.Namespace, source: GenomeSource, wanted: GenomeParameters, run: Path, check: Check) -> GenomeResults:
     """Do a run as the options say, and show how far it is."""
     with running.progress(args) as told:
-        return align(source, wanted, run, running.resources_of(args), new=args.new, progress=told, check=check)
+        return align(source, wanted, run, running.resources_of(args), new=args.new, progress=told, check=check, shard=args.shard)

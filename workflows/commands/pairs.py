@@ -19,6 +19,7 @@ from tidalign.workflows.commands import running
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.pairs.run import run_pairs
+from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import Told
 from tidalign.workflows.status import Exit
 
@@ -82,10 +83,11 @@ def align(
     new: bool = False,
     progress: Told | None = None,
     check: Check | None = None,
+    shard: Shard | None = None,
 ) -> Results:
     """`align_pairs` for any source. check: may refuse what was read before it is aligned."""
     with running.prepared(Path(out), PAIRS, new=new):
-        run_pairs(str(out), source, parameters, resources=resources, progress=progress, check=check)
+        run_pairs(str(out), source, parameters, resources=resources, progress=progress, check=check, shard=shard)
     return Results(out)
 
 
@@ -96,7 +98,7 @@ def command(args: argparse.Namespace) -> Exit:
         source = source_of(args, this.run, parameters.alphabet)
         with running.progress(args) as told:
             check = partial(check_names, this.run, args.format, source)
-            results = align(source, parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check)
+            results = align(source, parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check, shard=args.shard)
         statuses, pairs = results.statuses(), len(results)
         incomplete = bool(statuses["capped"] or statuses["rejected"])
         this.export(results, cigar=args.cigar, notice=say)

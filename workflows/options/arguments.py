@@ -10,7 +10,20 @@ from tidalign import __version__
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.formats import table
 from tidalign.workflows.options import place, texts
-from tidalign.workflows.options.common import STANDARD_OUTPUT, Error, add_device, add_new, add_workers, check_common, is_stream, options_of, standard, typed
+from tidalign.workflows.options.common import (
+    STANDARD_OUTPUT,
+    Error,
+    add_device,
+    add_new,
+    add_shard,
+    add_workers,
+    check_common,
+    check_shard,
+    is_stream,
+    options_of,
+    standard,
+    typed,
+)
 from tidalign.workflows.options.common import chosen as chosen_format
 from tidalign.workflows.options.values import MOST, integer, wrong
 from tidalign.workflows.progress import LONGEST, brief
@@ -119,6 +132,7 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
     files = table.listed(table.suffixes(table.PAIRS))
     _add_run(pairs, f"a run directory; or a file {files}, written from the run directory OUT.run, which is then removed; or -, standard output, with --format")
     add_device(pairs)
+    add_shard(pairs)
     pairs.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.PAIRS))}, where the name of OUT does not say it")
     _add_export(pairs)
     pairs.add_argument("--keep-run", action="store_true", help="keep OUT.run")
@@ -142,6 +156,16 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
     export.add_argument("--markend", action="store_true", help="genomes: end the output with a line that says so")
     export.add_argument("--pair", metavar="NAME", help="genomes: one pair of a run over many")
     _add_export(export)
+
+    merge = _command(commands, "merge", "merge", "put the shards of a run together: the same bytes as one run", texts.MERGE)
+    merge.add_argument("runs", metavar="RUN", nargs="+", help="the run directory of each shard (of `tidalign genomes` DIR/run)")
+    merge.add_argument("-o", dest="output", metavar="OUT", required=True, help="a run directory; or a file, as of `tidalign pairs` or `tidalign genome`")
+    merge.add_argument("--format", metavar="FORMAT", help="format where the name of OUT does not say it")
+    merge.add_argument("--markend", action="store_true", help="genomes: end the output with a line that says so")
+    merge.add_argument("--keep-run", action="store_true", help="keep OUT.run")
+    merge.set_defaults(pair=None)
+    add_new(merge)
+    _add_export(merge)
 
     plot = _command(commands, "plot", "plot", "draw a dot plot of a run over genomes", texts.PLOT)
     plot.add_argument("run", metavar="RUN", help="a run directory of `tidalign genome` or `tidalign genomes`")
@@ -173,7 +197,7 @@ def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Na
 def check(args: argparse.Namespace) -> None:
     """Usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
     check_common(args, args.error)
-    if args.module in ("pairs", "partition", "genome", "export"):
+    if args.module in ("pairs", "partition", "genome", "export", "merge"):
         args.output = standard(args.output)
     if args.module in ("pairs", "partition"):
         _check_scored(args, args.error)
@@ -210,6 +234,7 @@ def _check_export(args: argparse.Namespace) -> None:
 def _check_pairs(args: argparse.Namespace) -> None:
     """Set `format`, and end the command for usage that goes against it."""
     args.format = chosen_format(args, table.PAIRS, args.error)
+    check_shard(args, args.error)
     if args.output == STANDARD_OUTPUT and not args.format:
         args.error("standard output needs a --format, such as --format=sam; or name a file or a run directory with -o, and see `tidalign export`")
     if args.scheduler and is_stream(args.output):

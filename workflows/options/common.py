@@ -7,7 +7,8 @@ from typing import Any
 
 from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.values import Reader, integer
+from tidalign.workflows.options.values import Reader, integer, wrong
+from tidalign.workflows.run.shard import Shard
 
 
 def typed(read: Reader) -> Callable[[str], Any]:
@@ -20,6 +21,18 @@ def typed(read: Reader) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(str(error)) from error
 
     return type
+
+
+def shard(text: str) -> Shard:
+    """Read a share of a run, as 3/8."""
+    number, slash, count = text.partition("/")
+    try:
+        found = Shard(integer(1, 100_000)(number), integer(1, 100_000)(count))
+    except ValueError:
+        found = None
+    if found is None or not slash or found.number > found.count:
+        raise wrong("a share I/N, from 1/N to N/N", text)
+    return found
 
 
 _GPUS, _WORKERS = typed(integer(1, 1024)), typed(integer(1, 4096))
@@ -39,6 +52,12 @@ def add_workers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--insecure", action="store_true", help="talk to a scheduler of another machine without TLS: whoever is on that network can run code as you"
     )
+
+
+def add_shard(parser: argparse.ArgumentParser) -> None:
+    """Add --shard."""
+    what = "do the Ith of N shares, from 1/N to N/N, in a run directory of its own; `tidalign merge` puts them together, for array jobs"
+    parser.add_argument("--shard", metavar="I/N", type=typed(shard), help=what)
 
 
 def add_new(parser: argparse.ArgumentParser) -> None:
@@ -83,6 +102,12 @@ def chosen(args: argparse.Namespace, kind: str, error: Error) -> str | None:
         error(f"cannot write {suffix}: {table.ELSEWHERE[kind][suffix]}")
     found = table.by_suffix(kind, suffix[1:])
     return named(args, kind, found.name, error) if found else None
+
+
+def check_shard(args: argparse.Namespace, error: Error) -> None:
+    """Call error(message) where a share of a run is to be a file."""
+    if args.shard and args.format:
+        error("a shard is a run directory: name one with -o; `tidalign merge` writes a file of all of them")
 
 
 def named(args: argparse.Namespace, kind: str, text: str, error: Error) -> str:

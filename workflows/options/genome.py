@@ -7,7 +7,7 @@ from typing import Any
 from tidalign.pipeline.errors import shown
 from tidalign.pipeline.formats import table
 from tidalign.workflows.options.command_line import add_options
-from tidalign.workflows.options.common import add_device, add_new, add_workers, chosen, is_stream, named
+from tidalign.workflows.options.common import add_device, add_new, add_shard, add_workers, check_shard, chosen, is_stream, named
 from tidalign.workflows.options.given import check
 from tidalign.workflows.options.lastz import OUTPUT
 
@@ -39,6 +39,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.GENOME))}; `general:score,name1,...` names the fields")
     add_device(parser, gpus="all; one for small input")
     add_workers(parser)
+    add_shard(parser)
     parser.add_argument("--keep", metavar="STAGES", type=_kept, default=(), help=f"keep tables of {', '.join(_KEPT)} in the run directory (commas between)")
     add_new(parser)
     groups = add_options(parser)
@@ -55,6 +56,7 @@ def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
         _check_genomes(args, error)
         return
     args.format = chosen(args, table.GENOME, error)
+    check_shard(args, error)
     if args.output == "-" and not args.format:
         error("standard output needs a --format, such as --format=maf; or name a file or a run directory with -o")
     if args.scheduler and is_stream(args.output):

@@ -40,6 +40,12 @@ EXPORT = """examples:
   tidalign export genome_run -o out.maf
 """
 
+MERGE = """examples:
+  tidalign pairs reads.fq windows.fa -o shard.1 --shard 1/2      and, on another machine, --shard 2/2 with -o shard.2
+  tidalign merge shard.* -o out.sam
+  tidalign merge shard.*/run -o out.maf                          of `tidalign genomes`, whose run directories lie in DIR/run
+"""
+
 EXITS = """exit status: 0 everything is aligned, 3 something was cut or given up (rows or report say why), 2 wrong usage, 65 bad input, 66 no input,
 69 no usable GPU or workers, 73 cannot write, 74 disk full, 75 cluster lost, 78 the run directory is of other inputs, options or another version,
 130 and 143 stopped by a signal, 1 a bug. After 69 to 75, 130 and 143 the same command goes on where it was."""

@@ -21,6 +21,7 @@ from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
 from tidalign.workflows.run.genome.tasks import heeding
 from tidalign.workflows.run.genome.tiles import Tiles
 from tidalign.workflows.run.runner import Kind, Readers, Report
+from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told
 
 SMALL_INPUT = 64_000_000
@@ -59,7 +60,8 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
     reading_threads = 4
     small_work = 5.0
 
-    def __init__(self, source: GenomeSource, parameters: GenomeParameters, check: Check | None = None) -> None:
+    def __init__(self, source: GenomeSource, parameters: GenomeParameters, check: Check | None = None, shard: Shard | None = None) -> None:
+        self._shard = shard
         self._source, self._parameters, self._check = source, parameters, check
 
     def parameters(self) -> dict[str, Any]:
@@ -101,7 +103,7 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
         return manifest
 
     def tracker(self, directory: str, manifest: GenomeManifest, stop: Stop, told: Told, gpus: Gpus) -> Tiles:
-        return Tiles(directory, manifest, stop, told, gpus.device)
+        return Tiles(directory, manifest, stop, told, gpus.device, self._shard)
 
     def start(self, gpus: Gpus) -> None:
         GPU_OF_PROCESS.busy = 0.0
@@ -119,6 +121,9 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
 
     def counted(self, manifest: GenomeManifest, tracker: Tiles) -> dict[str, Any]:
         statuses = parts.counts(tracker.parts)
+        done, units = sum(part.stop - part.start for part in parts.all_parts(tracker.parts)), sum(manifest.chunks.values())
+        if done < units and self._shard:
+            raise ShardDone(self._shard, tracker.directory, done, units, "units (a sequence on a strand)")
         bases = {role: sum(side["bases"] for side in manifest.sides if side["role"] == role) for role in ("target", "query")}
         return {
             "run": manifest.run,
@@ -145,6 +150,7 @@ def run_genomes(
     resources: Resources = DEFAULT,
     progress: Told | None = None,
     check: Check | None = None,
+    shard: Shard | None = None,
 ) -> GenomeReport:
     """Align the genomes of `source` into a run directory: see `runner.run`."""
-    return runner.run(directory, Genomes(source, parameters, check), resources, progress)
+    return runner.run(directory, Genomes(source, parameters, check, shard), resources, progress)

@@ -13,6 +13,7 @@ from tidalign.pipeline.store import parts
 from tidalign.pipeline.store.parts import gaps
 from tidalign.workflows.run.genome.isolate import DIVISIBLE, isolate_tile
 from tidalign.workflows.run.genome.tasks import perform, speculate
+from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import Told, Tracker
 
 PATIENCE = 600.0
@@ -41,9 +42,11 @@ class Tiles(Tracker[Tile]):
     stage, scale = "genomes", 1000
     rejectable = 100
 
-    def __init__(self, directory: str, manifest: GenomeManifest, stop: Stop, told: Told, device: Device = CPU) -> None:
+    def __init__(self, directory: str, manifest: GenomeManifest, stop: Stop, told: Told, device: Device = CPU, shard: Shard | None = None) -> None:
         super().__init__(directory, manifest.run, stop, told)
         self._manifest, self._device = manifest, device
+        planned = [((number, tile["start"]), tile["work"]) for number, job in enumerate(manifest.jobs) for tile in job.tiles]
+        self._mine = shard.members(planned) if shard else {key for key, _ in planned}
         self._ahead: dict[Task, tuple[int, int]] = {}
         self._stretches: dict[tuple[int, int], tuple[int, int, int]] = {}
         self.numbers: Counter[str] = Counter()
@@ -58,7 +61,7 @@ class Tiles(Tracker[Tile]):
             for a, b in gaps(0, job.units, done):
                 for planned in job.tiles:
                     start, stop = max(a, planned["start"]), min(b, planned["stop"])
-                    if start < stop:
+                    if start < stop and (number, planned["start"]) in self._mine:
                         yield from self._stage(number, start) if planned["staged"] else [Tile("units", number, -1, start, stop)]
 
     def following(self, piece: Tile, given_up: int) -> Iterable[Tile]:
@@ -88,7 +91,7 @@ class Tiles(Tracker[Tile]):
         return piece.stage in DIVISIBLE
 
     def total(self) -> float:
-        return float(sum(tile["work"] for job in self._manifest.jobs for tile in job.tiles))
+        return float(sum(tile["work"] for number, job in enumerate(self._manifest.jobs) for tile in job.tiles if (number, tile["start"]) in self._mine))
 
     def amount(self, piece: Tile) -> float:
         return self._share(piece, SHARES)

@@ -12,6 +12,7 @@ from tidalign.pipeline.store.parts import gaps, part_path, read_part
 from tidalign.workflows.run.child import try_in_child
 from tidalign.workflows.run.isolate import isolate
 from tidalign.workflows.run.pairs.tasks import RowRange, align_ranges
+from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import Told, Tracker
 
 SECONDS_PER_WORK = 1e-8
@@ -70,10 +71,12 @@ class Alignment(Tracker[RowRange]):
 
     stage = "align"
 
-    def __init__(self, directory: str, manifest: PairManifest, stop: Stop, told: Told, device: Device, gpus: int = 1) -> None:
+    def __init__(self, directory: str, manifest: PairManifest, stop: Stop, told: Told, device: Device, gpus: int = 1, shard: Shard | None = None) -> None:
         super().__init__(directory, manifest.run, stop, told)
         self._parameters, self._pairs, self._device, self._gpus = manifest.aligner.to_json(manifest.parameters), manifest.pairs, device, gpus
         self._chunks = {chunk["id"]: chunk for record in manifest.blocks for chunk in record["chunks"]}
+        rows = {name: (chunk["rows"], chunk["work"]) for name, chunk in self._chunks.items()}
+        self._share = shard.ranges(rows) if shard else {name: (0, count) for name, (count, _) in rows.items()}
         self.rejectable = max(100, self._pairs // 10_000)
         self.by_host = 0
         """Pairs that the host took for a GPU."""
@@ -83,16 +86,16 @@ class Alignment(Tracker[RowRange]):
         return max((record["longest"] for record in self._chunks.values()), default=0)
 
     def missing(self) -> Iterable[RowRange]:
-        for chunk, record in self._chunks.items():
+        for chunk, (begin, end) in self._share.items():
             done = [(part.start, part.stop) for part in self.parts.get(chunk, [])]
-            for start, stop in gaps(0, record["rows"], done):
+            for start, stop in gaps(begin, end, done):
                 yield RowRange(chunk, start, stop)
 
     def amount(self, piece: RowRange) -> float:
         return piece.stop - piece.start
 
     def total(self) -> float:
-        return float(self._pairs)
+        return float(sum(stop - start for start, stop in self._share.values()))
 
     def _units(self, piece: RowRange) -> float:
         """Estimate the work (pipeline/pairs/aligner.py)."""

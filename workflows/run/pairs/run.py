@@ -19,6 +19,7 @@ from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, on_forms
 from tidalign.workflows.run.pairs.alignment import Alignment
 from tidalign.workflows.run.pairs.tasks import align_ranges
 from tidalign.workflows.run.runner import Kind, Readers, Report
+from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told
 
 
@@ -98,7 +99,8 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
     reading_threads = 16  # each block takes up to half a gigabyte, and more are hardly faster
     small_work = 3.0
 
-    def __init__(self, source: Source, parameters: Any, check: Check | None = None) -> None:
+    def __init__(self, source: Source, parameters: Any, check: Check | None = None, shard: Shard | None = None) -> None:
+        self._shard = shard
         self._source, self._parameters, self._check, self._aligner = source, parameters, check, aligner_of(parameters)
 
     def parameters(self) -> dict[str, Any]:
@@ -120,7 +122,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
         return partition(crew, self._source, self.parameters(), told, self._check)
 
     def tracker(self, directory: str, manifest: PairManifest, stop: Stop, told: Told, gpus: Gpus) -> Alignment:
-        return Alignment(directory, manifest, stop, told, gpus.device, max(1, len(gpus.names)))
+        return Alignment(directory, manifest, stop, told, gpus.device, max(1, len(gpus.names)), self._shard)
 
     def start(self, gpus: Gpus) -> None:
         start(self._aligner, self._parameters, gpus.device)
@@ -133,6 +135,8 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
 
     def counted(self, manifest: PairManifest, tracker: Alignment) -> dict[str, Any]:
         statuses = parts.counts(tracker.parts)
+        if sum(statuses.values()) < manifest.pairs and self._shard:
+            raise ShardDone(self._shard, tracker.directory, sum(statuses.values()), manifest.pairs, "pairs")
         if sum(statuses.values()) != manifest.pairs:
             raise RuntimeError(f"{tracker.directory}: {manifest.pairs} pairs went in and {sum(statuses.values())} rows came out")
         return {
@@ -153,11 +157,12 @@ def run_pairs(
     resources: Resources = DEFAULT,
     progress: Told | None = None,
     check: Check | None = None,
+    shard: Shard | None = None,
 ) -> PairReport:
     """Align every pair of `source` into a run directory, by the aligner of these parameters: see `runner.run`. Every pair has its row, or its reason.
     NoWorkers where GPUs are asked for that the aligner cannot use."""
     resources = on_forms(resources, aligner_of(parameters).forms)
-    return runner.run(directory, Pairs(source, parameters, check), resources, progress)
+    return runner.run(directory, Pairs(source, parameters, check, shard), resources, progress)
 
 
 def partition_pairs(directory: str | Path, source: Source, parameters: Any, *, resources: Resources = DEFAULT, progress: Told | None = None) -> PairManifest:

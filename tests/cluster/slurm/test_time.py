@@ -1,0 +1,124 @@
+"""A job whose time is over is started again and goes on; one that is cancelled stops in good order: in the end the bytes are those of an undisturbed run."""
+
+import json
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+from ending import wait_until
+from slurm_site import Site
+from work import PAIRS, command, program
+
+SLOW_AT_FIRST = """slurm:
+  nodes: 2
+  cpus-per-node: 2
+  time: '{time}'
+  before: |
+    if [ "${{SLURM_RESTART_COUNT:-0}}" = 0 ]; then export TIDALIGN_TEST_SLOW={slow}; fi
+"""
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """What a run writes that nobody disturbs."""
+    folder = tmp_path_factory.mktemp("expected")
+    write(folder)
+    program(folder, *PAIRS, "-o", "out.sam")
+    return (folder / "out.sam").read_bytes()
+
+
+def write(folder: Path, profile: str = "") -> dict[str, str]:
+    """Pairs of many lengths, and so many tasks; the environment of who submits with this profile."""
+    chance = random.Random(2)
+    letters = ["".join(chance.choices("ACGT", k=20 * 2**place)) for place in range(9) for _ in range(3)]
+    (folder / "targets.fa").write_text("".join(f">t{number}\n{text}\n" for number, text in enumerate(letters)))
+    (folder / "queries.fa").write_text("".join(f">q{number}\n{text[1:]}A\n" for number, text in enumerate(letters)))
+    if profile:
+        (folder / "tidalign").mkdir(mode=0o700)
+        (folder / "tidalign" / "cluster.yaml").write_text(profile)
+    return {"XDG_CONFIG_HOME": str(folder)}
+
+
+def events(folder: Path, name: str) -> list[dict[str, object]]:
+    """What the journal says of one kind of event."""
+    journal = folder / "out.sam.run" / "journal.jsonl"
+    lines = map(json.loads, journal.read_text().splitlines() if journal.exists() else [])
+    return [line for line in lines if line["event"] == name]
+
+
+def submitted(site: Site, folder: Path, profile: str, *before: str) -> str:
+    """Submit the pairs as a job; its number."""
+    environment = site.environment | write(folder, profile)
+    return program(folder, "--cluster", "slurm", *before, *PAIRS, "-o", "out.sam", "--keep-run", environment=environment).stdout.strip()
+
+
+def check_resumed(site: Site, folder: Path, number: str, expected: bytes) -> None:
+    """See that a job was started twice and did each thing once."""
+    assert site.wait_for(number)["JobState"] == "COMPLETED", (folder / f"out.sam.{number}.log").read_text()
+    assert site.job(number)["Restarts"] == "1"
+    assert (folder / "out.sam").read_bytes() == expected
+    done = [event["task"] for event in events(folder, "done")]
+    assert len(done) == len(set(done)) and len(events(folder, "start")) == 2 and not events(folder, "died")
+    lines = (folder / f"out.sam.{number}.log").read_text().splitlines()
+    place = next(place for place, line in enumerate(lines) if f"Slurm starts job {number} again" in line)
+    assert "SIGUSR1" in lines[place] and lines[place + 1].startswith("tidalign --requeue pairs")
+    assert not list(folder.glob(".tidalign-cluster-*"))
+
+
+def test_a_job_is_started_again_when_it_is_told_that_its_time_is_over(slurm: Site, tmp_path: Path, expected: bytes) -> None:
+    number = submitted(slurm, tmp_path, SLOW_AT_FIRST.format(time=30, slow=3), "--requeue")
+    slurm.wait(lambda: events(tmp_path, "done"), "a task", 600)
+    slurm.ask("scancel", "--batch", "--signal=USR1", number)
+    slurm.wait(lambda: slurm.job(number)["Restarts"] == "1" or slurm.job(number)["JobState"] == "COMPLETED", "its second start", 600)
+    check_resumed(slurm, tmp_path, number, expected)
+
+
+@pytest.mark.slow
+def test_a_job_is_started_again_when_its_time_is_over(slurm: Site, tmp_path: Path, expected: bytes) -> None:
+    """Of its minute: half a minute before the end Slurm says so."""
+    number = submitted(slurm, tmp_path, SLOW_AT_FIRST.format(time=1, slow=25), "--requeue")
+    slurm.wait(lambda: slurm.job(number)["Restarts"] == "1" or slurm.job(number)["JobState"] == "COMPLETED", "its second start", 600)
+    check_resumed(slurm, tmp_path, number, expected)
+
+
+def test_a_job_is_cancelled_and_the_command_goes_on(slurm: Site, tmp_path: Path, expected: bytes) -> None:
+    profile = SLOW_AT_FIRST.format(time=30, slow=3)
+    environment = slurm.environment | write(tmp_path, profile)
+    words = command("--cluster", "slurm", "--requeue", "--follow", *PAIRS, "-o", "out.sam", "--keep-run")
+    following = subprocess.Popen(words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: events(tmp_path, "done"), following)
+    number = slurm.ask("squeue", "--noheader", "--format=%i").split()[0]
+    slurm.ask("scancel", "--full", number)
+    out, said = following.communicate(timeout=600)
+    assert (following.returncode, out.strip()) == (143, number), said
+    assert slurm.job(number)["Restarts"] == "0"
+    *_, why, goes_on = said.strip().splitlines()
+    assert why == "tidalign: stopped by SIGTERM; what is done is kept, and this goes on from here:"
+    assert not list((tmp_path / "out.sam.run" / "claims").iterdir()) and not list(tmp_path.glob(".tidalign-cluster-*"))
+    done = [event["task"] for event in events(tmp_path, "done")]
+    program(tmp_path, *goes_on.split()[2:])
+    assert (tmp_path / "out.sam").read_bytes() == expected
+    assert set(done).isdisjoint(event["task"] for event in events(tmp_path, "done")[len(done) :])
+
+
+def test_a_clock_of_ones_own(tmp_path: Path, expected: bytes) -> None:
+    write(tmp_path)
+    slow = {"TIDALIGN_TEST_SLOW": "600"}
+    said = program(tmp_path, "--stop-after", "3s", *PAIRS, "-o", "out.sam", "--new", status=143, environment=slow).stderr
+    assert said.splitlines()[-2:] == [
+        "tidalign: stopped by --stop-after; what is done is kept, and this goes on from here:",
+        f"tidalign --stop-after 3s {' '.join(PAIRS)} -o out.sam",
+    ]
+    program(tmp_path, *PAIRS, "-o", "out.sam")
+    assert (tmp_path / "out.sam").read_bytes() == expected
+
+
+def test_what_throws_a_run_away_does_so_once(tmp_path: Path) -> None:
+    """A job with --new that is started again goes on."""
+    write(tmp_path)
+    program(tmp_path, *PAIRS, "-o", "run")
+    made = [path.stat().st_ino for path in (tmp_path / "run" / "parts").iterdir()]
+    program(tmp_path, *PAIRS, "-o", "run", "--new", environment={"SLURM_RESTART_COUNT": "1"})
+    assert [path.stat().st_ino for path in (tmp_path / "run" / "parts").iterdir()] == made
+    assert (tmp_path / "run" / "SUCCESS").exists()

@@ -1,0 +1,61 @@
+"""`tidalign merge`: the shards of a run, each in its directory, as the run that they are shares of."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from tidalign.cluster.stop import on_signals
+from tidalign.pipeline.formats import table
+from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import Layout
+from tidalign.pipeline.store.merge import layout_of, merge
+from tidalign.workflows.commands import running
+from tidalign.workflows.commands.export import options
+from tidalign.workflows.progress import say
+from tidalign.workflows.run.devices import Resources
+from tidalign.workflows.status import Exit
+
+HERE = Resources(device="cpu", allocated=False)
+
+
+def command(args: argparse.Namespace) -> Exit:
+    """Put the shards together in OUT, or in OUT.run beside a file that is then written."""
+    layout = layout_of(args.runs[0])
+    asked: dict[str, Any] = {}
+    if args.format or table.by_suffix(layout.kind, Path(args.output).suffix[1:].lower()):
+        args.run = args.runs[0]  # what messages name
+        asked = options(args, layout.kind)
+        args.format = asked.pop("format")
+    with running.command(args) as this:
+        with running.prepared(this.run, layout, new=args.new):
+            rundir.probe(str(this.run.absolute()), layout)
+            with rundir.locked(str(this.run.absolute())), on_signals():
+                plan = merge([str(Path(run).absolute()) for run in args.runs], str(this.run.absolute()))
+        results = _finished(this.run, plan, layout)
+        statuses = results.statuses()
+        partial = bool(statuses["capped"] or statuses["rejected"] or rundir.finished(str(this.run)) == "PARTIAL")
+        this.export(results, notice=say, **asked)
+        this.end(f"{len(args.runs):,} shards, {len(results):,} rows", statuses, none="none", partial=partial)
+    return Exit.PARTIAL if partial else Exit.COMPLETE
+
+
+def _finished(run: Path, plan: dict[str, Any], layout: Layout) -> Any:
+    """Finish the run, of which nothing is left to do, as any run is finished; its results."""
+    if layout.kind == table.PAIRS:
+        from tidalign.pipeline.pairs.aligner import described
+        from tidalign.pipeline.pairs.input.read import Source
+        from tidalign.pipeline.pairs.results import Results
+        from tidalign.workflows.run.pairs.run import run_pairs
+
+        run_pairs(run, Source.from_json(plan["source"]), described(plan["parameters"])[1], resources=HERE)
+        return Results(run)
+    from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+    from tidalign.pipeline.genome.parameters import GenomeParameters
+    from tidalign.pipeline.genome.results import GenomeResults
+    from tidalign.workflows.run.genome.run import run_genomes
+
+    said = plan["source"]
+    pairs = tuple(Pair(**pair) for pair in said["genomes"])
+    source = GenomeSource(pairs, said["all_vs_all"], said["segments"], tuple(said["keep"]), tuple(said["files"]))
+    run_genomes(run, source, GenomeParameters.from_json(plan["parameters"]), resources=HERE)
+    return GenomeResults(run)
