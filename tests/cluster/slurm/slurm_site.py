@@ -69,7 +69,7 @@ class Site:
             "SlurmdUser=root",
             "AuthType=auth/munge",
             "CredType=cred/munge",
-            f"AuthInfo=socket={self.folder}/munge.socket",
+            f"AuthInfo=socket={self.folder}/munge.socket,cred_expire=5",  # so long a job waits that is put back into the queue
             f"StateSaveLocation={self.folder}/state",
             f"SlurmdSpoolDir={self.folder}/spool/%n",
             f"SlurmctldPidFile={self.folder}/slurmctld.pid",
@@ -81,7 +81,7 @@ class Site:
             "TaskPlugin=task/none",
             "SelectType=select/cons_tres",
             "SelectTypeParameters=CR_CPU",
-            "SchedulerParameters=batch_sched_delay=0,sched_interval=2,sched_min_interval=0,requeue_delay=1",
+            "SchedulerParameters=batch_sched_delay=0,sched_interval=2,sched_min_interval=0",
             "AccountingStorageType=accounting_storage/none",
             "JobAcctGatherType=jobacct_gather/none",
             "MpiDefault=none",

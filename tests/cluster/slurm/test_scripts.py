@@ -1,0 +1,76 @@
+"""The scripts of workflows/slurm, as docs/cluster.md gives them to sbatch, and the bytes of the same commands without Slurm."""
+
+import os
+import random
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from slurm_site import Site
+from work import program
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPTS = ROOT / "workflows" / "slurm"
+
+
+@pytest.fixture
+def site(slurm: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """The Slurm, with the program that is tested on the path of its jobs."""
+    (tmp_path / "bin").mkdir()
+    wrapper = tmp_path / "bin" / "tidalign"
+    wrapper.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m tidalign.workflows "$@"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setitem(slurm.environment, "PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    return slurm
+
+
+def genomes(folder: Path, count: int = 4) -> None:
+    """FASTA files of sequences that are alike: targets.fa, and queries of all and of each."""
+    chance = random.Random(6)
+    targets = ["".join(chance.choices("ACGT", k=1500)) for _ in range(count)]
+    queries = ["".join(chance.choice("ACGT") if chance.random() < 0.05 else letter for letter in text) for text in targets]
+    (folder / "targets.fa").write_text("".join(f">t{number}\n{text}\n" for number, text in enumerate(targets)))
+    (folder / "queries.fa").write_text("".join(f">q{number}\n{text}\n" for number, text in enumerate(queries)))
+    for number, text in enumerate(queries):
+        (folder / f"query{number}.fa").write_text(f">q{number}\n{text}\n")
+    lines = [f"targets.fa[multiple]\tquery{number}.fa\tpair{number}" for number in range(count)]
+    (folder / "jobs.tsv").write_text("\n".join(["target\tquery\tname", *lines, ""]))
+
+
+def sbatch(site: Site, folder: Path, *words: str) -> str:
+    """Submit from a folder; the job's number."""
+    return site.ask("sbatch", "--parsable", "--cpus-per-task=2", *words, cwd=folder).strip()
+
+
+def logs(folder: Path) -> str:
+    return "\n".join(path.read_text() for path in folder.glob("slurm-*.out"))
+
+
+def test_all_chromosomes_of_two_genomes(site: Site, tmp_path: Path) -> None:
+    genomes(tmp_path)
+    number = sbatch(site, tmp_path, str(SCRIPTS / "chromosomes.sh"), "targets.fa", "queries.fa", "out", "--step=2")
+    assert site.wait_for(number)["JobState"] == "COMPLETED", logs(tmp_path)
+    assert "the processors of the 2 nodes" in logs(tmp_path)
+    program(tmp_path, "genomes", "--all-vs-all", "targets.fa", "queries.fa", "-o", "alone", "--merge", "--step=2")
+    assert (tmp_path / "out" / "all.maf").read_bytes() == (tmp_path / "alone" / "all.maf").read_bytes()
+
+
+def test_many_genomes_against_one_by_an_array(site: Site, tmp_path: Path) -> None:
+    genomes(tmp_path)
+    number = sbatch(site, tmp_path, "--array=1-3", str(SCRIPTS / "genomes.sh"), "jobs.tsv", "out")
+    merging = sbatch(site, tmp_path, f"--dependency=afterok:{number}", "--wrap", "tidalign merge out.*/run -o out.maf")
+    assert site.wait_for(merging)["JobState"] == "COMPLETED", logs(tmp_path)
+    program(tmp_path, "genomes", "jobs.tsv", "-o", "alone", "--merge")
+    assert (tmp_path / "out.maf").read_bytes() == (tmp_path / "alone" / "all.maf").read_bytes()
+
+
+def test_reads_by_the_lane(site: Site, tmp_path: Path) -> None:
+    for lane in (1, 2):
+        for name in ("reads.fastq", "windows.fasta"):
+            shutil.copy(ROOT / "workflows" / "demo" / f"{name}.gz", tmp_path / f"lane{lane}.{name}.gz")
+    number = sbatch(site, tmp_path, "--array=1-2", str(SCRIPTS / "lanes.sh"), str(tmp_path))
+    program(tmp_path, "pairs", "lane1.reads.fastq.gz", "lane1.windows.fasta.gz", "-o", "alone.sam")
+    for lane in (1, 2):
+        assert site.wait_for(f"{number}_{lane}")["JobState"] == "COMPLETED", logs(tmp_path)
+        assert (tmp_path / f"lane{lane}.sam").read_bytes() == (tmp_path / "alone.sam").read_bytes()

@@ -1,0 +1,134 @@
+"""Scripts of jobs and the profile of a site: what they hold, and what is refused."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidalign.cluster import job, site
+from tidalign.cluster.errors import NoWorkers, Stopped
+from tidalign.cluster.site import Profile, read
+from tidalign.workflows import cli, stopped
+
+
+def script(profile: Profile, *, folder: str = "/data", requeue: bool = False) -> list[str]:
+    return job.script(["tidalign", "pairs", "a b.fa"], profile, name="n", folder=folder, log="/data/o.%j.log", requeue=requeue).splitlines()
+
+
+def test_a_script_asks_for_what_the_profile_says() -> None:
+    lines = script(Profile("gpu", "me", 2, 4, 64, "4:00:00", 100, ("--qos=high",), "module load cuda\nmodule list"), requeue=True)
+    for option in ("partition=gpu", "account=me", "nodes=2", "gpus-per-node=4", "cpus-per-task=64", "time=4:00:00", "signal=B:USR1@100", "requeue", "qos=high"):
+        assert f"#SBATCH --{option}" in lines
+    assert lines[0] == "#!/bin/bash" and lines[-3:] == ["module load cuda", "module list", "exec tidalign pairs 'a b.fa'"]
+    plain = script(Profile(), folder="/a folder")
+    assert "#SBATCH --no-requeue" in plain and '#SBATCH --chdir="/a folder"' in plain and not any("gpus" in line or "time" in line for line in plain)
+    with pytest.raises(NoWorkers, match="without quotes"):
+        script(Profile(), folder='/a"b')
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("5", 300), ("1:30", 90), ("2:00:00", 7200), ("1-0", 86400), ("1-2:30", 95400), ("1-00:00:10", 86410), ("10:00:00", 36000)]
+)
+def test_times_of_slurm(text: str, seconds: int) -> None:
+    assert job.seconds(text) == seconds
+
+
+def test_a_short_job_is_told_in_time() -> None:
+    assert "#SBATCH --signal=B:USR1@30" in script(Profile(time="1"))
+    assert "#SBATCH --signal=B:USR1@120" in script(Profile(time="60"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("slurm: [", "cannot be read"),
+        ("- a", "expected `slurm:`"),
+        ("{}", "expected `slurm:`"),
+        ("slurm: {nods: 1}", "'nods' is not known; expected some of partition,"),
+        ("slurm: {nodes: many}", "nodes: expected int, found 'many'"),
+        ("slurm: {nodes: true}", "nodes: expected int"),
+        ("slurm: {time: 4:00:00}", "put it in quotes"),
+    ],
+)
+def test_what_is_no_profile(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(text)
+    file.chmod(0o600)
+    with pytest.raises(NoWorkers) as error:
+        read(file)
+    assert said in str(error.value) and len(str(error.value).replace(str(file), "")) < 250
+
+
+def test_a_profile_that_others_may_write_is_not_run(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    assert read(file) == Profile()
+    file.write_text("slurm: {nodes: 3, gpus-per-node: 2, time: '60', options: [--exclusive]}\n")
+    file.chmod(0o600)
+    assert read(file).override({"nodes": None, "partition": "p", "follow": True}) == Profile("p", None, 3, 2, None, "60", options=("--exclusive",))
+    file.chmod(0o622)
+    with pytest.raises(NoWorkers, match="others may write to it"):
+        read(file)
+
+
+def test_init_takes_the_partition_with_gpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = "cpu*|up|10|128|(null)|2-00:00:00\ngpu|up|4|64+|gpu:h200:4(S:0-1)|infinite\nold|down|1|8|gpu:8|1:00:00\n"
+    monkeypatch.setattr(site.shutil, "which", lambda name: name)
+    monkeypatch.setattr(site.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, said, ""))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert cli.main(["cluster", "init"]) == 0
+    file = tmp_path / "tidalign" / "cluster.yaml"
+    assert read(file) == Profile("gpu", None, 1, 4, 64, "1-00:00:00") and file.stat().st_mode & 0o777 == 0o600
+    assert cli.main(["cluster", "init"]) == 73 and "there is a profile already" in capsys.readouterr().err
+    assert cli.main(["cluster", "init", "--new"]) == 0
+
+
+def test_without_slurm_one_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    assert cli.main(["cluster", "init"]) == 69
+    assert cli.main(["--cluster", "slurm", "pairs", "a.fa", "b.fa", "-o", str(tmp_path / "o.sam")]) == 69
+    err = capsys.readouterr().err.splitlines()
+    assert "sinfo is not found" in err[0] and "sbatch is not found" in err[1]
+    assert cli.main(["--cluster=slurm", "--dry-run", "--time", "9", "pairs", "a.fa", "b.fa", "-o", str(tmp_path / "o.sam")]) == 0
+    assert "exec " in (out := capsys.readouterr().out) and "#SBATCH --time=9\n" in out and out.endswith(f"pairs a.fa b.fa -o {tmp_path}/o.sam\n")
+
+
+PAIRS = ["pairs", "a.fa", "b.fa", "-o", "o.sam"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([*PAIRS, "--cluster", "none"], "--cluster stands before the command"),
+        (["--nodes", "2", *PAIRS], "--nodes goes with --cluster slurm"),
+        (["--follow", *PAIRS], "--follow goes with --cluster slurm"),
+        (["--requeue", *PAIRS], "--requeue goes with --cluster slurm, or inside a job"),
+        (["--cluster", "slurm", "check"], "go before pairs, genome, genomes"),
+        (["--cluster", "slurm", "--time", "soon", *PAIRS], "expected a time as Slurm has it"),
+        (["--stop-after", "0", *PAIRS], "expected a time such as 90s"),
+        (["--cluster", "slurm", "genome", "a.fa", "b.fa", "--format=maf"], "a job has no terminal"),
+        (["--cluster", "slurm", "--scheduler=x", *PAIRS], "unrecognized|required|invalid"),
+        (["--cluster", "slurm", *PAIRS, "--scheduler", "x"], "--scheduler has workers already"),
+    ],
+)
+def test_wrong_usage(words: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(words)
+    assert ended.value.code == 2
+    assert any(word in (err := capsys.readouterr().err) for word in said.split("|")), err
+
+
+@pytest.mark.parametrize(("number", "requeued"), [(10, True), (14, True), (15, False)])
+def test_a_job_is_put_back_when_its_time_is_over_and_not_when_it_is_cancelled(
+    number: int, requeued: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[Any] = []
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setattr(stopped, "put_back", asked.append)
+    monkeypatch.setattr(stopped.signal, "signal", lambda *_: None)
+    assert stopped.tell(Stopped(number), ["--requeue", "pairs", "a b", "--new"], requeue=True) == 143
+    why, goes_on = capsys.readouterr().err.splitlines()
+    assert (asked, "Slurm starts job 7 again" in why) == ((["7"], True) if requeued else ([], False))
+    assert goes_on == "tidalign --requeue pairs 'a b'" and len(why) <= 300

@@ -1,0 +1,19 @@
+#!/bin/bash
+# All chromosomes of two genomes, as one job over several nodes: every sequence of TARGETS with every one of QUERIES, in OUT/all.maf.
+#
+#   sbatch [--nodes=4 --gpus-per-node=4 --time=4:00:00] chromosomes.sh TARGETS QUERIES OUT [option of tidalign genomes ..]
+#
+# The job that is cut by its time limit is put into the queue again and goes on. The same from a login node without a script:
+#   tidalign --cluster slurm --nodes 4 --gpus-per-node 4 --time 4:00:00 --requeue genomes --all-vs-all TARGETS QUERIES -o OUT --merge
+#SBATCH --job-name=chromosomes
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --signal=B:USR1@120
+#SBATCH --requeue
+#SBATCH --no-kill
+#SBATCH --open-mode=append
+set -eu
+targets=$1 queries=$2 out=$3
+shift 3
+# exec: Slurm's signals reach tidalign itself.
+exec tidalign --requeue genomes --all-vs-all "$targets" "$queries" -o "$out" --merge "$@"
