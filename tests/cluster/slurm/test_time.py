@@ -104,7 +104,7 @@ def test_a_job_is_cancelled_and_the_command_goes_on(slurm: Site, tmp_path: Path,
 
 def test_a_clock_of_ones_own(tmp_path: Path, expected: bytes) -> None:
     write(tmp_path)
-    slow = {"TIDALIGN_TEST_SLOW": "600"}
+    slow = {"TIDALIGN_TEST_SLOW": "3"}
     said = program(tmp_path, "--stop-after", "3s", *PAIRS, "-o", "out.sam", "--new", status=143, environment=slow).stderr
     assert said.splitlines()[-2:] == [
         "tidalign: stopped by --stop-after; what is done is kept, and this goes on from here:",
