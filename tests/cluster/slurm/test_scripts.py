@@ -70,7 +70,7 @@ def test_reads_by_the_lane(site: Site, tmp_path: Path) -> None:
         for name in ("reads.fastq", "windows.fasta"):
             shutil.copy(ROOT / "workflows" / "demo" / f"{name}.gz", tmp_path / f"lane{lane}.{name}.gz")
     number = sbatch(site, tmp_path, "--array=1-2", str(SCRIPTS / "lanes.sh"), str(tmp_path))
-    program(tmp_path, "pairs", "lane1.reads.fastq.gz", "lane1.windows.fasta.gz", "-o", "alone.sam")
     for lane in (1, 2):
+        program(tmp_path, "pairs", f"{tmp_path}/lane{lane}.reads.fastq.gz", f"{tmp_path}/lane{lane}.windows.fasta.gz", "-o", "alone.sam")
         assert site.wait_for(f"{number}_{lane}")["JobState"] == "COMPLETED", logs(tmp_path)
         assert (tmp_path / f"lane{lane}.sam").read_bytes() == (tmp_path / "alone.sam").read_bytes()
