@@ -59,6 +59,20 @@ def test_workers_end_with_a_command_that_is_killed(slurm: Site, tmp_path: Path) 
     slurm.wait_for(number)
 
 
+def test_a_node_that_is_lost_is_done_without(slurm: Site, tmp_path: Path, expected: bytes) -> None:
+    write_pairs(tmp_path)
+    slow = f"export TIDALIGN_TEST_SLOW=5\n{script(*PAIRS, '-o', 'out.sam', '--keep-run')}"
+    number = submit(slurm, tmp_path, slow, "--nodes=2", "--ntasks-per-node=1")
+    slurm.wait(lambda: list(tmp_path.glob("out.sam.run/claims/*")), "a claim", 600)
+    (own,) = tmp_path.glob(".tidalign-cluster-*")
+    nodes = [process for process in psutil.process_iter() if str(own) in _command(process) and process.name() != "srun"]
+    (lost,) = [process for process in nodes if process.environ()["SLURM_NODEID"] == "1"]
+    lost.kill()
+    assert slurm.wait_for(number)["JobState"] == "COMPLETED", (tmp_path / "log").read_text()
+    assert (tmp_path / "out.sam").read_bytes() == expected
+    assert not list(tmp_path.glob(".tidalign-cluster-*"))
+
+
 def _command(process: psutil.Process) -> list[str]:
     try:
         return process.cmdline()
