@@ -123,7 +123,7 @@ def start(
     modules: that tasks need; processes without GPUs are forked from one that has loaded them (forks.py).
     NoWorkers where none can be had, or those of the scheduler cannot do the work, saying why; ClusterLost where the scheduler goes away meanwhile.
     """
-    with dask.config.set(settings(gpus=bool(gpus) or (isinstance(scheduler, Allocation) and scheduler.gpus))), ExitStack() as stack:
+    with dask.config.set(settings(gpus=bool(gpus) or (isinstance(scheduler, Allocation) and scheduler.gpus), dask_cuda=bool(gpus))), ExitStack() as stack:
         # Dask logs each death and each restart; the caller reports them in its own words.
         stack.enter_context(silence_logging_cmgr(logging.CRITICAL))
         if isinstance(scheduler, Allocation):
