@@ -14,7 +14,7 @@ SILENT_SECONDS = 2.0
 REDRAW_SECONDS = 0.2
 PLAIN_SECONDS = 30.0
 
-_WORDS = {"partition": "reading", "align": "aligning", "read": "reading", "genomes": "aligning"}
+_WORDS = {"partition": "reading", "align": "aligning", "read": "reading", "genomes": "aligning", "compile": "compiling"}
 _COUNTED = {"partition": "pairs", "align": "pairs", "read": "files"}
 """What is counted at each stage; others count estimated work, which is told in per cent."""
 

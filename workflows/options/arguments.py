@@ -187,6 +187,7 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
 
     check = _command(commands, "check", "check", "show what is installed and test it on known answers; or look for damage in a run directory")
     check.add_argument("run", metavar="RUN", nargs="?", help="a run directory: name each of its files that is not what was written")
+    check.add_argument("--compile", action="store_true", help="compile every kernel now, as for an image, and test all of them; no run compiles then")
     demo = _command(commands, "demo", "demo", "align real reads and genomes that come with tidalign")
     demo.add_argument("-o", dest="output", metavar="DIR", default="tidalign-demo", help="where to write (default: tidalign-demo)")
     return top
@@ -210,6 +211,8 @@ def check(args: argparse.Namespace) -> None:
         _check_scored(args, args.error)
         if args.interleaved and args.targets:
             args.error("--interleaved takes one file")
+    if args.module == "check" and args.run and args.compile:
+        args.error("--compile takes no run directory")
     if args.module == "partition" and is_stream(args.output):
         args.error("-o takes a run directory")
     if args.module in ("genome", "genomes"):
