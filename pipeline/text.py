@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalign.kernels.text.lines import CONSTANT, NUMBERS, SHORT_TEXTS, TEXTS, measure_lines, write_lines
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 from tidalign.pipeline.schema import COUNTS
 
@@ -106,9 +107,44 @@ def empty() -> Any:
 
 
 def joined(*pieces: Any) -> Any:
-    """One large_string for each row: columns (a null is an empty text) and constant texts (str) one after the other."""
-    columns = [pa.scalar(piece, pa.large_string()) if isinstance(piece, str) else strings(piece) for piece in pieces]
-    return pc.binary_join_element_wise(*columns, empty(), null_handling="replace", null_replacement="")
+    """One large_string for each row: columns (of texts or whole numbers; a null is an empty text) and constant texts (str) one after the other."""
+    held = [_piece(piece) for piece in pieces]  # whose memory is read by address
+    rows = next((len(values) for kind, values, *_ in held if kind != CONSTANT), None)
+    if rows is None:
+        raise ValueError("only constant texts: give a column, whose rows are counted")
+    columns = np.array([[kind, *addresses] for kind, _, *addresses in held], np.int64)
+    ends = np.empty(rows + 1, np.int64)
+    measure_lines(columns, ends)
+    text = np.empty(ends[-1], np.uint8)
+    write_lines(columns, ends, text)
+    return pa.Array.from_buffers(pa.large_string(), rows, [None, pa.py_buffer(ends), pa.py_buffer(text)])
+
+
+def _piece(piece: Any) -> tuple[Any, ...]:
+    """Describe a piece of `joined`: its kind, what holds its memory, and the addresses that `measure_lines` takes."""
+    if isinstance(piece, pa.Scalar):
+        piece = piece.as_py() or ""
+    if isinstance(piece, str):
+        held = np.frombuffer(piece.encode() or b" ", np.uint8)
+        return CONSTANT, held, held.ctypes.data, len(piece.encode()), 0, 0
+    array = piece.combine_chunks() if isinstance(piece, pa.ChunkedArray) else pa.array(piece) if isinstance(piece, np.ndarray) else piece
+    kind = _KINDS.get(array.type)
+    if kind is None:
+        array = array.cast(pa.int64() if pa.types.is_integer(array.type) else pa.large_string())
+        kind = _KINDS[array.type]
+    buffers = array.buffers()
+    bits = buffers[0].address if buffers[0] is not None and array.null_count else 0
+    if kind == NUMBERS:
+        return kind, array, buffers[1].address + 8 * array.offset if buffers[1] else 0, 0, bits, array.offset
+    offsets = buffers[1].address + (4 if kind == SHORT_TEXTS else 8) * array.offset if buffers[1] else 0
+    return kind, array, buffers[2].address if buffers[2] else 0, offsets, bits, array.offset
+
+
+_KINDS = {
+    pa.int64(): NUMBERS,
+    **dict.fromkeys((pa.large_string(), pa.large_binary()), TEXTS),
+    **dict.fromkeys((pa.string(), pa.binary()), SHORT_TEXTS),
+}
 
 
 def content(lines: Any) -> memoryview:
