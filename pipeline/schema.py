@@ -28,6 +28,16 @@ CHUNK = pa.schema(
 )
 """A chunk file: pairs of one length bin, sorted by length."""
 
+LETTERS = pa.schema(
+    [
+        pa.field("ordinal", pa.int64(), nullable=False),
+        pa.field("query", pa.large_binary(), nullable=False),  # as the input has them: case and all
+        pa.field("target", pa.large_binary(), nullable=False),
+        pa.field("query_quality", pa.large_binary()),  # of FASTQ, as there
+    ]
+)
+"""Letters of a block of the input, in its order, as they were read: what formats write that have them, and what a chunk does not hold (EXECUTION.md 13)."""
+
 COUNTS = [
     ("matches", pa.int64()),  # letter pairs in =; in genomes these are two equal ACGT letters, case-blind
     ("mismatches", pa.int64()),  # letter pairs in X; in genomes of two ACGT letters only: a pair with another letter is an X that neither counts

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.kernels.text.lines import CONSTANT, NUMBERS, SHORT_TEXTS, TEXTS, measure_lines, write_lines
+from tidalign.kernels.text import writing
+from tidalign.kernels.text.writing import CONSTANT, NUMBERS, SHORT_TEXTS, TEXTS, measure_lines, write_lines
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 from tidalign.pipeline.schema import COUNTS
 
@@ -170,6 +171,30 @@ def two_kinds(batch: Any, first: Any, first_lines: Any, second_lines: Any) -> An
 def alignment_score(batch: Any) -> Any:
     """The column of AS tags of pairs: the score, or minus the penalty."""
     return pc.coalesce(batch["score"], pc.negate(batch["penalty"]))
+
+
+def differences(form: int, rows: Any, alphabet: str) -> tuple[Any, npt.NDArray[np.int64]]:
+    """Make a column of the tag `form` (`writing.MD`, `writing.CS`) of rows with CIGARs and letters, and count the letters that differ, int64[n].
+
+    rows: their queries on the strand that is aligned (`strand_letters`)."""
+    cigar, offsets = content_of(rows["cigar"])
+    sides = []
+    for side in ("query", "target"):
+        letters, places = content_of(rows[side])
+        sides += [letters, places[:-1] + rows[f"{side}_start"].to_numpy()]
+    edits, ends, codes = np.empty(len(offsets) - 1, np.int64), np.zeros(len(offsets), np.int64), writing.BASES if alphabet == "dna" else writing.RESIDUES
+    writing.differences(form, cigar, offsets, *sides, codes, edits, ends, np.empty(0, np.uint8))
+    text = np.empty(max(1, ends[-1]), np.uint8)
+    writing.differences(form, cigar, offsets, *sides, codes, edits, ends, text)
+    return pa.Array.from_buffers(pa.large_string(), len(edits), [None, pa.py_buffer(ends), pa.py_buffer(text)]), edits
+
+
+def content_of(column: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Bytes of a column of texts, and where each row lies in them, int64[n + 1]."""
+    array = column.cast(pa.large_binary()) if column.type in (pa.string(), pa.large_string()) else column
+    _, offset_buffer, data = array.buffers()
+    places = np.frombuffer(offset_buffer, np.int64)[array.offset : array.offset + len(array) + 1] if len(array) else np.zeros(1, np.int64)
+    return np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8), places
 
 
 def status_tags(batch: Any) -> Any:

@@ -1,10 +1,10 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Lines of text: where they end, whether their letters are plain, and lines put together of columns. Threads do so without the interpreter lock."""
+"""Where lines of a text end, and whether its letters are plain: many threads look at once, without the interpreter lock and without temporary arrays."""
 
 import numpy as np
 
 from tidalign.kernels.runtime.numba_cache import inline, jit
-from tidalign.kernels.runtime.vectors import load_i64, load_u8, load_u32, load_u64, store_u8, store_u64
+from tidalign.kernels.runtime.vectors import load_u64
 
 ONES, LOW, HIGH = np.uint64(0x0101010101010101), np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8080808080808080)
 UPPER = np.uint64(0xDFDFDFDFDFDFDFDF)
@@ -92,100 +92,3 @@ def has_controls(letters):
     for j in range(len(letters)):
         found |= (letters[j] < 32) | (letters[j] == 127)
     return found
-
-
-CONSTANT, NUMBERS, TEXTS, SHORT_TEXTS = range(4)
-"""Kinds of columns: one text for all rows (its bytes are its size), int64, texts with offsets of 64 bits, and of 32 bits."""
-
-
-@inline
-def is_valid(bits, first, row):
-    """Whether a row of a column has a value; bits: address of Arrow's bitmap, 0 where all have one."""
-    place = first + row
-    return bits == 0 or load_u8(bits + (place >> 3)) >> (place & 7) & 1
-
-
-@inline
-def text_bounds(kind, offsets, row):
-    """Where the text of a row lies."""
-    if kind == SHORT_TEXTS:
-        return load_u32(offsets + 4 * row), load_u32(offsets + 4 * row + 4)
-    return load_i64(offsets + 8 * row), load_i64(offsets + 8 * row + 8)
-
-
-@inline
-def number_bytes(number):
-    """How long a number is as text."""
-    count = 1
-    if number < 0:
-        count += 1
-        number = -number
-    while number >= 10:
-        number //= 10
-        count += 1
-    return count
-
-
-@inline
-def write_number(number, at):
-    """Write a number as text at an address; returns where it ends."""
-    stop = at + number_bytes(number)
-    if number < 0:
-        store_u8(at, 45)
-        at += 1
-        number = -number
-    for place in range(stop - 1, at - 1, -1):
-        store_u8(place, 48 + number % 10)
-        number //= 10
-    return stop
-
-
-@inline
-def copy_bytes(source, at, size):
-    """Copy bytes from one address to another; returns where they end."""
-    whole = size // 8 * 8
-    for j in range(0, whole, 8):
-        store_u64(at + j, load_u64(source + j))
-    for j in range(whole, size):
-        store_u8(at + j, load_u8(source + j))
-    return at + size
-
-
-@jit
-def measure_lines(columns, ends):
-    """ends[i + 1] = bytes of the lines of rows 0..i. columns: int64[n, 5], of each its kind, the addresses of its values and of its offsets (of a CONSTANT its
-    bytes), the address of its bitmap, and the first bit there."""
-    ends[:] = 0
-    for c in range(len(columns)):
-        kind, values, offsets, bits, first = columns[c, 0], columns[c, 1], columns[c, 2], columns[c, 3], columns[c, 4]
-        for i in range(len(ends) - 1):
-            if not is_valid(bits, first, i):
-                continue
-            if kind == CONSTANT:
-                ends[i + 1] += offsets
-            elif kind == NUMBERS:
-                ends[i + 1] += number_bytes(load_i64(values + 8 * i))
-            else:
-                start, stop = text_bounds(kind, offsets, i)
-                ends[i + 1] += stop - start
-    for i in range(len(ends) - 1):
-        ends[i + 1] += ends[i]
-
-
-@jit
-def write_lines(columns, ends, text):
-    """Write what `measure_lines` has measured: the columns of a row one after the other."""
-    address = text.ctypes.data
-    for i in range(len(ends) - 1):
-        at = address + ends[i]
-        for c in range(len(columns)):
-            kind, values, offsets, bits, first = columns[c, 0], columns[c, 1], columns[c, 2], columns[c, 3], columns[c, 4]
-            if not is_valid(bits, first, i):
-                continue
-            if kind == CONSTANT:
-                at = copy_bytes(values, at, offsets)
-            elif kind == NUMBERS:
-                at = write_number(load_i64(values + 8 * i), at)
-            else:
-                start, stop = text_bounds(kind, offsets, i)
-                at = copy_bytes(values + start, at, stop - start)

@@ -36,7 +36,7 @@ class Alignments:
 
 def cigar_text(alignments: Alignments) -> tuple[npt.NDArray[np.uint8], Integers]:
     """Write the CIGARs as text like 70=1X29=: bytes of all pairs, and offsets [n + 1]. Raises ValueError where there are none."""
-    from tidalign.kernels.text import cigars as host
+    from tidalign.kernels.text import writing as host
 
     cigar, cigar_offsets = _operations(alignments)
     offsets = np.zeros(len(alignments) + 1, np.int64)
@@ -48,7 +48,7 @@ def cigar_text(alignments: Alignments) -> tuple[npt.NDArray[np.uint8], Integers]
 
 def cigar_counts(alignments: Alignments) -> Integers:
     """Count what the CIGARs hold -> int64[4, n]: matches, mismatches, gap openings (runs of I or of D), gap letters. ValueError where there are none."""
-    from tidalign.kernels.text import cigars as host
+    from tidalign.kernels.text import writing as host
 
     cigar, cigar_offsets = _operations(alignments)
     counts = np.empty((4, len(alignments)), np.int64)

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput, OutputClosed, shown
 from tidalign.pipeline.formats import table
+from tidalign.pipeline.formats.bgzf import END, compressed, gathered
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.formats.table import BLANKS, Format
 from tidalign.pipeline.text import content
@@ -97,33 +98,41 @@ def write_text(request: Request[Any], sink: BinaryIO) -> int:
     """Write all rows of a request; returns how many. Memory: the text of as many pieces as the rows have threads."""
     format, count = request.format, 0
     if format.header:
-        sink.writelines(format.load(format.header)(request))
-    for lines in _made(request):
-        if format.above and len(lines) and not count:
-            sink.writelines(format.load(format.above)(request))
-        sink.write(content(lines))
-        count += len(lines)
+        _write(format.load(format.header)(request), format, sink)
+    for rows, pieces in _made(request):
+        if format.above and rows and not count:
+            _write(format.load(format.above)(request), format, sink)
+        sink.writelines(pieces)
+        count += rows
     if request.markend:
-        sink.write(format.footer.encode())
+        _write([format.footer.encode()], format, sink)
+    if format.bgzf:
+        sink.write(END)
     return count
 
 
-def _made(request: Request[Any]) -> Iterator[Any]:
-    """Make the large_string column of lines of every batch, in order."""
+def _write(pieces: Iterable[Any], format: Format, sink: BinaryIO) -> None:
+    """Write what does not come from threads."""
+    sink.writelines(compressed(gathered(pieces)) if format.bgzf else pieces)
+
+
+def _made(request: Request[Any]) -> Iterator[tuple[int, list[Any]]]:
+    """Make the lines of every batch, in order: how many rows they are of, and their bytes, compressed where the format is."""
     format, threads = request.format, request.rows.threads
     lines_of = format.load(format.lines)
 
-    def made(piece: Callable[[], Iterable[Any]]) -> list[Any]:
-        lines = []
+    def made(piece: Callable[[], Iterable[Any]]) -> list[tuple[int, list[Any]]]:
+        written = []
         for batch in piece():
             refuse_names(batch, format)
-            lines.append(lines_of(batch, request))
-        return lines
+            lines = lines_of(batch, request)
+            written.append((len(lines), list(compressed([content(lines)])) if format.bgzf else [content(lines)]))
+        return written
 
-    coming: deque[Future[list[Any]]] = deque()
+    coming: deque[Future[list[tuple[int, list[Any]]]]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for piece in request.rows.pieces():
+            for piece in request.rows.pieces(letters=True) if format.wants_letters({"cs": request.cs}) else request.rows.pieces():
                 if len(coming) == threads:
                     yield from coming.popleft().result()
                 coming.append(pool.submit(made, piece))
@@ -140,7 +149,9 @@ def export(rows: Rows, output: str, format: str | None = None, *, notice: Callab
     notice: takes one line of advice for the user. A file appears under its name only when it is whole. Raises ValueError for what cannot be asked,
     CannotWrite before any work, DiskFull, MissingInput for an unfinished run, InputError for names, lengths or rows that the format cannot hold.
     """
-    chosen = table.find(rows.kind, format or PurePath(output).suffix[1:])
+    if options.get("rg"):
+        options["rg"] = table.find(table.PAIRS, "sam").load("read_group")(options["rg"])
+    chosen = table.find(rows.kind, format or table.ending(output))
     if wrong := table.refused(rows.kind, chosen, options):
         raise ValueError(": ".join(wrong))
     if chosen.cigars and not rows.cigars:

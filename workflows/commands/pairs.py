@@ -1,6 +1,7 @@
 """Align a file of pairs: the command `tidalign pairs` and the function behind it."""
 
 import argparse
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.workflows.commands import running
+from tidalign.workflows.options.common import options_of
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.pairs.run import run_pairs
@@ -93,13 +95,15 @@ def command(args: argparse.Namespace) -> Exit:
     """`tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
     with running.command(args) as this:
         parameters = parameters_of(args)
-        source = source_of(args, this.run, parameters.alphabet)
+        chosen = table.find(table.PAIRS, args.format) if args.format else None
+        options = {name: value for name, value in options_of(args).items() if chosen and name in chosen.options}
+        source = replace(source_of(args, this.run, parameters.alphabet), whole=bool(chosen and chosen.wants_letters(options)))
         with running.progress(args) as told:
             check = partial(check_names, this.run, args.format, source)
             results = align(source, parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check)
         statuses, pairs = results.statuses(), len(results)
         incomplete = bool(statuses["capped"] or statuses["rejected"])
-        this.export(results, cigar=args.cigar, notice=say)
+        this.export(results, notice=say, **options)
         this.end(f"{pairs:,} pairs", statuses, none="no pairs", partial=incomplete, rate=lambda seconds: f", {pairs / seconds:,.0f} pairs/s")
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
 

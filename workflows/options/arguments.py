@@ -8,7 +8,19 @@ from typing import NoReturn
 from tidalign import __version__
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.common import STANDARD_OUTPUT, Error, add_device, add_new, add_workers, check_common, is_stream, options_of, standard, typed
+from tidalign.workflows.options.common import (
+    STANDARD_OUTPUT,
+    Error,
+    add_device,
+    add_export,
+    add_new,
+    add_workers,
+    check_common,
+    is_stream,
+    options_of,
+    standard,
+    typed,
+)
 from tidalign.workflows.options.common import chosen as chosen_format
 from tidalign.workflows.options.values import MOST, integer, wrong
 from tidalign.workflows.progress import LONGEST, brief
@@ -140,12 +152,6 @@ def _add_scored(parser: _Parser) -> None:
     )
 
 
-def _add_export(parser: _Parser) -> None:
-    values = table.OPTIONS["cigar"]
-    takers = " and ".join(format.name.upper() for format in table.formats(table.PAIRS) if "cigar" in format.options)
-    parser.add_argument("--cigar", choices=values, default=values[0], help=f"letters of matches in {takers} (default: {values[0]})")
-
-
 def parser(chosen: str | None = None) -> argparse.ArgumentParser:
     """The parser of the whole command line. The arguments of the genome commands are there if one is `chosen`: they take a second to load."""
     top = _Parser(prog="tidalign", description="DNA alignment by the batch.", epilog=_EXITS, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -157,7 +163,7 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
     _add_run(pairs, f"a run directory; or a file {files}, written from the run directory OUT.run, which is then removed; or -, standard output, with --format")
     add_device(pairs)
     pairs.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.PAIRS))}, where the name of OUT does not say it")
-    _add_export(pairs)
+    add_export(pairs)
     pairs.add_argument("--keep-run", action="store_true", help="keep OUT.run")
 
     genome = _command(commands, "genome", "genome", "align two genomes as LASTZ does, with its options", _GENOME)
@@ -178,7 +184,7 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
     export.add_argument("--format", metavar="FORMAT", help="format where the name of OUT does not say it: as its endings, or for genomes as `tidalign genome`")
     export.add_argument("--markend", action="store_true", help="genomes: end the output with a line that says so")
     export.add_argument("--pair", metavar="NAME", help="genomes: one pair of a run over many")
-    _add_export(export)
+    add_export(export)
 
     plot = _command(commands, "plot", "plot", "draw a dot plot of a run over genomes", _PLOT)
     plot.add_argument("run", metavar="RUN", help="a run directory of `tidalign genome` or `tidalign genomes`")
@@ -227,10 +233,10 @@ def check(args: argparse.Namespace) -> None:
 def _check_export(args: argparse.Namespace) -> None:
     """End the command for usage that is wrong whatever kind of run RUN turns out to be."""
     suffix = Path(args.output).suffix.lower()
+    found = {kind: table.by_name(kind, args.format or table.ending(args.output)) for kind in table.ELSEWHERE}
     for elsewhere in table.ELSEWHERE.values():
-        if not args.format and suffix in elsewhere:
+        if not args.format and suffix in elsewhere and not any(found.values()):
             args.error(f"cannot write {suffix}: {elsewhere[suffix]}")
-    found = {kind: table.by_name(kind, args.format or suffix[1:]) for kind in table.ELSEWHERE}
     if not args.format and not any(found.values()):
         args.error(f"no format in {args.output!r}: end it in {table.listed(table.suffixes(*found))}, or give --format")
     wrong = [table.refused(kind, format, options_of(args)) for kind, format in found.items() if format]
@@ -247,8 +253,9 @@ def _check_pairs(args: argparse.Namespace) -> None:
         args.error("workers of a scheduler need a run directory that they see: name a file or a run directory with -o")
     if args.keep_run and (not args.format or is_stream(args.output)):
         args.error("--keep-run goes with a file for -o; a run directory is always kept")
-    if args.cigar != table.OPTIONS["cigar"][0] and not args.format:
-        args.error("--cigar goes with a file for -o; `tidalign export --cigar` writes one from a run directory")
+    for name, value in options_of(args).items():
+        if value != table.OPTIONS[name][0] and not args.format:
+            args.error(f"--{name} goes with a file for -o; `tidalign export --{name}` writes one from a run directory")
     if args.format and args.report == "score" and table.find(table.PAIRS, args.format).placed:
         others = [format.suffix for format in table.formats(table.PAIRS) if format.suffix and not format.placed]
         args.error(f"{args.format.upper()} needs places: leave --report score out, or write {table.listed(others)}")

@@ -49,6 +49,20 @@ RECORD = {
             "kept/anchors": "18941c847bdfb605",
         },
     },
+    4: {
+        "pairs": {"chunks": "aa2ae461e9ade2ed", "letters": "069f31fd9cec409e", "parts": "138450324d3f6c4f"},
+        "genome": {
+            "parts": "b5ee12f10bbe66a4",
+            "extended": "85c106508a2ec93a",
+            "stages/anchors": "80a89a73772c517f",
+            "stages/anchors without gaps": "be3f9b28bdbc03b6",
+            "stages/walk": "e0e85c451d602b2f",
+            "stages/ahead": "4ab3fa21fb401ac9",
+            "kept/hits": "49965505d9dd1f7f",
+            "kept/hsps": "952f4e2c48171b3d",
+            "kept/anchors": "18941c847bdfb605",
+        },
+    },
 }
 """What was written to run directories, by FORMAT and kind: written by hand, only added to; the last changes until a release has it, and never after."""
 
