@@ -183,8 +183,8 @@ def differences(form: int, rows: Any, alphabet: str) -> tuple[Any, npt.NDArray[n
         letters, places = content_of(rows[side])
         sides += [letters, places[:-1] + rows[f"{side}_start"].to_numpy()]
     edits, ends, codes = np.empty(len(offsets) - 1, np.int64), np.zeros(len(offsets), np.int64), writing.BASES if alphabet == "dna" else writing.RESIDUES
-    writing.differences(form, cigar, offsets, *sides, codes, edits, ends, np.empty(0, np.uint8))
-    text = np.empty(max(1, ends[-1]), np.uint8)
+    spans = sum(int(pc.sum(pc.subtract(rows[f"{side}_end"], rows[f"{side}_start"])).as_py() or 0) for side in ("query", "target"))
+    text = np.empty(3 * spans + writing.ROOM * (len(edits) + 1), np.uint8)  # what is not written to takes no memory
     writing.differences(form, cigar, offsets, *sides, codes, edits, ends, text)
     return pa.Array.from_buffers(pa.large_string(), len(edits), [None, pa.py_buffer(ends), pa.py_buffer(text)]), edits
 

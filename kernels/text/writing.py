@@ -60,6 +60,9 @@ def count(cigar, cigar_offsets, counts):
         counts[0, i], counts[1, i], counts[2, i], counts[3, i] = equal, different, openings, letters
 
 
+ROOM = 24
+"""Bytes of a number and a sign."""
+
 MD, CS = 0, 1
 """Tags: the target's letters where the query has others (SAM's optional fields, 1.1), and those of both sides (minimap2's cs, its short form)."""
 
@@ -83,37 +86,31 @@ def upper(byte):
 
 @inline
 def put(at, byte):
-    """Write a byte at an address, which is 0 if bytes are only counted; returns where it ends, or 1 more."""
-    if at > 0:
-        store_u8(at, byte)
-        return at + 1
-    return at - 1
+    """Write a byte at an address; returns where it ends."""
+    store_u8(at, byte)
+    return at + 1
 
 
 @inline
 def put_number(at, number):
     """As `put`, a number."""
-    count = digits(number)
-    if at <= 0:
-        return at - count
-    for place in range(at + count - 1, at - 1, -1):
+    stop = at + digits(number)
+    for place in range(stop - 1, at - 1, -1):
         store_u8(place, 48 + number % 10)
         number //= 10
-    return at + count
+    return stop
 
 
 @jit
 def differences(form, cigar, offsets, query, query_firsts, target, target_firsts, codes, edits, ends, text):
-    """Write the tag `form` of each row, or only measure it if `text` is empty: ends[i + 1] = bytes of rows 0..i, edits[i] = letters in X, I and D (NM).
+    """Write the tag `form` of each row: ends[i + 1] = bytes of rows 0..i, edits[i] = letters in X, I and D (NM).
 
     cigar, offsets: text of CIGARs of = X M I D, row i from offsets[i] on. query, target: letters; those of row i are aligned from query_firsts[i] and
-    target_firsts[i] on. codes: BASES or RESIDUES.
+    target_firsts[i] on. codes: BASES or RESIDUES. text: has room for three bytes for each letter of both sides, and ROOM for each row.
     """
     words = cigar.ctypes.data
-    measuring = len(text) == 0
+    at = text.ctypes.data
     for i in range(len(edits)):
-        # Where nothing is written, places count down from 0: bytes are then 0 - at.
-        at = 0 if measuring else text.ctypes.data + ends[i]
         q, t = query_firsts[i], target_firsts[i]
         equal = length = changed = 0
         for place in range(offsets[i], offsets[i + 1]):
@@ -165,8 +162,7 @@ def differences(form, cigar, offsets, query, query_firsts, target, target_firsts
         elif equal > 0:
             at = put_number(put(at, 58), equal)
         edits[i] = changed
-        if measuring:
-            ends[i + 1] = ends[i] - at
+        ends[i + 1] = at - text.ctypes.data
 
 
 CONSTANT, NUMBERS, TEXTS, SHORT_TEXTS = range(4)

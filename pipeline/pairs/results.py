@@ -150,4 +150,6 @@ def _lettered(read: Reader, originals: Callable[[], Any]) -> Iterator[Any]:
 
 def _one(column: Any) -> Any:
     """A column as one array."""
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -77,6 +77,8 @@ def test_tags(given: tuple[list[dict[str, object]], bool]) -> None:
     made, protein = given
     table = {name: pa.array([each[name].encode() for each in made], pa.large_binary()) for name in ("query", "target")}
     table |= {name: pa.array([each[name] for each in made]) for name in ("query_start", "target_start")}
+    for side, other in (("query", "D"), ("target", "I")):
+        table[f"{side}_end"] = pa.array([each[f"{side}_start"] + sum(n for n, letter in each["runs"] if letter != other) for each in made])
     table["cigar"] = pa.array(["".join(f"{length}{letter}" for length, letter in each["runs"]) for each in made])
     batch = pa.RecordBatch.from_pydict(table)
     alphabet = "protein" if protein else "dna"
@@ -102,5 +104,6 @@ def test_tags(given: tuple[list[dict[str, object]], bool]) -> None:
 def test_by_hand(query: str, target: str, cigar: str, wanted: tuple[str, str, int]) -> None:
     batch = {"query": pa.array([query.encode()], pa.large_binary()), "target": pa.array([target.encode()], pa.large_binary()), "cigar": pa.array([cigar])}
     batch |= {f"{side}_start": pa.array([0]) for side in ("query", "target")}
+    batch |= {"query_end": pa.array([len(query)]), "target_end": pa.array([len(target)])}
     (places, edits), (words, _) = (differences(form, batch, "dna") for form in (MD, CS))
     assert (places[0].as_py(), words[0].as_py(), edits[0]) == wanted
