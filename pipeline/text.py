@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.kernels.text import writing
-from tidalign.kernels.text.writing import CONSTANT, NUMBERS, SHORT_TEXTS, TEXTS, measure_lines, write_lines
+from tidalign.kernels.text.writing import CONSTANT, NUMBERS, SHORT_TEXTS, TEXTS, WORDS, measure_lines, write_lines
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 from tidalign.pipeline.schema import COUNTS
 
@@ -108,7 +108,8 @@ def empty() -> Any:
 
 
 def joined(*pieces: Any) -> Any:
-    """One large_string for each row: columns (of texts or whole numbers; a null is an empty text) and constant texts (str) one after the other."""
+    """One large_string for each row: columns (of texts or whole numbers; a null is an empty text) and constant texts (str, bytes) one after the other;
+    of `Words` it is bytes, of no encoding."""
     held = [_piece(piece) for piece in pieces]  # whose memory is read by address
     rows = next((len(values) for kind, values, *_ in held if kind != CONSTANT), None)
     if rows is None:
@@ -121,13 +122,24 @@ def joined(*pieces: Any) -> Any:
     return pa.Array.from_buffers(pa.large_string(), rows, [None, pa.py_buffer(ends), pa.py_buffer(text)])
 
 
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Hold numbers that `joined` writes as the four bytes of a word, the lowest first. values: int64[n], of 32 bits, with a sign or without."""
+
+    values: npt.NDArray[np.int64]
+
+
 def _piece(piece: Any) -> tuple[Any, ...]:
     """Describe a piece of `joined`: its kind, what holds its memory, and the addresses that `measure_lines` takes."""
     if isinstance(piece, pa.Scalar):
         piece = piece.as_py() or ""
-    if isinstance(piece, str):
-        held = np.frombuffer(piece.encode() or b" ", np.uint8)
-        return CONSTANT, held, held.ctypes.data, len(piece.encode()), 0, 0
+    if isinstance(piece, str | bytes):
+        constant = piece.encode() if isinstance(piece, str) else piece
+        held = np.frombuffer(constant or b" ", np.uint8)
+        return CONSTANT, held, held.ctypes.data, len(constant), 0, 0
+    if isinstance(piece, Words):
+        held = np.ascontiguousarray(piece.values, np.int64)
+        return WORDS, held, held.ctypes.data, 0, 0, 0
     array = piece.combine_chunks() if isinstance(piece, pa.ChunkedArray) else pa.array(piece) if isinstance(piece, np.ndarray) else piece
     kind = _KINDS.get(array.type)
     if kind is None:

@@ -36,7 +36,7 @@ OPERATIONS = (
 FACES = {
     "runtime": {"bases", "compiler", "errors", "fault", "gpu", "numba_cache", "numba_internals", "vectors"},
     "letters": {"nucleotides", "sequences"},
-    "text": {"columns", "gapped", "lines", "writing"},
+    "text": {"bam", "columns", "gapped", "lines", "writing"},
     "scoring": {"penalties", "scores", "substitution"},
     "wavefront": {"alignments"},
     "bidirectional": set(),

@@ -4,7 +4,7 @@
 import numpy as np
 
 from tidalign.kernels.runtime.numba_cache import inline, jit
-from tidalign.kernels.runtime.vectors import load_i64, load_u8, load_u32, load_u64, store_u8, store_u64
+from tidalign.kernels.runtime.vectors import load_i64, load_u8, load_u32, load_u64, store_u8, store_u32, store_u64
 
 LETTERS = np.frombuffer(b"MIDNSHP=X", np.uint8)
 INSERTION, DELETION, EQUAL, DIFFERENT = 1, 2, 7, 8
@@ -165,8 +165,8 @@ def differences(form, cigar, offsets, query, query_firsts, target, target_firsts
         ends[i + 1] = at - text.ctypes.data
 
 
-CONSTANT, NUMBERS, TEXTS, SHORT_TEXTS = range(4)
-"""Kinds of columns: one text for all rows (its bytes are its size), int64, texts with offsets of 64 bits, and of 32 bits."""
+CONSTANT, NUMBERS, TEXTS, SHORT_TEXTS, WORDS = range(5)
+"""Kinds of columns: one text for all rows (its bytes are its size), int64, texts with offsets of 64 bits, of 32 bits, and int64 as the four bytes of a word."""
 
 
 @inline
@@ -220,6 +220,8 @@ def measure_lines(columns, ends):
             elif kind == NUMBERS:
                 number = load_i64(values + 8 * i)
                 ends[i + 1] += digits(abs(number)) + (number < 0)
+            elif kind == WORDS:
+                ends[i + 1] += 4
             else:
                 start, stop = text_bounds(kind, offsets, i)
                 ends[i + 1] += stop - start
@@ -241,6 +243,9 @@ def write_lines(columns, ends, text):
                 at = copy_bytes(values, at, offsets)
             elif kind == NUMBERS:
                 at = write_number(load_i64(values + 8 * i), at)
+            elif kind == WORDS:
+                store_u32(at, load_i64(values + 8 * i))
+                at += 4
             else:
                 start, stop = text_bounds(kind, offsets, i)
                 at = copy_bytes(values + start, at, stop - start)

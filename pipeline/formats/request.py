@@ -1,7 +1,7 @@
 """Describe what the functions of a format are told: whose rows they write, and how."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from tidalign.pipeline.formats.table import Format
@@ -55,7 +55,7 @@ R = TypeVar("R", bound=Rows)
 @dataclass(frozen=True, slots=True)
 class Request(Generic[R]):
     """Hold what is to be written. rows: those of a run; format: a line of the table; notice: takes one line of advice for the user;
-    cigar, markend, cs, rg: see `table.OPTIONS`."""
+    cigar, markend, cs, rg: see `table.OPTIONS`. found: what the format's header leaves for its records."""
 
     rows: R
     format: Format
@@ -64,3 +64,4 @@ class Request(Generic[R]):
     markend: bool = False
     cs: bool = False
     rg: str | None = None
+    found: dict[str, Any] = field(default_factory=dict)

@@ -86,6 +86,7 @@ _genome = partial(Format, kinds=(GENOME,), footer=END, options=("markend",))
 FORMATS: tuple[Format, ...] = (
     _pairs("paf", module="pairs.formats.paf", suffix="paf", options=("cigar", "cs"), placed=True, letters="cs"),
     _aligned("sam", module="pairs.formats.sam", suffix="sam"),
+    _aligned("bam", module="pairs.formats.bam", suffix="bam", lines="records", per_row=None, bgzf=True),
     _pairs("tsv", module="pairs.formats.tsv", suffix="tsv", header="header"),
     _genome("maf", module="genome.formats.maf", suffix="maf", header="header", bare=True, per_row=4, banned=BLANKS),
     _genome("maf+", module="genome.formats.maf", lines="commented_lines", header="commented_header", per_row=None, banned=BLANKS),
@@ -105,7 +106,6 @@ FORMATS: tuple[Format, ...] = (
 )
 
 _CONVERTED = {
-    ".bam": "write .sam and convert it: samtools view -b",
     ".cram": "write .sam and convert it: samtools view -C",
     ".gz": "name what is compressed, one of lines: as in .sam.gz",
     ".csv": "write .tsv or .parquet",
@@ -114,6 +114,7 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     PAIRS: _CONVERTED,
     GENOME: _CONVERTED
     | {
+        ".bam": "write .sam and convert it: samtools view -b",
         ".lav": "LAV is not to be had; write .maf or .axt",
         ".psl": "write .chain or .axt and convert it: axtToPsl",
         ".fa": "write .maf",

@@ -9,7 +9,7 @@ import oracle
 import pyarrow as pa
 import pytest
 
-from tidalign.pipeline.pairs.aligner import PairParameters, write_rows
+from tidalign.pipeline.pairs.aligner import PairParameters, aligner_of, write_rows
 from tidalign.pipeline.pairs.manifest import letters_path, write_manifest
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import ALIGNMENTS, LETTERS
@@ -24,12 +24,13 @@ Span = tuple[int, int, int]
 def make_run(tmp_path: Path) -> MakeRun:
     """make_run(rows, parameters=..., block=4): rows are dictionaries in `schema.ALIGNMENTS` in input order; their ordinals are filled in."""
 
-    def make(rows: list[dict[str, Any]], parameters: PairParameters | None = None, *, block: int = 4, finish: bool = True) -> Results:
+    def make(rows: list[dict[str, Any]], parameters: Any = None, *, block: int = 4, finish: bool = True) -> Results:
         parameters = parameters or PairParameters()
         directory = str(tmp_path / "run")
         source = {"queries": "somewhere/reads.fq", "targets": "somewhere/windows.fa"}
-        rundir.create(directory, parameters.to_json(), source, None)
-        run = rundir.run_id(parameters.to_json(), source)
+        told = aligner_of(parameters).to_json(parameters)
+        rundir.create(directory, told, source, None)
+        run = rundir.run_id(told, source)
         records = []
         for first in range(0, len(rows), block):
             inside = [{"ordinal": first + place} | row for place, row in enumerate(rows[first : first + block])]

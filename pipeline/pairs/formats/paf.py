@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from tidalign.kernels.text.writing import CS
 from tidalign.pipeline.formats.request import Request, Rows
-from tidalign.pipeline.text import Operations, alignment_score, differences, joined, status_tags, two_kinds
+from tidalign.pipeline.pairs.formats.cigars import merged_text
+from tidalign.pipeline.text import alignment_score, differences, joined, status_tags, two_kinds
 
 
 def lines(batch: Any, request: Request[Rows]) -> Any:
@@ -31,7 +32,7 @@ def _aligned(rows: Any, request: Request[Rows]) -> Any:
     else:
         matches, edits = rows["matches"], pc.add(rows["mismatches"], rows["gap_letters"])
         letters = pc.add(matches, edits)
-        text = rows["cigar"] if request.cigar == "=X" else Operations.parse(rows["cigar"]).merged().text()
+        text = rows["cigar"] if request.cigar == "=X" else merged_text(rows["cigar"])
         tags = ("\tNM:i:", edits, "\tAS:i:", alignment_score(rows), "\tcg:Z:", text)
         if request.cs:
             tags += ("\tcs:Z:", differences(CS, rows, request.rows.parameters.alphabet)[0])

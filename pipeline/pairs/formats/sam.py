@@ -21,8 +21,9 @@ import pyarrow.compute as pc
 from tidalign.kernels.text.writing import CS, MD
 from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats.request import Batches, Request, Rows
-from tidalign.pipeline.pairs.formats.targets import first_rows, rows_at
-from tidalign.pipeline.text import Operations, alignment_score, content, content_of, differences, empty, joined, status_tags, two_kinds
+from tidalign.pipeline.pairs.formats.cigars import merged_text
+from tidalign.pipeline.pairs.formats.targets import References, first_rows, rows_at
+from tidalign.pipeline.text import alignment_score, content, content_of, differences, empty, joined, status_tags, two_kinds
 
 LONGEST_TARGET = 2**31 - 1
 """Section 1.3: LN lies in 1..2^31-1."""
@@ -37,13 +38,23 @@ QUERY_NAME = r"^[!-?A-~]{1,254}$"
 
 def header(request: Request[Rows]) -> Iterator[bytes | memoryview]:
     """Give the lines before the records. Raises InputError for targets that SAM cannot name."""
-    firsts = first_rows(request.rows)
-    if len(firsts) > MANY_TARGETS:
+    return header_lines(request, references(request))
+
+
+def references(request: Request[Rows]) -> References:
+    """Find the targets of a header, and say so where they are many."""
+    found = References(request.rows, first_rows(request.rows))
+    if len(found.ordinals) > MANY_TARGETS:
         advice = "which many programs cannot take: PAF (-o out.paf) suits such pairs better"
-        request.notice(f"{len(firsts):,} distinct targets give as many @SQ lines, {advice}")
+        request.notice(f"{len(found.ordinals):,} distinct targets give as many @SQ lines, {advice}")
+    return found
+
+
+def header_lines(request: Request[Rows], targets: References) -> Iterator[bytes | memoryview]:
+    """Give the lines of a header with these targets."""
     yield b"@HD\tVN:1.6\tSO:unsorted\n"
-    for batch in rows_at(request.rows, firsts):
-        yield content(_references(batch))
+    for names, lengths in targets.batches():
+        yield content(_references(names, lengths))
     if request.rg:
         yield f"@RG\t{request.rg}\n".encode()
     yield f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(request.rows)}\n".encode()
@@ -77,45 +88,60 @@ def _check_queries(batch: Any, where: Where) -> None:
 def _check_targets(batch: Any, where: Where) -> None:
     strange = pc.index(pc.match_substring_regex(batch["target_name"], REFERENCE_NAME), False).as_py()
     if strange >= 0:
-        file, record = where("target", batch["ordinal"][strange].as_py())
-        expected = "a target name of the letters SAM allows (section 1.2.1 of its specification)"
-        raise InputError(file, expected, shown(batch["target_name"][strange].as_py()), "write .paf, .tsv or .parquet", record=record)
+        raise _strange_target(*where("target", batch["ordinal"][strange].as_py()), batch["target_name"][strange].as_py())
 
 
-def _references(targets: Any) -> Any:
-    """The @SQ line of each target of a batch; one without a letter has none, as LN is at least 1 and nothing can be placed on it."""
-    names, lengths = targets["target_name"], targets["target_length"]
-    long = pc.index(pc.greater(lengths, LONGEST_TARGET), True).as_py()
-    if long >= 0:
-        found = f"{lengths[long].as_py()} in {shown(names[long].as_py())}"
+def _strange_target(file: str, record: int | None, name: str) -> InputError:
+    expected = "a target name of the letters SAM allows (section 1.2.1 of its specification)"
+    return InputError(file, expected, shown(name), "write .paf, .tsv or .parquet", record=record)
+
+
+def _references(names: Any, lengths: Any) -> Any:
+    """The @SQ lines of targets."""
+    long = np.flatnonzero(lengths > LONGEST_TARGET)
+    if len(long):
+        found = f"{lengths[long[0]]} in {shown(names[int(long[0])].as_py())}"
         raise InputError("SAM header", f"targets of at most {LONGEST_TARGET} bases", found, "export .paf")
-    _check_targets(targets, _nowhere)
-    return joined("@SQ\tSN:", names, "\tLN:", lengths, "\n").filter(pc.greater(lengths, 0))
+    strange = pc.index(pc.match_substring_regex(names, REFERENCE_NAME), False).as_py()
+    if strange >= 0:
+        raise _strange_target("SAM header", None, names[strange].as_py())
+    return joined("@SQ\tSN:", names, "\tLN:", lengths, "\n")
 
 
 def lines(batch: Any, request: Request[Rows]) -> Any:
-    """Make a large_string column: the record of each row of a batch in `schema.ALIGNMENTS`, with its newline. Raises InputError for names of queries."""
+    """Make a large_string column: the record of each row of a batch in `schema.ALIGNMENTS` with `schema.LETTERS`. InputError for what SAM cannot hold."""
+    rows = prepared(batch, request)
+    return two_kinds(rows, rows["placed"], lambda rows: _mapped(rows, request), lambda rows: _unmapped(rows, request))
+
+
+def prepared(batch: Any, request: Request[Rows]) -> Any:
+    """Add to rows what records have: `placed`, whether they have a place on the target; `flag`; `offset`, what is added to places on the target."""
     _check_queries(batch, _nowhere)
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
-    return two_kinds(batch, placed, lambda rows: _mapped(rows, request), lambda rows: _unmapped(rows, request))
+    more = {"placed": placed, "flag": pc.if_else(placed, 0, UNMAPPED), "offset": pa.array(np.zeros(len(batch), np.int64))}
+    return pa.RecordBatch.from_arrays([*batch.columns, *more.values()], [*batch.schema.names, *more])
+
+
+UNMAPPED = 4
+"""Flag of a record without a place."""
 
 
 def _mapped(rows: Any, request: Request[Rows]) -> Any:
-    text = rows["cigar"] if request.cigar == "=X" else Operations.parse(rows["cigar"]).merged().text()
+    text = rows["cigar"] if request.cigar == "=X" else merged_text(rows["cigar"])
     alphabet = request.rows.parameters.alphabet
     places, edits = differences(MD, rows, alphabet)
     changes = ("\tcs:Z:", differences(CS, rows, alphabet)[0]) if request.cs else ()
     return joined(
-        *(rows["query_name"], "\t0\t", rows["target_name"], "\t", pc.add(rows["target_start"], 1), "\t255\t"),
+        *(rows["query_name"], "\t", rows["flag"], "\t", rows["target_name"], "\t", pc.add(pc.add(rows["target_start"], rows["offset"]), 1), "\t255\t"),
         *(_clip(rows["query_start"]), text, _clip(pc.subtract(rows["query_length"], rows["query_end"]))),
-        *("\t*\t0\t0\t", *_letters(rows), "\tNM:i:", edits, "\tMD:Z:", places, "\tAS:i:", alignment_score(rows)),
-        *(*changes, _group_tag(request), status_tags(rows), "\n"),
+        *("\t*\t0\t0\t", *_letters(rows), "\tNM:i:", edits, "\tMD:Z:", places, *changes, "\tAS:i:", alignment_score(rows)),
+        *(_group_tag(request), status_tags(rows), "\n"),
     )
 
 
 def _letters(rows: Any) -> tuple[Any, ...]:
     """SEQ, a tab and QUAL."""
-    _check_qualities(rows)
+    check_qualities(rows)
     bare = pc.equal(rows["query_length"], 0)
     if pc.any(bare).as_py():
         return pc.if_else(bare, _STAR, rows["query"]), "\t", pc.if_else(bare, _STAR, pc.fill_null(rows["query_quality"], _STAR))
@@ -125,7 +151,7 @@ def _letters(rows: Any) -> tuple[Any, ...]:
 _STAR = pa.scalar(b"*", pa.large_binary())
 
 
-def _check_qualities(rows: Any) -> None:
+def check_qualities(rows: Any) -> None:
     """Raise InputError for a quality that SAM does not have."""
     letters, places = content_of(rows["query_quality"])
     letters, places = letters[places[0] : places[-1]], places - places[0]

@@ -50,8 +50,8 @@ def test_standard_output(results, tmp_path, capfdbinary) -> None:
 
 
 def test_unknown_formats_and_cigars(results, tmp_path) -> None:
-    with pytest.raises(ValueError, match="paf, sam, tsv, parquet"):
-        results.export(tmp_path / "out.bam")
+    with pytest.raises(ValueError, match="paf, sam, bam, tsv, parquet"):
+        results.export(tmp_path / "out.cram")
     with pytest.raises(ValueError, match="cigar"):
         results.export(tmp_path / "out.paf", cigar="X")
     with pytest.raises(ValueError, match="cigar"):

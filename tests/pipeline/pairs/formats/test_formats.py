@@ -51,7 +51,7 @@ def test_options_that_a_format_does_not_take() -> None:
     paf, tsv, maf = table.find("pairs", "paf"), table.find("pairs", "tsv"), table.find("genome", "maf")
     assert table.refused("pairs", paf, {"cigar": "M", "markend": False}) is None
     assert table.refused("pairs", tsv, {"cigar": "=X"}) is None
-    assert table.refused("pairs", tsv, {"cigar": "M"}) == ("cigar", "it is for paf, sam, not for tsv")
+    assert table.refused("pairs", tsv, {"cigar": "M"}) == ("cigar", "it is for paf, sam, bam, not for tsv")
     assert table.refused("pairs", paf, {"cigar": "X"}) == ("cigar", "'X' is none of =X, M")
     assert table.refused("pairs", paf, {"markend": True}) == ("markend", "other kinds of run have it")
     assert table.refused("genome", maf, {"markend": True, "cigar": "M"}) == ("cigar", "format paf writes M, paf:wfmash writes = and X")
