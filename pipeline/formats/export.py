@@ -19,6 +19,7 @@ from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.bgzf import END, compressed, gathered
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.formats.table import BLANKS, Format
+from tidalign.pipeline.pairs.formats.lift import contigs
 from tidalign.pipeline.text import content
 
 
@@ -97,6 +98,8 @@ def _refuse(names: Any, role: str, format: Format, file: str | None = None) -> N
 def write_text(request: Request[Any], sink: BinaryIO) -> int:
     """Write all rows of a request; returns how many. Memory: the text of as many pieces as the rows have threads."""
     format, count = request.format, 0
+    if request.lift is not None:
+        request.found["contigs"] = contigs(request.rows, request.lift)
     if format.header:
         _write(format.load(format.header)(request), format, sink)
     for rows, pieces in _made(request):
@@ -125,6 +128,8 @@ def _made(request: Request[Any]) -> Iterator[tuple[int, list[Any]]]:
         written = []
         for batch in piece():
             refuse_names(batch, format)
+            if request.lift is not None:
+                batch = request.found["contigs"].lifted(batch)
             lines = lines_of(batch, request)
             written.append((len(lines), list(compressed([content(lines)])) if format.bgzf else [content(lines)]))
         return written

@@ -55,7 +55,7 @@ R = TypeVar("R", bound=Rows)
 @dataclass(frozen=True, slots=True)
 class Request(Generic[R]):
     """Hold what is to be written. rows: those of a run; format: a line of the table; notice: takes one line of advice for the user;
-    cigar, markend, cs, rg: see `table.OPTIONS`. found: what the format's header leaves for its records."""
+    cigar, markend, cs, rg, lift: see `table.OPTIONS`. found: what is found in the rows before they are written."""
 
     rows: R
     format: Format
@@ -64,4 +64,5 @@ class Request(Generic[R]):
     markend: bool = False
     cs: bool = False
     rg: str | None = None
+    lift: str | None = None
     found: dict[str, Any] = field(default_factory=dict)

@@ -19,9 +19,11 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "markend": (False, True),
     "cs": (False, True),
     "rg": (None,),
+    "lift": (None,),
 }
 """Values of the options that formats may take, the default first; where it is alone, any text may be given. cigar: letters of matches; markend: the last line
-says that it is the last; cs: the tag with the letters that differ; rg: the read group, as in bwa's -R."""
+says that it is the last; cs: the tag with the letters that differ; rg: the read group, as in bwa's -R; lift: places are
+those of the contigs that targets are named after, with a .fai file or an empty text (pairs/formats/lift.py)."""
 
 GZIP = ".gz"
 """Behind the name or the ending of a format of lines: the same, compressed."""
@@ -80,14 +82,14 @@ class Format:
 
 
 _pairs = partial(Format, kinds=(PAIRS,))
-_aligned = partial(_pairs, header="header", options=("cigar", "cs", "rg"), names="check", cigars=True, placed=True, letters=True)
+_aligned = partial(_pairs, header="header", options=("cigar", "cs", "rg", "lift"), names="check", cigars=True, placed=True, letters=True)
 _genome = partial(Format, kinds=(GENOME,), footer=END, options=("markend",))
 
 FORMATS: tuple[Format, ...] = (
-    _pairs("paf", module="pairs.formats.paf", suffix="paf", options=("cigar", "cs"), placed=True, letters="cs"),
+    _pairs("paf", module="pairs.formats.paf", suffix="paf", options=("cigar", "cs", "lift"), placed=True, letters="cs"),
     _aligned("sam", module="pairs.formats.sam", suffix="sam"),
     _aligned("bam", module="pairs.formats.bam", suffix="bam", lines="records", per_row=None, bgzf=True),
-    _pairs("tsv", module="pairs.formats.tsv", suffix="tsv", header="header"),
+    _pairs("tsv", module="pairs.formats.tsv", suffix="tsv", header="header", options=("lift",)),
     _genome("maf", module="genome.formats.maf", suffix="maf", header="header", bare=True, per_row=4, banned=BLANKS),
     _genome("maf+", module="genome.formats.maf", lines="commented_lines", header="commented_header", per_row=None, banned=BLANKS),
     _genome("axt", module="genome.formats.axt", suffix="axt", header="header", per_row=4, banned=BLANKS),

@@ -9,6 +9,7 @@ from typing import Any
 from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.pairs.aligner import PairParameters
+from tidalign.pipeline.pairs.formats.lift import contigs
 from tidalign.pipeline.pairs.input.read import Source, inspect
 from tidalign.pipeline.pairs.manifest import Check, PairManifest
 from tidalign.pipeline.pairs.partition import Names
@@ -99,7 +100,7 @@ def command(args: argparse.Namespace) -> Exit:
         options = {name: value for name, value in options_of(args).items() if chosen and name in chosen.options}
         source = replace(source_of(args, this.run, parameters.alphabet), whole=bool(chosen and chosen.wants_letters(options)))
         with running.progress(args) as told:
-            check = partial(check_names, this.run, args.format, source)
+            check = partial(check_names, this.run, chosen, args.lift, source)
             results = align(source, parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check)
         statuses, pairs = results.statuses(), len(results)
         incomplete = bool(statuses["capped"] or statuses["rejected"])
@@ -108,7 +109,7 @@ def command(args: argparse.Namespace) -> Exit:
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
 
 
-def check_names(run: Path, format: str | None, source: Source, manifest: PairManifest) -> None:
+def check_names(run: Path, format: table.Format | None, lift: str | None, source: Source, manifest: PairManifest) -> None:
     """Refuse names that cannot be written in a format before anything is aligned."""
 
     def where(role: str, ordinal: int) -> tuple[str, int]:
@@ -116,9 +117,11 @@ def check_names(run: Path, format: str | None, source: Source, manifest: PairMan
             return source.queries, 2 * ordinal + (1 if role == "query" else 2)
         return source.queries if role == "query" else source.targets or source.queries, ordinal + 1
 
-    chosen = table.find(table.PAIRS, format) if format else None
-    if chosen and chosen.names:
-        chosen.load(chosen.names)(Names(str(run.absolute()), manifest), where)
+    names = Names(str(run.absolute()), manifest)
+    if format and format.names:
+        format.load(format.names)(names, where)
+    if format and lift is not None:
+        contigs(names, lift, where)
 
 
 def source_of(args: argparse.Namespace, run: Path, alphabet: str) -> Source:

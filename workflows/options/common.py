@@ -53,6 +53,16 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cigar", choices=values, default=values[0], help=f"letters of matches in {takers} (default: {values[0]})")
     parser.add_argument("--cs", action="store_true", help=f"the tag cs, the letters that differ, in {takers}")
     parser.add_argument("--rg", metavar="'ID:x\\tSM:y'", type=typed(_read_group), help="a read group for all records of SAM and BAM, as of bwa's -R")
+    lift = (
+        "targets are named chr:start-end, as samtools faidx names what it cuts out: write places on chr; its length is that of FILE.fai, else the largest end"
+    )
+    parser.add_argument("--lift", metavar="FILE.fai", nargs="?", const="", type=typed(_fai), help=lift)
+
+
+def _fai(text: str) -> str:
+    if text and not text.endswith(".fai"):
+        raise ValueError(f"expected FILE.fai, not {text!r}: without one put --lift behind the inputs")
+    return text
 
 
 def _read_group(text: str) -> str:

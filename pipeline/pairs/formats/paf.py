@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from tidalign.kernels.text.writing import CS
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.pairs.formats.cigars import merged_text
+from tidalign.pipeline.pairs.formats.lift import place
 from tidalign.pipeline.text import alignment_score, differences, joined, status_tags, two_kinds
 
 
@@ -39,7 +40,8 @@ def _aligned(rows: Any, request: Request[Rows]) -> Any:
     return joined(
         *_tabbed(rows, "query_name", "query_length", "query_start", "query_end"),
         "+\t",
-        *_tabbed(rows, "target_name", "target_length", "target_start", "target_end"),
+        *_tabbed(rows, "target_name", "target_length"),
+        *(place(rows, "target_start"), "\t", place(rows, "target_end"), "\t"),
         *(matches, "\t", letters, "\t255"),
         *(*tags, status_tags(rows), "\n"),
     )

@@ -22,6 +22,7 @@ from tidalign.kernels.text.writing import CS, MD
 from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats.request import Batches, Request, Rows
 from tidalign.pipeline.pairs.formats.cigars import merged_text
+from tidalign.pipeline.pairs.formats.lift import Contigs
 from tidalign.pipeline.pairs.formats.targets import References, first_rows, rows_at
 from tidalign.pipeline.text import alignment_score, content, content_of, differences, empty, joined, status_tags, two_kinds
 
@@ -41,8 +42,11 @@ def header(request: Request[Rows]) -> Iterator[bytes | memoryview]:
     return header_lines(request, references(request))
 
 
-def references(request: Request[Rows]) -> References:
+def references(request: Request[Rows]) -> References | Contigs:
     """Find the targets of a header, and say so where they are many."""
+    if request.lift is not None:
+        contigs: Contigs = request.found["contigs"]
+        return contigs
     found = References(request.rows, first_rows(request.rows))
     if len(found.ordinals) > MANY_TARGETS:
         advice = "which many programs cannot take: PAF (-o out.paf) suits such pairs better"
@@ -50,7 +54,7 @@ def references(request: Request[Rows]) -> References:
     return found
 
 
-def header_lines(request: Request[Rows], targets: References) -> Iterator[bytes | memoryview]:
+def header_lines(request: Request[Rows], targets: References | Contigs) -> Iterator[bytes | memoryview]:
     """Give the lines of a header with these targets."""
     yield b"@HD\tVN:1.6\tSO:unsorted\n"
     for names, lengths in targets.batches():
@@ -119,7 +123,8 @@ def prepared(batch: Any, request: Request[Rows]) -> Any:
     _check_queries(batch, _nowhere)
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
     more = {"placed": placed, "flag": pc.if_else(placed, 0, UNMAPPED), "offset": pa.array(np.zeros(len(batch), np.int64))}
-    return pa.RecordBatch.from_arrays([*batch.columns, *more.values()], [*batch.schema.names, *more])
+    columns = more | {name: batch[name] for name in batch.schema.names}
+    return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
 
 
 UNMAPPED = 4

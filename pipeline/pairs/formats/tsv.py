@@ -3,6 +3,7 @@
 from typing import Any
 
 from tidalign.pipeline.formats.request import Request, Rows
+from tidalign.pipeline.pairs.formats.lift import place
 from tidalign.pipeline.text import joined
 
 COLUMNS = (
@@ -24,5 +25,5 @@ def header(request: Request[Rows]) -> list[bytes]:
 
 def lines(batch: Any, request: Request[Rows]) -> Any:
     """Make a large_string column: the line of each row of a batch in `schema.ALIGNMENTS`, with its newline."""
-    pieces = [piece for name in columns(request) for piece in (batch[name], "\t")]
+    pieces = [piece for name in columns(request) for piece in (place(batch, name) if name in ("target_start", "target_end") else batch[name], "\t")]
     return joined(*pieces[:-1], "\n")
