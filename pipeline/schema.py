@@ -57,6 +57,7 @@ ALIGNMENTS = pa.schema(
         pa.field("target_length", pa.int64(), nullable=False),
         pa.field("target_start", pa.int64()),
         pa.field("target_end", pa.int64()),
+        pa.field("strand", pa.string()),  # of the query: + or, where its reverse complement is aligned, -; null in a rejected row
         pa.field("penalty", pa.int64()),  # null in a row that is scored
         pa.field("score", pa.int64()),  # of --scoring and --matrix; null in a row that has a penalty
         pa.field("cigar", pa.string()),  # letters = X I D as in SAM, of [start, end) only; null with --penalty-only and without --report cigar

@@ -35,7 +35,7 @@ OPERATIONS = (
 
 FACES = {
     "runtime": {"bases", "compiler", "errors", "fault", "gpu", "numba_cache", "numba_internals", "vectors"},
-    "letters": {"nucleotides", "sequences"},
+    "letters": {"nucleotides", "packing", "sequences"},
     "text": {"bam", "columns", "gapped", "lines", "writing"},
     "scoring": {"penalties", "scores", "substitution"},
     "wavefront": {"alignments"},

@@ -54,6 +54,7 @@ def make(directory: str, rows: int) -> None:
                 "target_length": np.full(BLOCK, 151),
                 "target_start": np.zeros(BLOCK, np.int64),
                 "target_end": np.full(BLOCK, 151),
+                "strand": ["+"] * BLOCK,
                 "penalty": random.integers(0, 60, BLOCK),
                 "score": pa.nulls(BLOCK, pa.int64()),
                 "cigar": ["{}=1X{}=1I{}=2D{}=1X{}=".format(*row) for row in lengths.tolist()],

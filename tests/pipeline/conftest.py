@@ -77,6 +77,7 @@ def _row(query: str = "q", target: str = "t", *, query_span: Span = (0, 4, 4), t
         "target_length": target_span[2],
         "target_start": target_span[0],
         "target_end": target_span[1],
+        "strand": "+",
         "penalty": 0,
         **(oracle.counts(cigar) | {"identity": oracle.identity(cigar)} if cigar is not None else {}),
         "status": "exact",
@@ -92,5 +93,5 @@ def row() -> Callable[..., dict[str, Any]]:
 @pytest.fixture
 def rejected() -> Callable[..., dict[str, Any]]:
     """rejected(query, target): the row of a pair that was given up."""
-    nothing = dict.fromkeys(("query_start", "query_end", "target_start", "target_end", "penalty"))
+    nothing = dict.fromkeys(("query_start", "query_end", "target_start", "target_end", "strand", "penalty"))
     return lambda query, target="t": _row(query, target, cigar=None) | nothing | {"status": "rejected", "reason": "killed by signal 9"}

@@ -35,6 +35,7 @@ def align_pairs(
     ends_free: tuple[int, int, int, int] | None = None,
     penalty_only: bool = False,
     ambiguous: str = "mismatch",
+    strand: str = "plus",
     scoring: str | None = None,
     span: str = "local",
     report: str = "cigar",
@@ -57,7 +58,7 @@ def align_pairs(
     """Align every pair of one or two files into the run directory `out`; the same call goes on where an earlier one was stopped.
 
     queries, targets: FASTA, FASTQ (plain, gzip, bgzip), paired by order; or one file: interleaved, WFA's `.seq`, or Parquet / Arrow with two columns.
-    penalties, ends_free, penalty_only, ambiguous: see `PairParameters`.
+    penalties, ends_free, penalty_only, ambiguous, strand: see `PairParameters`.
     scoring, span, report, alphabet, zdrop, end_bonus: align by scores in place of penalties, see `ScoreParameters`.
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead;
@@ -67,9 +68,9 @@ def align_pairs(
     Raises ValueError for parameters that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
-    parameters: Any = PairParameters(penalties=penalties, ends_free=ends_free, penalty_only=penalty_only, ambiguous=ambiguous)
+    parameters: Any = PairParameters(penalties=penalties, ends_free=ends_free, penalty_only=penalty_only, ambiguous=ambiguous, strand=strand)
     if scoring is not None:
-        parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus)
+        parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
     columns = {"query_column": query_column, "target_column": target_column, "alphabet": parameters.alphabet}
     paths = (str(queries), None if targets is None else str(targets))
     source = _source(None if new else Path(out), *paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
@@ -148,5 +149,7 @@ def _source(run: Path | None, queries: str, targets: str | None, **options: Any)
 def parameters_of(args: argparse.Namespace) -> Any:
     """Read what the options say of the alignments."""
     if args.scoring:
-        return ScoreParameters(args.scoring, args.alphabet or "", args.span or "local", args.report or "cigar", args.ambiguous, args.zdrop, args.end_bonus or 0)
-    return PairParameters(penalties=args.penalties or "affine:4,6,2", ends_free=args.ends_free, penalty_only=args.penalty_only, ambiguous=args.ambiguous)
+        parameters: ScoreParameters = args.scored
+        return parameters
+    chosen = {"ends_free": args.ends_free, "penalty_only": args.penalty_only, "ambiguous": args.ambiguous, "strand": args.strand}
+    return PairParameters(penalties=args.penalties or "affine:4,6,2", **chosen)

@@ -127,6 +127,7 @@ def _add_run(parser: _Parser, output: str) -> None:
     _add_scored(parser)
     letters = "a letter other than A, C, G, T equals nothing (default), equals every letter, or is an error"
     parser.add_argument("--ambiguous", choices=("mismatch", "match", "error"), default="mismatch", help=letters)
+    parser.add_argument("--strand", choices=("plus", "both"), default="plus", help="both: also the query's reverse complement; the better is kept, + of equals")
     parser.add_argument("--interleaved", action="store_true", help="QUERIES holds query, target, query, target, ...")
     parser.add_argument("--same-names", action="store_true", help="refuse pairs whose two names differ")
     parser.add_argument("--query-column", metavar="NAME", default="query", help="column of a table with the queries (default: query)")
@@ -265,7 +266,7 @@ def _check_pairs(args: argparse.Namespace) -> None:
 
 
 def _check_scored(args: argparse.Namespace, error: Error) -> None:
-    """Call error(message) where arguments of scores make no sense; sets `scoring` to what --scoring, or --matrix and --gap, say."""
+    """Call error(message) where arguments of scores make no sense; sets `scored` to what they say."""
     if not args.scoring and not args.matrix:
         if given := next((name for name in _SCORED if getattr(args, name) is not None), None):
             error(f"--{given.replace('_', '-')} goes with --scoring or --matrix")
@@ -276,25 +277,11 @@ def _check_scored(args: argparse.Namespace, error: Error) -> None:
     if given := next((name for name, value in others.items() if value), None):
         error(f"--{given} is of penalties: leave it out with --scoring and --matrix" + ("; --report ends gives no CIGARs" if given == "penalty-only" else ""))
     from tidalign.pipeline.pairs.scored import ScoreParameters
+    from tidalign.workflows.options.scoring import scoring_of
 
     try:
-        args.scoring = _scoring(args, error)
-        ScoreParameters(args.scoring, args.alphabet or "", args.span or "local", args.report or "cigar", args.ambiguous, args.zdrop, args.end_bonus or 0)
+        args.scoring = scoring_of(args, error)
+        told = args.alphabet or "", args.span or "local", args.report or "cigar", args.ambiguous, args.zdrop, args.end_bonus or 0, args.strand
+        args.scored = ScoreParameters(args.scoring, *told)
     except (ValueError, OSError) as wrong:
         error(str(wrong))
-
-
-def _scoring(args: argparse.Namespace, error: Error) -> str:
-    """The scoring in its normal form."""
-    from tidalign.kernels.scoring.substitution import GAPS, Substitution, parse_gap
-
-    if args.scoring:
-        return str(Substitution.parse(args.scoring, args.alphabet))
-    pieces = parse_gap(args.gap) if args.gap else None
-    if args.matrix.upper() in GAPS:
-        return str(Substitution.named(args.matrix, pieces, args.alphabet))
-    if not Path(args.matrix).is_file():
-        error(f"--matrix {args.matrix}: expected one of {', '.join(GAPS)}, or a file in NCBI's format")
-    if pieces is None:
-        error("--matrix with a file needs --gap, as in --gap 11,1")
-    return str(Substitution.read(args.matrix, pieces or (), args.alphabet))

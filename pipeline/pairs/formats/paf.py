@@ -16,6 +16,7 @@ from tidalign.kernels.text.writing import CS
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.pairs.formats.cigars import merged_text
 from tidalign.pipeline.pairs.formats.lift import place
+from tidalign.pipeline.pairs.formats.strand import turned
 from tidalign.pipeline.text import alignment_score, differences, joined, status_tags, two_kinds
 
 
@@ -36,10 +37,10 @@ def _aligned(rows: Any, request: Request[Rows]) -> Any:
         text = rows["cigar"] if request.cigar == "=X" else merged_text(rows["cigar"])
         tags = ("\tNM:i:", edits, "\tAS:i:", alignment_score(rows), "\tcg:Z:", text)
         if request.cs:
-            tags += ("\tcs:Z:", differences(CS, rows, request.rows.parameters.alphabet)[0])
+            tags += ("\tcs:Z:", differences(CS, turned(rows), request.rows.parameters.alphabet)[0])
     return joined(
         *_tabbed(rows, "query_name", "query_length", "query_start", "query_end"),
-        "+\t",
+        *(rows["strand"], "\t"),
         *_tabbed(rows, "target_name", "target_length"),
         *(place(rows, "target_start"), "\t", place(rows, "target_end"), "\t"),
         *(matches, "\t", letters, "\t255"),

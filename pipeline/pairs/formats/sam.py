@@ -23,6 +23,7 @@ from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats.request import Batches, Request, Rows
 from tidalign.pipeline.pairs.formats.cigars import merged_text
 from tidalign.pipeline.pairs.formats.lift import Contigs
+from tidalign.pipeline.pairs.formats.strand import turned
 from tidalign.pipeline.pairs.formats.targets import References, first_rows, rows_at
 from tidalign.pipeline.text import alignment_score, content, content_of, differences, empty, joined, status_tags, two_kinds
 
@@ -122,13 +123,16 @@ def prepared(batch: Any, request: Request[Rows]) -> Any:
     """Add to rows what records have: `placed`, whether they have a place on the target; `flag`; `offset`, what is added to places on the target."""
     _check_queries(batch, _nowhere)
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
-    more = {"placed": placed, "flag": pc.if_else(placed, 0, UNMAPPED), "offset": pa.array(np.zeros(len(batch), np.int64))}
+    reverse = pc.fill_null(pc.and_(placed, pc.equal(batch["strand"], "-")), False)
+    if pc.any(reverse).as_py():
+        batch = turned(batch)
+    more = {"placed": placed, "flag": pc.if_else(placed, pc.if_else(reverse, REVERSE, 0), UNMAPPED), "offset": pa.array(np.zeros(len(batch), np.int64))}
     columns = more | {name: batch[name] for name in batch.schema.names}
     return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
 
 
-UNMAPPED = 4
-"""Flag of a record without a place."""
+REVERSE, UNMAPPED = 16, 4
+"""Flags of a record whose query is its reverse complement, and of one without a place."""
 
 
 def _mapped(rows: Any, request: Request[Rows]) -> Any:

@@ -28,7 +28,7 @@ def test_tsv_is_the_table_without_counts(results, tmp_path) -> None:
     results.export(tmp_path / "out.tsv")
     with (tmp_path / "out.tsv").open(newline="") as lines:
         rows = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
-    counts = {"score", "identity", *(name for name, _ in COUNTS)}
+    counts = {"score", "strand", "identity", *(name for name, _ in COUNTS)}
     assert rows[0] == [name for name in ALIGNMENTS.names if name not in counts]
     table = results.to_table(rows[0]).to_pylist()
     expected = [["" if value is None else str(value) for value in each.values()] for each in table]
