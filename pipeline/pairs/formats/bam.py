@@ -30,6 +30,9 @@ _UNPLACED = 4680
 """reg2bin(-1, 0), as the specification has it for records without a place."""
 
 
+check = sam.check
+
+
 def header(request: Request[Rows]) -> Iterator[bytes]:
     """Give the text of SAM's header and the targets, whose numbers the records have. InputError where there are too many."""
     if request.rows.parameters.alphabet != "dna":

@@ -23,7 +23,7 @@ def test_kinds_are_those_of_runs() -> None:
 def test_every_format_is_found_and_can_be_loaded(kind: str, format: table.Format) -> None:
     assert table.find(kind, format.name) is format
     assert table.by_suffix(kind, format.suffix.upper()) is format if format.suffix else True
-    named = (format.write or format.lines, format.header, format.above, format.side, "fields" if format.fields is not None else None)
+    named = (format.write or format.lines, format.header, format.above, format.side, format.names, "fields" if format.fields is not None else None)
     assert all(callable(format.load(name)) for name in named if name)
     assert all(option in table.OPTIONS for option in format.options) and ("markend" in format.options) == bool(format.footer)
 
