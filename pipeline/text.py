@@ -12,8 +12,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.kernels.text import writing
-from tidalign.kernels.text.writing import CONSTANT, NUMBERS, SHORT_TEXTS, TEXTS, WORDS, measure_lines, write_lines
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 from tidalign.pipeline.schema import COUNTS
 
@@ -110,15 +108,17 @@ def empty() -> Any:
 def joined(*pieces: Any) -> Any:
     """One large_string for each row: columns (of texts or whole numbers; a null is an empty text) and constant texts (str, bytes) one after the other;
     of `Words` it is bytes, of no encoding."""
+    from tidalign.kernels.text import writing  # numba is not loaded before it is wanted
+
     held = [_piece(piece) for piece in pieces]  # whose memory is read by address
-    rows = next((len(values) for kind, values, *_ in held if kind != CONSTANT), None)
+    rows = next((len(values) for kind, values, *_ in held if kind != writing.CONSTANT), None)
     if rows is None:
         raise ValueError("only constant texts: give a column, whose rows are counted")
     columns = np.array([[kind, *addresses] for kind, _, *addresses in held], np.int64)
     ends = np.empty(rows + 1, np.int64)
-    measure_lines(columns, ends)
+    writing.measure_lines(columns, ends)
     text = np.empty(ends[-1], np.uint8)
-    write_lines(columns, ends, text)
+    writing.write_lines(columns, ends, text)
     return pa.Array.from_buffers(pa.large_string(), rows, [None, pa.py_buffer(ends), pa.py_buffer(text)])
 
 
@@ -131,33 +131,30 @@ class Words:
 
 def _piece(piece: Any) -> tuple[Any, ...]:
     """Describe a piece of `joined`: its kind, what holds its memory, and the addresses that `measure_lines` takes."""
+    from tidalign.kernels.text import writing
+
     if isinstance(piece, pa.Scalar):
         piece = piece.as_py() or ""
     if isinstance(piece, str | bytes):
         constant = piece.encode() if isinstance(piece, str) else piece
         held = np.frombuffer(constant or b" ", np.uint8)
-        return CONSTANT, held, held.ctypes.data, len(constant), 0, 0
+        return writing.CONSTANT, held, held.ctypes.data, len(constant), 0, 0
     if isinstance(piece, Words):
         held = np.ascontiguousarray(piece.values, np.int64)
-        return WORDS, held, held.ctypes.data, 0, 0, 0
+        return writing.WORDS, held, held.ctypes.data, 0, 0, 0
     array = piece.combine_chunks() if isinstance(piece, pa.ChunkedArray) else pa.array(piece) if isinstance(piece, np.ndarray) else piece
-    kind = _KINDS.get(array.type)
-    if kind is None:
-        array = array.cast(pa.int64() if pa.types.is_integer(array.type) else pa.large_string())
-        kind = _KINDS[array.type]
+    if pa.types.is_integer(array.type):
+        kind, array = writing.NUMBERS, array.cast(pa.int64())
+    elif array.type in (pa.string(), pa.binary()):
+        kind = writing.SHORT_TEXTS
+    else:
+        kind, array = writing.TEXTS, array if array.type == pa.large_binary() else array.cast(pa.large_string())
     buffers = array.buffers()
     bits = buffers[0].address if buffers[0] is not None and array.null_count else 0
-    if kind == NUMBERS:
+    if kind == writing.NUMBERS:
         return kind, array, buffers[1].address + 8 * array.offset if buffers[1] else 0, 0, bits, array.offset
-    offsets = buffers[1].address + (4 if kind == SHORT_TEXTS else 8) * array.offset if buffers[1] else 0
+    offsets = buffers[1].address + (4 if kind == writing.SHORT_TEXTS else 8) * array.offset if buffers[1] else 0
     return kind, array, buffers[2].address if buffers[2] else 0, offsets, bits, array.offset
-
-
-_KINDS = {
-    pa.int64(): NUMBERS,
-    **dict.fromkeys((pa.large_string(), pa.large_binary()), TEXTS),
-    **dict.fromkeys((pa.string(), pa.binary()), SHORT_TEXTS),
-}
 
 
 def content(lines: Any) -> memoryview:
@@ -189,6 +186,8 @@ def differences(form: int, rows: Any, alphabet: str) -> tuple[Any, npt.NDArray[n
     """Make a column of the tag `form` (`writing.MD`, `writing.CS`) of rows with CIGARs and letters, and count the letters that differ, int64[n].
 
     rows: their queries on the strand that is aligned (`strand_letters`)."""
+    from tidalign.kernels.text import writing
+
     cigar, offsets = content_of(rows["cigar"])
     sides = []
     for side in ("query", "target"):

@@ -16,10 +16,8 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput, OutputClosed, shown
 from tidalign.pipeline.formats import table
-from tidalign.pipeline.formats.bgzf import END, compressed, gathered
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.formats.table import BLANKS, Format
-from tidalign.pipeline.pairs.formats.lift import contigs
 from tidalign.pipeline.text import content
 
 
@@ -99,6 +97,8 @@ def write_text(request: Request[Any], sink: BinaryIO) -> int:
     """Write all rows of a request; returns how many. Memory: the text of as many pieces as the rows have threads."""
     format, count = request.format, 0
     if request.lift is not None:
+        from tidalign.pipeline.pairs.formats.lift import contigs
+
         request.found["contigs"] = contigs(request.rows, request.lift)
     if format.header:
         _write(format.load(format.header)(request), format, sink)
@@ -110,19 +110,26 @@ def write_text(request: Request[Any], sink: BinaryIO) -> int:
     if request.markend:
         _write([format.footer.encode()], format, sink)
     if format.bgzf:
+        from tidalign.pipeline.formats.bgzf import END
+
         sink.write(END)
     return count
 
 
 def _write(pieces: Iterable[Any], format: Format, sink: BinaryIO) -> None:
     """Write what does not come from threads."""
-    sink.writelines(compressed(gathered(pieces)) if format.bgzf else pieces)
+    if format.bgzf:
+        from tidalign.pipeline.formats.bgzf import compressed, gathered
+
+        pieces = compressed(gathered(pieces))
+    sink.writelines(pieces)
 
 
 def _made(request: Request[Any]) -> Iterator[tuple[int, list[Any]]]:
     """Make the lines of every batch, in order: how many rows they are of, and their bytes, compressed where the format is."""
     format, threads = request.format, request.rows.threads
     lines_of = format.load(format.lines)
+    pack = _packer(format)
 
     def made(piece: Callable[[], Iterable[Any]]) -> list[tuple[int, list[Any]]]:
         written = []
@@ -131,7 +138,7 @@ def _made(request: Request[Any]) -> Iterator[tuple[int, list[Any]]]:
             if request.lift is not None:
                 batch = request.found["contigs"].lifted(batch)
             lines = lines_of(batch, request)
-            written.append((len(lines), list(compressed([content(lines)])) if format.bgzf else [content(lines)]))
+            written.append((len(lines), pack([content(lines)])))
         return written
 
     coming: deque[Future[list[tuple[int, list[Any]]]]] = deque()
@@ -145,6 +152,15 @@ def _made(request: Request[Any]) -> Iterator[tuple[int, list[Any]]]:
                 yield from coming.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _packer(format: Format) -> Callable[[list[Any]], list[Any]]:
+    """Give what compresses pieces of an output, if the format is compressed."""
+    if not format.bgzf:
+        return list
+    from tidalign.pipeline.formats.bgzf import compressed
+
+    return lambda pieces: list(compressed(pieces))
 
 
 def export(rows: Rows, output: str, format: str | None = None, *, notice: Callable[[str], None] | None = None, **options: Any) -> int:

@@ -76,7 +76,7 @@ def _write_block(directory: str, source: Source, block: Block, pairs: Any) -> Bl
                     "longest": int(max(query_lengths[rows].max(), target_lengths[rows].max())),
                 }
             )
-    if source.whole and source.has_pipe:
+    if source.whole:
         _keep_letters(directory, block, pairs)
     record: BlockRecord = {"id": block.id, "first": block.first, "pairs": block.pairs, "chunks": chunks}
     write_block_record(directory, record)

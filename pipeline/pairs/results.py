@@ -12,9 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.errors import ManifestMismatch, MissingInput
-from tidalign.pipeline.files.sniff import sniff
 from tidalign.pipeline.formats.export import export
-from tidalign.pipeline.pairs.input.read import Block, Source, read_block, stream_blocks
 from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest, letters_path
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store import rundir
@@ -75,6 +73,8 @@ class Results(RunResults[PairManifest]):
     def _originals(self) -> Iterator[Callable[[], Any]]:
         """Give what reads the letters of each block, in order: kept ones, or the input again. ManifestMismatch where it has changed, MissingInput where it is
         gone."""
+        from tidalign.pipeline.pairs.input.read import Block, Source, read_block, stream_blocks  # nobody else wants what reads
+
         blocks, directory = self._manifest.blocks, str(self.path)
         kept = [letters_path(directory, block["id"]) for block in blocks]
         if all(Path(path).exists() for path in kept):
@@ -111,8 +111,10 @@ def _ordered(paths: list[str], wanted: list[str], block: BlockRecord) -> Iterato
 _WITHOUT = "export .paf, .tsv or .parquet, which have no letters"
 
 
-def _see_unchanged(source: Source) -> None:
+def _see_unchanged(source: Any) -> None:
     """Raise MissingInput where an input cannot be read again, ManifestMismatch where it is another than was read."""
+    from tidalign.pipeline.files.sniff import sniff
+
     for known in source.inputs:
         if known.stream:
             raise MissingInput(

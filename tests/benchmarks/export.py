@@ -2,9 +2,9 @@
 
 python export.py RESULT.json --folder DIR [--rows N] [--before PROGRAM]
 
-The pairs are simulated (reads of 150 bp with qualities, 2 % of letters changed, a fifth with a deletion, in windows of 182 bp) and aligned once by each program;
-inputs and run directories stay under DIR for the next call. PROGRAM is the `tidalign` of another version, whose exports are measured in turns with ours; what
-it cannot write is left out. Its SAM may lack letters: `bytes` shows it.
+The pairs are simulated (reads of 150 bp with qualities, 2 % of letters changed, a fifth with a deletion, in windows of 182 bp) and aligned once by each
+program; inputs and run directories stay under DIR for the next call. PROGRAM is the `tidalign` of another version, whose exports are measured in turns with
+ours; what it cannot write is left out. Its SAM may lack letters: `bytes` shows it.
 """
 
 import argparse
@@ -23,16 +23,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import record
 
 OURS = str(Path(sys.executable).with_name("tidalign"))
+LIFTED = ("--lift",)
 KINDS = (
-    ("paf", ()),
-    ("paf", ("--cigar", "M")),
-    ("sam", ()),
-    ("sam", ("--lift",)),
-    ("tsv", ()),
-    ("parquet", ()),
-    ("sam.gz", ()),
-    ("bam", ()),
-    ("bam", ("--lift",)),
+    *(("paf", ()), ("paf", ("--cigar", "M")), ("sam", ()), ("sam", LIFTED), ("tsv", ()), ("parquet", ())),
+    *(("sam.gz", ()), ("paf.gz", ()), ("bam", ()), ("bam", LIFTED)),
 )
 READ, FLANK, GENOME, BLOCK, REPEATS = 150, 16, 5_000_000, 50_000, 3
 

@@ -105,3 +105,14 @@ def test_what_was_piped_is_kept_where_it_is_wanted(folder: Path) -> None:
     kept.write_bytes(data)
     said = shell(folder, "tidalign export out.sam.run -o other.sam", Exit.MANIFEST_MISMATCH)
     assert kept.name in said and not (folder / "other.sam").exists()
+
+
+@pytest.mark.parametrize("format", ["sam", "bam", "sam.gz"])
+def test_bytes_are_the_same_for_any_workers(folder: Path, format: str) -> None:
+    written = []
+    for more in ("", "--workers 1", "--workers 2"):
+        shell(folder, f"tidalign pairs r.fq t.fa -o out.{format} --cs --device cpu --quiet {more}")
+        written.append((folder / f"out.{format}").read_bytes())
+    command = f"tidalign pairs r.fq t.fa -o - --format {format} --cs --device cpu --quiet > piped"
+    shell(folder, command)
+    assert len({*written, (folder / "piped").read_bytes()}) == 1

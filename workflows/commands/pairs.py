@@ -99,7 +99,8 @@ def command(args: argparse.Namespace) -> Exit:
         parameters = parameters_of(args)
         chosen = table.find(table.PAIRS, args.format) if args.format else None
         options = {name: value for name, value in options_of(args).items() if chosen and name in chosen.options}
-        source = replace(source_of(args, this.run, parameters.alphabet), whole=bool(chosen and chosen.wants_letters(options)))
+        source = source_of(args, this.run, parameters.alphabet)
+        source = replace(source, whole=source.has_pipe and chosen is not None and chosen.wants_letters(options))
         with running.progress(args) as told:
             check = partial(check_names, this.run, chosen, args.lift, source)
             results = align(source, parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check)

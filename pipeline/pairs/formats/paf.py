@@ -12,11 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.kernels.text.writing import CS
 from tidalign.pipeline.formats.request import Request, Rows
-from tidalign.pipeline.pairs.formats.cigars import merged_text
 from tidalign.pipeline.pairs.formats.lift import place
-from tidalign.pipeline.pairs.formats.strand import turned
 from tidalign.pipeline.text import alignment_score, differences, joined, status_tags, two_kinds
 
 
@@ -34,9 +31,16 @@ def _aligned(rows: Any, request: Request[Rows]) -> Any:
     else:
         matches, edits = rows["matches"], pc.add(rows["mismatches"], rows["gap_letters"])
         letters = pc.add(matches, edits)
-        text = rows["cigar"] if request.cigar == "=X" else merged_text(rows["cigar"])
+        text = rows["cigar"]
+        if request.cigar == "M":
+            from tidalign.pipeline.pairs.formats.cigars import merged_text
+
+            text = merged_text(text)
         tags = ("\tNM:i:", edits, "\tAS:i:", alignment_score(rows), "\tcg:Z:", text)
         if request.cs:
+            from tidalign.kernels.text.writing import CS
+            from tidalign.pipeline.pairs.formats.strand import turned
+
             tags += ("\tcs:Z:", differences(CS, turned(rows), request.rows.parameters.alphabet)[0])
     return joined(
         *_tabbed(rows, "query_name", "query_length", "query_start", "query_end"),
