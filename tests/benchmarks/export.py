@@ -1,4 +1,5 @@
-"""Results of a run to SAM, BAM, PAF, TSV and Parquet: seconds, CPU seconds and the largest memory of `tidalign export`, a process for each, median of three.
+"""Results of a run to SAM, BAM, PAF, TSV and Parquet: seconds, CPU seconds and the largest memory of `tidalign export`, and of `tidalign pairs` to some of them,
+a process for each, median of three.
 
 python export.py RESULT.json --folder DIR [--rows N] [--before PROGRAM]
 
@@ -28,6 +29,9 @@ KINDS = (
     *(("paf", ()), ("paf", ("--cigar", "M")), ("sam", ()), ("sam", LIFTED), ("tsv", ()), ("parquet", ())),
     *(("sam.gz", ()), ("paf.gz", ()), ("bam", ()), ("bam", LIFTED)),
 )
+WHOLE = ("paf", "sam", "bam")
+"""Of whole commands, from files to a file."""
+
 READ, FLANK, GENOME, BLOCK, REPEATS = 150, 16, 5_000_000, 50_000, 3
 
 
@@ -65,11 +69,11 @@ def aligned(program: str, inputs: list[str], folder: Path, name: str) -> str:
     return str(run)
 
 
-def measure(program: str, run: str, kind: str, options: tuple[str, ...], output: Path) -> dict[str, Any] | None:
-    """One export; None where the program cannot."""
+def measure(program: str, words: list[str], options: tuple[str, ...], output: Path) -> dict[str, Any] | None:
+    """One command; None where the program cannot. CPU seconds are without those of workers that nobody waited for."""
     output.unlink(missing_ok=True)
     began = time.perf_counter()
-    child = subprocess.Popen([program, "export", run, "-o", str(output), "--quiet", *options], stderr=subprocess.DEVNULL)
+    child = subprocess.Popen([program, *words, "-o", str(output), "--quiet", *options], stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
@@ -90,20 +94,23 @@ def main() -> None:
     folder = Path(args.folder)
     inputs = simulate(folder, args.rows)
     programs = {"now": OURS} | ({"before": args.before} if args.before else {})
-    runs = {name: aligned(program, inputs, folder, name) for name, program in programs.items()}
+    runs = {name: ["export", aligned(program, inputs, folder, name)] for name, program in programs.items()}
+    commands = [(kind, options, runs) for kind, options in KINDS]
+    free = ("--ends-free", f"0,0,{FLANK},{FLANK}", "--device", "cpu")
+    commands += [(kind, free, dict.fromkeys(programs, ["pairs", *inputs])) for kind in WHOLE]
     exports = []
-    for kind, options in KINDS:
+    for kind, options, words in commands:
         tried: dict[str, list[dict[str, Any]]] = {name: [] for name in programs}
         for _ in range(REPEATS):
             for name, program in programs.items():
-                if (one := measure(program, runs[name], kind, options, folder / f"out.{kind}")) is not None:
+                if (one := measure(program, words[name], options, folder / f"out.{kind}")) is not None:
                     tried[name].append(one)
         for name, each in tried.items():
             if each:
                 median = {value: statistics.median(one[value] for one in each) for value in each[0]}
                 rates = {f"rows_per_{value}": round(args.rows / median[f"{value}s"]) for value in ("second", "cpu_second")}
                 rounded = {value: round(number, 2) for value, number in median.items()}
-                exports.append({"program": name, "format": kind, "options": list(options), "rows": args.rows, **rounded, **rates})
+                exports.append({"program": name, "command": words[name][0], "format": kind, "options": list(options), "rows": args.rows, **rounded, **rates})
                 print(exports[-1], flush=True)
     record.write(args.result, {"exports": exports})
 
