@@ -1,5 +1,5 @@
-"""Results of a run to SAM, BAM, PAF, TSV and Parquet: seconds, CPU seconds and the largest memory of `tidalign export`, and of `tidalign pairs` to some of them,
-a process for each, median of three.
+"""Results of a run to SAM, BAM, PAF, TSV and Parquet: seconds, CPU seconds and the largest memory of `tidalign export`, and of `tidalign pairs` to some, a
+process for each, median of three.
 
 python export.py RESULT.json --folder DIR [--rows N] [--before PROGRAM]
 
