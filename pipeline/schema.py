@@ -28,6 +28,16 @@ CHUNK = pa.schema(
 )
 """A chunk file: pairs of one length bin, sorted by length."""
 
+LETTERS = pa.schema(
+    [
+        pa.field("ordinal", pa.int64(), nullable=False),
+        pa.field("query", pa.large_binary(), nullable=False),  # as the input has them: case and all
+        pa.field("target", pa.large_binary(), nullable=False),
+        pa.field("query_quality", pa.large_binary()),  # of FASTQ, as there
+    ]
+)
+"""Letters of a block of the input, in its order, as they were read: what formats write that have them, and what a chunk does not hold (EXECUTION.md 13)."""
+
 COUNTS = [
     ("matches", pa.int64()),  # letter pairs in =; in genomes these are two equal ACGT letters, case-blind
     ("mismatches", pa.int64()),  # letter pairs in X; in genomes of two ACGT letters only: a pair with another letter is an X that neither counts
@@ -47,6 +57,7 @@ ALIGNMENTS = pa.schema(
         pa.field("target_length", pa.int64(), nullable=False),
         pa.field("target_start", pa.int64()),
         pa.field("target_end", pa.int64()),
+        pa.field("strand", pa.string()),  # of the query: + or, where its reverse complement is aligned, -; null in a rejected row
         pa.field("penalty", pa.int64()),  # null in a row that is scored
         pa.field("score", pa.int64()),  # of --scoring and --matrix; null in a row that has a penalty
         pa.field("cigar", pa.string()),  # letters = X I D as in SAM, of [start, end) only; null with --penalty-only and without --report cigar

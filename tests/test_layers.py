@@ -35,8 +35,8 @@ OPERATIONS = (
 
 FACES = {
     "runtime": {"bases", "compiler", "errors", "fault", "gpu", "numba_cache", "numba_internals", "vectors"},
-    "letters": {"nucleotides", "sequences"},
-    "text": {"columns", "gapped", "lines"},
+    "letters": {"nucleotides", "packing", "sequences"},
+    "text": {"bam", "columns", "gapped", "lines", "writing"},
     "scoring": {"penalties", "scores", "substitution"},
     "wavefront": {"alignments"},
     "bidirectional": set(),
@@ -55,7 +55,6 @@ FACES = {
 SHARED = {
     "runtime": {"bits", "lanes", "prefetch", "uncounted", "workspace"},
     "letters": {"device", "host", "staging", "words"},
-    "text": {"cigars"},
     "wavefront": {"batch", "device", "host", "model", "trace"},
     "bidirectional": {"device", "host"},
     "extension": {"fences", "host", "launches", "runs", "side", "sweep"},

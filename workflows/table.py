@@ -30,6 +30,7 @@ def align(
     alphabet: str = "",
     zdrop: int | None = None,
     end_bonus: int = 0,
+    strand: str = "plus",
 ) -> Any:
     """Align query i with target i: a pyarrow.Table in `schema.ALIGNMENTS`, one row for each pair, in order.
 
@@ -39,7 +40,7 @@ def align(
     penalties: text as of `PairParameters`; or a tuple, the model's name and its numbers: ("affine", 4, 6, 2). ends_free: as there; one number is for all ends.
     scoring: text as `match:2,mismatch:-4,gap:4,2` or `blosum62,gap:11,1`, to align by scores in place of penalties, on the CPU; with it span, report, alphabet,
     zdrop and end_bonus, see `ScoreParameters`.
-    penalty_only, ambiguous: see `PairParameters`. device: `cpu`, or `gpu` for the current CUDA device; the rows are the same.
+    penalty_only, ambiguous, strand: see `PairParameters`. device: `cpu`, or `gpu` for the current CUDA device; the rows are the same.
 
     Raises ValueError for parameters that make no sense, TypeError for other shapes, NoWorkers where there is no usable GPU for `gpu`, and InputError, a
     ValueError, for letters that are no DNA (U and X are none) and for nulls, naming the record (counted from 1).
@@ -50,9 +51,9 @@ def align(
     if device not in DEVICES:
         raise ValueError(f"device {device!r}: expected {' or '.join(map(repr, DEVICES))}")
     on = DEVICES[device]
-    parameters: Any = PairParameters(penalties=_model(penalties), ends_free=_ends(ends_free), penalty_only=penalty_only, ambiguous=ambiguous)
+    parameters: Any = PairParameters(penalties=_model(penalties), ends_free=_ends(ends_free), penalty_only=penalty_only, ambiguous=ambiguous, strand=strand)
     if scoring is not None:
-        parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus)
+        parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
     aligner = aligner_of(parameters)
     on_forms(Resources(device=device), aligner.forms)
     if on.takes_gpu:

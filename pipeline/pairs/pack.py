@@ -34,7 +34,7 @@ def count_pairs(files: Sequence[str], records: Sequence[int], *, interleaved: bo
 
 
 def pair_table(file: str, first: int, query: Any, target: Any, *, same_names: bool = False) -> Any:
-    """Two tables of `name` and `letters` as one in `schema.PAIRS`, from ordinal `first`; a side without names gets its ordinals.
+    """Two tables of `name` and `letters` (and `quality`, of queries) as one in `schema.PAIRS`, from ordinal `first`; a side without names gets its ordinals.
 
     same_names: the names of a pair must agree, but for /1 and /2 at their ends. file: for messages.
     """
@@ -50,7 +50,10 @@ def pair_table(file: str, first: int, query: Any, target: Any, *, same_names: bo
     for side, records in (("query", query), ("target", target)):
         columns[f"{side}_name"] = ordinals.cast(pa.string()) if records["name"].null_count else records["name"]
         columns[side] = records["letters"]
-    return pa.table(columns, schema=PAIRS).combine_chunks()
+    table = pa.table(columns, schema=PAIRS)
+    if "quality" in query.column_names:
+        table = table.append_column("query_quality", query["quality"])
+    return table.combine_chunks()
 
 
 def flat(column: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:

@@ -10,6 +10,7 @@ from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
 from tidalign.kernels.local import pairs
 from tidalign.kernels.scoring.substitution import DNA, Substitution
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
+from tidalign.pipeline.pairs.strands import STRANDS
 
 MOST = 2**31 - 1
 """Of a z-drop and of a bonus."""
@@ -25,6 +26,7 @@ class ScoreParameters:
     scoring: as `Substitution.parse` reads it, kept in a normal form. alphabet: `dna` or `protein`; empty: as the scoring says.
     span, report, zdrop, end_bonus: see `kernels.local.pairs.align`.
     ambiguous: what a letter other than ACGT equals where the matrix of DNA has no N: nothing (`mismatch`), every letter (`match`); or it is refused (`error`).
+    strand: as in `PairParameters`.
     """
 
     scoring: str
@@ -34,6 +36,7 @@ class ScoreParameters:
     ambiguous: str = "mismatch"
     zdrop: int | None = None
     end_bonus: int = 0
+    strand: str = "plus"
 
     scored: ClassVar[bool] = True
 
@@ -41,11 +44,13 @@ class ScoreParameters:
         scoring = Substitution.parse(self.scoring, self.alphabet or None)
         object.__setattr__(self, "scoring", str(scoring))
         object.__setattr__(self, "alphabet", scoring.alphabet)
-        for name, values in (("span", pairs.SPANS), ("report", pairs.REPORTS), ("ambiguous", ("mismatch", "match", "error"))):
+        for name, values in (("span", pairs.SPANS), ("report", pairs.REPORTS), ("ambiguous", ("mismatch", "match", "error")), ("strand", STRANDS)):
             if getattr(self, name) not in values:
                 raise ValueError(f"{name} must be one of {', '.join(values)}, not {getattr(self, name)!r}")
         if self.ambiguous != "mismatch" and scoring.alphabet != DNA:
             raise ValueError("ambiguous says what letters of DNA equal: leave it out for proteins, whose matrix scores all letters")
+        if self.strand == "both" and scoring.alphabet != DNA:
+            raise ValueError("strand both tries the reverse complement, which proteins do not have: leave it out")
         if self.span != "extension" and (self.zdrop is not None or self.end_bonus):
             raise ValueError("zdrop and end-bonus go with the span extension")
         for name in ("zdrop", "end_bonus"):
@@ -67,6 +72,7 @@ class ScoreParameters:
         """Say everything that can change a row as options of `tidalign pairs`."""
         words = ["--scoring", self.scoring, "--alphabet", self.alphabet, "--span", self.span]
         words += ["--ambiguous", self.ambiguous] if self.alphabet == DNA else []
+        words += ["--strand", self.strand] if self.strand == "both" else []
         words += ["--zdrop", str(self.zdrop)] if self.zdrop is not None else []
         return words + (["--end-bonus", str(self.end_bonus)] if self.end_bonus else [])
 

@@ -2,7 +2,6 @@
 
 import argparse
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from tidalign.pipeline.errors import InputError
@@ -34,7 +33,7 @@ def command(args: argparse.Namespace) -> Exit:
 def _options(args: argparse.Namespace, kind: str) -> dict[str, Any]:
     """Gather what `export` of this kind of results is told. Raises InputError for what it does not take."""
     run = f"a run of `tidalign {kind}`"
-    text = args.format or Path(args.output).suffix[1:].lower()
+    text = args.format or table.ending(args.output)
     try:
         format = table.find(kind, text)
     except ValueError as error:

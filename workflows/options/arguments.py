@@ -8,7 +8,19 @@ from typing import NoReturn
 from tidalign import __version__
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.common import STANDARD_OUTPUT, Error, add_device, add_new, add_workers, check_common, is_stream, options_of, standard, typed
+from tidalign.workflows.options.common import (
+    STANDARD_OUTPUT,
+    Error,
+    add_device,
+    add_export,
+    add_new,
+    add_workers,
+    check_common,
+    is_stream,
+    options_of,
+    standard,
+    typed,
+)
 from tidalign.workflows.options.common import chosen as chosen_format
 from tidalign.workflows.options.values import MOST, integer, wrong
 from tidalign.workflows.progress import LONGEST, brief
@@ -115,6 +127,7 @@ def _add_run(parser: _Parser, output: str) -> None:
     _add_scored(parser)
     letters = "a letter other than A, C, G, T equals nothing (default), equals every letter, or is an error"
     parser.add_argument("--ambiguous", choices=("mismatch", "match", "error"), default="mismatch", help=letters)
+    parser.add_argument("--strand", choices=("plus", "both"), default="plus", help="both: also the query's reverse complement; the better is kept, + of equals")
     parser.add_argument("--interleaved", action="store_true", help="QUERIES holds query, target, query, target, ...")
     parser.add_argument("--same-names", action="store_true", help="refuse pairs whose two names differ")
     parser.add_argument("--query-column", metavar="NAME", default="query", help="column of a table with the queries (default: query)")
@@ -140,12 +153,6 @@ def _add_scored(parser: _Parser) -> None:
     )
 
 
-def _add_export(parser: _Parser) -> None:
-    values = table.OPTIONS["cigar"]
-    takers = " and ".join(format.name.upper() for format in table.formats(table.PAIRS) if "cigar" in format.options)
-    parser.add_argument("--cigar", choices=values, default=values[0], help=f"letters of matches in {takers} (default: {values[0]})")
-
-
 def parser(chosen: str | None = None) -> argparse.ArgumentParser:
     """The parser of the whole command line. The arguments of the genome commands are there if one is `chosen`: they take a second to load."""
     top = _Parser(prog="tidalign", description="DNA alignment by the batch.", epilog=_EXITS, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -157,7 +164,7 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
     _add_run(pairs, f"a run directory; or a file {files}, written from the run directory OUT.run, which is then removed; or -, standard output, with --format")
     add_device(pairs)
     pairs.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.PAIRS))}, where the name of OUT does not say it")
-    _add_export(pairs)
+    add_export(pairs)
     pairs.add_argument("--keep-run", action="store_true", help="keep OUT.run")
 
     genome = _command(commands, "genome", "genome", "align two genomes as LASTZ does, with its options", _GENOME)
@@ -178,7 +185,7 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
     export.add_argument("--format", metavar="FORMAT", help="format where the name of OUT does not say it: as its endings, or for genomes as `tidalign genome`")
     export.add_argument("--markend", action="store_true", help="genomes: end the output with a line that says so")
     export.add_argument("--pair", metavar="NAME", help="genomes: one pair of a run over many")
-    _add_export(export)
+    add_export(export)
 
     plot = _command(commands, "plot", "plot", "draw a dot plot of a run over genomes", _PLOT)
     plot.add_argument("run", metavar="RUN", help="a run directory of `tidalign genome` or `tidalign genomes`")
@@ -230,10 +237,10 @@ def check(args: argparse.Namespace) -> None:
 def _check_export(args: argparse.Namespace) -> None:
     """End the command for usage that is wrong whatever kind of run RUN turns out to be."""
     suffix = Path(args.output).suffix.lower()
+    found = {kind: table.by_name(kind, args.format or table.ending(args.output)) for kind in table.ELSEWHERE}
     for elsewhere in table.ELSEWHERE.values():
-        if not args.format and suffix in elsewhere:
+        if not args.format and suffix in elsewhere and not any(found.values()):
             args.error(f"cannot write {suffix}: {elsewhere[suffix]}")
-    found = {kind: table.by_name(kind, args.format or suffix[1:]) for kind in table.ELSEWHERE}
     if not args.format and not any(found.values()):
         args.error(f"no format in {args.output!r}: end it in {table.listed(table.suffixes(*found))}, or give --format")
     wrong = [table.refused(kind, format, options_of(args)) for kind, format in found.items() if format]
@@ -250,8 +257,9 @@ def _check_pairs(args: argparse.Namespace) -> None:
         args.error("workers of a scheduler need a run directory that they see: name a file or a run directory with -o")
     if args.keep_run and (not args.format or is_stream(args.output)):
         args.error("--keep-run goes with a file for -o; a run directory is always kept")
-    if args.cigar != table.OPTIONS["cigar"][0] and not args.format:
-        args.error("--cigar goes with a file for -o; `tidalign export --cigar` writes one from a run directory")
+    for name, value in options_of(args).items():
+        if value != table.OPTIONS[name][0] and not args.format:
+            args.error(f"--{name} goes with a file for -o; `tidalign export --{name}` writes one from a run directory")
     if args.format and args.report == "score" and table.find(table.PAIRS, args.format).placed:
         others = [format.suffix for format in table.formats(table.PAIRS) if format.suffix and not format.placed]
         args.error(f"{args.format.upper()} needs places: leave --report score out, or write {table.listed(others)}")
@@ -261,7 +269,7 @@ def _check_pairs(args: argparse.Namespace) -> None:
 
 
 def _check_scored(args: argparse.Namespace, error: Error) -> None:
-    """Call error(message) where arguments of scores make no sense; sets `scoring` to what --scoring, or --matrix and --gap, say."""
+    """Call error(message) where arguments of scores make no sense; sets `scored` to what they say."""
     if not args.scoring and not args.matrix:
         if given := next((name for name in _SCORED if getattr(args, name) is not None), None):
             error(f"--{given.replace('_', '-')} goes with --scoring or --matrix")
@@ -272,25 +280,11 @@ def _check_scored(args: argparse.Namespace, error: Error) -> None:
     if given := next((name for name, value in others.items() if value), None):
         error(f"--{given} is of penalties: leave it out with --scoring and --matrix" + ("; --report ends gives no CIGARs" if given == "penalty-only" else ""))
     from tidalign.pipeline.pairs.scored import ScoreParameters
+    from tidalign.workflows.options.scoring import scoring_of
 
     try:
-        args.scoring = _scoring(args, error)
-        ScoreParameters(args.scoring, args.alphabet or "", args.span or "local", args.report or "cigar", args.ambiguous, args.zdrop, args.end_bonus or 0)
+        args.scoring = scoring_of(args, error)
+        told = args.alphabet or "", args.span or "local", args.report or "cigar", args.ambiguous, args.zdrop, args.end_bonus or 0, args.strand
+        args.scored = ScoreParameters(args.scoring, *told)
     except (ValueError, OSError) as wrong:
         error(str(wrong))
-
-
-def _scoring(args: argparse.Namespace, error: Error) -> str:
-    """The scoring in its normal form."""
-    from tidalign.kernels.scoring.substitution import GAPS, Substitution, parse_gap
-
-    if args.scoring:
-        return str(Substitution.parse(args.scoring, args.alphabet))
-    pieces = parse_gap(args.gap) if args.gap else None
-    if args.matrix.upper() in GAPS:
-        return str(Substitution.named(args.matrix, pieces, args.alphabet))
-    if not Path(args.matrix).is_file():
-        error(f"--matrix {args.matrix}: expected one of {', '.join(GAPS)}, or a file in NCBI's format")
-    if pieces is None:
-        error("--matrix with a file needs --gap, as in --gap 11,1")
-    return str(Substitution.read(args.matrix, pieces or (), args.alphabet))

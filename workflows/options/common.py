@@ -46,6 +46,31 @@ def add_new(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--new", action="store_true", help="throw away what an earlier run left in the run directory")
 
 
+def add_export(parser: argparse.ArgumentParser) -> None:
+    """Add the options of formats of pairs."""
+    values = table.OPTIONS["cigar"]
+    takers = " and ".join(format.name.upper() for format in table.formats(table.PAIRS) if "cigar" in format.options)
+    parser.add_argument("--cigar", choices=values, default=values[0], help=f"letters of matches in {takers} (default: {values[0]})")
+    parser.add_argument("--cs", action="store_true", help=f"the tag cs, the letters that differ, in {takers}")
+    parser.add_argument("--rg", metavar="'ID:x\\tSM:y'", type=typed(_read_group), help="a read group for all records of SAM and BAM, as of bwa's -R")
+    lift = (
+        "targets are named chr:start-end, as samtools faidx names what it cuts out: write places on chr; its length is that of FILE.fai, else the largest end"
+    )
+    parser.add_argument("--lift", metavar="FILE.fai", nargs="?", const="", type=typed(_fai), help=lift)
+
+
+def _fai(text: str) -> str:
+    if text and not text.endswith(".fai"):
+        raise ValueError(f"expected FILE.fai, not {text!r}: without one put --lift behind the inputs")
+    return text
+
+
+def _read_group(text: str) -> str:
+    from tidalign.pipeline.pairs.formats.sam import read_group
+
+    return read_group(text)
+
+
 def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     """Call error(message) where arguments say two places to align at, or none for what they say of it."""
     given = vars(args)
@@ -78,10 +103,9 @@ def chosen(args: argparse.Namespace, kind: str, error: Error) -> str | None:
     """Find the format that `--format`, or else the ending of OUT, means for a kind of run; None: OUT is a run directory."""
     if args.format:
         return named(args, kind, args.format, error)
-    suffix = Path(args.output).suffix.lower()
-    if suffix in table.ELSEWHERE[kind]:
+    found, suffix = table.by_suffix(kind, table.ending(args.output)), Path(args.output).suffix.lower()
+    if found is None and suffix in table.ELSEWHERE[kind]:
         error(f"cannot write {suffix}: {table.ELSEWHERE[kind][suffix]}")
-    found = table.by_suffix(kind, suffix[1:])
     return named(args, kind, found.name, error) if found else None
 
 
