@@ -41,7 +41,7 @@ FACES = {
     "wavefront": {"alignments"},
     "bidirectional": set(),
     "pairwise": {"wavefront", "wavefront_device"},
-    "local": {"pairs"},
+    "local": {"coding", "pairs"},
     "seed": {"device", "index"},
     "ungapped": {"device", "hsps"},
     "anchors": {"chain", "points"},

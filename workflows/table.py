@@ -8,6 +8,7 @@ import pyarrow as pa
 from tidalign.cluster.gpus import usable
 from tidalign.pipeline.device import DEVICES, DeviceName
 from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.pairs import subset
 from tidalign.pipeline.pairs.aligner import PairParameters, align_batch, aligner_of, batches
 from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, pack_pairs
 from tidalign.pipeline.pairs.scored import ScoreParameters
@@ -24,6 +25,7 @@ def align(
     ambiguous: str = "mismatch",
     device: DeviceName = "cpu",
     *,
+    pairs: tuple[Any, Any] | None = None,
     scoring: str | None = None,
     span: str = "local",
     report: str = "cigar",
@@ -31,18 +33,21 @@ def align(
     zdrop: int | None = None,
     end_bonus: int = 0,
 ) -> Any:
-    """Align query i with target i: a pyarrow.Table in `schema.ALIGNMENTS`, one row for each pair, in order.
+    """Align query i with target i, or those that `pairs` names: a pyarrow.Table in `schema.ALIGNMENTS`, one row for each pair, in order.
 
     queries, targets: lists, arrays or Series of sequences (str, bytes, or what has bytes(), as Bio.Seq); or Arrow arrays of any string or binary type; or one
     table (of Arrow, pandas or polars) with the columns `query` and `target` and, if there are any, `query_name` and `target_name`. Names are the pair's number
     from 0 otherwise.
+    pairs: (i, j), arrays of whole numbers: align query i[k] with target j[k] for each k, any of them any number of times; there may then be more of one side
+    than of the other. A row's `ordinal` is k. Letters are read and packed once; by scores they are aligned where they lie, by penalties those of a batch are
+    copied packed.
     penalties: text as of `PairParameters`; or a tuple, the model's name and its numbers: ("affine", 4, 6, 2). ends_free: as there; one number is for all ends.
     scoring: text as `match:2,mismatch:-4,gap:4,2` or `blosum62,gap:11,1`, to align by scores in place of penalties, on the CPU; with it span, report, alphabet,
     zdrop and end_bonus, see `ScoreParameters`.
     penalty_only, ambiguous: see `PairParameters`. device: `cpu`, or `gpu` for the current CUDA device; the rows are the same.
 
-    Raises ValueError for parameters that make no sense, TypeError for other shapes, NoWorkers where there is no usable GPU for `gpu`, and InputError, a
-    ValueError, for letters that are no DNA (U and X are none) and for nulls, naming the record (counted from 1).
+    Raises ValueError for parameters that make no sense and numbers of pairs that are not there, TypeError for other shapes, NoWorkers where there is no usable
+    GPU for `gpu`, and InputError, a ValueError, for letters that are no DNA (U and X are none) and for nulls, naming the record (counted from 1).
 
     >>> align(["ACGT"], ["AGT"])["cigar"].to_pylist()
     ['1=1I2=']
@@ -66,6 +71,12 @@ def align(
         names = {name: _names(columns[name], name) for name in ("query_name", "target_name") if name in columns}
         queries, targets = columns["query"], columns["target"]
     query, target = (_sequences(letters, side, parameters.alphabet) for letters, side in ((queries, "queries"), (targets, "targets")))
+    if pairs is not None:
+        chosen = subset.checked(pairs, len(query), len(target))
+        sides = [
+            subset.side(letters, names.get(f"{role}_name"), role, ambiguous, plain=parameters.plain) for letters, role in ((query, "query"), (target, "target"))
+        ]
+        return subset.align(aligner, sides[0], sides[1], chosen, parameters, on)
     if len(query) != len(target):
         raise ValueError(f"expected as many targets as queries, found {len(query)} queries and {len(target)} targets")
     ordinals = pa.array(range(len(query)), pa.int64())

@@ -125,10 +125,12 @@ class Form(Generic[P]):
 
     align: (queries, targets, parameters) -> Alignments of pair after pair; both sides are PackedSequences, or Sequences where the parameters are `plain`.
     warm_up: (parameters, letters of the longest sequence): compile what `align` needs, or load it from the cache.
+    coded: (queries, targets, parameters) -> what aligns query i[k] with target j[k] of them for arrays (i, j), letters staying where they are; if it can.
     """
 
     align: Callable[[Any, Any, P], Alignments]
     warm_up: Callable[[P, int], None]
+    coded: Callable[[Any, Any, P], Callable[[Lengths, Lengths], Alignments]] | None = None
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,7 @@ SCORED: Aligner[scored.ScoreParameters] = Aligner(
     name="scored",
     parameters=scored.ScoreParameters,
     schema=ALIGNMENTS,
-    forms={CPU.name: Form(scored.on_core, scored.warm_up)},
+    forms={CPU.name: Form(scored.on_core, scored.warm_up, scored.coded)},
     work=scored.cells,
 )
 
