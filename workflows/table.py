@@ -64,13 +64,13 @@ def align(
         usable(1)
     names: dict[str, Any] = {}
     if targets is None:
-        columns = _columns(queries)
+        columns = columns_of(queries)
         missing = [side for side in ("query", "target") if side not in columns]
         if missing:
             raise ValueError(f"expected a table with the columns query and target, found {', '.join(map(str, columns))}")
-        names = {name: _names(columns[name], name) for name in ("query_name", "target_name") if name in columns}
+        names = {name: names_of(columns[name], name) for name in ("query_name", "target_name") if name in columns}
         queries, targets = columns["query"], columns["target"]
-    query, target = (_sequences(letters, side, parameters.alphabet) for letters, side in ((queries, "queries"), (targets, "targets")))
+    query, target = (sequences(letters, side, parameters.alphabet) for letters, side in ((queries, "queries"), (targets, "targets")))
     if pairs is not None:
         chosen = subset.checked(pairs, len(query), len(target))
         sides = [
@@ -107,7 +107,7 @@ def _whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _columns(given: Any) -> dict[Any, Any]:
+def columns_of(given: Any) -> dict[Any, Any]:
     """A table's columns by name; of a pandas DataFrame or a polars one as those have them."""
     if isinstance(given, pa.Table | pa.RecordBatch):
         return {name: given[name] for name in given.schema.names}
@@ -116,12 +116,12 @@ def _columns(given: Any) -> dict[Any, Any]:
     raise TypeError(f"expected two lists of sequences, or one table with the columns query and target, found {type(given).__name__} alone")
 
 
-def _names(values: Any, column: str) -> Any:
+def names_of(values: Any, column: str) -> Any:
     """A string array of names, none of them null."""
     return check_names(_array(values, column, "a name", "name every record, or leave the column out"), Place(column, 0))
 
 
-def _sequences(values: Any, side: str, alphabet: str) -> Any:
+def sequences(values: Any, side: str, alphabet: str) -> Any:
     """A large_binary array of letters of an alphabet."""
     if isinstance(values, str | bytes):
         raise TypeError(f"{side}: expected a list of sequences, found one {type(values).__name__}")

@@ -16,6 +16,9 @@ INVALID = 255
 
 _COMPLEMENT = bytes.maketrans(b"ACGTRYKMBDHVacgtrykmbdhv", b"TGCAYRMKVHDBtgcayrmkvhdb")
 
+COMPLEMENT = np.frombuffer(_COMPLEMENT, np.uint8)
+"""Of ASCII letters, uint8[256]: what is no base is its own."""
+
 
 def _table(letters: bytes) -> Codes:
     table = np.full(256, INVALID, np.uint8)

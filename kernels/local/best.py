@@ -59,10 +59,13 @@ def joined(found: list[Hits]) -> Hits:
 def best(hits: Hits, top: int) -> Hits:
     """Take the best of each query: higher scores, then smaller numbers of targets, then of strands."""
     order = np.lexsort((hits.strand, hits.target, -hits.score, hits.query))
-    query = hits.query[order]
-    firsts = np.flatnonzero(np.diff(query, prepend=-1))
-    rank = np.arange(len(query)) - np.repeat(firsts, np.diff(np.append(firsts, len(query))))
-    return hits.at(order[rank < top])
+    return hits.at(order[ranks(hits.query[order]) < top])
+
+
+def ranks(queries: Integers) -> Integers:
+    """Count from 0 in each run of equal numbers."""
+    firsts = np.flatnonzero(np.diff(queries, prepend=-1))
+    return np.asarray(np.arange(len(queries)) - np.repeat(firsts, np.diff(np.append(firsts, len(queries)))))
 
 
 def _of_queries(strands: list[Coded], start: int, stop: int, database: Coded, order: Integers, coding: Coding, top: int, least: int, span: str) -> Hits:

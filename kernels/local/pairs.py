@@ -74,6 +74,15 @@ def align_coded(
     return replace(_Work(letters, inside[0], inside[1], "global", report).alignments(), heuristic=zdrop is not None)
 
 
+def memory(letters: Coding, query: int, target: int, *, traced: bool) -> int:
+    """Estimate the bytes that a pair of so many letters takes on its way; traced: with its places."""
+    kept = 8 * (1 + len(letters.costs) // 2)
+    if not traced:
+        return (kept + 1) * (target + 1)
+    rows = max(BLOCK_BYTES // (target + 1), int((kept * query) ** 0.5)) // 8 * 8 + 8
+    return (target + 1) * (min(rows, query + 8) + (query // rows + 2) * kept) + 4 * (query + target)
+
+
 class _Work:
     """Take pairs on their way to `Alignments`."""
 

@@ -249,11 +249,11 @@ def rows(aligner: Aligner[Any], chunk: Any, found: Alignments) -> Any:
     columns = {name: chunk[name] for name in ("ordinal", "query_name", "query_length", "target_name", "target_length")}
     columns |= {name: getattr(found, name) if found.placed else none for name in ("query_start", "query_end", "target_start", "target_end")}
     columns |= {"penalty": found.penalty, "score": none} if found.score is None else {"penalty": none, "score": found.score}
-    columns |= {**_cigars(found), "status": pa.repeat("heuristic" if found.heuristic else "exact", len(chunk)), "reason": pa.nulls(len(chunk), pa.string())}
+    columns |= {**cigars(found), "status": pa.repeat("heuristic" if found.heuristic else "exact", len(chunk)), "reason": pa.nulls(len(chunk), pa.string())}
     return pa.table([columns[field.name] for field in aligner.schema], schema=aligner.schema)
 
 
-def _cigars(found: Alignments) -> dict[str, Any]:
+def cigars(found: Alignments) -> dict[str, Any]:
     """Make the columns `cigar`, `COUNTS` and `identity`, null where no CIGARs were asked for."""
     if found.cigar is None:
         return {name: pa.nulls(len(found), type_) for name, type_ in [("cigar", pa.string()), *COUNTS, ("identity", pa.float64())]}

@@ -1,4 +1,4 @@
-"""PAF: one line of twelve columns and tags for each pair (https://github.com/lh3/miniasm/blob/master/PAF.md).
+"""PAF: one line of twelve columns and tags for each pair or hit (https://github.com/lh3/miniasm/blob/master/PAF.md).
 
 Positions are 0-based and half-open. Tags: NM:i (letters in X, I and D), AS:i (the score, or minus the penalty), cg:Z (CIGAR); and, where a row is not exact,
 st:Z (status) and rs:Z (reason). Without CIGARs columns 10 and 11 are 0 and the longer aligned side, and NM and cg are left out.
@@ -16,7 +16,7 @@ from tidalign.pipeline.text import Operations, alignment_score, joined, status_t
 
 
 def lines(batch: Any, request: Request[Rows]) -> Any:
-    """Make a large_string column: the line of each row of a batch in `schema.ALIGNMENTS`, with its newline."""
+    """Make a large_string column: the line of each row of a batch in `schema.ALIGNMENTS` or `schema.SEARCH_HITS`, with its newline."""
     return two_kinds(batch, pc.is_valid(batch["query_start"]), lambda rows: _aligned(rows, request.cigar), _rejected)
 
 
@@ -33,7 +33,7 @@ def _aligned(rows: Any, cigar: str) -> Any:
         tags = ("\tNM:i:", edits, "\tAS:i:", alignment_score(rows), "\tcg:Z:", text)
     return joined(
         *_tabbed(rows, "query_name", "query_length", "query_start", "query_end"),
-        "+\t",
+        *((rows["strand"], "\t") if "strand" in rows.schema.names else ("+\t",)),
         *_tabbed(rows, "target_name", "target_length", "target_start", "target_end"),
         *(matches, "\t", letters, "\t255"),
         *(*tags, status_tags(rows), "\n"),

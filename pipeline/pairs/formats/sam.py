@@ -38,8 +38,8 @@ def header(request: Request[Rows]) -> Iterator[bytes | memoryview]:
         request.notice(f"{len(firsts):,} distinct targets give as many @SQ lines, {advice}")
     yield b"@HD\tVN:1.6\tSO:unsorted\n"
     for batch in rows_at(request.rows, firsts):
-        yield content(_references(batch))
-    yield f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(request.rows)}\n".encode()
+        yield content(references(batch))
+    yield program(request.rows, request.rows.source.get("queries"), request.rows.source.get("targets"))
 
 
 Where = Callable[[str, int], tuple[str, int]]
@@ -49,9 +49,9 @@ Where = Callable[[str, int], tuple[str, int]]
 def check(batches: Batches, where: Where) -> None:
     """Raise InputError for pairs whose names SAM does not have, before they are aligned. batches: with `partition.NAMED`."""
     for batch in batches.to_batches(["ordinal", "query_name"]):
-        _check_queries(batch, where)
+        check_queries(batch, where)
     for batch in rows_at(batches, first_rows(batches)):
-        _check_targets(batch, where)
+        check_targets(batch, where)
 
 
 def _nowhere(role: str, ordinal: int) -> tuple[str, int]:
@@ -59,7 +59,8 @@ def _nowhere(role: str, ordinal: int) -> tuple[str, int]:
     return "SAM", ordinal + 1
 
 
-def _check_queries(batch: Any, where: Where) -> None:
+def check_queries(batch: Any, where: Where) -> None:
+    """Raise InputError for the first query of a batch whose name SAM does not have."""
     strange = pc.index(pc.match_substring_regex(batch["query_name"], QUERY_NAME), False).as_py()
     if strange >= 0:
         file, record = where("query", batch["ordinal"][strange].as_py())
@@ -67,7 +68,8 @@ def _check_queries(batch: Any, where: Where) -> None:
         raise InputError(file, expected, shown(batch["query_name"][strange].as_py()), "write .paf, .tsv or .parquet", record=record)
 
 
-def _check_targets(batch: Any, where: Where) -> None:
+def check_targets(batch: Any, where: Where) -> None:
+    """Raise InputError for the first target of a batch whose name SAM does not have."""
     strange = pc.index(pc.match_substring_regex(batch["target_name"], REFERENCE_NAME), False).as_py()
     if strange >= 0:
         file, record = where("target", batch["ordinal"][strange].as_py())
@@ -75,30 +77,32 @@ def _check_targets(batch: Any, where: Where) -> None:
         raise InputError(file, expected, shown(batch["target_name"][strange].as_py()), "write .paf, .tsv or .parquet", record=record)
 
 
-def _references(targets: Any) -> Any:
+def references(targets: Any) -> Any:
     """The @SQ line of each target of a batch; one without a letter has none, as LN is at least 1 and nothing can be placed on it."""
     names, lengths = targets["target_name"], targets["target_length"]
     long = pc.index(pc.greater(lengths, LONGEST_TARGET), True).as_py()
     if long >= 0:
         found = f"{lengths[long].as_py()} in {shown(names[long].as_py())}"
         raise InputError("SAM header", f"targets of at most {LONGEST_TARGET} bases", found, "export .paf")
-    _check_targets(targets, _nowhere)
+    check_targets(targets, _nowhere)
     return joined("@SQ\tSN:", names, "\tLN:", lengths, "\n").filter(pc.greater(lengths, 0))
 
 
 def lines(batch: Any, request: Request[Rows]) -> Any:
     """Make a large_string column: the record of each row of a batch in `schema.ALIGNMENTS`, with its newline. Raises InputError for names of queries."""
-    _check_queries(batch, _nowhere)
+    check_queries(batch, _nowhere)
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
-    return two_kinds(batch, placed, lambda rows: _mapped(rows, request.cigar), _unmapped)
+    return two_kinds(batch, placed, lambda rows: mapped(rows, request.cigar), unmapped)
 
 
-def _mapped(rows: Any, cigar: str) -> Any:
+def mapped(rows: Any, cigar: str, flags: Any = "0", clips: tuple[Any, Any] | None = None) -> Any:
+    """Make the records of rows that have a place. flags: of each, as text; clips: query letters before and behind, of [start, end) if None."""
+    before, behind = clips or (rows["query_start"], pc.subtract(rows["query_length"], rows["query_end"]))
     text = rows["cigar"] if cigar == "=X" else Operations.parse(rows["cigar"]).merged().text()
     edits = pc.add(rows["mismatches"], rows["gap_letters"])
     return joined(
-        *(rows["query_name"], "\t0\t", rows["target_name"], "\t", pc.add(rows["target_start"], 1), "\t255\t"),
-        *(_clip(rows["query_start"]), text, _clip(pc.subtract(rows["query_length"], rows["query_end"]))),
+        *(rows["query_name"], "\t", flags, "\t", rows["target_name"], "\t", pc.add(rows["target_start"], 1), "\t255\t"),
+        *(_clip(before), text, _clip(behind)),
         *("\t*\t0\t0\t*\t*\tNM:i:", edits, "\tAS:i:", alignment_score(rows), status_tags(rows), "\n"),
     )
 
@@ -109,14 +113,20 @@ def _clip(letters: Any) -> Any:
     return pc.if_else(free, joined(letters, "S"), empty()) if pc.any(free).as_py() else ""
 
 
-def _unmapped(rows: Any) -> Any:
+def unmapped(rows: Any) -> Any:
+    """Make the records of rows that have no place."""
     value = alignment_score(rows)
     score = pc.if_else(pc.is_valid(value), joined("\tAS:i:", value), empty())
     return joined(rows["query_name"], "\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*", score, status_tags(rows), "\n")
 
 
-def command_line(rows: Rows) -> str:
+def program(rows: Rows, *files: str | None) -> bytes:
+    """Make the @PG line: the files that were read, and what was computed."""
+    return f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(rows, *files)}\n".encode()
+
+
+def command_line(rows: Rows, *files: str | None) -> str:
     """What was computed, as a command: inputs by their file names and everything that can change a row, and nothing else."""
     parameters = rows.parameters
-    words = ["tidalign", "pairs", *(PurePath(path).name for path in (rows.source.get("queries"), rows.source.get("targets")) if path)]
+    words = ["tidalign", rows.kind, *(PurePath(path).name for path in files if path)]
     return "".join(letter if letter.isprintable() else " " for letter in shlex.join([*words, *parameters.words()]))

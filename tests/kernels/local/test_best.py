@@ -37,9 +37,7 @@ def test_the_best_are_those_of_a_full_sort(monkeypatch: pytest.MonkeyPatch, pair
     found = best.search(coded, coding.coded(Sequences.from_strings(targets), 1), coding, top=top, least=least)
     wanted = []
     for i in range(len(queries)):
-        scored = [
-            (-scored_oracle.align(strand[i], target, scoring, "local")[0], j, s) for j, target in enumerate(targets) for s, strand in enumerate(strands)
-        ]
+        scored = [(-scored_oracle.align(strand[i], target, scoring, "local")[0], j, s) for j, target in enumerate(targets) for s, strand in enumerate(strands)]
         wanted += [(i, j, s, -score) for score, j, s in sorted(scored)[:top] if -score >= least]
     assert hits(found) == wanted
 
