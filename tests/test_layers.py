@@ -41,7 +41,7 @@ FACES = {
     "wavefront": {"alignments"},
     "bidirectional": set(),
     "pairwise": {"wavefront", "wavefront_device"},
-    "local": {"coding", "pairs"},
+    "local": {"best", "coding", "pairs"},
     "seed": {"device", "index"},
     "ungapped": {"device", "hsps"},
     "anchors": {"chain", "points"},

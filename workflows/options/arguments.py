@@ -8,10 +8,20 @@ from typing import NoReturn
 from tidalign import __version__
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.common import STANDARD_OUTPUT, add_device, add_new, add_workers, check_common, is_stream, options_of, standard, typed
+from tidalign.workflows.options.common import (
+    STANDARD_OUTPUT,
+    add_device,
+    add_new,
+    add_scores,
+    add_workers,
+    check_common,
+    check_pairs_scores,
+    is_stream,
+    options_of,
+    standard,
+    typed,
+)
 from tidalign.workflows.options.common import chosen as chosen_format
-from tidalign.workflows.options.scores import add_scores, check_pairs_scores
-from tidalign.workflows.options.search import SEARCH_EXAMPLES, add_index, add_search, check_search
 from tidalign.workflows.options.values import MOST, integer, wrong
 from tidalign.workflows.progress import LONGEST, brief
 from tidalign.workflows.status import Exit
@@ -44,6 +54,12 @@ _GENOME = """examples:
 _GENOMES = """examples:
   tidalign genomes jobs.tsv -o out --format axt --step=20                  out/NAME.axt for each line of jobs.tsv
   tidalign genomes --all-vs-all a.fa b.fa -o out --merge                   every sequence of a.fa with every one of b.fa, in out/all.maf
+"""
+
+_SEARCH = """examples:
+  tidalign search genes.fa database.fa -o hits.m8                  the ten best of each gene, both strands, BLAST tabular
+  tidalign search proteins.faa database.faa -o hits.tsv --matrix blosum62 --gap 11,1 --top 5
+  tidalign index database.faa -o database.tidx --alphabet protein && tidalign search proteins.faa database.tidx -o run --alphabet protein
 """
 
 _PLOT = """examples:
@@ -149,11 +165,14 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
         add_genome(genome)
         add_genomes(genomes)
 
-    search = _command(commands, "search", "search", "find the best hits of every query in a database, by scores", SEARCH_EXAMPLES)
-    add_search(search)
-    _add_export(search, table.SEARCH)
+    search = _command(commands, "search", "search", "find the best hits of every query in a database, by scores", _SEARCH)
     index = _command(commands, "index", "index", "pack a database for `tidalign search` once")
-    add_index(index)
+    if chosen in ("search", "index"):
+        from tidalign.workflows.options.search import add_index, add_search
+
+        add_search(search)
+        _add_export(search, table.SEARCH)
+        add_index(index)
 
     partition = _command(commands, "partition", "partition", "read and cut the input into chunks, the first stage of `tidalign pairs`", _PARTITION)
     _add_run(partition, "a run directory")
@@ -210,6 +229,8 @@ def check(args: argparse.Namespace) -> None:
     if args.module == "pairs":
         _check_pairs(args)
     if args.module == "search":
+        from tidalign.workflows.options.search import check_search
+
         _check_output(args, table.SEARCH)
         check_search(args, args.error)
 

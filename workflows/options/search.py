@@ -3,15 +3,8 @@
 import argparse
 
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.common import Error, add_new, add_workers, typed
-from tidalign.workflows.options.scores import REPORTS, SPANS, add_scoring, scoring_of
+from tidalign.workflows.options.common import REPORTS, SPANS, Error, add_new, add_scoring, add_workers, scoring_of, typed
 from tidalign.workflows.options.values import integer
-
-SEARCH_EXAMPLES = """examples:
-  tidalign search genes.fa database.fa -o hits.m8                  the ten best of each gene, both strands, BLAST tabular
-  tidalign search proteins.faa database.faa -o hits.tsv --matrix blosum62 --gap 11,1 --top 5
-  tidalign index database.faa -o database.tidx --alphabet protein && tidalign search proteins.faa database.tidx -o run --alphabet protein
-"""
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
