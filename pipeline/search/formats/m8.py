@@ -35,7 +35,7 @@ def _quality(rows: Any) -> tuple[Any, Any]:
         return "*", rows["score"]
     values, bits = (rows[name].to_numpy() for name in ("evalue", "bits"))
     evalues = _chosen(values, ((1e-180, "0.0"), (0.0009, "%.2e"), (0.1, "%.3f"), (1.0, "%.2f"), (10.0, "%.1f"), (np.inf, "%.0f")))
-    return evalues, _chosen(bits, ((99.9, "%.1f"), (9999, "%.0f"), (np.inf, "%.3e")))
+    return evalues, _chosen(bits, ((99.9, "%.1f"), (9999, "%d"), (np.inf, "%.3e")))
 
 
 def _chosen(values: Any, formats: tuple[tuple[float, str], ...]) -> Any:
