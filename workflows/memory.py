@@ -11,7 +11,7 @@ from tidalign.pipeline.search import database as databases
 from tidalign.pipeline.search.hits import Slice
 from tidalign.pipeline.search.hits import search as search_slice
 from tidalign.pipeline.search.parameters import SearchParameters
-from tidalign.pipeline.search.records import COLUMN, NAME
+from tidalign.pipeline.search.records import COLUMN, NAME, empty_database
 from tidalign.pipeline.search.records import sequences as packed
 from tidalign.workflows.table import columns_of, names_of, sequences
 
@@ -44,7 +44,7 @@ def search(
     query, target = (_side(given, role, parameters.alphabet) for given, role in ((queries, "queries"), (database, "database")))
     letters = databases.letters_of(target)
     if not letters:
-        raise databases.empty_database("database")
+        raise empty_database("database")
     tables = [search_slice(query, Slice.of(target, letters, parameters), parameters)]
     return pa.concat_tables([SEARCH_HITS.empty_table(), *tables]).combine_chunks()
 

@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tidalign.pipeline.errors import Damaged, InputError
-from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.schema import SEQUENCES
-from tidalign.pipeline.search.records import empty_database as empty_database
+from tidalign.pipeline.search.records import INDEX, empty_database
 from tidalign.pipeline.store.files import open_table, write_tables
 
 FORMAT = 1
@@ -26,7 +24,6 @@ FORMAT = 1
 SLICE_BYTES = 1 << 24
 """Letters and names of a slice: of so many a task reads, codes and searches at once. What is found does not depend on it, but names of parts do."""
 
-_KEY = "tidalign.index"
 _AGAIN = "make it again with `tidalign index`"
 
 
@@ -73,17 +70,7 @@ class Database:
 
 def pack(path: str, tables: Iterable[Any], alphabet: str) -> None:
     """Write a database of tables in `schema.SEQUENCES`, whole or not at all."""
-    write_tables(path, SEQUENCES, tables, lambda: {_KEY: json.dumps({"format": FORMAT, "alphabet": alphabet})}, SLICE_BYTES)
-
-
-def is_index(source: Input) -> bool:
-    """Tell whether a database is packed: by its metadata, not its name."""
-    if source.format != "parquet":
-        return False
-    try:
-        return _KEY.encode() in (pq.read_metadata(source.path).metadata or {})
-    except Exception:  # pyarrow has an error of its own for every kind of damage; who reads the table names it
-        return source.path.endswith(".tidx")
+    write_tables(path, SEQUENCES, tables, lambda: {INDEX: json.dumps({"format": FORMAT, "alphabet": alphabet})}, SLICE_BYTES)
 
 
 def open_index(path: str) -> Database:
@@ -101,7 +88,7 @@ def _refused(path: str, found: str) -> InputError:
 def open_database(path: str) -> Database:
     """Open a packed database. Damaged where it is not what was written, InputError where it is of another format or empty."""
     file = _file(path)
-    said = json.loads((file.metadata.metadata or {}).get(_KEY.encode(), b"{}"))
+    said = json.loads((file.metadata.metadata or {}).get(INDEX.encode(), b"{}"))
     if said.get("format") != FORMAT or file.schema_arrow.remove_metadata() != SEQUENCES:
         raise _refused(path, f"one of format {said.get('format')}, now {FORMAT}")
     slices, first = [], 0

@@ -13,7 +13,7 @@ from tidalign.pipeline.pairs.scored import coding_of
 from tidalign.pipeline.search import database as databases
 from tidalign.pipeline.search.database import Database, Slice
 from tidalign.pipeline.search.parameters import SearchParameters
-from tidalign.pipeline.search.records import empty_database, records
+from tidalign.pipeline.search.records import empty_database, is_index, records
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import open_table, write_table
 from tidalign.pipeline.store.layout import SEARCH
@@ -107,7 +107,7 @@ def packed(directory: str, queries: Input, database: Input, told: Told, check: C
     parameters = SearchParameters.from_json(rundir.read_plan(directory)["parameters"])
     target = _database(directory, database, parameters, told)
     chunks = list(_queries(directory, queries, target, parameters, told))
-    plain = Database("", target.alphabet, target.slices) if not databases.is_index(database) else target
+    plain = Database("", target.alphabet, target.slices) if not is_index(database) else target
     names = {f"{each.id}-d{number:05d}": each.queries for each in chunks for number in range(len(target.slices))}
     section = {"database": plain.to_json(), "queries": [{name: getattr(each, name) for name in Queries.__slots__} for each in chunks]}
     checked = None if check is None else partial(check, directory)
@@ -118,7 +118,7 @@ def packed(directory: str, queries: Input, database: Input, told: Told, check: C
 
 def _database(directory: str, source: Input, parameters: SearchParameters, told: Told) -> Database:
     """Pack the database, unless it is packed."""
-    if databases.is_index(source):
+    if is_index(source):
         found = databases.open_index(source.path)
         if found.alphabet != parameters.alphabet:
             raise InputError(source.path, f"an index of {parameters.alphabet}", f"one of {found.alphabet}", "give scores of its letters, or index another file")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from tidalign.kernels.local.pairs import MOST_LETTERS
 from tidalign.pipeline.errors import InputError, MissingInput, shown
@@ -16,6 +17,9 @@ from tidalign.pipeline.schema import SEQUENCES
 COLUMN, NAME = "sequence", "name"
 """Of a table: letters, and names if it has any."""
 
+INDEX = "tidalign.index"
+"""In the metadata of a packed database."""
+
 
 def inspect(path: str, role: str) -> Input:
     """Look at the file of a side (`queries`, `database`). MissingInput where there is none, or no query; InputError for what is none, or an empty database."""
@@ -23,6 +27,10 @@ def inspect(path: str, role: str) -> Input:
     if found.format == "seq":
         raise InputError(found.path, "sequences in FASTA, FASTQ, Parquet or Arrow", "pairs (.seq)", "`tidalign pairs` aligns them")
     rows = found.format != "empty"
+    if is_index(found):
+        if role != "database":
+            raise InputError(found.path, "queries in FASTA, FASTQ, Parquet or Arrow", "an index of a database", "give the sequences that it was made of")
+        return found
     if found.is_table:
         rows = tables.check_schema(found, (COLUMN,), ("rename the column of letters; names are in a column `name`",))
     if not rows:
@@ -30,6 +38,16 @@ def inspect(path: str, role: str) -> Input:
             raise empty_database(found.path)
         raise MissingInput(f"{found.path}: expected queries, found nothing: the file is empty; name another one")
     return found
+
+
+def is_index(source: Input) -> bool:
+    """Tell whether a database is packed: by its metadata, not its name."""
+    if source.format != "parquet":
+        return False
+    try:
+        return INDEX.encode() in (pq.read_metadata(source.path).metadata or {})
+    except Exception:  # pyarrow has an error of its own for every kind of damage; who reads the table names it
+        return source.path.endswith(".tidx")
 
 
 def empty_database(path: str) -> InputError:

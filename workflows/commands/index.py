@@ -6,7 +6,7 @@ from typing import Any
 
 from tidalign.pipeline.errors import CannotWrite, Damaged
 from tidalign.pipeline.search import database as databases
-from tidalign.pipeline.search.records import inspect, records
+from tidalign.pipeline.search.records import empty_database, inspect, is_index, records
 from tidalign.workflows.progress import say
 from tidalign.workflows.status import Exit
 
@@ -24,7 +24,7 @@ def index(database: str | Path, out: str | Path, *, alphabet: str = "dna") -> An
     source, path = inspect(str(database), "database"), str(Path(out).absolute())
     if Path(path).is_dir():
         raise CannotWrite(f"{out}: expected a file to write, found a directory")
-    if databases.is_index(source):
+    if is_index(source):
         raise CannotWrite(f"{database}: an index already; give the sequences that it was made of, or search it as it is")
     databases.pack(path, _counted(records(source, alphabet), source.path), alphabet)
     try:
@@ -40,4 +40,4 @@ def _counted(tables: Any, path: str) -> Any:
         letters += databases.letters_of(table)
         yield table
     if not letters:
-        raise databases.empty_database(path)
+        raise empty_database(path)
