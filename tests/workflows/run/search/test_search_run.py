@@ -156,14 +156,14 @@ def test_a_poisoned_query_is_rejected_and_all_others_searched(tmp_path: Path, in
     assert {row["status"] for row in said} == {"rejected"} and len(said) == len(tidalign.SearchResults(tmp_path)._manifest.database.slices)
     assert "ended its process with SIGKILL, against sequences 1 to" in said[0]["reason"] and said[0]["rank"] is None
     assert rundir.finished(str(tmp_path)) == "PARTIAL"
-    for ending, text in (("m8", "# q20 rejected: "), ("paf", "q20\t90"), ("tsv", "rejected"), ("sam", "q20\t4\t")):
+    for ending, text in (("m8", "# q20 rejected: "), ("paf", "\t*\t*\t0\t0\t0\t0\t0\t0\tst:Z:rejected"), ("tsv", "rejected"), ("sam", "q20\t4\t")):
         results.export(tmp_path.parent / f"poisoned.{ending}")
         assert text in (tmp_path.parent / f"poisoned.{ending}").read_text()
 
 
 @pytest.mark.slow
 def test_kills(tmp_path: Path) -> None:
-    happened = search_chaos.chaos(tmp_path, kills=8, slow=0.2, seed=5)
+    happened = search_chaos.chaos(tmp_path, kills=6, slow=0.8, seed=5)
     assert happened["status"] == 0 and happened["equal"] and happened["rejected"] == 0 and happened["kills"] >= 4, happened
 
 
