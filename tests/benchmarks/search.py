@@ -104,7 +104,7 @@ def whole(folder: Path, scoring: list[str], peer: list[str], rounds: int) -> tup
             before = best_of.get(name, {"cpu": cpu, "seconds": taken})
             best_of[name] = {"cpu": round(min(cpu, before["cpu"]), 2), "seconds": round(min(taken, before["seconds"]), 2)}
             hits = (out.read_text() if name == "tidalign" else said).splitlines()
-            first[name] = {line.split("\t")[0]: line.split("\t")[1] for line in reversed(hits) if not line.startswith("#")}
+            first[name] = {line.split("\t")[0]: line.split("\t")[1] for line in reversed(hits) if line.count("\t") == 11}
     agree = sum(first["ssearch36"].get(query) == target for query, target in first["tidalign"].items())
     return best_of, agree
 
