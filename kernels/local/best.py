@@ -11,6 +11,9 @@ from tidalign.kernels.local.pairs import align_coded
 CALL_PAIRS = 1 << 14
 """Pairs that are scored in one call, or the sequences of one query on one strand if that is more."""
 
+ALONE = 256
+"""Sequences from which on queries that are scored by a matrix go into calls of their own."""
+
 Integers = npt.NDArray[np.int64]
 
 
@@ -42,7 +45,9 @@ def search(strands: list[Coded], database: Coded, coding: Coding, *, top: int, l
     """
     order = np.argsort(database.lengths, kind="stable")  # lanes of a vector are sequences of one length, about
     count, width = len(strands[0]), len(order)
-    at_once = max(1, CALL_PAIRS // max(1, width * len(strands)))
+    # One query alone, whose scores all lanes share, where that fills the lanes for long enough.
+    alone = len(coding.scores) == 1 and width >= ALONE
+    at_once = 1 if alone else max(1, CALL_PAIRS // max(1, width * len(strands)))
     found = [
         _of_queries(strands, start, min(count, start + at_once), database, order, coding, top, least, span)
         for start in range(0, count if width else 0, at_once)

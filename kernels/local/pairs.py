@@ -74,6 +74,10 @@ def align_coded(
     return replace(_Work(letters, inside[0], inside[1], "global", report).alignments(), heuristic=zdrop is not None)
 
 
+def _same(numbers: Integers) -> bool:
+    return bool((numbers == numbers[0]).all())
+
+
 def memory(letters: Coding, query: int, target: int, *, traced: bool) -> int:
     """Estimate the bytes that a pair of so many letters takes on its way; traced: with its places."""
     kept = 8 * (1 + len(letters.costs) // 2)
@@ -138,7 +142,7 @@ class _Work:
 
     def _align(self, rows: Integers, bits: int) -> None:
         """Align these pairs with lanes of so many bits; those whose group would take too much memory alone, in one lane of 64."""
-        from tidalign.kernels.local.vectors import LANES
+        from tidalign.kernels.local.lanes import LANES
 
         n, m = self._query.lengths[rows], self._target.lengths[rows]
         if bits != 64:
@@ -164,7 +168,7 @@ class _Work:
         return np.asarray((rows // 8 + 1) * 8)
 
     def _groups(self, order: Integers, lanes: int, bits: int) -> None:
-        from tidalign.kernels.local import vectors, walk
+        from tidalign.kernels.local import lookups, walk
 
         n, m = self._query.lengths, self._target.lengths
         firsts = np.arange(0, len(order), lanes)
@@ -173,18 +177,21 @@ class _Work:
         rows = 1 + len(self._letters.costs) // 2
         cells = (width + 1) * lanes
         signed = np.dtype(f"i{bits // 8}")
-        directions = int((np.minimum(blocks, height + vectors.ROWS) * cells).max()) if self._keep else 0
+        directions = int((np.minimum(blocks, height + lookups.ROWS) * cells).max()) if self._keep else 0
         kept = int(((height // blocks + 1) * cells).max()) * rows if self._keep else 0
         buffers = (
             np.empty(int(cells.max()) * rows, signed),
             np.zeros(int(cells.max()), np.uint8),
-            np.empty((1 + vectors.ROWS * rows + 3) * lanes, signed),
-            np.empty(vectors.ROWS * lanes, signed),
-            np.zeros(vectors.LETTERS * lanes, np.uint64),
-            np.empty(vectors.ROWS * lanes, signed),
+            np.empty((1 + lookups.ROWS * rows + 3) * lanes, signed),
+            np.empty(lookups.ROWS * lanes, signed),
+            np.zeros(lookups.LETTERS * lanes, np.uint64),
+            np.empty(lookups.ROWS * lanes, signed),
             np.empty(directions, np.uint8),
         )
         sides: tuple[Any, ...] = (self._query.codes, self._query.starts, self._letters.table)
-        rest = (self._target.codes, self._target.starts, n, m, self._letters.same, blocks, self._span, self._letters.costs, self._letters.scores, self._keep)
+        scores = self._letters.scores
+        if len(scores) == 1 and lookups.SHARES and lanes > 1 and _same(self._query.starts[order]) and _same(n[order]):
+            scores = scores * 3
+        rest = (self._target.codes, self._target.starts, n, m, self._letters.same, blocks, self._span, self._letters.costs, scores, self._keep)
         null = np.dtype(f"{'u' if self._local else 'i'}{bits // 8}").type(0)
         walk.align_groups(order, sides, *rest, buffers, np.empty(kept, signed), self._cigar, self._ends, self._found, null)

@@ -7,9 +7,11 @@ import pytest
 import scored_oracle
 
 from tidalign.kernels.letters.sequences import Sequences
-from tidalign.kernels.local import best
+from tidalign.kernels.local import best, lookups
 from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.local.pairs import align_coded
 from tidalign.kernels.scoring.substitution import Substitution
+from tidalign.kernels.wavefront.alignments import cigar_text
 
 COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 
@@ -60,3 +62,38 @@ def test_scores_beyond_16_bits_and_below_zero() -> None:
 
 def scored(query: str, target: str) -> int:
     return scored_oracle.align(query, target, Substitution.parse("match:127,mismatch:-4,gap:4,2"), "global")[0]
+
+
+@pytest.mark.parametrize("text", ["blosum62", "pam250,gap:6,2,14,1", "match:1,mismatch:-4,n:-1,gap:6,1"])
+@pytest.mark.parametrize("report", ["score", "cigar"])
+def test_rows_that_all_lanes_share_change_nothing(monkeypatch: pytest.MonkeyPatch, text: str, report: str) -> None:
+    """One query with many sequences, whose scores are looked up in one table where the processor can, as pairs of their own."""
+    scoring = Substitution.parse(text)
+    alphabet = "ACGTN" if scoring.alphabet == "dna" else "ARNDCQEGHILKMFPSTWYVBZX*UO"
+    chance = random.Random(5)
+    query = "".join(chance.choices(alphabet, k=37))
+    targets = ["".join(chance.choices(alphabet, k=chance.randint(0, 60))) + query[: chance.randint(0, 30)] for _ in range(70)]
+    coding = Coding(scoring)
+    sides = coding.coded(Sequences.from_strings([query]), 0), coding.coded(Sequences.from_strings(targets), 1)
+    rows = np.zeros(len(targets), np.int64), np.arange(len(targets))
+    found = []
+    for shares in {lookups.SHARES, False}:
+        monkeypatch.setattr(lookups, "SHARES", shares)
+        found.append(align_coded(sides[0].at(rows[0]), sides[1].at(rows[1]), coding, report=report))
+    wanted = [scored_oracle.align(query, target, scoring, "local") for target in targets]
+    for one in found:
+        assert one.score is not None and one.score.tolist() == [row[0] for row in wanted]
+        if report == "cigar":
+            text_, offsets = cigar_text(one)
+            assert [bytes(text_[a:b]).decode() for a, b in zip(offsets, offsets[1:], strict=False)] == [row[5] for row in wanted]
+
+
+def test_queries_alone_in_their_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    coding = Coding(Substitution.parse("blosum62"))
+    queries, targets = (Sequences.from_strings(strings(seed, count, "ARNDWY", 36)) for seed, count in ((1, 9), (2, 40)))
+    sides = [coding.coded(queries, 0)], coding.coded(targets, 1)
+    found = []
+    for alone in (1, 1000):
+        monkeypatch.setattr(best, "ALONE", alone)
+        found.append(hits(best.search(*sides, coding, top=4, least=1)))
+    assert found[0] == found[1] and found[0]
