@@ -58,7 +58,7 @@ def _side(given: Any, role: str, alphabet: str) -> Any:
         names = names_of(columns[NAME], NAME) if NAME in columns else None
         given = columns[COLUMN]
     table = packed(names, sequences(given, role, alphabet), 0)
-    longest = max(table["length"].to_pylist(), default=0)
+    longest = int(table["length"].to_numpy().max(initial=0))
     if longest > MOST_LETTERS:
         raise InputError(role, f"sequences of at most {MOST_LETTERS:,} letters", f"{longest:,}", "cut it")
     return table

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.export import export
 from tidalign.pipeline.schema import SEARCH_HITS, STATUSES
@@ -85,7 +86,7 @@ def counted(manifest: SearchManifest, parts: dict[str, list[Part]]) -> tuple[Cou
     queries = 0
     for each in manifest.queries:
         for table in _best(_paths(manifest, parts, each), ["ordinal", "status"], manifest.parameters.top):
-            statuses.update(table["status"].to_pylist())
+            statuses.update({entry["values"]: entry["counts"] for entry in pc.value_counts(table["status"]).to_pylist()})
             queries += len(np.unique(table["ordinal"].to_numpy()))
     return statuses, queries
 
