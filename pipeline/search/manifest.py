@@ -18,8 +18,11 @@ from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import open_table, write_table
 from tidalign.pipeline.store.layout import SEARCH
 
-CHUNK_CELLS = 1e11
-"""Cells of a chunk of queries and the largest slice, about: ten seconds of one core."""
+CHUNK_CELLS = 5e9, 1e11
+"""Cells of a chunk of queries and the largest slice, least and most: half a second to ten seconds of one core."""
+
+CHUNKS = 256
+"""Chunks that the queries are cut into within these bounds, about, so that many workers have some each."""
 
 CHUNK_QUERIES = 4096
 
@@ -134,8 +137,10 @@ def _database(directory: str, source: Input, parameters: SearchParameters, told:
 def _queries(directory: str, source: Input, database: Database, parameters: SearchParameters, told: Told) -> Iterator[Queries]:
     """Write the chunks of the queries."""
     largest = max(each.letters for each in database.slices) * len(parameters.strands)
+    letters = max(0, source.size) * (1 if source.compression == "none" else 4)  # about; who searches does not matter, so that chunks are the same for all
+    cells = min(max(CHUNK_CELLS[0], letters * largest / CHUNKS), CHUNK_CELLS[1])
     tables = _told(_bounded(records(source, parameters.alphabet), source, database, parameters), "queries", told)
-    for number, table in enumerate(databases.cut(tables, max(1, int(CHUNK_CELLS / largest)), CHUNK_QUERIES)):
+    for number, table in enumerate(databases.cut(tables, max(1, int(cells / largest)), CHUNK_QUERIES)):
         name = f"q{number:05d}"
         write_table(queries_path(directory, name), table)
         lengths = table["length"].to_numpy()
