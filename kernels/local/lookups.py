@@ -6,11 +6,15 @@ from typing import Any
 from llvmlite import binding, ir
 from numba.core import cgutils
 
-from tidalign.kernels.local.lanes import WIDE, Lanes
+from tidalign.kernels.local.lanes import LANES, WIDE, Lanes
 from tidalign.kernels.runtime.vectors import I8, I32, I64, POINTER
 
-SHARES = bool(WIDE and binding.get_host_cpu_features().get("avx512vbmi"))
-"""Whether the scores of a row that all lanes have in common are looked up by one instruction (vpermb)."""
+_FEATURES = binding.get_host_cpu_features()
+PERMUTES = bool(WIDE and _FEATURES.get("avx512vbmi"))
+"""Whether one instruction (vpermb) looks up all lanes in a table of 64 bytes."""
+
+SHARES = LANES in (16, 32) and bool(_FEATURES.get("avx2"))
+"""Whether the scores of a row that all lanes have in common are looked up in one table, by that or by shuffles of 16 bytes (pshufb)."""
 
 SHARED = 64
 """Bytes of such a row's scores, one a letter of the target."""
@@ -67,7 +71,7 @@ class Scores:
             letter = b.zext(lanes.load(at, vector=ir.VectorType(I8, lanes.count)), lanes.vector)
             return [b.select(b.icmp_unsigned("==", letter, lanes.load(self.query, r)), match, mismatch) for r in range(ROWS)]
         if self.shared:
-            return self._permuted(lanes.load(at, vector=ir.VectorType(I8, lanes.count)))
+            return (self._permuted if PERMUTES else self._shuffled)(lanes.load(at, vector=ir.VectorType(I8, lanes.count)))
         words = []
         for lane in range(lanes.count):
             letter = b.load(b.inttoptr(b.add(at, ir.Constant(I64, lane)), POINTER), align=1, typ=I8)
@@ -88,3 +92,25 @@ class Scores:
             found = b.call(permute, [table, spread])
             rows.append(b.sext(b.shuffle_vector(found, found, narrow), lanes.vector))
         return rows
+
+    def _shuffled(self, letters: Any) -> list[Any]:
+        """Take the same from three tables of 16 bytes: a shuffle takes the byte that the low four bits of a place say, and 0 where its highest bit is set."""
+        lanes, b = self.lanes, self.lanes.b
+        vector = ir.VectorType(I8, lanes.count)
+        name = "llvm.x86.avx2.pshuf.b" if lanes.count == 32 else "llvm.x86.ssse3.pshuf.b.128"
+        shuffle = cgutils.get_or_insert_function(b.module, ir.FunctionType(vector, [vector, vector]), name)
+        # Of a letter below 16 once these bits are turned, 0x70 + it has no highest bit; of any other it has.
+        places = [b.add(b.xor(letters, _bytes(vector, turned)), _bytes(vector, 0x70)) for turned in (0, 16, 32)]
+        short, index = ir.VectorType(I8, 16), ir.Constant(ir.VectorType(I32, lanes.count), [place % 16 for place in range(lanes.count)])
+        rows = []
+        for r in range(ROWS):
+            found = _bytes(vector, 0)
+            for number, place in enumerate(places):
+                table = b.load(b.inttoptr(b.add(self.query, ir.Constant(I64, SHARED * r + 16 * number)), POINTER), align=1, typ=short)
+                found = b.or_(found, b.call(shuffle, [b.shuffle_vector(table, table, index), place]))
+            rows.append(b.sext(found, lanes.vector))
+        return rows
+
+
+def _bytes(vector: Any, value: int) -> Any:
+    return ir.Constant(vector, [value] * vector.count)
