@@ -5,14 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tidalign.kernels.local import pairs
 from tidalign.kernels.local.coding import Coded, Coding
-from tidalign.kernels.local.pairs import align_coded
 
 CALL_PAIRS = 1 << 14
 """Pairs that are scored in one call, or the sequences of one query on one strand if that is more."""
-
-ALONE = 256
-"""Sequences from which on queries that are scored by a matrix go into calls of their own."""
 
 Integers = npt.NDArray[np.int64]
 
@@ -46,7 +43,7 @@ def search(strands: list[Coded], database: Coded, coding: Coding, *, top: int, l
     order = np.argsort(database.lengths, kind="stable")  # lanes of a vector are sequences of one length, about
     count, width = len(strands[0]), len(order)
     # One query alone, whose scores all lanes share, where that fills the lanes for long enough.
-    alone = len(coding.scores) == 1 and width >= ALONE
+    alone = len(coding.scores) == 1 and width >= pairs.SHARED_PAIRS
     at_once = 1 if alone else max(1, CALL_PAIRS // max(1, width * len(strands)))
     found = [
         _of_queries(strands, start, min(count, start + at_once), database, order, coding, top, least, span)
@@ -94,6 +91,6 @@ def _of_queries(strands: list[Coded], start: int, stop: int, database: Coded, or
 def _scores(queries: Coded, start: int, stop: int, targets: Coded, coding: Coding, span: str) -> Integers:
     """Score queries [start, stop) with all targets -> int64[queries, targets]."""
     i, j = np.repeat(np.arange(start, stop), len(targets)), np.tile(np.arange(len(targets)), stop - start)
-    found = align_coded(queries.at(i), targets.at(j), coding, span=span, report="score").score
+    found = pairs.align_coded(queries.at(i), targets.at(j), coding, span=span, report="score").score
     assert found is not None
     return found.reshape(stop - start, len(targets))

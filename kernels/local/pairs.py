@@ -22,6 +22,9 @@ BLOCK_BYTES = 1 << 23
 GROUP_BYTES = 1 << 28
 """Memory of a group from which on its pairs are aligned one by one, a lane each."""
 
+SHARED_PAIRS = 256
+"""Pairs of one query from which on all lanes share its scores: a kernel of its own, which must be worth its compilation."""
+
 Integers = npt.NDArray[np.int64]
 
 
@@ -190,7 +193,14 @@ class _Work:
         )
         sides: tuple[Any, ...] = (self._query.codes, self._query.starts, self._letters.table)
         scores = self._letters.scores
-        if len(scores) == 1 and lookups.SHARES and lanes > 1 and _same(self._query.starts[order]) and _same(n[order]):
+        if (
+            lookups.SHARES
+            and not self._keep
+            and len(scores) == 1 < lanes
+            and len(order) >= SHARED_PAIRS
+            and _same(self._query.starts[order])
+            and _same(n[order])
+        ):
             scores = scores * 3
         rest = (self._target.codes, self._target.starts, n, m, self._letters.same, blocks, self._span, self._letters.costs, scores, self._keep)
         null = np.dtype(f"{'u' if self._local else 'i'}{bits // 8}").type(0)

@@ -7,11 +7,9 @@ import pytest
 import scored_oracle
 
 from tidalign.kernels.letters.sequences import Sequences
-from tidalign.kernels.local import best, lookups
+from tidalign.kernels.local import best, lookups, pairs
 from tidalign.kernels.local.coding import Coding
-from tidalign.kernels.local.pairs import align_coded
 from tidalign.kernels.scoring.substitution import Substitution
-from tidalign.kernels.wavefront.alignments import cigar_text
 
 COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 
@@ -27,10 +25,10 @@ def hits(found: best.Hits) -> list[tuple[int, int, int, int]]:
     return list(zip(*(getattr(found, name).tolist() for name in ("query", "target", "strand", "score")), strict=True))
 
 
-@pytest.mark.parametrize("pairs", [1, 7, 64, 1 << 14])
+@pytest.mark.parametrize("at_once", [1, 7, 64, 1 << 14])
 @pytest.mark.parametrize(("top", "least", "both", "text"), [(1, 1, True, "dna"), (5, 8, True, "dna"), (3, 1, False, "blosum62"), (1000, 4, True, "dna")])
-def test_the_best_are_those_of_a_full_sort(monkeypatch: pytest.MonkeyPatch, pairs: int, top: int, least: int, both: bool, text: str) -> None:
-    monkeypatch.setattr(best, "CALL_PAIRS", pairs)
+def test_the_best_are_those_of_a_full_sort(monkeypatch: pytest.MonkeyPatch, at_once: int, top: int, least: int, both: bool, text: str) -> None:
+    monkeypatch.setattr(best, "CALL_PAIRS", at_once)
     scoring = Substitution.parse("match:2,mismatch:-3,gap:5,2" if text == "dna" else text)
     queries, targets = (strings(seed, count, "ACGTN" if text == "dna" else "ARNDWY", 36) for seed, count in ((1, 9), (2, 25)))
     strands = [queries, [query.translate(COMPLEMENT)[::-1] for query in queries]][: 1 + both]
@@ -65,8 +63,7 @@ def scored(query: str, target: str) -> int:
 
 
 @pytest.mark.parametrize("text", ["blosum62", "pam250,gap:6,2,14,1", "match:1,mismatch:-4,n:-1,gap:6,1"])
-@pytest.mark.parametrize("report", ["score", "cigar"])
-def test_rows_that_all_lanes_share_change_nothing(monkeypatch: pytest.MonkeyPatch, text: str, report: str) -> None:
+def test_rows_that_all_lanes_share_change_nothing(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """One query with many sequences, whose scores are looked up in one table where the processor can, as pairs of their own."""
     scoring = Substitution.parse(text)
     alphabet = "ACGTN" if scoring.alphabet == "dna" else "ARNDCQEGHILKMFPSTWYVBZX*UO"
@@ -77,15 +74,13 @@ def test_rows_that_all_lanes_share_change_nothing(monkeypatch: pytest.MonkeyPatc
     sides = coding.coded(Sequences.from_strings([query]), 0), coding.coded(Sequences.from_strings(targets), 1)
     rows = np.zeros(len(targets), np.int64), np.arange(len(targets))
     found = []
+    monkeypatch.setattr(pairs, "SHARED_PAIRS", 1)
     for shares in {lookups.SHARES, False}:
         monkeypatch.setattr(lookups, "SHARES", shares)
-        found.append(align_coded(sides[0].at(rows[0]), sides[1].at(rows[1]), coding, report=report))
+        found.append(pairs.align_coded(sides[0].at(rows[0]), sides[1].at(rows[1]), coding, report="score"))
     wanted = [scored_oracle.align(query, target, scoring, "local") for target in targets]
     for one in found:
         assert one.score is not None and one.score.tolist() == [row[0] for row in wanted]
-        if report == "cigar":
-            text_, offsets = cigar_text(one)
-            assert [bytes(text_[a:b]).decode() for a, b in zip(offsets, offsets[1:], strict=False)] == [row[5] for row in wanted]
 
 
 def test_queries_alone_in_their_calls(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,6 +89,6 @@ def test_queries_alone_in_their_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [coding.coded(queries, 0)], coding.coded(targets, 1)
     found = []
     for alone in (1, 1000):
-        monkeypatch.setattr(best, "ALONE", alone)
+        monkeypatch.setattr(pairs, "SHARED_PAIRS", alone)
         found.append(hits(best.search(*sides, coding, top=4, least=1)))
     assert found[0] == found[1] and found[0]

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidalign.cluster.task import inject
+from tidalign.kernels.local.pairs import SHARED_PAIRS
 from tidalign.pipeline.schema import SEARCH_HITS
 from tidalign.pipeline.search.hits import Slice, rejected, search
 from tidalign.pipeline.search.manifest import SearchManifest, read_manifest, read_queries, read_slice
@@ -125,9 +126,10 @@ def do(order: Any, begun: Callable[[], object]) -> None:
 
 
 def warm_up(manifest: SearchManifest) -> None:
-    """Compile what a search needs, or load it from the cache, by searching for a sequence in itself."""
+    """Compile what a search needs, or load it from the cache, by searching for a sequence in as many as fill the vectors of the largest slice."""
     from tidalign.pipeline.search.records import sequences
 
     letters = b"ACGTACGT" if manifest.parameters.alphabet == "dna" else b"ARNDWYRL"
-    table = sequences(None, pa.array([letters], pa.large_binary()), 0)
-    search(table, Slice.of(table, len(letters), manifest.parameters), manifest.parameters)
+    count = min(SHARED_PAIRS, max(each.sequences for each in manifest.database.slices))
+    table = sequences(None, pa.array([letters] * count, pa.large_binary()), 0)
+    search(table.slice(0, 1), Slice.of(table, len(letters) * count, manifest.parameters), manifest.parameters)
