@@ -39,8 +39,7 @@ def search(
     >>> search(["GATTACA"], ["CCGATTACACC", "TTTT"], min_score=10)["target_start"].to_pylist()
     [2]
     """
-    kept = {"top": top, "min_score": min_score, "strand": strand}
-    parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, **kept)  # type: ignore[arg-type]
+    parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
     query, target = (_side(given, role, parameters.alphabet) for given, role in ((queries, "queries"), (database, "database")))
     letters = databases.letters_of(target)
     if not letters:

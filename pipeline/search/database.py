@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.errors import Damaged, InputError
@@ -120,8 +121,6 @@ def _opened(path: str, changed: int, size: int) -> Any:
 
 def cut(tables: Iterable[Any], letters: int, most: int) -> Iterator[Any]:
     """Cut tables in `schema.SEQUENCES` into those of at most so many letters (a longer sequence stands alone) and `most` rows; where depends on rows alone."""
-    import pyarrow as pa
-
     held: list[Any] = []
     room, rows = letters, most
     for table in tables:

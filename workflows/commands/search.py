@@ -51,8 +51,7 @@ def search_files(
     Raises ValueError for parameters that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
-    kept = {"top": top, "min_score": min_score, "strand": strand}
-    parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, **kept)  # type: ignore[arg-type]
+    parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
     source = _source(None if new else Path(out), str(queries), str(database))
     return _search(source, parameters, out, Resources(workers, scheduler, insecure=insecure), new=new, progress=progress)
 

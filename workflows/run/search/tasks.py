@@ -17,6 +17,7 @@ from tidalign.kernels.local.pairs import SHARED_PAIRS
 from tidalign.pipeline.schema import SEARCH_HITS
 from tidalign.pipeline.search.hits import Slice, rejected, search
 from tidalign.pipeline.search.manifest import SearchManifest, read_manifest, read_queries, read_slice
+from tidalign.pipeline.search.records import sequences
 from tidalign.pipeline.store import claims
 from tidalign.pipeline.store.parts import part_path, read_part, write_part
 from tidalign.pipeline.text import TABLE_BYTES, cuts, in_batches
@@ -127,8 +128,6 @@ def do(order: Any, begun: Callable[[], object]) -> None:
 
 def warm_up(manifest: SearchManifest) -> None:
     """Compile what a search needs, or load it from the cache, by searching for a sequence in as many as fill the vectors of the largest slice."""
-    from tidalign.pipeline.search.records import sequences
-
     letters = b"ACGTACGT" if manifest.parameters.alphabet == "dna" else b"ARNDWYRL"
     count = min(SHARED_PAIRS, max(each.sequences for each in manifest.database.slices))
     table = sequences(None, pa.array([letters] * count, pa.large_binary()), 0)
