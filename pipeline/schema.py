@@ -69,6 +69,42 @@ ALIGNMENTS = pa.schema(
 )
 """A part file, and the table a run gives: one row for each pair, in input order."""
 
+SEQUENCES = pa.schema(
+    [
+        pa.field("ordinal", pa.int64(), nullable=False),  # place in the input, from 0
+        pa.field("name", pa.string(), nullable=False),
+        pa.field("length", pa.int64(), nullable=False),
+        pa.field("letters", pa.large_binary(), nullable=False),  # as they were read
+    ]
+)
+"""Queries of a search, or its database, as they are packed."""
+
+SEARCH_HITS = pa.schema(
+    [
+        pa.field("ordinal", pa.int64(), nullable=False),  # of the query
+        pa.field("query_name", pa.string(), nullable=False),
+        pa.field("query_length", pa.int64(), nullable=False),
+        pa.field("query_start", pa.int64()),  # 0-based, half open, on the forward strand; null in a rejected row, as all that follow, and with --report score
+        pa.field("query_end", pa.int64()),
+        pa.field("rank", pa.int64()),  # among the hits of the query, from 1; in a part among those of its slice
+        pa.field("target_ordinal", pa.int64()),  # of the sequence in the database
+        pa.field("target_name", pa.string()),
+        pa.field("target_length", pa.int64()),
+        pa.field("target_start", pa.int64()),
+        pa.field("target_end", pa.int64()),
+        pa.field("strand", pa.string()),  # of the query, + or -
+        pa.field("score", pa.int64()),
+        pa.field("bits", pa.float64()),  # null where the matrix and its gap have no known statistics, as evalue
+        pa.field("evalue", pa.float64()),
+        pa.field("cigar", pa.string()),  # as in ALIGNMENTS, along the target; null without --report cigar
+        *(pa.field(name, type_) for name, type_ in COUNTS),
+        pa.field("identity", pa.float64()),
+        pa.field("status", pa.string(), nullable=False),  # STATUSES
+        pa.field("reason", pa.string()),
+    ]
+)
+"""Hits of a search: queries in the order of the input, and of each the best first. A part has the best of one slice of the database."""
+
 STATUSES = ("exact", "heuristic", "capped", "rejected")
 
 HITS = pa.schema(

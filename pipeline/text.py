@@ -43,10 +43,10 @@ def cuts(weights: npt.NDArray[Any], limit: float, most: int) -> list[tuple[int, 
 
 
 def row_bytes(rows: Any) -> npt.NDArray[np.int64]:
-    """Bytes of each row of a table or batch, int64[n]: 8 for each column, and its texts."""
+    """Bytes of each row of a table or batch, int64[n]: 8 for each column, and its texts and letters."""
     sizes = np.full(rows.num_rows, 8 * rows.num_columns, np.int64)
     for column in rows.columns:
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type):
             sizes += pc.fill_null(pc.binary_length(column), 0).to_numpy()
     return sizes
 
@@ -178,7 +178,9 @@ def two_kinds(batch: Any, first: Any, first_lines: Any, second_lines: Any) -> An
 
 
 def alignment_score(batch: Any) -> Any:
-    """The column of AS tags of pairs: the score, or minus the penalty."""
+    """The column of AS tags: the score, or minus the penalty."""
+    if "penalty" not in batch.schema.names:
+        return batch["score"]
     return pc.coalesce(batch["score"], pc.negate(batch["penalty"]))
 
 

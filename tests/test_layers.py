@@ -41,7 +41,7 @@ FACES = {
     "wavefront": {"alignments"},
     "bidirectional": set(),
     "pairwise": {"wavefront", "wavefront_device"},
-    "local": {"pairs"},
+    "local": {"best", "coding", "pairs"},
     "seed": {"device", "index"},
     "ungapped": {"device", "hsps"},
     "anchors": {"chain", "points"},
@@ -53,8 +53,8 @@ FACES = {
 """By folder of kernels/: the modules that code outside kernels/ imports."""
 
 SHARED = {
-    "runtime": {"bits", "lanes", "prefetch", "uncounted", "workspace"},
-    "letters": {"device", "host", "staging", "words"},
+    "runtime": {"lanes", "prefetch", "uncounted", "workspace"},
+    "letters": {"device", "host", "staging"},
     "wavefront": {"batch", "device", "host", "model", "trace"},
     "bidirectional": {"device", "host"},
     "extension": {"fences", "host", "launches", "runs", "side", "sweep"},

@@ -4,8 +4,7 @@
 import numpy as np
 
 from tidalign.kernels.letters import nucleotides
-from tidalign.kernels.letters.words import ONES, no_bases
-from tidalign.kernels.runtime.numba_cache import jit
+from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import load_u64
 
 AMBIGUOUS = np.array([byte not in b"ACGTacgt" for byte in range(256)], np.bool_)
@@ -13,6 +12,25 @@ LETTER_OF_CODE = np.frombuffer(b"ACTG", np.uint8)
 SAME = np.arange(256, dtype=np.uint8)
 COMPLEMENT = np.frombuffer(nucleotides.COMPLEMENT, np.uint8)
 """Of letters, by their bytes; what has none is its own."""
+
+
+ONES, LOW, HIGH = np.uint64(0x0101010101010101), np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8080808080808080)
+UPPER = np.uint64(0xDFDFDFDFDFDFDFDF)
+A, C, G, T, N = (np.uint64(letter) * ONES for letter in b"ACGTN")
+
+
+@inline
+def others(word, bytes_):
+    """The top bit of every byte in which two words differ."""
+    different = word ^ bytes_
+    return ((different & LOW) + LOW | different) & HIGH
+
+
+@inline
+def no_bases(word):
+    """The top bit of every byte that is none of A, C, G and T, of either case."""
+    upper = word & UPPER
+    return others(upper, A) & others(upper, C) & others(upper, G) & others(upper, T)
 
 
 @jit

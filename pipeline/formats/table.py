@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
-PAIRS, GENOME = "pairs", "genome"
+PAIRS, GENOME, SEARCH = "pairs", "genome", "search"
 """Kinds of run (pipeline/store/layout.py)."""
 
 OPTIONS: dict[str, tuple[Any, ...]] = {
@@ -82,6 +82,7 @@ class Format:
 
 
 _pairs = partial(Format, kinds=(PAIRS,))
+_search = partial(Format, kinds=(SEARCH,))
 _aligned = partial(_pairs, header="header", options=("cigar", "cs", "rg", "lift"), names="check", cigars=True, placed=True, letters=True)
 _genome = partial(Format, kinds=(GENOME,), footer=END, options=("markend",))
 
@@ -90,6 +91,10 @@ FORMATS: tuple[Format, ...] = (
     _aligned("sam", module="pairs.formats.sam", suffix="sam"),
     _aligned("bam", module="pairs.formats.bam", suffix="bam", lines="records", per_row=None, bgzf=True),
     _pairs("tsv", module="pairs.formats.tsv", suffix="tsv", header="header", options=("lift",)),
+    _search("m8", module="search.formats.m8", suffix="m8", cigars=True, placed=True),
+    _search("paf", module="pairs.formats.paf", suffix="paf", options=("cigar",), placed=True),
+    _search("sam", module="search.formats.sam", suffix="sam", header="header", options=("cigar",), names="check", cigars=True, placed=True),
+    _search("tsv", module="search.formats.tsv", suffix="tsv", header="header"),
     _genome("maf", module="genome.formats.maf", suffix="maf", header="header", bare=True, per_row=4, banned=BLANKS),
     _genome("maf+", module="genome.formats.maf", lines="commented_lines", header="commented_header", per_row=None, banned=BLANKS),
     _genome("axt", module="genome.formats.axt", suffix="axt", header="header", per_row=4, banned=BLANKS),
@@ -104,7 +109,7 @@ FORMATS: tuple[Format, ...] = (
     _genome("segments", module="genome.formats.segments", suffix="segments", header="header", banned=TABS),
     _genome("general", module="genome.formats.general", suffix="tsv", header="header", bare=True, fields=(), banned=TABS),
     _genome("mapping", module="genome.formats.general", lines="mapping_lines", header="mapping_header", bare=True, banned=TABS),
-    Format("parquet", (PAIRS, GENOME), "formats.parquet", suffix="parquet", write="write", per_row=None),
+    Format("parquet", (PAIRS, GENOME, SEARCH), "formats.parquet", suffix="parquet", write="write", per_row=None),
 )
 
 _CONVERTED = {
@@ -114,6 +119,7 @@ _CONVERTED = {
 }
 ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     PAIRS: _CONVERTED,
+    SEARCH: _CONVERTED | {".blast": "write .m8", ".tidx": "`tidalign index` writes it"},
     GENOME: _CONVERTED
     | {
         ".bam": "write .sam and convert it: samtools view -b",

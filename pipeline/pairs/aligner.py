@@ -135,10 +135,12 @@ class Form(Generic[P]):
 
     align: (queries, targets, parameters) -> Alignments of pair after pair; both sides are PackedSequences, or Sequences where the parameters are `plain`.
     warm_up: (parameters, letters of the longest sequence): compile what `align` needs, or load it from the cache.
+    coded: (queries, targets, parameters) -> what aligns query i[k] with target j[k] of them for arrays (i, j), letters staying where they are; if it can.
     """
 
     align: Callable[[Any, Any, P], Alignments]
     warm_up: Callable[[P, int], None]
+    coded: Callable[[Any, Any, P], Callable[[Lengths, Lengths], Alignments]] | None = None
 
 
 @dataclass(frozen=True)
@@ -199,11 +201,7 @@ WAVEFRONT: Aligner[PairParameters] = Aligner(
 )
 
 SCORED: Aligner[scored.ScoreParameters] = Aligner(
-    name="scored",
-    parameters=scored.ScoreParameters,
-    schema=ALIGNMENTS,
-    forms={CPU.name: Form(scored.on_core, scored.warm_up)},
-    work=scored.cells,
+    "scored", scored.ScoreParameters, ALIGNMENTS, {CPU.name: Form(scored.on_core, scored.warm_up, scored.coded)}, scored.cells
 )
 
 ALIGNERS: dict[str, Aligner[Any]] = {aligner.name: aligner for aligner in (WAVEFRONT, SCORED)}
@@ -259,11 +257,11 @@ def rows(aligner: Aligner[Any], chunk: Any, found: Alignments) -> Any:
     columns |= {name: getattr(found, name) if found.placed else none for name in ("query_start", "query_end", "target_start", "target_end")}
     columns["strand"] = pa.repeat("+", len(chunk)) if found.reverse is None else pc.if_else(pa.array(found.reverse), "-", "+")
     columns |= {"penalty": found.penalty, "score": none} if found.score is None else {"penalty": none, "score": found.score}
-    columns |= {**_cigars(found), "status": pa.repeat("heuristic" if found.heuristic else "exact", len(chunk)), "reason": pa.nulls(len(chunk), pa.string())}
+    columns |= {**cigars(found), "status": pa.repeat("heuristic" if found.heuristic else "exact", len(chunk)), "reason": pa.nulls(len(chunk), pa.string())}
     return pa.table([columns[field.name] for field in aligner.schema], schema=aligner.schema)
 
 
-def _cigars(found: Alignments) -> dict[str, Any]:
+def cigars(found: Alignments) -> dict[str, Any]:
     """Make the columns `cigar`, `COUNTS` and `identity`, null where no CIGARs were asked for."""
     if found.cigar is None:
         return {name: pa.nulls(len(found), type_) for name, type_ in [("cigar", pa.string()), *COUNTS, ("identity", pa.float64())]}

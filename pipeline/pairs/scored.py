@@ -1,5 +1,6 @@
 """Describe alignment of pairs by scores: parameters of a run, its form on a core, and its work; `SCORED` in aligner.py puts them together."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -8,6 +9,7 @@ import numpy.typing as npt
 
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
 from tidalign.kernels.local import pairs
+from tidalign.kernels.local.coding import Coded, Coding
 from tidalign.kernels.scoring.substitution import DNA, Substitution
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 from tidalign.pipeline.pairs.strands import STRANDS
@@ -86,9 +88,27 @@ class ScoreParameters:
 
 def on_core(queries: PackedSequences | Sequences, targets: PackedSequences | Sequences, parameters: ScoreParameters) -> Alignments:
     """Align a batch on one core."""
-    given = {name: getattr(parameters, name) for name in ("span", "report", "zdrop", "end_bonus")}
-    ambiguous = "match" if parameters.ambiguous == "match" else "mismatch"
-    return pairs.align(queries, targets, Substitution.parse(parameters.scoring, parameters.alphabet), ambiguous=ambiguous, **given)
+    coding = coding_of(parameters)
+    return _aligned(coding.coded(queries, 0), coding.coded(targets, 1), coding, parameters)
+
+
+def coded(
+    queries: PackedSequences | Sequences, targets: PackedSequences | Sequences, parameters: ScoreParameters
+) -> Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], Alignments]:
+    """Give what aligns query i[k] with target j[k] on one core; letters of both sides are looked up once."""
+    coding = coding_of(parameters)
+    query, target = coding.coded(queries, 0), coding.coded(targets, 1)
+    return lambda i, j: _aligned(query.at(i), target.at(j), coding, parameters)
+
+
+def coding_of(parameters: ScoreParameters) -> Coding:
+    """Say what letters score by the parameters of a run."""
+    return Coding(Substitution.parse(parameters.scoring, parameters.alphabet), "match" if parameters.ambiguous == "match" else "mismatch")
+
+
+def _aligned(query: Coded, target: Coded, coding: Coding, parameters: ScoreParameters) -> Alignments:
+    given: dict[str, Any] = {name: getattr(parameters, name) for name in ("span", "report", "zdrop", "end_bonus")}
+    return pairs.align_coded(query, target, coding, **given)
 
 
 def warm_up(parameters: ScoreParameters, longest: int) -> None:

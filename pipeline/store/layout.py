@@ -13,7 +13,20 @@ from types import NoneType
 from typing import Any
 
 from tidalign.pipeline.errors import CannotWrite, ManifestMismatch
-from tidalign.pipeline.schema import AHEAD, ALIGNMENTS, ANCHORS, CHUNK, EXTENDED, GENOME_ALIGNMENTS, HSPS, KEPT, LETTERS, WALK
+from tidalign.pipeline.schema import (
+    AHEAD,
+    ALIGNMENTS,
+    ANCHORS,
+    CHUNK,
+    EXTENDED,
+    GENOME_ALIGNMENTS,
+    HSPS,
+    KEPT,
+    LETTERS,
+    SEARCH_HITS,
+    SEQUENCES,
+    WALK,
+)
 
 FORMAT = 4
 """Number of the layout of all kinds: raised when a schema of a table below changes, or what a JSON file says (tests/pipeline/store/test_layout.py).
@@ -126,7 +139,20 @@ GENOMES = Layout(
     },
 )
 
-_LAYOUTS = {layout.kind: layout for layout in (PAIRS, GENOMES)}
+_QUERIES = r"q\d{5,}"
+
+SEARCH = Layout(
+    "search",
+    {
+        "database": r"sequences\.parquet",
+        "queries": rf"{_QUERIES}\.parquet",
+        "parts": rf"{_QUERIES}-d\d{{5,}}{_RANGE}\.parquet",
+        "claims": rf"{_QUERIES}-d\d{{5,}}{_RANGE}\.[0-9a-f]{{8}}",
+    },
+    {"database": SEQUENCES, "queries": SEQUENCES, "parts": SEARCH_HITS},
+)
+
+_LAYOUTS = {layout.kind: layout for layout in (PAIRS, GENOMES, SEARCH)}
 
 
 def check(directory: str, plan: dict[str, Any]) -> None:

@@ -11,7 +11,11 @@ from tidalign.workflows.options.common import options_of
 from tidalign.workflows.progress import by_status, say
 from tidalign.workflows.status import Exit
 
-RESULTS = {"pairs": ("tidalign.pipeline.pairs.results", "Results"), "genome": ("tidalign.pipeline.genome.results", "GenomeResults")}
+RESULTS = {
+    "pairs": ("tidalign.pipeline.pairs.results", "Results"),
+    "genome": ("tidalign.pipeline.genome.results", "GenomeResults"),
+    "search": ("tidalign.pipeline.search.results", "SearchResults"),
+}
 """Where the results of each kind of run are; only one of them is loaded."""
 
 

@@ -9,11 +9,12 @@ from tidalign import __version__
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.formats import table
 from tidalign.workflows.options.common import (
+    SCORED,
     STANDARD_OUTPUT,
-    Error,
     add_device,
     add_export,
     add_new,
+    add_scores,
     add_workers,
     check_common,
     is_stream,
@@ -56,6 +57,12 @@ _GENOMES = """examples:
   tidalign genomes --all-vs-all a.fa b.fa -o out --merge                   every sequence of a.fa with every one of b.fa, in out/all.maf
 """
 
+_SEARCH = """examples:
+  tidalign search genes.fa database.fa -o hits.m8                  the ten best of each gene, both strands, BLAST tabular
+  tidalign search proteins.faa database.faa -o hits.tsv --matrix blosum62 --gap 11,1 --top 5
+  tidalign index database.faa -o database.tidx --alphabet protein && tidalign search proteins.faa database.tidx -o run --alphabet protein
+"""
+
 _PLOT = """examples:
   tidalign genome target.fa query.fa -o run && tidalign plot run -o dotplot.png
   tidalign plot out/run -o dotplot.html --pair human__mouse                a page to zoom in
@@ -67,11 +74,6 @@ _EXPORT = """examples:
   tidalign export run -o - --format tsv | head
   tidalign export genome_run -o out.maf
 """
-
-SPANS = ("local", "query", "target", "overlap", "global", "extension")
-REPORTS = ("score", "ends", "cigar")
-_SCORED = ("gap", "span", "alphabet", "report", "zdrop", "end_bonus")
-"""Of alignment by scores (kernels/local/pairs.py; here, so that --help loads no kernels), and options that go with --scoring and --matrix alone."""
 
 _EXITS = """exit status: 0 everything is aligned, 3 something was cut or given up (rows or report say why), 2 wrong usage, 65 bad input, 66 no input,
 69 no usable GPU or workers, 73 cannot write, 74 disk full, 75 cluster lost, 78 the run directory is of other inputs, options or another version,
@@ -124,7 +126,7 @@ def _add_run(parser: _Parser, output: str) -> None:
     free = "letters free of charge at the begin and end of query and target (default: 0,0,0,0, end to end)"
     parser.add_argument("--ends-free", metavar="QB,QE,TB,TE", type=typed(_ends_free), help=free)
     parser.add_argument("--penalty-only", action="store_true", help="no CIGARs, which is faster")
-    _add_scored(parser)
+    add_scores(parser)
     letters = "a letter other than A, C, G, T equals nothing (default), equals every letter, or is an error"
     parser.add_argument("--ambiguous", choices=("mismatch", "match", "error"), default="mismatch", help=letters)
     parser.add_argument("--strand", choices=("plus", "both"), default="plus", help="both: also the query's reverse complement; the better is kept, + of equals")
@@ -135,22 +137,6 @@ def _add_run(parser: _Parser, output: str) -> None:
     parser.add_argument("--allow-empty", action="store_true", help="an input without records gives an empty output instead of status 66")
     add_workers(parser)
     add_new(parser)
-
-
-def _add_scored(parser: _Parser) -> None:
-    """Add --scoring and what goes with it."""
-    shape = "match:A,mismatch:-B,gap:O,E: align by scores in place of penalties; a gap of n letters costs O+nE (gap:E linear, gap:O1,E1,O2,E2 two pieces)"
-    parser.add_argument("--scoring", metavar="SCORES", help=f"{shape}; n:S says what N scores")
-    parser.add_argument("--matrix", metavar="NAME", help="align by BLOSUM45, 50, 62, 80 or 90, PAM30, 70 or 250, or by a file in NCBI's format")
-    parser.add_argument("--gap", metavar="O,E", help="gaps with --matrix, as in --scoring (default: BLAST's for the matrix, 11,1 for BLOSUM62)")
-    spans = "with scores, what must be aligned: nothing (local, the default), all of the query, of the target, an end of each (overlap), all of both (global)"
-    parser.add_argument("--span", choices=SPANS, help=f"{spans}, or the first letters of both (extension)")
-    parser.add_argument("--alphabet", choices=("dna", "protein"), help="letters with scores (default: those of the matrix, else dna)")
-    parser.add_argument("--report", choices=REPORTS, help="with scores, the score alone, also where alignments begin and end, or CIGARs too (default)")
-    parser.add_argument("--zdrop", metavar="Z", type=typed(integer(0, 10**9)), help="stop an extension by minimap2's rule: heuristic (default: never)")
-    parser.add_argument(
-        "--end-bonus", metavar="B", type=typed(integer(0, 10**9)), help="what an extension may score less to reach the query's end (default: 0)"
-    )
 
 
 def parser(chosen: str | None = None) -> argparse.ArgumentParser:
@@ -175,12 +161,21 @@ def parser(chosen: str | None = None) -> argparse.ArgumentParser:
         add_genome(genome)
         add_genomes(genomes)
 
+    search = _command(commands, "search", "search", "find the best hits of every query in a database, by scores", _SEARCH)
+    index = _command(commands, "index", "index", "pack a database for `tidalign search` once")
+    if chosen in ("search", "index"):
+        from tidalign.workflows.options.search import add_index, add_search
+
+        add_search(search)
+        add_export(search, table.SEARCH)
+        add_index(index)
+
     partition = _command(commands, "partition", "partition", "read and cut the input into chunks, the first stage of `tidalign pairs`", _PARTITION)
     _add_run(partition, "a run directory")
 
     export = _command(commands, "export", "export", "write the results of a finished run as one file", _EXPORT)
-    export.add_argument("run", metavar="RUN", help="a run directory of `tidalign pairs` or `tidalign genome`")
-    files = f"a file {files}, for genomes {table.listed(table.suffixes(table.GENOME))}; or - for standard output with --format"
+    export.add_argument("run", metavar="RUN", help="a run directory of `tidalign pairs`, `search` or `genome`")
+    files = f"a file {files}, for a search also .m8, for genomes {table.listed(table.suffixes(table.GENOME))}; or - for standard output with --format"
     export.add_argument("-o", dest="output", metavar="OUT", required=True, help=files)
     export.add_argument("--format", metavar="FORMAT", help="format where the name of OUT does not say it: as its endings, or for genomes as `tidalign genome`")
     export.add_argument("--markend", action="store_true", help="genomes: end the output with a line that says so")
@@ -212,10 +207,13 @@ def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Na
 def check(args: argparse.Namespace) -> None:
     """Usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
     check_common(args, args.error)
-    if args.module in ("pairs", "partition", "genome", "export"):
+    if args.module in ("pairs", "partition", "genome", "export", "search"):
         args.output = standard(args.output)
     if args.module in ("pairs", "partition"):
-        _check_scored(args, args.error)
+        if any(getattr(args, name) is not None for name in SCORED):
+            from tidalign.workflows.options.scoring import check_pairs_scores
+
+            check_pairs_scores(args, args.error)
         if args.interleaved and args.targets:
             args.error("--interleaved takes one file")
     if args.module == "check" and args.run and args.compile:
@@ -232,6 +230,11 @@ def check(args: argparse.Namespace) -> None:
         _check_export(args)
     if args.module == "pairs":
         _check_pairs(args)
+    if args.module == "search":
+        from tidalign.workflows.options.search import check_search
+
+        _check_output(args, table.SEARCH)
+        check_search(args, args.error)
 
 
 def _check_export(args: argparse.Namespace) -> None:
@@ -250,7 +253,15 @@ def _check_export(args: argparse.Namespace) -> None:
 
 def _check_pairs(args: argparse.Namespace) -> None:
     """Set `format`, and end the command for usage that goes against it."""
-    args.format = chosen_format(args, table.PAIRS, args.error)
+    _check_output(args, table.PAIRS)
+    if args.format and (args.penalty_only or args.report == "ends") and table.find(table.PAIRS, args.format).cigars:
+        others = [format.suffix for format in table.formats(table.PAIRS) if format.suffix and not format.cigars]
+        args.error(f"{args.format.upper()} needs CIGARs: leave {'--report ends' if args.report else '--penalty-only'} out, or write {table.listed(others)}")
+
+
+def _check_output(args: argparse.Namespace, kind: str) -> None:
+    """Set `format` of a command that ends in a run directory or a file."""
+    args.format = chosen_format(args, kind, args.error)
     if args.output == STANDARD_OUTPUT and not args.format:
         args.error("standard output needs a --format, such as --format=sam; or name a file or a run directory with -o, and see `tidalign export`")
     if args.scheduler and is_stream(args.output):
@@ -260,31 +271,6 @@ def _check_pairs(args: argparse.Namespace) -> None:
     for name, value in options_of(args).items():
         if value != table.OPTIONS[name][0] and not args.format:
             args.error(f"--{name} goes with a file for -o; `tidalign export --{name}` writes one from a run directory")
-    if args.format and args.report == "score" and table.find(table.PAIRS, args.format).placed:
-        others = [format.suffix for format in table.formats(table.PAIRS) if format.suffix and not format.placed]
+    if args.format and args.report == "score" and table.find(kind, args.format).placed:
+        others = [format.suffix for format in table.formats(kind) if format.suffix and not format.placed]
         args.error(f"{args.format.upper()} needs places: leave --report score out, or write {table.listed(others)}")
-    if args.format and (args.penalty_only or args.report == "ends") and table.find(table.PAIRS, args.format).cigars:
-        others = [format.suffix for format in table.formats(table.PAIRS) if format.suffix and not format.cigars]
-        args.error(f"{args.format.upper()} needs CIGARs: leave {'--report ends' if args.report else '--penalty-only'} out, or write {table.listed(others)}")
-
-
-def _check_scored(args: argparse.Namespace, error: Error) -> None:
-    """Call error(message) where arguments of scores make no sense; sets `scored` to what they say."""
-    if not args.scoring and not args.matrix:
-        if given := next((name for name in _SCORED if getattr(args, name) is not None), None):
-            error(f"--{given.replace('_', '-')} goes with --scoring or --matrix")
-        return
-    if args.scoring and (args.matrix or args.gap):
-        error("--scoring has the gap in it, as in match:2,mismatch:-4,gap:4,2: leave --matrix and --gap out")
-    others = {"penalties": args.penalties, "ends-free": args.ends_free, "penalty-only": args.penalty_only}
-    if given := next((name for name, value in others.items() if value), None):
-        error(f"--{given} is of penalties: leave it out with --scoring and --matrix" + ("; --report ends gives no CIGARs" if given == "penalty-only" else ""))
-    from tidalign.pipeline.pairs.scored import ScoreParameters
-    from tidalign.workflows.options.scoring import scoring_of
-
-    try:
-        args.scoring = scoring_of(args, error)
-        told = args.alphabet or "", args.span or "local", args.report or "cigar", args.ambiguous, args.zdrop, args.end_bonus or 0, args.strand
-        args.scored = ScoreParameters(args.scoring, *told)
-    except (ValueError, OSError) as wrong:
-        error(str(wrong))

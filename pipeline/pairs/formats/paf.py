@@ -1,4 +1,4 @@
-"""PAF: one line of twelve columns and tags for each pair (https://github.com/lh3/miniasm/blob/master/PAF.md).
+"""PAF: one line of twelve columns and tags for each pair or hit (https://github.com/lh3/miniasm/blob/master/PAF.md).
 
 Positions are 0-based and half-open. Tags: NM:i (letters in X, I and D), AS:i (the score, or minus the penalty), cg:Z (CIGAR), with --cs cs:Z (the letters
 that differ, minimap2's short form); and, where a row is not exact, st:Z (status) and rs:Z (reason). Without CIGARs columns 10 and 11 are 0 and
@@ -18,7 +18,7 @@ from tidalign.pipeline.text import alignment_score, differences, joined, status_
 
 
 def lines(batch: Any, request: Request[Rows]) -> Any:
-    """Make a large_string column: the line of each row of a batch in `schema.ALIGNMENTS`, with its newline."""
+    """Make a large_string column: the line of each row of a batch in `schema.ALIGNMENTS` or `schema.SEARCH_HITS`, with its newline."""
     return two_kinds(batch, pc.is_valid(batch["query_start"]), lambda rows: _aligned(rows, request), _rejected)
 
 

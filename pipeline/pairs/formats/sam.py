@@ -59,10 +59,10 @@ def header_lines(request: Request[Rows], targets: References | Contigs) -> Itera
     """Give the lines of a header with these targets."""
     yield b"@HD\tVN:1.6\tSO:unsorted\n"
     for names, lengths in targets.batches():
-        yield content(_references(names, lengths))
+        yield content(reference_lines(names, lengths))
     if request.rg:
         yield f"@RG\t{request.rg}\n".encode()
-    yield f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(request.rows)}\n".encode()
+    yield program(request.rows, request.rows.source.get("queries"), request.rows.source.get("targets"))
 
 
 Where = Callable[[str, int], tuple[str, int]]
@@ -72,9 +72,9 @@ Where = Callable[[str, int], tuple[str, int]]
 def check(batches: Batches, where: Where) -> None:
     """Raise InputError for pairs whose names SAM does not have, before they are aligned. batches: with `partition.NAMED`."""
     for batch in batches.to_batches(["ordinal", "query_name"]):
-        _check_queries(batch, where)
+        check_queries(batch, where)
     for batch in rows_at(batches, first_rows(batches)):
-        _check_targets(batch, where)
+        check_targets(batch, where)
 
 
 def _nowhere(role: str, ordinal: int) -> tuple[str, int]:
@@ -82,7 +82,8 @@ def _nowhere(role: str, ordinal: int) -> tuple[str, int]:
     return "SAM", ordinal + 1
 
 
-def _check_queries(batch: Any, where: Where) -> None:
+def check_queries(batch: Any, where: Where) -> None:
+    """Raise InputError for the first query of a batch whose name SAM does not have."""
     strange = pc.index(pc.match_substring_regex(batch["query_name"], QUERY_NAME), False).as_py()
     if strange >= 0:
         file, record = where("query", batch["ordinal"][strange].as_py())
@@ -90,7 +91,8 @@ def _check_queries(batch: Any, where: Where) -> None:
         raise InputError(file, expected, shown(batch["query_name"][strange].as_py()), "write .paf, .tsv or .parquet", record=record)
 
 
-def _check_targets(batch: Any, where: Where) -> None:
+def check_targets(batch: Any, where: Where) -> None:
+    """Raise InputError for the first target of a batch whose name SAM does not have."""
     strange = pc.index(pc.match_substring_regex(batch["target_name"], REFERENCE_NAME), False).as_py()
     if strange >= 0:
         raise _strange_target(*where("target", batch["ordinal"][strange].as_py()), batch["target_name"][strange].as_py())
@@ -101,8 +103,8 @@ def _strange_target(file: str, record: int | None, name: str) -> InputError:
     return InputError(file, expected, shown(name), "write .paf, .tsv or .parquet", record=record)
 
 
-def _references(names: Any, lengths: Any) -> Any:
-    """The @SQ lines of targets."""
+def reference_lines(names: Any, lengths: Any) -> Any:
+    """Make the @SQ lines of targets."""
     long = np.flatnonzero(lengths > LONGEST_TARGET)
     if len(long):
         found = f"{lengths[long[0]]} in {shown(names[int(long[0])].as_py())}"
@@ -121,7 +123,7 @@ def lines(batch: Any, request: Request[Rows]) -> Any:
 
 def prepared(batch: Any, request: Request[Rows]) -> Any:
     """Add to rows what records have: `placed`, whether they have a place on the target; `flag`; `offset`, what is added to places on the target."""
-    _check_queries(batch, _nowhere)
+    check_queries(batch, _nowhere)
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
     reverse = pc.fill_null(pc.and_(placed, pc.equal(batch["strand"], "-")), False)
     if pc.any(reverse).as_py():
@@ -142,7 +144,7 @@ def _mapped(rows: Any, request: Request[Rows]) -> Any:
     changes = ("\tcs:Z:", differences(CS, rows, alphabet)[0]) if request.cs else ()
     return joined(
         *(rows["query_name"], "\t", rows["flag"], "\t", rows["target_name"], "\t", pc.add(pc.add(rows["target_start"], rows["offset"]), 1), "\t255\t"),
-        *(_clip(rows["query_start"]), text, _clip(pc.subtract(rows["query_length"], rows["query_end"]))),
+        *(clip(rows["query_start"]), text, clip(pc.subtract(rows["query_length"], rows["query_end"]))),
         *("\t*\t0\t0\t", *_letters(rows), "\tNM:i:", edits, "\tMD:Z:", places, *changes, "\tAS:i:", alignment_score(rows)),
         *(_group_tag(request), status_tags(rows), "\n"),
     )
@@ -188,8 +190,8 @@ def group_name(group: str) -> str:
     return next(field[3:] for field in group.split("\t") if field.startswith("ID:"))
 
 
-def _clip(letters: Any) -> Any:
-    """`nS` where n > 0."""
+def clip(letters: Any) -> Any:
+    """Make `nS` where n > 0."""
     free = pc.greater(letters, 0)
     return pc.if_else(free, joined(letters, "S"), empty()) if pc.any(free).as_py() else ""
 
@@ -200,8 +202,13 @@ def _unmapped(rows: Any, request: Request[Rows]) -> Any:
     return joined(rows["query_name"], "\t4\t*\t0\t0\t*\t*\t0\t0\t", *_letters(rows), score, _group_tag(request), status_tags(rows), "\n")
 
 
-def command_line(rows: Rows) -> str:
+def program(rows: Rows, *files: str | None) -> bytes:
+    """Make the @PG line: the files that were read, and what was computed."""
+    return f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(rows, *files)}\n".encode()
+
+
+def command_line(rows: Rows, *files: str | None) -> str:
     """What was computed, as a command: inputs by their file names and everything that can change a row, and nothing else."""
     parameters = rows.parameters
-    words = ["tidalign", "pairs", *(PurePath(path).name for path in (rows.source.get("queries"), rows.source.get("targets")) if path)]
+    words = ["tidalign", rows.kind, *(PurePath(path).name for path in files if path)]
     return "".join(letter if letter.isprintable() else " " for letter in shlex.join([*words, *parameters.words()]))

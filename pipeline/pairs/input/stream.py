@@ -40,7 +40,8 @@ def _lengths(side: Any) -> Any:
     return pc.binary_length(side["letters"]).to_numpy()
 
 
-def _records(text: Input, alphabet: str, qualities: bool) -> Iterator[Any]:
+def records(text: Input, alphabet: str, qualities: bool = False) -> Iterator[Any]:
+    """The records of one text, in tables of `records.parse`. Raises InputError for what is wrong in it."""
     if text.format == "empty":
         return
     pieces = text_pieces(text)
@@ -58,9 +59,9 @@ def _records(text: Input, alphabet: str, qualities: bool) -> Iterator[Any]:
 def _interleaved(text: Input, alphabet: str, qualities: bool) -> Iterator[tuple[Any, Any]]:
     rest: Any = None
     count = 0
-    for records in _records(text, alphabet, qualities):
-        count += len(records)
-        held = records if rest is None else pa.concat_tables([rest, records])
+    for more in records(text, alphabet, qualities):
+        count += len(more)
+        held = more if rest is None else pa.concat_tables([rest, more])
         even = len(held) // 2 * 2
         rest = held.slice(even)
         yield split(held.slice(0, even))
@@ -68,7 +69,7 @@ def _interleaved(text: Input, alphabet: str, qualities: bool) -> Iterator[tuple[
 
 
 def _mates(texts: Sequence[Input], alphabet: str, qualities: bool) -> Iterator[tuple[Any, Any]]:
-    readers = [_records(text, alphabet, qualities) for text in texts]
+    readers = [records(text, alphabet, qualities) for text in texts]
     held: list[Any] = [None, None]
     counts = [0, 0]
     while True:

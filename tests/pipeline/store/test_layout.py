@@ -18,7 +18,7 @@ from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store import layout, rundir
 from tidalign.pipeline.store.files import write_json
-from tidalign.pipeline.store.layout import FORMAT, GENOMES, PAIRS, Layout
+from tidalign.pipeline.store.layout import FORMAT, GENOMES, PAIRS, SEARCH, Layout
 
 RECORD = {
     2: {
@@ -62,13 +62,14 @@ RECORD = {
             "kept/hsps": "952f4e2c48171b3d",
             "kept/anchors": "18941c847bdfb605",
         },
+        "search": {"database": "431dc9dc4c0ac4b1", "parts": "3200a9d9e5fb8cc2", "queries": "431dc9dc4c0ac4b1"},
     },
 }
 """What was written to run directories, by FORMAT and kind: written by hand, only added to; the last changes until a release has it, and never after."""
 
 
 def test_no_schema_changes_without_the_number_of_the_layout() -> None:
-    digests = {kind.kind: dict(kind.digests()) for kind in (PAIRS, GENOMES)}
+    digests = {kind.kind: dict(kind.digests()) for kind in (PAIRS, GENOMES, SEARCH)}
     raised = f"raise FORMAT in pipeline/store/layout.py above {max(RECORD)} and add a line to RECORD here"
     kept = f"or, if no release has format {max(RECORD)} yet (CHANGELOG.md), change its line"
     told = f"a table of run directories changed: {raised}, {kept}; with {digests}"
@@ -131,7 +132,7 @@ def without(*names: str) -> Callable[[dict[str, Any]], Any]:
         (lambda plan: {**plan, "tables": {**plan["tables"], "parts": "0123"}}, r"\(other columns in parts\)"),
         (lambda plan: {**plan, "tables": without("parts")(plan["tables"])}, r"\(other columns in parts\)"),
         (lambda plan: {**plan, "tables": {**plan["tables"], "trees": "0123"}}, r"\(other columns in trees\)"),
-        (lambda plan: {**plan, "kind": "trees"}, r"\(kind 'trees', now pairs, genome\)"),
+        (lambda plan: {**plan, "kind": "trees"}, r"\(kind 'trees', now pairs, genome, search\)"),
         (lambda plan: {**plan, "format": "2"}, r"plan\.json: expected the plan of a run, found one without a valid 'format'; run it again with --new"),
         *((without(name), rf"without a valid '{name}'") for name in ("format", *NAMES)),
         *(
