@@ -9,8 +9,8 @@ from tidalign.workflows.options.common import SCORED, Error
 def check_pairs_scores(args: argparse.Namespace, error: Error) -> None:
     """Call error(message) where arguments of scores, some of which are given, make no sense; sets `scored` to what they say."""
     if not args.scoring and not args.matrix:
-        given = next(name for name in SCORED if getattr(args, name) is not None)
-        error(f"--{given.replace('_', '-')} goes with --scoring or --matrix")
+        first = next(name for name in SCORED if getattr(args, name) is not None)
+        error(f"--{first.replace('_', '-')} goes with --scoring or --matrix")
     others = {"penalties": args.penalties, "ends-free": args.ends_free, "penalty-only": args.penalty_only}
     if given := next((name for name, value in others.items() if value), None):
         error(f"--{given} is of penalties: leave it out with --scoring and --matrix" + ("; --report ends gives no CIGARs" if given == "penalty-only" else ""))
