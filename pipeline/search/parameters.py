@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tidalign.kernels.scoring.substitution import DNA, PROTEIN
+from tidalign.kernels.scoring.substitution import DNA, PROTEIN, Substitution
 from tidalign.pipeline.pairs.scored import MOST, ScoreParameters
 
 SCORINGS = {DNA: "match:2,mismatch:-3,gap:5,2", PROTEIN: "blosum62,gap:11,1"}
@@ -30,6 +30,10 @@ class SearchParameters(ScoreParameters):
     def __post_init__(self) -> None:
         if not self.scoring:
             object.__setattr__(self, "scoring", SCORINGS.get(self.alphabet or DNA, ""))
+        if self.strand not in ("", *STRANDS):
+            raise ValueError(f"strand must be one of {', '.join(STRANDS)}, not {self.strand!r}")
+        dna = Substitution.parse(self.scoring, self.alphabet or None).alphabet == DNA
+        object.__setattr__(self, "strand", self.strand or ("both" if dna else "plus"))
         ScoreParameters.__post_init__(self)
         if self.span not in SPANS:
             raise ValueError(f"span: a search has {', '.join(SPANS)}, not {self.span!r}")
@@ -40,11 +44,6 @@ class SearchParameters(ScoreParameters):
         if not (1 if self.span == "local" else -MOST) <= self.min_score <= MOST:
             least = "1, as a local alignment scores more than 0" if self.span == "local" else f"{-MOST}"
             raise ValueError(f"min-score: expected at least {least}, and at most {MOST}, not {self.min_score}")
-        if self.strand not in ("", *STRANDS):
-            raise ValueError(f"strand must be one of {', '.join(STRANDS)}, not {self.strand!r}")
-        if self.strand == "both" and self.alphabet != DNA:
-            raise ValueError("strand both is of DNA: proteins have one")
-        object.__setattr__(self, "strand", self.strand or ("both" if self.alphabet == DNA else "plus"))
 
     @property
     def strands(self) -> str:
@@ -54,7 +53,14 @@ class SearchParameters(ScoreParameters):
     def words(self) -> list[str]:
         """Say everything that can change a row as options of `tidalign search`."""
         words = ScoreParameters.words(self)
-        return [*words, "--top", str(self.top), "--min-score", str(self.min_score), *(["--strand", self.strand] if self.alphabet == DNA else [])]
+        return [
+            *words,
+            "--top",
+            str(self.top),
+            "--min-score",
+            str(self.min_score),
+            *(["--strand", "plus"] if self.alphabet == DNA and self.strand == "plus" else []),
+        ]
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -1,13 +1,14 @@
 """Declare the arguments that several commands share: where to align, whether to begin anew, scores, and the format of an output."""
 
 import argparse
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.values import Reader, integer
+from tidalign.workflows.options.values import Reader, integer, wrong
 
 
 def typed(read: Reader) -> Callable[[str], Any]:
@@ -56,8 +57,18 @@ def add_scoring(parser: argparse.ArgumentParser, shape: str, letters: str) -> No
     """Add --scoring, --matrix, --gap and --alphabet. shape: what --scoring is; letters: what the alphabet is where nothing says it."""
     parser.add_argument("--scoring", metavar="SCORES", help=f"{shape}; n:S says what N scores")
     parser.add_argument("--matrix", metavar="NAME", help="align by BLOSUM45, 50, 62, 80 or 90, PAM30, 70 or 250, or by a file in NCBI's format")
-    parser.add_argument("--gap", metavar="O,E", help="gaps with --matrix, as in --scoring (default: BLAST's for the matrix, 11,1 for BLOSUM62)")
+    parser.add_argument(
+        "--gap", metavar="O,E", type=typed(_gap), help="gaps with --matrix, as in --scoring (default: BLAST's for the matrix, 11,1 for BLOSUM62)"
+    )
     parser.add_argument("--alphabet", choices=("dna", "protein"), help=f"letters with scores (default: those of the matrix, else {letters})")
+
+
+def _gap(text: str) -> str:
+    """Refuse what is no gap at all; what is one, and what a matrix lacks, is said when both are known."""
+    numbers = text.split(",")
+    if len(numbers) not in (1, 2, 4) or not all(re.fullmatch(r"[+-]?[0-9]{1,7}", number) for number in numbers):
+        raise wrong("a gap as O,E, whole numbers of at most seven digits", text)
+    return text
 
 
 def add_scores(parser: argparse.ArgumentParser) -> None:

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from tidalign.pipeline.errors import shown
 from tidalign.workflows.options.common import SCORED, Error
 
 
@@ -39,8 +40,15 @@ def scoring_of(args: argparse.Namespace, error: Error) -> str:
     pieces = parse_gap(args.gap) if args.gap else None
     if args.matrix.upper() in GAPS:
         return str(Substitution.named(args.matrix, pieces, args.alphabet))
-    if not Path(args.matrix).is_file():
-        error(f"--matrix {args.matrix}: expected one of {', '.join(GAPS)}, or a file in NCBI's format")
+    if not _is_file(args.matrix):
+        error(f"--matrix {shown(args.matrix)}: expected one of {', '.join(GAPS)}, or a file in NCBI's format")
     if pieces is None:
         error("--matrix with a file needs --gap, as in --gap 11,1")
     return str(Substitution.read(args.matrix, pieces or (), args.alphabet))
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except OSError:  # longer than a path can be
+        return False

@@ -188,7 +188,7 @@ def test_kills(tmp_path: Path) -> None:
         (">q\nACGT\n", ">d\nACGT\n>e\nMKVLAR\n", [], Exit.BAD_INPUT, "d.fa: record 2: expected DNA letters"),
         (">q\n" + "ACGT" * 300, ">d\nMKVLAR\n", ["--matrix", "blosum62"], Exit.BAD_INPUT, "expected protein letters (A to Z, *), found none but A, C, G, T"),
         (">q\nMKV\n", ">d\n" + "ACGT" * 300, ["--matrix", "blosum62"], Exit.BAD_INPUT, "d.fa: record 1: expected protein letters"),
-        (">q\nMKV\n", ">d\nMKV\n", ["--matrix", "blosum62", "--strand", "both"], Exit.USAGE, "strand both is of DNA"),
+        (">q\nMKV\n", ">d\nMKV\n", ["--matrix", "blosum62", "--strand", "both"], Exit.USAGE, "which proteins do not have"),
         (">q\nACGT\n", ">d\nACGT\n", ["--gap", "2,1"], Exit.USAGE, "--gap goes with --matrix"),
         (">q\nACGT\n<\nACGT\n", ">d\nACGT\n", ["--report", "score", "--format", "m8"], Exit.USAGE, "M8 needs places: leave --report score out"),
         (">q\nACGT\n", ">d\nACGT\n", ["--report", "ends", "--format", "sam"], Exit.USAGE, "SAM needs CIGARs: leave --report ends out"),
