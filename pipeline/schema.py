@@ -28,6 +28,16 @@ CHUNK = pa.schema(
 )
 """A chunk file: pairs of one length bin, sorted by length."""
 
+LETTERS = pa.schema(
+    [
+        pa.field("ordinal", pa.int64(), nullable=False),
+        pa.field("query", pa.large_binary(), nullable=False),  # as the input has them: case and all
+        pa.field("target", pa.large_binary(), nullable=False),
+        pa.field("query_quality", pa.large_binary()),  # of FASTQ, as there
+    ]
+)
+"""Letters of a block of the input, in its order, as they were read: what formats write that have them, and what a chunk does not hold (EXECUTION.md 13)."""
+
 COUNTS = [
     ("matches", pa.int64()),  # letter pairs in =; in genomes these are two equal ACGT letters, case-blind
     ("mismatches", pa.int64()),  # letter pairs in X; in genomes of two ACGT letters only: a pair with another letter is an X that neither counts
@@ -47,6 +57,7 @@ ALIGNMENTS = pa.schema(
         pa.field("target_length", pa.int64(), nullable=False),
         pa.field("target_start", pa.int64()),
         pa.field("target_end", pa.int64()),
+        pa.field("strand", pa.string()),  # of the query: + or, where its reverse complement is aligned, -; null in a rejected row
         pa.field("penalty", pa.int64()),  # null in a row that is scored
         pa.field("score", pa.int64()),  # of --scoring and --matrix; null in a row that has a penalty
         pa.field("cigar", pa.string()),  # letters = X I D as in SAM, of [start, end) only; null with --penalty-only and without --report cigar
@@ -57,6 +68,42 @@ ALIGNMENTS = pa.schema(
     ]
 )
 """A part file, and the table a run gives: one row for each pair, in input order."""
+
+SEQUENCES = pa.schema(
+    [
+        pa.field("ordinal", pa.int64(), nullable=False),  # place in the input, from 0
+        pa.field("name", pa.string(), nullable=False),
+        pa.field("length", pa.int64(), nullable=False),
+        pa.field("letters", pa.large_binary(), nullable=False),  # as they were read
+    ]
+)
+"""Queries of a search, or its database, as they are packed."""
+
+SEARCH_HITS = pa.schema(
+    [
+        pa.field("ordinal", pa.int64(), nullable=False),  # of the query
+        pa.field("query_name", pa.string(), nullable=False),
+        pa.field("query_length", pa.int64(), nullable=False),
+        pa.field("query_start", pa.int64()),  # 0-based, half open, on the forward strand; null in a rejected row, as all that follow, and with --report score
+        pa.field("query_end", pa.int64()),
+        pa.field("rank", pa.int64()),  # among the hits of the query, from 1; in a part among those of its slice
+        pa.field("target_ordinal", pa.int64()),  # of the sequence in the database
+        pa.field("target_name", pa.string()),
+        pa.field("target_length", pa.int64()),
+        pa.field("target_start", pa.int64()),
+        pa.field("target_end", pa.int64()),
+        pa.field("strand", pa.string()),  # of the query, + or -
+        pa.field("score", pa.int64()),
+        pa.field("bits", pa.float64()),  # null where the matrix and its gap have no known statistics, as evalue
+        pa.field("evalue", pa.float64()),
+        pa.field("cigar", pa.string()),  # as in ALIGNMENTS, along the target; null without --report cigar
+        *(pa.field(name, type_) for name, type_ in COUNTS),
+        pa.field("identity", pa.float64()),
+        pa.field("status", pa.string(), nullable=False),  # STATUSES
+        pa.field("reason", pa.string()),
+    ]
+)
+"""Hits of a search: queries in the order of the input, and of each the best first. A part has the best of one slice of the database."""
 
 STATUSES = ("exact", "heuristic", "capped", "rejected")
 

@@ -43,10 +43,10 @@ def cuts(weights: npt.NDArray[Any], limit: float, most: int) -> list[tuple[int, 
 
 
 def row_bytes(rows: Any) -> npt.NDArray[np.int64]:
-    """Bytes of each row of a table or batch, int64[n]: 8 for each column, and its texts."""
+    """Bytes of each row of a table or batch, int64[n]: 8 for each column, and its texts and letters."""
     sizes = np.full(rows.num_rows, 8 * rows.num_columns, np.int64)
     for column in rows.columns:
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type):
             sizes += pc.fill_null(pc.binary_length(column), 0).to_numpy()
     return sizes
 
@@ -106,9 +106,55 @@ def empty() -> Any:
 
 
 def joined(*pieces: Any) -> Any:
-    """One large_string for each row: columns (a null is an empty text) and constant texts (str) one after the other."""
-    columns = [pa.scalar(piece, pa.large_string()) if isinstance(piece, str) else strings(piece) for piece in pieces]
-    return pc.binary_join_element_wise(*columns, empty(), null_handling="replace", null_replacement="")
+    """One large_string for each row: columns (of texts or whole numbers; a null is an empty text) and constant texts (str, bytes) one after the other;
+    of `Words` it is bytes, of no encoding."""
+    from tidalign.kernels.text import writing  # numba is not loaded before it is wanted
+
+    held = [_piece(piece) for piece in pieces]  # whose memory is read by address
+    rows = next((len(values) for kind, values, *_ in held if kind != writing.CONSTANT), None)
+    if rows is None:
+        raise ValueError("only constant texts: give a column, whose rows are counted")
+    columns = np.array([[kind, *addresses] for kind, _, *addresses in held], np.int64)
+    ends = np.empty(rows + 1, np.int64)
+    writing.measure_lines(columns, ends)
+    text = np.empty(ends[-1], np.uint8)
+    writing.write_lines(columns, ends, text)
+    return pa.Array.from_buffers(pa.large_string(), rows, [None, pa.py_buffer(ends), pa.py_buffer(text)])
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Hold numbers that `joined` writes as the four bytes of a word, the lowest first. values: int64[n], of 32 bits, with a sign or without."""
+
+    values: npt.NDArray[np.int64]
+
+
+def _piece(piece: Any) -> tuple[Any, ...]:
+    """Describe a piece of `joined`: its kind, what holds its memory, and the addresses that `measure_lines` takes."""
+    from tidalign.kernels.text import writing
+
+    if isinstance(piece, pa.Scalar):
+        piece = piece.as_py() or ""
+    if isinstance(piece, str | bytes):
+        constant = piece.encode() if isinstance(piece, str) else piece
+        held = np.frombuffer(constant or b" ", np.uint8)
+        return writing.CONSTANT, held, held.ctypes.data, len(constant), 0, 0
+    if isinstance(piece, Words):
+        held = np.ascontiguousarray(piece.values, np.int64)
+        return writing.WORDS, held, held.ctypes.data, 0, 0, 0
+    array = piece.combine_chunks() if isinstance(piece, pa.ChunkedArray) else pa.array(piece) if isinstance(piece, np.ndarray) else piece
+    if pa.types.is_integer(array.type):
+        kind, array = writing.NUMBERS, array.cast(pa.int64())
+    elif array.type in (pa.string(), pa.binary()):
+        kind = writing.SHORT_TEXTS
+    else:
+        kind, array = writing.TEXTS, array if array.type == pa.large_binary() else array.cast(pa.large_string())
+    buffers = array.buffers()
+    bits = buffers[0].address if buffers[0] is not None and array.null_count else 0
+    if kind == writing.NUMBERS:
+        return kind, array, buffers[1].address + 8 * array.offset if buffers[1] else 0, 0, bits, array.offset
+    offsets = buffers[1].address + (4 if kind == writing.SHORT_TEXTS else 8) * array.offset if buffers[1] else 0
+    return kind, array, buffers[2].address if buffers[2] else 0, offsets, bits, array.offset
 
 
 def content(lines: Any) -> memoryview:
@@ -132,8 +178,36 @@ def two_kinds(batch: Any, first: Any, first_lines: Any, second_lines: Any) -> An
 
 
 def alignment_score(batch: Any) -> Any:
-    """The column of AS tags of pairs: the score, or minus the penalty."""
+    """The column of AS tags: the score, or minus the penalty."""
+    if "penalty" not in batch.schema.names:
+        return batch["score"]
     return pc.coalesce(batch["score"], pc.negate(batch["penalty"]))
+
+
+def differences(form: int, rows: Any, alphabet: str) -> tuple[Any, npt.NDArray[np.int64]]:
+    """Make a column of the tag `form` (`writing.MD`, `writing.CS`) of rows with CIGARs and letters, and count the letters that differ, int64[n].
+
+    rows: their queries on the strand that is aligned (`strand_letters`)."""
+    from tidalign.kernels.text import writing
+
+    cigar, offsets = content_of(rows["cigar"])
+    sides = []
+    for side in ("query", "target"):
+        letters, places = content_of(rows[side])
+        sides += [letters, places[:-1] + rows[f"{side}_start"].to_numpy()]
+    edits, ends, codes = np.empty(len(offsets) - 1, np.int64), np.zeros(len(offsets), np.int64), writing.BASES if alphabet == "dna" else writing.RESIDUES
+    spans = sum(int(pc.sum(pc.subtract(rows[f"{side}_end"], rows[f"{side}_start"])).as_py() or 0) for side in ("query", "target"))
+    text = np.empty(3 * spans + writing.ROOM * (len(edits) + 1), np.uint8)  # what is not written to takes no memory
+    writing.differences(form, cigar, offsets, *sides, codes, edits, ends, text)
+    return pa.Array.from_buffers(pa.large_string(), len(edits), [None, pa.py_buffer(ends), pa.py_buffer(text)]), edits
+
+
+def content_of(column: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Bytes of a column of texts, and where each row lies in them, int64[n + 1]."""
+    array = column.cast(pa.large_binary()) if column.type in (pa.string(), pa.large_string()) else column
+    _, offset_buffer, data = array.buffers()
+    places = np.frombuffer(offset_buffer, np.int64)[array.offset : array.offset + len(array) + 1] if len(array) else np.zeros(1, np.int64)
+    return np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(1, np.uint8), places
 
 
 def status_tags(batch: Any) -> Any:

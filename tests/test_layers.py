@@ -35,13 +35,13 @@ OPERATIONS = (
 
 FACES = {
     "runtime": {"bases", "compiler", "errors", "fault", "gpu", "numba_cache", "numba_internals", "vectors"},
-    "letters": {"nucleotides", "sequences"},
-    "text": {"columns", "gapped", "lines"},
+    "letters": {"nucleotides", "packing", "sequences"},
+    "text": {"bam", "columns", "gapped", "lines", "writing"},
     "scoring": {"penalties", "scores", "substitution"},
     "wavefront": {"alignments"},
     "bidirectional": set(),
     "pairwise": {"wavefront", "wavefront_device"},
-    "local": {"pairs"},
+    "local": {"best", "coding", "pairs"},
     "seed": {"device", "index"},
     "ungapped": {"device", "hsps"},
     "anchors": {"chain", "points"},
@@ -53,9 +53,8 @@ FACES = {
 """By folder of kernels/: the modules that code outside kernels/ imports."""
 
 SHARED = {
-    "runtime": {"bits", "lanes", "prefetch", "uncounted", "workspace"},
-    "letters": {"device", "host", "staging", "words"},
-    "text": {"cigars"},
+    "runtime": {"lanes", "prefetch", "uncounted", "workspace"},
+    "letters": {"device", "host", "staging"},
     "wavefront": {"batch", "device", "host", "model", "trace"},
     "bidirectional": {"device", "host"},
     "extension": {"fences", "host", "launches", "runs", "side", "sweep"},

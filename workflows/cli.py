@@ -111,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is None:
             _begin(args)
         name = f"tidalign.workflows.commands.{args.module}"
-        module = _load(name) if argv is None and chosen in ("pairs", "genome", "genomes", "export") else import_module(name)
+        module = _load(name) if argv is None and chosen in ("pairs", "genome", "genomes", "search", "export") else import_module(name)
         if argv is None:
             gc.freeze()
             gc.enable()
@@ -148,7 +148,8 @@ def _begin(args: argparse.Namespace) -> None:
         begin(args.gpus)
     elif wanted.get("workers") and not gpus:
         make_room(wanted["workers"])
-        serve([f"tidalign.workflows.run.{'genome' if args.module in ('genome', 'genomes') else 'pairs'}.tasks"])
+        kind = {"genomes": "genome", "partition": "pairs"}.get(args.module, args.module)
+        serve([f"tidalign.workflows.run.{kind}.tasks"])
 
 
 def _leave(status: int) -> None:

@@ -14,11 +14,20 @@ SILENT_SECONDS = 2.0
 REDRAW_SECONDS = 0.2
 PLAIN_SECONDS = 30.0
 
-_WORDS = {"partition": "reading", "align": "aligning", "read": "reading", "genomes": "aligning"}
-_COUNTED = {"partition": "pairs", "align": "pairs", "read": "files"}
+_WORDS = {
+    "partition": "reading",
+    "align": "aligning",
+    "read": "reading",
+    "genomes": "aligning",
+    "compile": "compiling",
+    "database": "reading",
+    "queries": "reading",
+    "search": "searching",
+}
+_COUNTED = {"partition": "pairs", "align": "pairs", "read": "files", "database": "sequences", "queries": "queries"}
 """What is counted at each stage; others count estimated work, which is told in per cent."""
 
-_WORKED = ("align", "genomes")
+_WORKED = ("align", "genomes", "search")
 """Stages whose work is estimated, told as the stage `work`, and with it the time that is left."""
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 from tidalign.cluster.gpus import usable
 from tidalign.pipeline.device import DEVICES, DeviceName
 from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.pairs import subset
 from tidalign.pipeline.pairs.aligner import PairParameters, align_batch, aligner_of, batches
 from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, pack_pairs
 from tidalign.pipeline.pairs.scored import ScoreParameters
@@ -24,25 +25,30 @@ def align(
     ambiguous: str = "mismatch",
     device: DeviceName = "cpu",
     *,
+    pairs: tuple[Any, Any] | None = None,
     scoring: str | None = None,
     span: str = "local",
     report: str = "cigar",
     alphabet: str = "",
     zdrop: int | None = None,
     end_bonus: int = 0,
+    strand: str = "plus",
 ) -> Any:
-    """Align query i with target i: a pyarrow.Table in `schema.ALIGNMENTS`, one row for each pair, in order.
+    """Align query i with target i, or those that `pairs` names: a pyarrow.Table in `schema.ALIGNMENTS`, one row for each pair, in order.
 
     queries, targets: lists, arrays or Series of sequences (str, bytes, or what has bytes(), as Bio.Seq); or Arrow arrays of any string or binary type; or one
     table (of Arrow, pandas or polars) with the columns `query` and `target` and, if there are any, `query_name` and `target_name`. Names are the pair's number
     from 0 otherwise.
+    pairs: (i, j), arrays of whole numbers: align query i[k] with target j[k] for each k, any of them any number of times; there may then be more of one side
+    than of the other. A row's `ordinal` is k. Letters are read and packed once; by scores they are aligned where they lie, by penalties those of a batch are
+    copied packed.
     penalties: text as of `PairParameters`; or a tuple, the model's name and its numbers: ("affine", 4, 6, 2). ends_free: as there; one number is for all ends.
     scoring: text as `match:2,mismatch:-4,gap:4,2` or `blosum62,gap:11,1`, to align by scores in place of penalties, on the CPU; with it span, report, alphabet,
     zdrop and end_bonus, see `ScoreParameters`.
-    penalty_only, ambiguous: see `PairParameters`. device: `cpu`, or `gpu` for the current CUDA device; the rows are the same.
+    penalty_only, ambiguous, strand: see `PairParameters`. device: `cpu`, or `gpu` for the current CUDA device; the rows are the same.
 
-    Raises ValueError for parameters that make no sense, TypeError for other shapes, NoWorkers where there is no usable GPU for `gpu`, and InputError, a
-    ValueError, for letters that are no DNA (U and X are none) and for nulls, naming the record (counted from 1).
+    Raises ValueError for parameters that make no sense and numbers of pairs that are not there, TypeError for other shapes, NoWorkers where there is no usable
+    GPU for `gpu`, and InputError, a ValueError, for letters that are no DNA (U and X are none) and for nulls, naming the record (counted from 1).
 
     >>> align(["ACGT"], ["AGT"])["cigar"].to_pylist()
     ['1=1I2=']
@@ -50,22 +56,28 @@ def align(
     if device not in DEVICES:
         raise ValueError(f"device {device!r}: expected {' or '.join(map(repr, DEVICES))}")
     on = DEVICES[device]
-    parameters: Any = PairParameters(penalties=_model(penalties), ends_free=_ends(ends_free), penalty_only=penalty_only, ambiguous=ambiguous)
+    parameters: Any = PairParameters(penalties=_model(penalties), ends_free=_ends(ends_free), penalty_only=penalty_only, ambiguous=ambiguous, strand=strand)
     if scoring is not None:
-        parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus)
+        parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
     aligner = aligner_of(parameters)
     on_forms(Resources(device=device), aligner.forms)
     if on.takes_gpu:
         usable(1)
     names: dict[str, Any] = {}
     if targets is None:
-        columns = _columns(queries)
+        columns = columns_of(queries)
         missing = [side for side in ("query", "target") if side not in columns]
         if missing:
             raise ValueError(f"expected a table with the columns query and target, found {', '.join(map(str, columns))}")
-        names = {name: _names(columns[name], name) for name in ("query_name", "target_name") if name in columns}
+        names = {name: names_of(columns[name], name) for name in ("query_name", "target_name") if name in columns}
         queries, targets = columns["query"], columns["target"]
-    query, target = (_sequences(letters, side, parameters.alphabet) for letters, side in ((queries, "queries"), (targets, "targets")))
+    query, target = (sequences(letters, side, parameters.alphabet) for letters, side in ((queries, "queries"), (targets, "targets")))
+    if pairs is not None:
+        chosen = subset.checked(pairs, len(query), len(target))
+        sides = [
+            subset.side(letters, names.get(f"{role}_name"), role, ambiguous, plain=parameters.plain) for letters, role in ((query, "query"), (target, "target"))
+        ]
+        return subset.align(aligner, sides[0], sides[1], chosen, parameters, on)
     if len(query) != len(target):
         raise ValueError(f"expected as many targets as queries, found {len(query)} queries and {len(target)} targets")
     ordinals = pa.array(range(len(query)), pa.int64())
@@ -96,7 +108,7 @@ def _whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _columns(given: Any) -> dict[Any, Any]:
+def columns_of(given: Any) -> dict[Any, Any]:
     """A table's columns by name; of a pandas DataFrame or a polars one as those have them."""
     if isinstance(given, pa.Table | pa.RecordBatch):
         return {name: given[name] for name in given.schema.names}
@@ -105,12 +117,12 @@ def _columns(given: Any) -> dict[Any, Any]:
     raise TypeError(f"expected two lists of sequences, or one table with the columns query and target, found {type(given).__name__} alone")
 
 
-def _names(values: Any, column: str) -> Any:
+def names_of(values: Any, column: str) -> Any:
     """A string array of names, none of them null."""
     return check_names(_array(values, column, "a name", "name every record, or leave the column out"), Place(column, 0))
 
 
-def _sequences(values: Any, side: str, alphabet: str) -> Any:
+def sequences(values: Any, side: str, alphabet: str) -> Any:
     """A large_binary array of letters of an alphabet."""
     if isinstance(values, str | bytes):
         raise TypeError(f"{side}: expected a list of sequences, found one {type(values).__name__}")

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tidalign.pipeline.genome.results import GenomeResults as GenomeResults
     from tidalign.pipeline.pairs.results import Results as Results
+    from tidalign.pipeline.search.results import SearchResults as SearchResults
     from tidalign.workflows.commands.genome import align_genomes as align_genomes
     from tidalign.workflows.commands.pairs import align_pairs as align_pairs
+    from tidalign.workflows.commands.search import search_files as search_files
+    from tidalign.workflows.memory import search as search
     from tidalign.workflows.table import align as align
 
     __version__: str
 
-__all__ = ["GenomeResults", "Results", "__version__", "align", "align_genomes", "align_pairs"]
+__all__ = ["GenomeResults", "Results", "SearchResults", "__version__", "align", "align_genomes", "align_pairs", "search", "search_files"]
 
 # Resolved on first use (PEP 562), so that `import tidalign` loads neither PyArrow nor Dask nor CuPy, nor looks for packages.
 _HOME = {
@@ -21,6 +24,9 @@ _HOME = {
     "align": "tidalign.workflows.table",
     "align_genomes": "tidalign.workflows.commands.genome",
     "align_pairs": "tidalign.workflows.commands.pairs",
+    "SearchResults": "tidalign.pipeline.search.results",
+    "search": "tidalign.workflows.memory",
+    "search_files": "tidalign.workflows.commands.search",
 }
 
 

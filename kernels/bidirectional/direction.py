@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tidalign.kernels.runtime.bits import zeros_below
 from tidalign.kernels.runtime.numba_cache import jit
-from tidalign.kernels.runtime.vectors import load_u64
+from tidalign.kernels.runtime.vectors import load_u64, zeros_below
 
 NULL = np.int32(-(1 << 29))
 """An offset that nothing reaches: sums of two stay in 32 bits, and a gap chain can climb by one a step for 2^29 steps before it looks like a cell."""

@@ -16,10 +16,9 @@ import numpy as np
 
 from tidalign.kernels.extension.fences import HIGH, HOLES, LOW, ONE, OTHER, step
 from tidalign.kernels.extension.vectors import GAP, LANES, PROLONGED, row
-from tidalign.kernels.runtime.bits import zeros_below
 from tidalign.kernels.runtime.numba_cache import inline
 from tidalign.kernels.runtime.uncounted import uncounted
-from tidalign.kernels.runtime.vectors import apart, lane_bytes, load_i64, load_lane, load_u8, store_i64, store_lane, store_u8
+from tidalign.kernels.runtime.vectors import apart, lane_bytes, load_i64, load_lane, load_u8, store_i64, store_lane, store_u8, zeros_below
 from tidalign.kernels.runtime.workspace import reserve
 
 # What `costs` holds. OPENED: of a gap's first letter, o + e. TRIM: ends are cut back to the best cell. ROOM: cells LASTZ's traceback buffer takes;

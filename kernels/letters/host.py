@@ -8,9 +8,8 @@ every letter has no low bits: it shares a bit with a sentinel only.
 
 import numpy as np
 
-from tidalign.kernels.runtime.bits import zeros_below
 from tidalign.kernels.runtime.numba_cache import inline, jit
-from tidalign.kernels.runtime.vectors import load_u64, store_u8, store_u32, store_u64
+from tidalign.kernels.runtime.vectors import load_u64, store_u8, store_u32, store_u64, zeros_below
 
 SENTINEL = 0x30
 BEHIND = 32

@@ -14,7 +14,7 @@ SEPARATOR = ALPHABET.index(b"\0")
 INVALID = 255
 """Code of a byte that is no letter of a genome."""
 
-_COMPLEMENT = bytes.maketrans(b"ACGTRYKMBDHVacgtrykmbdhv", b"TGCAYRMKVHDBtgcayrmkvhdb")
+COMPLEMENT = bytes.maketrans(b"ACGTRYKMBDHVacgtrykmbdhv", b"TGCAYRMKVHDBtgcayrmkvhdb")
 
 
 def _table(letters: bytes) -> Codes:
@@ -25,7 +25,7 @@ def _table(letters: bytes) -> Codes:
 
 _CODE = _table(ALPHABET)
 _LETTER = np.frombuffer(ALPHABET, np.uint8)
-_COMPLEMENTED = _CODE[np.frombuffer(ALPHABET.translate(_COMPLEMENT), np.uint8)]
+_COMPLEMENTED = _CODE[np.frombuffer(ALPHABET.translate(COMPLEMENT), np.uint8)]
 
 
 def encode(letters: Any) -> Codes:

@@ -3,12 +3,34 @@
 
 import numpy as np
 
-from tidalign.kernels.letters.words import ONES, no_bases
-from tidalign.kernels.runtime.numba_cache import jit
+from tidalign.kernels.letters import nucleotides
+from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import load_u64
 
 AMBIGUOUS = np.array([byte not in b"ACGTacgt" for byte in range(256)], np.bool_)
 LETTER_OF_CODE = np.frombuffer(b"ACTG", np.uint8)
+SAME = np.arange(256, dtype=np.uint8)
+COMPLEMENT = np.frombuffer(nucleotides.COMPLEMENT, np.uint8)
+"""Of letters, by their bytes; what has none is its own."""
+
+
+ONES, LOW, HIGH = np.uint64(0x0101010101010101), np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8080808080808080)
+UPPER = np.uint64(0xDFDFDFDFDFDFDFDF)
+A, C, G, T, N = (np.uint64(letter) * ONES for letter in b"ACGTN")
+
+
+@inline
+def others(word, bytes_):
+    """The top bit of every byte in which two words differ."""
+    different = word ^ bytes_
+    return ((different & LOW) + LOW | different) & HIGH
+
+
+@inline
+def no_bases(word):
+    """The top bit of every byte that is none of A, C, G and T, of either case."""
+    upper = word & UPPER
+    return others(upper, A) & others(upper, C) & others(upper, G) & others(upper, T)
 
 
 @jit
@@ -73,3 +95,35 @@ def unpack_letters(codes, code_offsets, offsets, ambiguous, ambiguous_offsets, l
             for j in range(offsets[i + 1] - start):
                 if ambiguous[ambiguous_offsets[i] + (j >> 3)] >> (7 - (j & 7)) & 1:
                     letters[start + j] = 78
+
+
+@jit
+def reverse_letters(letters, offsets, chosen, table, reversed_):
+    """Write sequences in the same places, those that are chosen from their end on, each letter as the table has it."""
+    for i in range(len(offsets) - 1):
+        start, stop = offsets[i], offsets[i + 1]
+        for j in range(start, stop):
+            reversed_[j] = table[letters[start + stop - 1 - j]] if chosen[i] else letters[j]
+
+
+@jit
+def reverse_codes(codes, code_offsets, lengths, reversed_):
+    """Complement packed sequences (a code and its complement differ in the upper bit), each from its end on; bits behind the last letter are 0."""
+    for i in range(len(lengths)):
+        first = code_offsets[i]
+        reversed_[first : code_offsets[i + 1]] = 0
+        for j in range(lengths[i]):
+            k = lengths[i] - 1 - j
+            code = codes[first + (k >> 2)] >> (6 - 2 * (k & 3)) & 3 ^ 2
+            reversed_[first + (j >> 2)] |= np.uint8(code << (6 - 2 * (j & 3)))
+
+
+@jit
+def reverse_bits(bits, bit_offsets, lengths, reversed_):
+    """Write the bits of letters, those of a sequence from its end on; `reversed_` must hold zeros."""
+    for i in range(len(lengths)):
+        first = bit_offsets[i]
+        for j in range(lengths[i] if bit_offsets[i + 1] > first else 0):
+            k = lengths[i] - 1 - j
+            if bits[first + (k >> 3)] >> (7 - (k & 7)) & 1:
+                reversed_[first + (j >> 3)] |= np.uint8(128 >> (j & 7))

@@ -93,5 +93,19 @@ def unpack(packed: PackedSequences) -> Sequences:
     return Sequences(letters, offsets)
 
 
+def reverse_complement(sequences: Sequences | PackedSequences) -> Sequences | PackedSequences:
+    """The other strand of each, in the same places: packed ones, or letters, whose IUPAC codes and case are kept."""
+    from tidalign.kernels.letters import packing as host
+
+    if isinstance(sequences, Sequences):
+        letters = np.empty_like(sequences.letters)
+        host.reverse_letters(sequences.letters, sequences.offsets, np.ones(len(sequences), np.bool_), host.COMPLEMENT, letters)
+        return Sequences(letters, sequences.offsets)
+    codes, ambiguous = np.empty_like(sequences.codes), np.zeros_like(sequences.ambiguous)
+    host.reverse_codes(sequences.codes, sequences.code_offsets, sequences.lengths, codes)
+    host.reverse_bits(sequences.ambiguous, sequences.ambiguous_offsets, sequences.lengths, ambiguous)
+    return PackedSequences(codes, sequences.code_offsets, sequences.lengths, ambiguous, sequences.ambiguous_offsets)
+
+
 def _summed(sizes: Offsets) -> Offsets:
     return cast("Offsets", np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)]))

@@ -6,19 +6,8 @@ Rows are the query's, ROWS of them a strip; a strip passes over all columns befo
 
 import numpy as np
 
-from tidalign.kernels.local.vectors import (
-    LETTERS,
-    ROWS,
-    fill,
-    lane_count,
-    lowest_score,
-    score_of_zero,
-    sweep,
-    sweep_keep,
-    sweep_placed,
-    sweep_placed_keep,
-    sweep_scored,
-)
+from tidalign.kernels.local.lookups import LETTERS, ROWS, SHARED
+from tidalign.kernels.local.vectors import fill, lane_count, lowest_score, score_of_zero, sweep, sweep_keep, sweep_placed, sweep_placed_keep, sweep_scored
 from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import apart
 
@@ -81,9 +70,17 @@ def letters_of(targets, starts, lengths, rows, count, width, letters, pad, null)
 @jit
 def rows_of(queries, starts, lengths, rows, count, row, strip, words, table, scores, null):
     """Write the letters of a strip's rows: as lanes hold them to `strip` where letters are compared, else the scores of all letters with them to `words`, a
-    byte a row. table: uint64, scores as bytes."""
+    byte a row, or of one query that all lanes have SHARED bytes a row. table: uint64, scores as bytes."""
     lanes = lane_count(null)
     pad = len(table) - 1
+    if len(scores) == 3:
+        of_rows = words.view(np.uint8)
+        for r in range(ROWS):
+            inside = row + r < lengths[rows[0]]
+            code = np.int64(queries[starts[rows[0]] + row + r]) if inside else np.int64(pad)
+            for letter in range(len(table)):
+                of_rows[SHARED * r + letter] = table[code, letter]
+        return
     for lane in range(lanes):
         for r in range(ROWS):
             inside = lane < count and row + r < lengths[rows[lane]]

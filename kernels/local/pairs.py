@@ -1,13 +1,13 @@
 """Alignment of pairs by scores: local, with free ends, global, or extension from the corner; any matrix, gaps of one or two pieces."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels.letters.sequences import PackedSequences, Sequences
-from tidalign.kernels.scoring.substitution import BASES, Substitution
+from tidalign.kernels.local.coding import Batch, Coded, Coding
+from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments
 
 SPANS = ("local", "query", "target", "overlap", "global", "extension")
@@ -22,17 +22,10 @@ BLOCK_BYTES = 1 << 23
 GROUP_BYTES = 1 << 28
 """Memory of a group from which on its pairs are aligned one by one, a lane each."""
 
-Batch = Sequences | PackedSequences
+SHARED_PAIRS = 256
+"""Pairs of one query from which on all lanes share its scores: a kernel of its own, which must be worth its compilation."""
+
 Integers = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """Hold the codes of all letters, where each sequence begins, and their lengths."""
-
-    codes: npt.NDArray[np.uint8]
-    starts: Integers
-    lengths: Integers
 
 
 def align(
@@ -57,14 +50,20 @@ def align(
     A pair without a score above 0 has no local alignment: score 0 and places 0.
     Raises ValueError for batches that do not fit each other, MemoryError where a pair needs more than there is.
     """
-    from tidalign.kernels.local import extension
-
     if len(queries) != len(targets):
         raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
+    letters = Coding(scoring, ambiguous)
+    return align_coded(letters.coded(queries, 0), letters.coded(targets, 1), letters, span=span, report=report, zdrop=zdrop, end_bonus=end_bonus)
+
+
+def align_coded(
+    query: Coded, target: Coded, letters: Coding, *, span: str = "local", report: str = "cigar", zdrop: int | None = None, end_bonus: int = 0
+) -> Alignments:
+    """Align as `align` does sequences that `letters` has coded: many calls share what is coded once."""
+    from tidalign.kernels.local import extension
+
     if span not in SPANS or report not in REPORTS:
         raise ValueError(f"expected a span of {', '.join(SPANS)} and a report of {', '.join(REPORTS)}, not {span!r} and {report!r}")
-    letters = _Letters(scoring, ambiguous)
-    query, target = letters.side(queries, 0), letters.side(targets, 1)
     longest = max(int(side.lengths.max(initial=0)) for side in (query, target))
     if longest > MOST_LETTERS:
         raise MemoryError(f"a sequence of {longest:,} letters: pairs have at most {MOST_LETTERS:,} on a side")
@@ -78,49 +77,23 @@ def align(
     return replace(_Work(letters, inside[0], inside[1], "global", report).alignments(), heuristic=zdrop is not None)
 
 
-class _Letters:
-    """Say what letters score, as kernels take it: codes of both sides, and either two scores or a table."""
+def _same(numbers: Integers) -> bool:
+    return bool((numbers == numbers[0]).all())
 
-    def __init__(self, scoring: Substitution, ambiguous: str) -> None:
-        matrix, size = scoring.matrix(ambiguous), len(scoring.letters) + 1
-        self.scoring, self.matrix = scoring, matrix
-        codes = scoring.codes()
-        other = np.uint8(codes[ord("N")])
-        self._ascii = [codes, codes]
-        self._packed = [np.append(codes[np.frombuffer(BASES.encode(), np.uint8)], other)] * 2
-        self.same = np.eye(size, dtype=np.uint8)
-        if scoring.alphabet == "dna":
-            self.same[other] = self.same[:, other] = ambiguous == "match"
-        off = matrix[~np.eye(size, dtype=bool)]
-        self.costs = tuple(np.int64(cost) for opening, extension in scoring.pieces for cost in (opening + extension, extension))
-        self.scores: tuple[np.int64, ...] = (np.int64(0),)
-        self.table = np.zeros((size + 1, size + 1), np.uint64)
-        if len(scoring.letters) == 4 and len(set(off.tolist())) == 1 and len(set(np.diag(matrix)[:4].tolist())) == 1 and matrix[-1, -1] == off[0]:
-            # Letters are compared; another letter is one code in queries and another in targets, and padding two more.
-            self.scores = (np.int64(matrix[0, 0]), np.int64(off[0]))
-            self._ascii[1] = np.where(codes == other, np.uint8(other + 2), codes)
-            self._packed[1] = self._ascii[1][np.frombuffer(BASES.encode() + b"N", np.uint8)]
-            self.same = np.pad(self.same, (0, 2))
-        else:
-            self.table[:] = 0x80  # padding scores the lowest that there is
-            self.table[:size, :size] = matrix.view(np.uint8)
 
-    def side(self, batch: Batch, place: int) -> _Side:
-        """Codes of queries (0) or targets (1)."""
-        from tidalign.kernels.local import letters
-
-        if isinstance(batch, Sequences):
-            return _Side(self._ascii[place][batch.letters], batch.offsets[:-1], batch.lengths)
-        starts = np.cumsum(batch.lengths) - batch.lengths
-        codes = np.empty(int(batch.lengths.sum()), np.uint8)
-        letters.unpacked(*(batch.codes, batch.code_offsets, batch.lengths, batch.ambiguous, batch.ambiguous_offsets), self._packed[place], starts, codes)
-        return _Side(codes, starts, batch.lengths)
+def memory(letters: Coding, query: int, target: int, *, traced: bool) -> int:
+    """Estimate the bytes that a pair of so many letters takes on its way; traced: with its places."""
+    kept = 8 * (1 + len(letters.costs) // 2)
+    if not traced:
+        return (kept + 1) * (target + 1)
+    rows = max(BLOCK_BYTES // (target + 1), int((kept * query) ** 0.5)) // 8 * 8 + 8
+    return (target + 1) * (min(rows, query + 8) + (query // rows + 2) * kept) + 4 * (query + target)
 
 
 class _Work:
     """Take pairs on their way to `Alignments`."""
 
-    def __init__(self, letters: _Letters, query: _Side, target: _Side, span: str, report: str) -> None:
+    def __init__(self, letters: Coding, query: Coded, target: Coded, span: str, report: str) -> None:
         from tidalign.kernels.local import host
 
         self._letters, self._query, self._target = letters, query, target
@@ -172,7 +145,7 @@ class _Work:
 
     def _align(self, rows: Integers, bits: int) -> None:
         """Align these pairs with lanes of so many bits; those whose group would take too much memory alone, in one lane of 64."""
-        from tidalign.kernels.local.vectors import LANES
+        from tidalign.kernels.local.lanes import LANES
 
         n, m = self._query.lengths[rows], self._target.lengths[rows]
         if bits != 64:
@@ -198,7 +171,7 @@ class _Work:
         return np.asarray((rows // 8 + 1) * 8)
 
     def _groups(self, order: Integers, lanes: int, bits: int) -> None:
-        from tidalign.kernels.local import vectors, walk
+        from tidalign.kernels.local import lookups, walk
 
         n, m = self._query.lengths, self._target.lengths
         firsts = np.arange(0, len(order), lanes)
@@ -207,18 +180,28 @@ class _Work:
         rows = 1 + len(self._letters.costs) // 2
         cells = (width + 1) * lanes
         signed = np.dtype(f"i{bits // 8}")
-        directions = int((np.minimum(blocks, height + vectors.ROWS) * cells).max()) if self._keep else 0
+        directions = int((np.minimum(blocks, height + lookups.ROWS) * cells).max()) if self._keep else 0
         kept = int(((height // blocks + 1) * cells).max()) * rows if self._keep else 0
         buffers = (
             np.empty(int(cells.max()) * rows, signed),
             np.zeros(int(cells.max()), np.uint8),
-            np.empty((1 + vectors.ROWS * rows + 3) * lanes, signed),
-            np.empty(vectors.ROWS * lanes, signed),
-            np.zeros(vectors.LETTERS * lanes, np.uint64),
-            np.empty(vectors.ROWS * lanes, signed),
+            np.empty((1 + lookups.ROWS * rows + 3) * lanes, signed),
+            np.empty(lookups.ROWS * lanes, signed),
+            np.zeros(lookups.LETTERS * lanes, np.uint64),
+            np.empty(lookups.ROWS * lanes, signed),
             np.empty(directions, np.uint8),
         )
         sides: tuple[Any, ...] = (self._query.codes, self._query.starts, self._letters.table)
-        rest = (self._target.codes, self._target.starts, n, m, self._letters.same, blocks, self._span, self._letters.costs, self._letters.scores, self._keep)
+        scores = self._letters.scores
+        if (
+            lookups.SHARES
+            and not self._keep
+            and len(scores) == 1 < lanes
+            and len(order) >= SHARED_PAIRS
+            and _same(self._query.starts[order])
+            and _same(n[order])
+        ):
+            scores = scores * 3
+        rest = (self._target.codes, self._target.starts, n, m, self._letters.same, blocks, self._span, self._letters.costs, scores, self._keep)
         null = np.dtype(f"{'u' if self._local else 'i'}{bits // 8}").type(0)
         walk.align_groups(order, sides, *rest, buffers, np.empty(kept, signed), self._cigar, self._ends, self._found, null)

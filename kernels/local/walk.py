@@ -18,7 +18,8 @@ from tidalign.kernels.local.host import (
     letters_of,
     strip_swept,
 )
-from tidalign.kernels.local.vectors import NOWHERE, ROWS, lane_count
+from tidalign.kernels.local.lookups import ROWS
+from tidalign.kernels.local.vectors import NOWHERE, lane_count
 from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import FROM_D1, FROM_D2, FROM_I1, FROM_I2, FROM_X, OPENED_D1, OPENED_D2, OPENED_I1, OPENED_I2
 
@@ -100,7 +101,7 @@ def align_groups(order, sides, targets, target_starts, n, m, same, block_rows, s
     pieces = len(costs) // 2
     local = span & (END_QUERY | END_TARGET | END_CORNER) == 0
     cursor = np.zeros((lanes, 4), np.int64)
-    pad = len(table) - 1 if len(scores) == 1 else 255
+    pad = 255 if len(scores) == 2 else len(table) - 1
     for group in range((len(order) + lanes - 1) // lanes):
         rows = order[group * lanes : (group + 1) * lanes]
         count = len(rows)

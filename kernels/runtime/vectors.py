@@ -252,6 +252,16 @@ store_u8 = _storer(I8, types.int64)
 
 
 @intrinsic
+def zeros_below(typing: Any, value: Any) -> Any:
+    """Zero bits below the lowest one of a value that is not 0."""
+
+    def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        return b.cttz(args[0], ir.Constant(I1, 1))
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
 def reallocate(typing: Any, address: Any, size: Any) -> Any:
     """C's realloc over addresses: 0 where there is no memory."""
 

@@ -186,6 +186,14 @@ def _named(name: str) -> tuple[str, tuple[int, ...]]:
     return parse_matrix((Path(__file__).parent / "matrices" / f"{name}.txt").read_text("ascii"))
 
 
+@cache
+def statistics(name: str, piece: tuple[int, int]) -> tuple[float, ...] | None:
+    """Find the statistics of local alignments of a named matrix and a gap (open, extend): the numbers of its line in karlin_altschul.tsv, or None."""
+    text = (Path(__file__).parent / "matrices" / "karlin_altschul.tsv").read_text("ascii")
+    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
+    return next((tuple(map(float, row[3:])) for row in rows if row[0] == name and (int(row[1]), int(row[2])) == piece), None)
+
+
 def parse_gap(text: str) -> tuple[tuple[int, int], ...]:
     """Read `2` (linear), `4,2` or `4,2,24,1`: pieces (open, extend)."""
     return _pieces(text, text.split(","))

@@ -1,14 +1,41 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """Where lines of a text end, and whether its letters are plain: many threads look at once, without the interpreter lock and without temporary arrays."""
 
-import numpy as np
+from typing import Any
 
-from tidalign.kernels.letters.words import ONES, UPPER, N, no_bases, others
-from tidalign.kernels.runtime.bits import equal_bytes, ones, zeros_below
+import numpy as np
+from llvmlite import ir
+from numba import types
+
+from tidalign.kernels.letters.packing import ONES, UPPER, N, no_bases, others
 from tidalign.kernels.runtime.numba_cache import jit
-from tidalign.kernels.runtime.vectors import load_u8, load_u64, store_u8, store_u64
+from tidalign.kernels.runtime.vectors import I8, I32, I64, POINTER, intrinsic, load_u8, load_u64, store_u8, store_u64, zeros_below
 
 LINE_END, CR, AT, PLUS, BLANK, TAB = (np.uint8(letter) for letter in b"\n\r@+ \t")
+
+
+@intrinsic
+def ones(typing: Any, value: Any) -> Any:
+    """Count the one bits of a value."""
+
+    def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        return b.ctpop(args[0])
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def equal_bytes(typing: Any, address: Any, value: Any) -> Any:
+    """Tell which of the 64 bytes at an address are `value` (uint8), a bit each, the first in the lowest."""
+
+    def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        vector = ir.VectorType(I8, 64)
+        empty = ir.Constant(vector, ir.Undefined)
+        first = b.insert_element(empty, args[1], ir.Constant(I32, 0))
+        wanted = b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, 64), [0] * 64))
+        return b.bitcast(b.icmp_unsigned("==", b.load(b.inttoptr(args[0], POINTER), align=1, typ=vector), wanted), I64)
+
+    return types.uint64(types.int64, types.uint8), codegen
 
 
 @jit

@@ -3,7 +3,6 @@
 
 import numpy as np
 
-from tidalign.kernels.runtime.bits import zeros_below
 from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import (
     LANES,
@@ -18,6 +17,7 @@ from tidalign.kernels.runtime.vectors import (
     load_lane,
     load_u64,
     store_lane,
+    zeros_below,
 )
 
 

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -96,34 +96,55 @@ def _refuse(names: Any, role: str, format: Format, file: str | None = None) -> N
 def write_text(request: Request[Any], sink: BinaryIO) -> int:
     """Write all rows of a request; returns how many. Memory: the text of as many pieces as the rows have threads."""
     format, count = request.format, 0
+    if request.lift is not None:
+        from tidalign.pipeline.pairs.formats.lift import contigs
+
+        request.found["contigs"] = contigs(request.rows, request.lift)
     if format.header:
-        sink.writelines(format.load(format.header)(request))
-    for lines in _made(request):
-        if format.above and len(lines) and not count:
-            sink.writelines(format.load(format.above)(request))
-        sink.write(content(lines))
-        count += len(lines)
+        _write(format.load(format.header)(request), format, sink)
+    for rows, pieces in _made(request):
+        if format.above and rows and not count:
+            _write(format.load(format.above)(request), format, sink)
+        sink.writelines(pieces)
+        count += rows
     if request.markend:
-        sink.write(format.footer.encode())
+        _write([format.footer.encode()], format, sink)
+    if format.bgzf:
+        from tidalign.pipeline.formats.bgzf import END
+
+        sink.write(END)
     return count
 
 
-def _made(request: Request[Any]) -> Iterator[Any]:
-    """Make the large_string column of lines of every batch, in order."""
+def _write(pieces: Iterable[Any], format: Format, sink: BinaryIO) -> None:
+    """Write what does not come from threads."""
+    if format.bgzf:
+        from tidalign.pipeline.formats.bgzf import compressed, gathered
+
+        pieces = compressed(gathered(pieces))
+    sink.writelines(pieces)
+
+
+def _made(request: Request[Any]) -> Iterator[tuple[int, list[Any]]]:
+    """Make the lines of every batch, in order: how many rows they are of, and their bytes, compressed where the format is."""
     format, threads = request.format, request.rows.threads
     lines_of = format.load(format.lines)
+    pack = _packer(format)
 
-    def made(piece: Callable[[], Iterable[Any]]) -> list[Any]:
-        lines = []
+    def made(piece: Callable[[], Iterable[Any]]) -> list[tuple[int, list[Any]]]:
+        written = []
         for batch in piece():
             refuse_names(batch, format)
-            lines.append(lines_of(batch, request))
-        return lines
+            if request.lift is not None:
+                batch = request.found["contigs"].lifted(batch)
+            lines = lines_of(batch, request)
+            written.append((len(lines), pack([content(lines)])))
+        return written
 
-    coming: deque[Future[list[Any]]] = deque()
+    coming: deque[Future[list[tuple[int, list[Any]]]]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for piece in request.rows.pieces():
+            for piece in request.rows.pieces(letters=True) if format.wants_letters({"cs": request.cs}) else request.rows.pieces():
                 if len(coming) == threads:
                     yield from coming.popleft().result()
                 coming.append(pool.submit(made, piece))
@@ -133,6 +154,15 @@ def _made(request: Request[Any]) -> Iterator[Any]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
+def _packer(format: Format) -> Callable[[list[Any]], list[Any]]:
+    """Give what compresses pieces of an output, if the format is compressed."""
+    if not format.bgzf:
+        return list
+    from tidalign.pipeline.formats.bgzf import compressed
+
+    return lambda pieces: list(compressed(pieces))
+
+
 def export(rows: Rows, output: str, format: str | None = None, *, notice: Callable[[str], None] | None = None, **options: Any) -> int:
     """Write all rows, in order, to a file or (`-`) to standard output; returns how many.
 
@@ -140,7 +170,9 @@ def export(rows: Rows, output: str, format: str | None = None, *, notice: Callab
     notice: takes one line of advice for the user. A file appears under its name only when it is whole. Raises ValueError for what cannot be asked,
     CannotWrite before any work, DiskFull, MissingInput for an unfinished run, InputError for names, lengths or rows that the format cannot hold.
     """
-    chosen = table.find(rows.kind, format or PurePath(output).suffix[1:])
+    if options.get("rg"):
+        options["rg"] = table.find(table.PAIRS, "sam").load("read_group")(options["rg"])
+    chosen = table.find(rows.kind, format or table.ending(output))
     if wrong := table.refused(rows.kind, chosen, options):
         raise ValueError(": ".join(wrong))
     if chosen.cigars and not rows.cigars:

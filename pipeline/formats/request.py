@@ -1,7 +1,7 @@
 """Describe what the functions of a format are told: whose rows they write, and how."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from tidalign.pipeline.formats.table import Format
@@ -44,8 +44,9 @@ class Rows(Batches, Protocol):
     def threads(self) -> int:
         """How many pieces are turned into text at a time, at most."""
 
-    def pieces(self) -> Iterator[Callable[[], Iterable[Any]]]:
-        """What makes the batches that the formats of this kind of run take, in order: each is called by a thread. `batch[name]` is a column."""
+    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Any]]]:
+        """What makes the batches that the formats of this kind of run take, in order: each is called by a thread. `batch[name]` is a column; with `letters`
+        those of `schema.LETTERS` too."""
 
 
 R = TypeVar("R", bound=Rows)
@@ -54,10 +55,14 @@ R = TypeVar("R", bound=Rows)
 @dataclass(frozen=True, slots=True)
 class Request(Generic[R]):
     """Hold what is to be written. rows: those of a run; format: a line of the table; notice: takes one line of advice for the user;
-    cigar, markend: see `table.OPTIONS`."""
+    cigar, markend, cs, rg, lift: see `table.OPTIONS`. found: what is found in the rows before they are written."""
 
     rows: R
     format: Format
     notice: Callable[[str], None]
     cigar: str = "=X"
     markend: bool = False
+    cs: bool = False
+    rg: str | None = None
+    lift: str | None = None
+    found: dict[str, Any] = field(default_factory=dict)

@@ -8,13 +8,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from pathlib import PurePath
 from typing import Any
 
-PAIRS, GENOME = "pairs", "genome"
+PAIRS, GENOME, SEARCH = "pairs", "genome", "search"
 """Kinds of run (pipeline/store/layout.py)."""
 
-OPTIONS: dict[str, tuple[Any, ...]] = {"cigar": ("=X", "M"), "markend": (False, True)}
-"""Values of the options that formats may take, the default first. cigar: letters of matches; markend: the last line says that it is the last."""
+OPTIONS: dict[str, tuple[Any, ...]] = {
+    "cigar": ("=X", "M"),
+    "markend": (False, True),
+    "cs": (False, True),
+    "rg": (None,),
+    "lift": (None,),
+}
+"""Values of the options that formats may take, the default first; where it is alone, any text may be given. cigar: letters of matches; markend: the last line
+says that it is the last; cs: the tag with the letters that differ; rg: the read group, as in bwa's -R; lift: places are
+those of the contigs that targets are named after, with a .fai file or an empty text (pairs/formats/lift.py)."""
+
+GZIP = ".gz"
+"""Behind the name or the ending of a format of lines: the same, compressed."""
 
 END = "# lastz end-of-file\n"
 """What --markend writes last. Who reads LASTZ's output looks for these very words."""
@@ -35,7 +47,8 @@ class Format:
     options: which of OPTIONS it takes. fields: columns that `name:FIELD,...` chooses, () for those of `name` alone; None: there is nothing to choose.
     banned: letters that no name may have. side: `(role, file, genome)`, raises InputError for names and lengths of a side that it cannot hold.
     names: `(batches, where)`, the same of pairs: batches have `NAMED`, `where(role, ordinal)` says the file and record of one.
-    cigars: every row must have a CIGAR. placed: every row must have its places.
+    cigars: every row must have a CIGAR. placed: every row must have its places. letters: rows come with the letters of the input (`schema.LETTERS`): always,
+    or where the option of that name is given. bgzf: what is written is compressed in blocks (bgzf.py).
     """
 
     name: str
@@ -56,6 +69,12 @@ class Format:
     names: str | None = None
     cigars: bool = False
     placed: bool = False
+    letters: bool | str = False
+    bgzf: bool = False
+
+    def wants_letters(self, options: Mapping[str, Any]) -> bool:
+        """Tell whether rows must come with letters, with these options of OPTIONS."""
+        return bool(options.get(self.letters)) if isinstance(self.letters, str) else self.letters
 
     def load(self, function: str) -> Any:
         """Import one of its functions, by name."""
@@ -63,12 +82,19 @@ class Format:
 
 
 _pairs = partial(Format, kinds=(PAIRS,))
+_search = partial(Format, kinds=(SEARCH,))
+_aligned = partial(_pairs, header="header", options=("cigar", "cs", "rg", "lift"), names="check", cigars=True, placed=True, letters=True)
 _genome = partial(Format, kinds=(GENOME,), footer=END, options=("markend",))
 
 FORMATS: tuple[Format, ...] = (
-    _pairs("paf", module="pairs.formats.paf", suffix="paf", options=("cigar",), placed=True),
-    _pairs("sam", module="pairs.formats.sam", suffix="sam", header="header", options=("cigar",), names="check", cigars=True, placed=True),
-    _pairs("tsv", module="pairs.formats.tsv", suffix="tsv", header="header"),
+    _pairs("paf", module="pairs.formats.paf", suffix="paf", options=("cigar", "cs", "lift"), placed=True, letters="cs"),
+    _aligned("sam", module="pairs.formats.sam", suffix="sam"),
+    _aligned("bam", module="pairs.formats.bam", suffix="bam", lines="records", per_row=None, bgzf=True),
+    _pairs("tsv", module="pairs.formats.tsv", suffix="tsv", header="header", options=("lift",)),
+    _search("m8", module="search.formats.m8", suffix="m8", cigars=True, placed=True),
+    _search("paf", module="pairs.formats.paf", suffix="paf", options=("cigar",), placed=True),
+    _search("sam", module="search.formats.sam", suffix="sam", header="header", options=("cigar",), names="check", cigars=True, placed=True),
+    _search("tsv", module="search.formats.tsv", suffix="tsv", header="header"),
     _genome("maf", module="genome.formats.maf", suffix="maf", header="header", bare=True, per_row=4, banned=BLANKS),
     _genome("maf+", module="genome.formats.maf", lines="commented_lines", header="commented_header", per_row=None, banned=BLANKS),
     _genome("axt", module="genome.formats.axt", suffix="axt", header="header", per_row=4, banned=BLANKS),
@@ -83,19 +109,20 @@ FORMATS: tuple[Format, ...] = (
     _genome("segments", module="genome.formats.segments", suffix="segments", header="header", banned=TABS),
     _genome("general", module="genome.formats.general", suffix="tsv", header="header", bare=True, fields=(), banned=TABS),
     _genome("mapping", module="genome.formats.general", lines="mapping_lines", header="mapping_header", bare=True, banned=TABS),
-    Format("parquet", (PAIRS, GENOME), "formats.parquet", suffix="parquet", write="write", per_row=None),
+    Format("parquet", (PAIRS, GENOME, SEARCH), "formats.parquet", suffix="parquet", write="write", per_row=None),
 )
 
 _CONVERTED = {
-    ".bam": "write .sam and convert it: samtools view -b",
     ".cram": "write .sam and convert it: samtools view -C",
-    ".gz": "write it plain and compress it after",
+    ".gz": "name what is compressed, one of lines: as in .sam.gz",
     ".csv": "write .tsv or .parquet",
 }
 ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     PAIRS: _CONVERTED,
+    SEARCH: _CONVERTED | {".blast": "write .m8", ".tidx": "`tidalign index` writes it"},
     GENOME: _CONVERTED
     | {
+        ".bam": "write .sam and convert it: samtools view -b",
         ".lav": "LAV is not to be had; write .maf or .axt",
         ".psl": "write .chain or .axt and convert it: axtToPsl",
         ".fa": "write .maf",
@@ -124,13 +151,27 @@ def suffixes(*kinds: str) -> list[str]:
     return list(dict.fromkeys(format.suffix for kind in kinds for format in formats(kind) if format.suffix))
 
 
+def ending(output: str) -> str:
+    """Give the ending of a file that may mean a format, without its dot: `sam`, or `sam.gz`."""
+    return "".join(PurePath(output).suffixes[-2 if output.lower().endswith(GZIP) else -1 :])[1:].lower()
+
+
+def _compressed(format: Format | None) -> Format | None:
+    """The same, compressed; None for what is no text."""
+    return None if format is None or format.write or format.bgzf else replace(format, name=format.name + GZIP, bgzf=True)
+
+
 def by_suffix(kind: str, suffix: str) -> Format | None:
     """Find the format that an ending, without its dot, means; None where it means none."""
+    if suffix.lower().endswith(GZIP):
+        return _compressed(by_suffix(kind, suffix[: -len(GZIP)]))
     return next((format for format in formats(kind) if format.suffix and format.suffix == suffix.lower()), None)
 
 
 def by_name(kind: str, text: str) -> Format | None:
-    """Find the format of a name, or of an ending, with `-` or `:FIELD,...` after it where it takes them; None where there is none."""
+    """Find the format of a name, or of an ending, with `-`, `:FIELD,...` or `.gz` after it where it takes them; None where there is none."""
+    if text.endswith(GZIP):
+        return _compressed(by_name(kind, text[: -len(GZIP)]))
     known = {format.name: format for format in formats(kind)}
     name, colon, wanted = (text, "", "") if text in known else text.partition(":")
     bare = name.endswith("-")
@@ -154,7 +195,7 @@ def refused(kind: str, format: Format, options: Mapping[str, Any]) -> tuple[str,
     """Find the first of some options that a format of a kind of run does not take, and say why; None if all can be taken."""
     for name, value in options.items():
         values = OPTIONS[name]
-        if value not in values:
+        if len(values) > 1 and value not in values:
             return name, f"{value!r} is none of {', '.join(values)}"
         if value != values[0] and name not in format.options:
             takers = [other.name for other in formats(kind) if name in other.options]

@@ -114,8 +114,8 @@ class GenomeResults(RunResults[GenomeManifest]):
         """
         return export(self if job is None else self._of(job), str(output), format, markend=markend, notice=notice)
 
-    def pieces(self) -> Iterator[Callable[[], Iterable[Any]]]:
-        """Give what makes the blocks that formats take, in order."""
+    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Any]]]:
+        """Give what makes the blocks that formats take, in order; all have letters."""
         first = 0
         for group, read in self._grouped(self.schema.names):
             for batch in batches(read):

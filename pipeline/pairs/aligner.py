@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.errors import ManifestMismatch, shown
 from tidalign.pipeline.pairs import scored
 from tidalign.pipeline.pairs.pack import pack_pairs, packed
+from tidalign.pipeline.pairs.strands import STRANDS, better_strand
 from tidalign.pipeline.schema import ALIGNMENTS, COUNTS, PAIRS
 from tidalign.pipeline.store.parts import Part, write_part
 from tidalign.pipeline.text import counted, cuts, in_order, narrow
@@ -39,12 +40,14 @@ class PairParameters:
         a number above the length means all of it. None: global.
     penalty_only: no CIGAR.
     ambiguous: what a letter other than ACGT equals: nothing (`mismatch`), every letter (`match`), or it is refused (`error`).
+    strand: of the query, as it is (`plus`), or the better of it and its reverse complement (`both`).
     """
 
     penalties: str = "affine:4,6,2"
     ends_free: tuple[int, int, int, int] | None = None
     penalty_only: bool = False
     ambiguous: str = "mismatch"
+    strand: str = "plus"
 
     alphabet: ClassVar[str] = "dna"
     plain: ClassVar[bool] = False
@@ -59,10 +62,13 @@ class PairParameters:
             object.__setattr__(self, "ends_free", ends if any(ends) else None)
         if self.ambiguous not in AMBIGUOUS:
             raise ValueError(f"ambiguous must be one of {', '.join(AMBIGUOUS)}, not {self.ambiguous!r}")
+        if self.strand not in STRANDS:
+            raise ValueError(f"strand must be one of {', '.join(STRANDS)}, not {self.strand!r}")
 
     def words(self) -> list[str]:
         """Say everything that can change a row as options of `tidalign pairs`."""
         words = ["--penalties", self.penalties, "--ambiguous", self.ambiguous]
+        words += ["--strand", self.strand] if self.strand == "both" else []
         return words + (["--ends-free", ",".join(map(str, self.ends_free))] if self.ends_free else [])
 
     def to_json(self) -> dict[str, Any]:
@@ -94,6 +100,7 @@ class Parameters(Protocol):
     """Everything of an aligner that can change a row, and nothing that cannot.
 
     alphabet: of the letters that are read. plain: letters are kept as they are, not packed as DNA. scored: rows have a score in place of a penalty.
+    strand: of the query, `plus` or `both`.
     """
 
     @property
@@ -104,6 +111,9 @@ class Parameters(Protocol):
 
     @property
     def scored(self) -> bool: ...
+
+    @property
+    def strand(self) -> str: ...
 
     def words(self) -> list[str]:
         """Say it as options of `tidalign pairs`."""
@@ -125,10 +135,12 @@ class Form(Generic[P]):
 
     align: (queries, targets, parameters) -> Alignments of pair after pair; both sides are PackedSequences, or Sequences where the parameters are `plain`.
     warm_up: (parameters, letters of the longest sequence): compile what `align` needs, or load it from the cache.
+    coded: (queries, targets, parameters) -> what aligns query i[k] with target j[k] of them for arrays (i, j), letters staying where they are; if it can.
     """
 
     align: Callable[[Any, Any, P], Alignments]
     warm_up: Callable[[P, int], None]
+    coded: Callable[[Any, Any, P], Callable[[Lengths, Lengths], Alignments]] | None = None
 
 
 @dataclass(frozen=True)
@@ -189,11 +201,7 @@ WAVEFRONT: Aligner[PairParameters] = Aligner(
 )
 
 SCORED: Aligner[scored.ScoreParameters] = Aligner(
-    name="scored",
-    parameters=scored.ScoreParameters,
-    schema=ALIGNMENTS,
-    forms={CPU.name: Form(scored.on_core, scored.warm_up)},
-    work=scored.cells,
+    "scored", scored.ScoreParameters, ALIGNMENTS, {CPU.name: Form(scored.on_core, scored.warm_up, scored.coded)}, scored.cells
 )
 
 ALIGNERS: dict[str, Aligner[Any]] = {aligner.name: aligner for aligner in (WAVEFRONT, SCORED)}
@@ -231,7 +239,8 @@ def batches(aligner: Aligner[Any], chunk: Any, device: Device) -> list[tuple[int
 def alignments(aligner: Aligner[P], chunk: Any, parameters: P, device: Device) -> Alignments:
     """Align every pair of a table in `schema.CHUNK` in one call of the kernels: the same whatever the device."""
     query, target = (packed(chunk, side, plain=parameters.plain) for side in ("query", "target"))
-    return aligner.on(device).align(query, target, parameters)
+    align = aligner.on(device).align
+    return better_strand(align, query, target, parameters) if parameters.strand == "both" else align(query, target, parameters)
 
 
 def start(aligner: Aligner[P], parameters: P, device: Device) -> None:
@@ -246,12 +255,13 @@ def rows(aligner: Aligner[Any], chunk: Any, found: Alignments) -> Any:
     none = pa.nulls(len(chunk), pa.int64())
     columns = {name: chunk[name] for name in ("ordinal", "query_name", "query_length", "target_name", "target_length")}
     columns |= {name: getattr(found, name) if found.placed else none for name in ("query_start", "query_end", "target_start", "target_end")}
+    columns["strand"] = pa.repeat("+", len(chunk)) if found.reverse is None else pc.if_else(pa.array(found.reverse), "-", "+")
     columns |= {"penalty": found.penalty, "score": none} if found.score is None else {"penalty": none, "score": found.score}
-    columns |= {**_cigars(found), "status": pa.repeat("heuristic" if found.heuristic else "exact", len(chunk)), "reason": pa.nulls(len(chunk), pa.string())}
+    columns |= {**cigars(found), "status": pa.repeat("heuristic" if found.heuristic else "exact", len(chunk)), "reason": pa.nulls(len(chunk), pa.string())}
     return pa.table([columns[field.name] for field in aligner.schema], schema=aligner.schema)
 
 
-def _cigars(found: Alignments) -> dict[str, Any]:
+def cigars(found: Alignments) -> dict[str, Any]:
     """Make the columns `cigar`, `COUNTS` and `identity`, null where no CIGARs were asked for."""
     if found.cigar is None:
         return {name: pa.nulls(len(found), type_) for name, type_ in [("cigar", pa.string()), *COUNTS, ("identity", pa.float64())]}
@@ -270,16 +280,6 @@ def _identity(counts: Mapping[str, npt.NDArray[np.int64]]) -> Any:
 def align_batch(aligner: Aligner[P], chunk: Any, parameters: P, device: Device) -> Any:
     """Align every pair of a table in `schema.CHUNK`: a table in the aligner's schema with the same rows in the same order, whatever the device."""
     return rows(aligner, chunk, alignments(aligner, chunk, parameters, device))
-
-
-def part_of(found: Alignments, start: int, stop: int) -> Alignments:
-    """Take alignments [start, stop), zero copy but for offsets."""
-    columns = {name: getattr(found, name)[start:stop] for name in ("penalty", "query_start", "query_end", "target_start", "target_end")}
-    taken = replace(found, **columns, score=None if found.score is None else found.score[start:stop], by_host=0)
-    if found.cigar is None or found.cigar_offsets is None:
-        return taken
-    offsets = found.cigar_offsets[start : stop + 1]
-    return replace(taken, cigar=found.cigar[offsets[0] : offsets[-1]], cigar_offsets=offsets - offsets[0])
 
 
 def write_rows(directory: str, run: str, chunk: str, start: int, stop: int, table: Any) -> Part:

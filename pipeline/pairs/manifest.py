@@ -36,6 +36,11 @@ def chunk_path(directory: str, chunk: str) -> str:
     return f"{directory}/chunks/{chunk}.parquet"
 
 
+def letters_path(directory: str, block: int) -> str:
+    """Name the file of a block's letters, of an input that can be read only once."""
+    return f"{directory}/letters/b{block:05d}.parquet"
+
+
 def _block_path(directory: str, block: int) -> str:
     return f"{directory}/blocks/b{block:05d}.json"
 

@@ -34,7 +34,7 @@ def count_pairs(files: Sequence[str], records: Sequence[int], *, interleaved: bo
 
 
 def pair_table(file: str, first: int, query: Any, target: Any, *, same_names: bool = False) -> Any:
-    """Two tables of `name` and `letters` as one in `schema.PAIRS`, from ordinal `first`; a side without names gets its ordinals.
+    """Two tables of `name` and `letters` (and `quality`, of queries) as one in `schema.PAIRS`, from ordinal `first`; a side without names gets its ordinals.
 
     same_names: the names of a pair must agree, but for /1 and /2 at their ends. file: for messages.
     """
@@ -50,7 +50,10 @@ def pair_table(file: str, first: int, query: Any, target: Any, *, same_names: bo
     for side, records in (("query", query), ("target", target)):
         columns[f"{side}_name"] = ordinals.cast(pa.string()) if records["name"].null_count else records["name"]
         columns[side] = records["letters"]
-    return pa.table(columns, schema=PAIRS).combine_chunks()
+    table = pa.table(columns, schema=PAIRS)
+    if "quality" in query.column_names:
+        table = table.append_column("query_quality", query["quality"])
+    return table.combine_chunks()
 
 
 def flat(column: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
@@ -95,17 +98,21 @@ def pack_pairs(pairs: Any, *, ambiguous: str = "mismatch", file: str = "input", 
     """
     columns: dict[str, Any] = {name: pairs[name] for name in ("ordinal", "query_name", "target_name")}
     for side in ("query", "target"):
-        letters = sequences(pairs[side])
-        columns[f"{side}_length"] = np.diff(letters.offsets)
-        if plain and ambiguous != "error":
-            columns |= {side: pairs[side], f"{side}_ambiguous": pa.nulls(len(pairs), pa.large_binary())}
-            continue
-        short = pack(letters)
-        if ambiguous == "error" and len(short.ambiguous):
-            _refuse(pairs, side, letters, short, file)
-        columns[side] = column(short.codes, short.code_offsets)
-        columns[f"{side}_ambiguous"] = column(short.ambiguous, short.ambiguous_offsets, empty_is_null=True)
+        columns |= pack_side(pairs, side, ambiguous=ambiguous, file=file, plain=plain)
     return pa.table(columns, schema=CHUNK)
+
+
+def pack_side(pairs: Any, side: str, *, ambiguous: str, file: str, plain: bool) -> dict[str, Any]:
+    """Give the columns of `schema.CHUNK` with the letters of one side of a table that has `ordinal` and of the side name and letters."""
+    letters = sequences(pairs[side])
+    lengths = {f"{side}_length": np.diff(letters.offsets)}
+    if plain and ambiguous != "error":
+        return lengths | {side: pairs[side], f"{side}_ambiguous": pa.nulls(len(pairs), pa.large_binary())}
+    short = pack(letters)
+    if ambiguous == "error" and len(short.ambiguous):
+        _refuse(pairs, side, letters, short, file)
+    ambiguous_letters = column(short.ambiguous, short.ambiguous_offsets, empty_is_null=True)
+    return lengths | {side: column(short.codes, short.code_offsets), f"{side}_ambiguous": ambiguous_letters}
 
 
 def _refuse(pairs: Any, side: str, plain: Sequences, short: PackedSequences, file: str) -> None:

@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from tidalign.pipeline.pairs.aligner import Lengths, described
 from tidalign.pipeline.pairs.input.read import Block, Source, read_block, stream_blocks
-from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, chunk_path, read_block_record, write_block_record
+from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, chunk_path, letters_path, read_block_record, write_block_record
 from tidalign.pipeline.pairs.pack import pack_pairs
+from tidalign.pipeline.schema import LETTERS
 from tidalign.pipeline.store.files import open_table, write_table
 from tidalign.pipeline.store.rundir import read_plan
 from tidalign.pipeline.text import cuts
@@ -75,9 +76,18 @@ def _write_block(directory: str, source: Source, block: Block, pairs: Any) -> Bl
                     "longest": int(max(query_lengths[rows].max(), target_lengths[rows].max())),
                 }
             )
+    if source.whole:
+        _keep_letters(directory, block, pairs)
     record: BlockRecord = {"id": block.id, "first": block.first, "pairs": block.pairs, "chunks": chunks}
     write_block_record(directory, record)
     return record
+
+
+def _keep_letters(directory: str, block: Block, pairs: Any) -> None:
+    """Write what formats with letters cannot read again (EXECUTION.md 13)."""
+    if "query_quality" not in pairs.column_names:
+        pairs = pairs.append_column("query_quality", pa.nulls(len(pairs), pa.large_binary()))
+    write_table(letters_path(directory, block.id), pairs.select(LETTERS.names).cast(LETTERS))
 
 
 NAMED = ("ordinal", "query_name", "target_name", "target_length")

@@ -1,20 +1,25 @@
-"""Gather the results of a run over pairs block by block: a row for each, in input order."""
+"""Gather the results of a run over pairs block by block: a row for each, in input order, with the letters of the input where a format wants them."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from tidalign.pipeline.errors import ManifestMismatch, MissingInput
 from tidalign.pipeline.formats.export import export
-from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest
+from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest, letters_path
 from tidalign.pipeline.schema import ALIGNMENTS
+from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.files import read_table
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.pipeline.store.parts import read_tables
-from tidalign.pipeline.store.results import Reader, RunResults
+from tidalign.pipeline.store.results import Reader, RunResults, batches
 from tidalign.pipeline.text import in_order
 
 
@@ -49,12 +54,39 @@ class Results(RunResults[PairManifest]):
         """Count the pairs of the input, which is rows of the table."""
         return self._manifest.pairs
 
-    def export(self, output: str | Path, *, format: str | None = None, cigar: str = "=X", notice: Callable[[str], None] | None = None) -> int:
-        """Write the rows as PAF, SAM, TSV or Parquet, by the ending of `output` or `format`: see `pipeline.formats.export.export`.
+    def export(self, output: str | Path, *, format: str | None = None, notice: Callable[[str], None] | None = None, **options: Any) -> int:
+        """Write the rows as SAM, BAM, PAF, TSV or Parquet, by the ending of `output` or `format`: see `pipeline.formats.export.export`.
 
-        cigar: `=X`, or `M` for matches and mismatches alike (PAF and SAM).
+        options: cigar, `=X`, or `M` for matches and mismatches alike; cs=True, the tag with the letters that differ (PAF, SAM and BAM); rg, a read group as
+        `ID:x\\tSM:y` (SAM and BAM); lift, the path of a .fai file or an empty text, for places on the contigs that targets are named after (all text and BAM).
         """
-        return export(self, str(output), format, cigar=cigar, notice=notice)
+        return export(self, str(output), format, notice=notice, **options)
+
+    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Any]]]:
+        """Give what makes the batches that formats take, in order; with `letters`, those of `schema.LETTERS` beside the rows (EXECUTION.md 13)."""
+        if not letters:
+            yield from super().pieces()
+            return
+        for read, originals in zip(self._readers(self.schema.names), self._originals(), strict=True):
+            yield partial(_lettered, read, originals)
+
+    def _originals(self) -> Iterator[Callable[[], Any]]:
+        """Give what reads the letters of each block, in order: kept ones, or the input again. ManifestMismatch where it has changed, MissingInput where it is
+        gone."""
+        from tidalign.pipeline.pairs.input.read import Block, Source, read_block, stream_blocks  # nobody else wants what reads
+
+        blocks, directory = self._manifest.blocks, str(self.path)
+        kept = [letters_path(directory, block["id"]) for block in blocks]
+        if all(Path(path).exists() for path in kept):
+            yield from (partial(read_table, path) for path in kept)
+            return
+        source = replace(Source.from_json(self.source), whole=True)
+        _see_unchanged(source)
+        planned = rundir.read_plan(directory)["blocks"]
+        if planned is None:
+            yield from (partial(_given, pairs) for _, pairs in stream_blocks(source))
+        else:
+            yield from (partial(read_block, source, Block.from_json(block)) for block in planned)
 
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
         """Give what reads each block of the input, in order."""
@@ -74,3 +106,52 @@ def _ordered(paths: list[str], wanted: list[str], block: BlockRecord) -> Iterato
     if not np.array_equal(ordinals[order], np.arange(block["first"], block["first"] + block["pairs"])):
         raise RuntimeError(f"block {block['id']}: its parts do not hold each of its {block['pairs']} pairs once")
     yield from in_order(table.select(wanted), order)
+
+
+_WITHOUT = "export .paf, .tsv or .parquet, which have no letters"
+
+
+def _see_unchanged(source: Any) -> None:
+    """Raise MissingInput where an input cannot be read again, ManifestMismatch where it is another than was read."""
+    from tidalign.pipeline.files.sniff import sniff
+
+    for known in source.inputs:
+        if known.stream:
+            raise MissingInput(
+                f"{known.path}: expected the letters of the input, found a pipe, read once and not kept; run again with -o OUT.sam, or {_WITHOUT}"
+            )
+        try:
+            found = sniff(known.path, allow_empty=True)
+        except MissingInput as error:
+            raise MissingInput(f"{error}; its letters are wanted: put the input back, or {_WITHOUT}") from error
+        if found != known:
+            raise _changed(known.path)
+
+
+def _changed(path: str) -> ManifestMismatch:
+    return ManifestMismatch(f"{path}: expected the input that was aligned, for its letters, found one that has changed since; run again, or {_WITHOUT}")
+
+
+def _given(pairs: Any) -> Any:
+    return pairs
+
+
+def _lettered(read: Reader, originals: Callable[[], Any]) -> Iterator[Any]:
+    """Give a piece of the rows in record batches, the letters of their pairs beside them."""
+    pairs = originals()
+    qualities = pairs["query_quality"] if "query_quality" in pairs.column_names else pa.nulls(len(pairs), pa.large_binary())
+    first = pairs["ordinal"][0].as_py() if len(pairs) else 0
+    for batch in batches(read):
+        start, rows = batch["ordinal"][0].as_py() - first, len(batch)
+        columns = {name: _one(pairs[name].slice(start, rows)) for name in ("query", "target")} | {"query_quality": _one(qualities.slice(start, rows))}
+        for side in ("query", "target"):
+            if len(columns[side]) != rows or not pc.all(pc.equal(pc.binary_length(columns[side]), batch[f"{side}_length"])).as_py():
+                raise _changed(f"the input, pairs from {batch['ordinal'][0].as_py() + 1} on")
+        yield pa.RecordBatch.from_arrays([*batch.columns, *columns.values()], [*batch.schema.names, *columns])
+
+
+def _one(column: Any) -> Any:
+    """A column as one array."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

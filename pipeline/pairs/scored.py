@@ -1,5 +1,6 @@
 """Describe alignment of pairs by scores: parameters of a run, its form on a core, and its work; `SCORED` in aligner.py puts them together."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -8,8 +9,10 @@ import numpy.typing as npt
 
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
 from tidalign.kernels.local import pairs
+from tidalign.kernels.local.coding import Coded, Coding
 from tidalign.kernels.scoring.substitution import DNA, Substitution
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
+from tidalign.pipeline.pairs.strands import STRANDS
 
 MOST = 2**31 - 1
 """Of a z-drop and of a bonus."""
@@ -25,6 +28,7 @@ class ScoreParameters:
     scoring: as `Substitution.parse` reads it, kept in a normal form. alphabet: `dna` or `protein`; empty: as the scoring says.
     span, report, zdrop, end_bonus: see `kernels.local.pairs.align`.
     ambiguous: what a letter other than ACGT equals where the matrix of DNA has no N: nothing (`mismatch`), every letter (`match`); or it is refused (`error`).
+    strand: as in `PairParameters`.
     """
 
     scoring: str
@@ -34,6 +38,7 @@ class ScoreParameters:
     ambiguous: str = "mismatch"
     zdrop: int | None = None
     end_bonus: int = 0
+    strand: str = "plus"
 
     scored: ClassVar[bool] = True
 
@@ -41,11 +46,13 @@ class ScoreParameters:
         scoring = Substitution.parse(self.scoring, self.alphabet or None)
         object.__setattr__(self, "scoring", str(scoring))
         object.__setattr__(self, "alphabet", scoring.alphabet)
-        for name, values in (("span", pairs.SPANS), ("report", pairs.REPORTS), ("ambiguous", ("mismatch", "match", "error"))):
+        for name, values in (("span", pairs.SPANS), ("report", pairs.REPORTS), ("ambiguous", ("mismatch", "match", "error")), ("strand", STRANDS)):
             if getattr(self, name) not in values:
                 raise ValueError(f"{name} must be one of {', '.join(values)}, not {getattr(self, name)!r}")
         if self.ambiguous != "mismatch" and scoring.alphabet != DNA:
             raise ValueError("ambiguous says what letters of DNA equal: leave it out for proteins, whose matrix scores all letters")
+        if self.strand == "both" and scoring.alphabet != DNA:
+            raise ValueError("strand both tries the reverse complement, which proteins do not have: leave it out")
         if self.span != "extension" and (self.zdrop is not None or self.end_bonus):
             raise ValueError("zdrop and end-bonus go with the span extension")
         for name in ("zdrop", "end_bonus"):
@@ -67,6 +74,7 @@ class ScoreParameters:
         """Say everything that can change a row as options of `tidalign pairs`."""
         words = ["--scoring", self.scoring, "--alphabet", self.alphabet, "--span", self.span]
         words += ["--ambiguous", self.ambiguous] if self.alphabet == DNA else []
+        words += ["--strand", self.strand] if self.strand == "both" else []
         words += ["--zdrop", str(self.zdrop)] if self.zdrop is not None else []
         return words + (["--end-bonus", str(self.end_bonus)] if self.end_bonus else [])
 
@@ -80,9 +88,27 @@ class ScoreParameters:
 
 def on_core(queries: PackedSequences | Sequences, targets: PackedSequences | Sequences, parameters: ScoreParameters) -> Alignments:
     """Align a batch on one core."""
-    given = {name: getattr(parameters, name) for name in ("span", "report", "zdrop", "end_bonus")}
-    ambiguous = "match" if parameters.ambiguous == "match" else "mismatch"
-    return pairs.align(queries, targets, Substitution.parse(parameters.scoring, parameters.alphabet), ambiguous=ambiguous, **given)
+    coding = coding_of(parameters)
+    return _aligned(coding.coded(queries, 0), coding.coded(targets, 1), coding, parameters)
+
+
+def coded(
+    queries: PackedSequences | Sequences, targets: PackedSequences | Sequences, parameters: ScoreParameters
+) -> Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], Alignments]:
+    """Give what aligns query i[k] with target j[k] on one core; letters of both sides are looked up once."""
+    coding = coding_of(parameters)
+    query, target = coding.coded(queries, 0), coding.coded(targets, 1)
+    return lambda i, j: _aligned(query.at(i), target.at(j), coding, parameters)
+
+
+def coding_of(parameters: ScoreParameters) -> Coding:
+    """Say what letters score by the parameters of a run."""
+    return Coding(Substitution.parse(parameters.scoring, parameters.alphabet), "match" if parameters.ambiguous == "match" else "mismatch")
+
+
+def _aligned(query: Coded, target: Coded, coding: Coding, parameters: ScoreParameters) -> Alignments:
+    given: dict[str, Any] = {name: getattr(parameters, name) for name in ("span", "report", "zdrop", "end_bonus")}
+    return pairs.align_coded(query, target, coding, **given)
 
 
 def warm_up(parameters: ScoreParameters, longest: int) -> None:

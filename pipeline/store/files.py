@@ -114,12 +114,12 @@ class _Foreign(Exception):
     """Carry an error of who makes the rows past those who look for errors of writing."""
 
 
-def write_tables(path: str, schema: Any, tables: Iterable[Any], metadata: Callable[[], Mapping[str, str]]) -> None:
-    """Write a Parquet file of tables as they come, whole or not at all, in row groups of at most BATCH_BYTES.
+def write_tables(path: str, schema: Any, tables: Iterable[Any], metadata: Callable[[], Mapping[str, str]], most: int | None = None) -> None:
+    """Write a Parquet file of tables as they come, whole or not at all, in row groups of at most `most` bytes, BATCH_BYTES if None.
 
     metadata: gives the file's key-value metadata when all rows are written. No file is opened before the first row group is full, or all rows are there.
     """
-    batches = text.in_batches(tables, text.BATCH_BYTES)
+    batches = text.in_batches(tables, text.BATCH_BYTES if most is None else most)
     first = next(batches, schema.empty_table())
 
     def write(temporary: str) -> None:

@@ -13,9 +13,22 @@ from types import NoneType
 from typing import Any
 
 from tidalign.pipeline.errors import CannotWrite, ManifestMismatch
-from tidalign.pipeline.schema import AHEAD, ALIGNMENTS, ANCHORS, CHUNK, EXTENDED, GENOME_ALIGNMENTS, HSPS, KEPT, WALK
+from tidalign.pipeline.schema import (
+    AHEAD,
+    ALIGNMENTS,
+    ANCHORS,
+    CHUNK,
+    EXTENDED,
+    GENOME_ALIGNMENTS,
+    HSPS,
+    KEPT,
+    LETTERS,
+    SEARCH_HITS,
+    SEQUENCES,
+    WALK,
+)
 
-FORMAT = 3
+FORMAT = 4
 """Number of the layout of all kinds: raised when a schema of a table below changes, or what a JSON file says (tests/pipeline/store/test_layout.py).
 
 A number that no release has yet stays: its digests in the test change."""
@@ -98,10 +111,11 @@ PAIRS = Layout(
     {
         "chunks": rf"{_CHUNK}\.parquet",
         "blocks": r"b\d{5,}\.json",
+        "letters": r"b\d{5,}\.parquet",
         "parts": rf"{_CHUNK}{_RANGE}\.parquet",
         "claims": rf"{_CHUNK}{_RANGE}\.[0-9a-f]{{8}}",
     },
-    {"chunks": CHUNK, "parts": ALIGNMENTS},
+    {"chunks": CHUNK, "letters": LETTERS, "parts": ALIGNMENTS},
 )
 
 GENOMES = Layout(
@@ -125,7 +139,20 @@ GENOMES = Layout(
     },
 )
 
-_LAYOUTS = {layout.kind: layout for layout in (PAIRS, GENOMES)}
+_QUERIES = r"q\d{5,}"
+
+SEARCH = Layout(
+    "search",
+    {
+        "database": r"sequences\.parquet",
+        "queries": rf"{_QUERIES}\.parquet",
+        "parts": rf"{_QUERIES}-d\d{{5,}}{_RANGE}\.parquet",
+        "claims": rf"{_QUERIES}-d\d{{5,}}{_RANGE}\.[0-9a-f]{{8}}",
+    },
+    {"database": SEQUENCES, "queries": SEQUENCES, "parts": SEARCH_HITS},
+)
+
+_LAYOUTS = {layout.kind: layout for layout in (PAIRS, GENOMES, SEARCH)}
 
 
 def check(directory: str, plan: dict[str, Any]) -> None:

@@ -80,8 +80,8 @@ class RunResults(Generic[M]):
         schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.to_batches(columns), schema=schema)
 
-    def pieces(self) -> Iterator[Callable[[], Iterable[Any]]]:
-        """Give what makes the batches that formats take, in order (`formats.request.Rows`)."""
+    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Any]]]:
+        """Give what makes the batches that formats take, in order (`formats.request.Rows`); a kind of run that has `letters` beside its rows adds them."""
         for read in self._readers(self.schema.names):
             yield partial(batches, read)
 

@@ -1,118 +1,117 @@
-"""Results of a run to PAF, SAM, TSV and Parquet: rows/s and the largest memory, a process for each format.
+"""Results of a run to SAM, BAM, PAF, TSV and Parquet: seconds, CPU seconds and the largest memory of `tidalign export`, and of `tidalign pairs` to some, a
+process for each, median of three.
 
-python export.py RESULT.json --folder DIR [--rows N]
+python export.py RESULT.json --folder DIR [--rows N] [--before PROGRAM]
 
-The run directory under DIR is made up (150 bp, 7 CIGAR operations a row, a target name of its own for each row, parts out of order) and kept for the next call.
+The pairs are simulated (reads of 150 bp with qualities, 2 % of letters changed, a fifth with a deletion, in windows of 182 bp) and aligned once by each
+program; inputs and run directories stay under DIR for the next call. PROGRAM is the `tidalign` of another version, whose exports are measured in turns with
+ours; what it cannot write is left out. Its SAM may lack letters: `bytes` shows it.
 """
 
 import argparse
-import json
-import resource
+import os
+import shutil
+import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
-
-from tidalign.pipeline.pairs.aligner import PairParameters, write_rows
-from tidalign.pipeline.pairs.manifest import write_manifest
-from tidalign.pipeline.pairs.results import Results
-from tidalign.pipeline.schema import ALIGNMENTS
-from tidalign.pipeline.store import rundir
 
 sys.path.insert(0, str(Path(__file__).parent))
 import record
 
-BLOCK = 250_000
-CHUNK = 62_500
-KINDS = (("paf", "=X"), ("paf", "M"), ("sam", "=X"), ("tsv", "=X"), ("parquet", "=X"))
+OURS = str(Path(sys.executable).with_name("tidalign"))
+LIFTED = ("--lift",)
+KINDS = (
+    *(("paf", ()), ("paf", ("--cigar", "M")), ("sam", ()), ("sam", LIFTED), ("tsv", ()), ("parquet", ())),
+    *(("sam.gz", ()), ("paf.gz", ()), ("bam", ()), ("bam", LIFTED)),
+)
+WHOLE = ("paf", "sam", "bam")
+"""Of whole commands, from files to a file."""
+
+READ, FLANK, GENOME, BLOCK, REPEATS = 150, 16, 5_000_000, 50_000, 3
 
 
-def make(directory: str, rows: int) -> None:
-    """A finished run with so many rows."""
-    if rundir.finished(directory):
-        return
-    parameters, source = PairParameters().to_json(), {"queries": "reads.fq", "targets": "windows.fa"}
-    rundir.create(directory, parameters, source, None)
-    run = rundir.run_id(parameters, source)
-    records = []
-    for block in range(rows // BLOCK):
-        random = np.random.default_rng(block)
-        first = block * BLOCK
-        ordinals = pa.array(np.arange(first, first + BLOCK))
-        lengths = random.integers(5, 40, (BLOCK, 5))
-        table = pa.table(
-            {
-                "ordinal": ordinals,
-                "query_name": [f"SRR3927310.{number}" for number in range(first, first + BLOCK)],
-                "query_length": np.full(BLOCK, 150),
-                "query_start": np.zeros(BLOCK, np.int64),
-                "query_end": np.full(BLOCK, 150),
-                "target_name": [f"NC_000913.3:{number * 10}-{number * 10 + 150}" for number in range(first, first + BLOCK)],
-                "target_length": np.full(BLOCK, 151),
-                "target_start": np.zeros(BLOCK, np.int64),
-                "target_end": np.full(BLOCK, 151),
-                "penalty": random.integers(0, 60, BLOCK),
-                "score": pa.nulls(BLOCK, pa.int64()),
-                "cigar": ["{}=1X{}=1I{}=2D{}=1X{}=".format(*row) for row in lengths.tolist()],
-                "matches": lengths.sum(axis=1),
-                "mismatches": np.full(BLOCK, 2),
-                "gap_openings": np.full(BLOCK, 2),
-                "gap_letters": np.full(BLOCK, 3),
-                "identity": lengths.sum(axis=1) / (lengths.sum(axis=1) + 5),
-                "status": ["exact"] * BLOCK,
-                "reason": pa.nulls(BLOCK, pa.string()),
-            },
-            schema=ALIGNMENTS,
-        ).take(pa.array(random.permutation(BLOCK)))
-        chunks = [{"id": f"b{block:05d}-08-{piece:03d}", "rows": CHUNK} for piece in range(BLOCK // CHUNK)]
-        for piece, chunk in enumerate(chunks):
-            write_rows(directory, run, chunk["id"], 0, CHUNK, table.slice(piece * CHUNK, CHUNK))
-        records.append({"id": block, "first": first, "pairs": BLOCK, "chunks": chunks})
-    write_manifest(directory, records)
-    rundir.finish(directory, {"pairs": len(records) * BLOCK, "run": run}, partial=False)
+def simulate(folder: Path, rows: int) -> list[str]:
+    """Write reads and windows, unless they are there; returns their paths."""
+    paths = [folder / f"{rows}.fastq", folder / f"{rows}.fasta"]
+    if all(path.exists() for path in paths):
+        return list(map(str, paths))
+    random, bases = np.random.default_rng(1), np.frombuffer(b"ACGT", np.uint8)
+    genome = bases[random.integers(0, 4, GENOME)]
+    with paths[0].open("wb") as fastq, paths[1].open("wb") as fasta:
+        for first in range(0, rows, BLOCK):
+            count = min(BLOCK, rows - first)
+            starts = random.integers(100, GENOME - 400, count)
+            reads = genome[starts[:, None] + np.arange(READ)]
+            changed = random.random(reads.shape) < 0.02
+            reads[changed] = bases[random.integers(0, 4, int(changed.sum()))]
+            deleted = random.random(count) < 0.2
+            reads[deleted, READ // 2 : -1] = reads[deleted, READ // 2 + 1 :]
+            qualities = random.integers(33 + 28, 33 + 41, reads.shape).astype(np.uint8)
+            windows = genome[starts[:, None] - FLANK + np.arange(READ + 2 * FLANK)]
+            for i in range(count):
+                fastq.write(b"@sim.%d\n%b\n+\n%b\n" % (first + i, reads[i].tobytes(), qualities[i].tobytes()))
+                fasta.write(b">chr1:%d-%d\n%b\n" % (starts[i] - FLANK + 1, starts[i] + READ + FLANK, windows[i].tobytes()))
+    return list(map(str, paths))
 
 
-def measure(directory: str, kind: str, cigar: str) -> dict[str, object]:
-    """One export, in this process."""
-    output = Path(f"{directory}.{kind}")
-    began, cpu = time.perf_counter(), time.process_time()
-    rows = Results(directory).export(output, cigar=cigar)
-    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-    result = {
-        "format": kind,
-        "cigar": cigar,
-        "rows": rows,
-        "bytes": output.stat().st_size,
-        "seconds": round(seconds, 2),
-        "cpu_seconds": round(cpu, 2),
-        "rows_per_second": round(rows / seconds),
-        "rows_per_cpu_second": round(rows / cpu),
-        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-    }
+def aligned(program: str, inputs: list[str], folder: Path, name: str) -> str:
+    """A finished run of a program's, made unless it is there."""
+    run = folder / f"run-{name}-{Path(inputs[0]).stem}"
+    if not any((run / marker).exists() for marker in ("SUCCESS", "PARTIAL")):
+        shutil.rmtree(run, ignore_errors=True)
+        free = f"0,0,{FLANK},{FLANK}"
+        subprocess.run([program, "pairs", *inputs, "-o", str(run), "--ends-free", free, "--device", "cpu", "--quiet"], check=True)
+    return str(run)
+
+
+def measure(program: str, words: list[str], options: tuple[str, ...], output: Path) -> dict[str, Any] | None:
+    """One command; None where the program cannot. CPU seconds are without those of workers that nobody waited for."""
+    output.unlink(missing_ok=True)
+    began = time.perf_counter()
+    child = subprocess.Popen([program, *words, "-o", str(output), "--quiet", *options], stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        return None
+    seconds, cpu = time.perf_counter() - began, usage.ru_utime + usage.ru_stime
+    size = output.stat().st_size
     output.unlink()
-    return result
+    return {"seconds": seconds, "cpu_seconds": cpu, "bytes": size, "peak_bytes": usage.ru_maxrss * 1024}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("result")
     parser.add_argument("--folder", required=True)
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--before", metavar="PROGRAM")
     args = parser.parse_args()
-    directory = str(Path(args.folder) / f"export-{args.rows}")
-    if args.one:
-        print(json.dumps(measure(directory, *args.one)))
-        return
-    make(directory, args.rows)
+    folder = Path(args.folder)
+    inputs = simulate(folder, args.rows)
+    programs = {"now": OURS} | ({"before": args.before} if args.before else {})
+    runs = {name: ["export", aligned(program, inputs, folder, name)] for name, program in programs.items()}
+    commands = [(kind, options, runs) for kind, options in KINDS]
+    free = ("--ends-free", f"0,0,{FLANK},{FLANK}", "--device", "cpu")
+    commands += [(kind, free, dict.fromkeys(programs, ["pairs", *inputs])) for kind in WHOLE]
     exports = []
-    for kind in KINDS:
-        command = [sys.executable, __file__, args.result, "--folder", args.folder, "--rows", str(args.rows), "--one", *kind]
-        exports.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-        print(exports[-1])
+    for kind, options, words in commands:
+        tried: dict[str, list[dict[str, Any]]] = {name: [] for name in programs}
+        for _ in range(REPEATS):
+            for name, program in programs.items():
+                if (one := measure(program, words[name], options, folder / f"out.{kind}")) is not None:
+                    tried[name].append(one)
+        for name, each in tried.items():
+            if each:
+                median = {value: statistics.median(one[value] for one in each) for value in each[0]}
+                rates = {f"rows_per_{value}": round(args.rows / median[f"{value}s"]) for value in ("second", "cpu_second")}
+                rounded = {value: round(number, 2) for value, number in median.items()}
+                exports.append({"program": name, "command": words[name][0], "format": kind, "options": list(options), "rows": args.rows, **rounded, **rates})
+                print(exports[-1], flush=True)
     record.write(args.result, {"exports": exports})
 
 

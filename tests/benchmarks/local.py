@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import record
 
 from tidalign.kernels.letters.sequences import Sequences, pack
+from tidalign.kernels.local.lanes import LANES
 from tidalign.kernels.local.pairs import align
-from tidalign.kernels.local.vectors import LANES
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import cigar_text
 

@@ -1,5 +1,6 @@
 """A finished run directory made of given rows, as the stages of a run would leave it, with the parts out of order."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,12 @@ import oracle
 import pyarrow as pa
 import pytest
 
-from tidalign.pipeline.pairs.aligner import PairParameters, write_rows
-from tidalign.pipeline.pairs.manifest import write_manifest
+from tidalign.pipeline.pairs.aligner import PairParameters, aligner_of, write_rows
+from tidalign.pipeline.pairs.manifest import letters_path, write_manifest
 from tidalign.pipeline.pairs.results import Results
-from tidalign.pipeline.schema import ALIGNMENTS
+from tidalign.pipeline.schema import ALIGNMENTS, LETTERS
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.files import write_table
 
 MakeRun = Callable[..., Results]
 Span = tuple[int, int, int]
@@ -22,12 +24,13 @@ Span = tuple[int, int, int]
 def make_run(tmp_path: Path) -> MakeRun:
     """make_run(rows, parameters=..., block=4): rows are dictionaries in `schema.ALIGNMENTS` in input order; their ordinals are filled in."""
 
-    def make(rows: list[dict[str, Any]], parameters: PairParameters | None = None, *, block: int = 4, finish: bool = True) -> Results:
+    def make(rows: list[dict[str, Any]], parameters: Any = None, *, block: int = 4, finish: bool = True) -> Results:
         parameters = parameters or PairParameters()
         directory = str(tmp_path / "run")
         source = {"queries": "somewhere/reads.fq", "targets": "somewhere/windows.fa"}
-        rundir.create(directory, parameters.to_json(), source, None)
-        run = rundir.run_id(parameters.to_json(), source)
+        told = aligner_of(parameters).to_json(parameters)
+        rundir.create(directory, told, source, None)
+        run = rundir.run_id(told, source)
         records = []
         for first in range(0, len(rows), block):
             inside = [{"ordinal": first + place} | row for place, row in enumerate(rows[first : first + block])]
@@ -41,6 +44,8 @@ def make_run(tmp_path: Path) -> MakeRun:
             records.append(
                 {"id": number, "first": first, "pairs": len(inside), "chunks": [{"id": name, "rows": len(members)} for name, members in chunks.items()]}
             )
+            letters = [{"ordinal": first + place} | _letters(row) for place, row in enumerate(inside)]
+            write_table(letters_path(directory, number), pa.Table.from_pylist(letters, schema=LETTERS))
         write_manifest(directory, records)
         if finish:
             partial = any(row["status"] in ("capped", "rejected") for row in rows)
@@ -48,6 +53,17 @@ def make_run(tmp_path: Path) -> MakeRun:
         return Results(directory)
 
     return make
+
+
+def _letters(row: dict[str, Any]) -> dict[str, Any]:
+    """The letters of a row: those given as `query`, `target` and `query_quality`, else some that its CIGAR fits."""
+    query, target = (bytearray(b"G" * min(row[f"{side}_length"], 1 << 20)) for side in ("query", "target"))
+    v, h = row["query_start"] or 0, row["target_start"] or 0
+    for length, letter in ((int(length), letter) for length, letter in re.findall(r"(\d+)(\D)", row["cigar"] or "")):
+        if letter == "X":
+            target[h : h + length] = b"A" * length
+        v, h = v + length * (letter != "D"), h + length * (letter != "I")
+    return {"query": bytes(query), "target": bytes(target), "query_quality": None} | {name: row[name] for name in LETTERS.names if name in row}
 
 
 def _row(query: str = "q", target: str = "t", *, query_span: Span = (0, 4, 4), target_span: Span = (0, 4, 4), **values: Any) -> dict[str, Any]:
@@ -61,6 +77,7 @@ def _row(query: str = "q", target: str = "t", *, query_span: Span = (0, 4, 4), t
         "target_length": target_span[2],
         "target_start": target_span[0],
         "target_end": target_span[1],
+        "strand": "+",
         "penalty": 0,
         **(oracle.counts(cigar) | {"identity": oracle.identity(cigar)} if cigar is not None else {}),
         "status": "exact",
@@ -76,5 +93,5 @@ def row() -> Callable[..., dict[str, Any]]:
 @pytest.fixture
 def rejected() -> Callable[..., dict[str, Any]]:
     """rejected(query, target): the row of a pair that was given up."""
-    nothing = dict.fromkeys(("query_start", "query_end", "target_start", "target_end", "penalty"))
+    nothing = dict.fromkeys(("query_start", "query_end", "target_start", "target_end", "strand", "penalty"))
     return lambda query, target="t": _row(query, target, cigar=None) | nothing | {"status": "rejected", "reason": "killed by signal 9"}

@@ -102,11 +102,14 @@ def test_errors_of_who_makes_rows_are_not_called_errors_of_writing(tmp_path: Pat
 
 
 def exported(results: Any, folder: Path) -> dict[str, Any]:
-    """By format: what it holds; of Parquet its rows."""
+    """By format: what it holds; of Parquet its rows, of BAM what its blocks hold, which are cut where batches are."""
     found: dict[str, Any] = {"table": results.to_table().combine_chunks()}
     for format in formats.formats(results.kind):
         results.export(folder / "out", format=format.name) if format.name != "segments" else None
-        found[format.name] = pq.read_table(folder / "out").combine_chunks() if format.name == "parquet" else (folder / "out").read_bytes()
+        content = (folder / "out").read_bytes()
+        found[format.name] = (
+            pq.read_table(folder / "out").combine_chunks() if format.name == "parquet" else gzip.decompress(content) if format.bgzf else content
+        )
     return found
 
 

@@ -12,6 +12,7 @@ import simulate
 import tidalign
 from tidalign.cluster import gpus
 from tidalign.cluster.errors import NoWorkers
+from tidalign.kernels.local import pairs as local_pairs
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.schema import ALIGNMENTS, COUNTS
 
@@ -220,3 +221,56 @@ def test_arrays_of_numbers_are_no_sequences() -> None:
     for values in (pa.array([1, 2]), pa.array([[1], [2]]), pa.array([{"a": 1}, {"a": 2}])):
         with pytest.raises(ValueError, match="queries: record 1: expected a sequence in each record, texts or bytes, found values of type"):
             tidalign.align(values, ["A", "C"])
+
+
+# ---- any subset of pairs
+
+SIDES = (["GATTACAGATTACA", "ACGT", "TTTTTTTT", "", "GATTNCA"], ["ACGTT", "GATTACCATTACA", "TTTTCTTTTT"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"penalties": "edit", "ends_free": 2}, {"scoring": "match:2,mismatch:-4,gap:4,2"}, {"scoring": "match:1,mismatch:-1,gap:1,n:0", "span": "query"}]
+    + [{"scoring": "blosum62", "report": report} for report in ("score", "ends", "cigar")],
+)
+def test_a_subset_of_pairs_is_what_these_pairs_give(options: dict[str, Any]) -> None:
+    sides = (["WYRDAL", "LARD", "", "MKVLAT"], ["DALWYR", "MKVAT", "RRR"]) if options.get("scoring") == "blosum62" else SIDES
+    chance = np.random.default_rng(3)
+    i, j = chance.integers(0, len(sides[0]), 60), chance.integers(0, len(sides[1]), 60).astype(np.uint8)
+    found = tidalign.align(*sides, pairs=(i, j), **options)
+    wanted = tidalign.align([sides[0][each] for each in i], [sides[1][each] for each in j], **options)
+    assert found.drop_columns(["query_name", "target_name"]).equals(wanted.drop_columns(["query_name", "target_name"]))
+    assert (found["query_name"].to_pylist(), found["target_name"].to_pylist()) == ([str(each) for each in i], [str(each) for each in j])
+    assert found.schema == wanted.schema
+    assert len(tidalign.align(*sides, pairs=([], []), **options)) == 0
+
+
+def test_letters_of_a_subset_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By scores a pair of 100,000 letters that is named 1,000 times is looked up where it lies."""
+    seen = []
+    whole = local_pairs.align_coded
+    monkeypatch.setattr(
+        local_pairs, "align_coded", lambda query, target, *rest, **options: (seen.append(query.codes.nbytes), whole(query, target, *rest, **options))[1]
+    )
+    letters = "ACGT" * 25_000
+    none = np.zeros(1_000, np.int64)
+    found = tidalign.align([letters, "ACGT"], ["ACGT", letters], pairs=(none + 1, none), scoring="match:2,mismatch:-4,gap:4,2", report="score")
+    assert found["score"].to_pylist() == [8] * 1_000 and max(seen) == 100_004
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        (([0, 5], [0, 0]), r"pairs: expected numbers of queries from 0 to 4, found 5 at place 1 of i"),
+        (([0], [-1]), r"pairs: expected numbers of targets from 0 to 2, found -1 at place 0 of j"),
+        (([0, 1], [0]), r"pairs: expected as many numbers in i as in j, found 2 and 1"),
+        (([0.5], [0]), r"pairs: expected i as an array of whole numbers, one for each pair, found float64 of 1 dimensions"),
+        (([[0]], [0]), r"found int64 of 2 dimensions"),
+        (([True], [False]), r"found bool"),
+        ((["a"], [0]), r"expected i as an array of whole numbers"),
+        ([0, 1, 2], r"pairs: expected \(i, j\), two arrays of whole numbers, found \[0, 1, 2\]"),
+    ],
+)
+def test_bad_pairs(pairs: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        tidalign.align(*SIDES, pairs=pairs)

@@ -13,6 +13,7 @@ from tidalign.cluster.gpus import usable
 from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.errors import Damaged, ManifestMismatch
 from tidalign.workflows.commands.export import RESULTS
+from tidalign.workflows.progress import Progress
 from tidalign.workflows.status import Exit
 
 KNOWN = {
@@ -41,7 +42,26 @@ def command(args: argparse.Namespace) -> Exit:
     missing = _packages()
     if missing:
         raise NoWorkers(f"missing: {', '.join(missing)}; install what tidalign needs: python -m pip install --upgrade tidalign")
-    return max(_self_test(device) for device in _machine())
+    devices = _machine()
+    made = [_compile(devices)] if args.compile else []
+    return max([*made, *(_self_test(device, every=args.compile) for device in devices)])
+
+
+def _compile(devices: list[Device]) -> Exit:
+    """Compile all kernels, and say how far that is."""
+    from tidalign.workflows.commands.compile import compiled
+
+    progress, began, failed = Progress(), time.monotonic(), []
+    try:
+        for done, total, wrong in compiled(devices):
+            progress("compile", done, total)
+            failed += [wrong] * bool(wrong)
+    finally:
+        progress.close()
+    for line in failed:
+        print(f"wrong: {line}")
+    print(f"kernels compiled and kept: {total - len(failed)} of {total} commands ran, {time.monotonic() - began:.0f} s")
+    return Exit.BUG if failed else Exit.COMPLETE
 
 
 def _verify(run: str) -> Exit:
@@ -130,12 +150,16 @@ def _machine() -> list[Device]:
     return [CPU, GPU]
 
 
-def _self_test(device: Device) -> Exit:
+DEFAULT = "affine:4,6,2"
+
+
+def _self_test(device: Device, *, every: bool) -> Exit:
+    """Hold alignments by the default penalties against known ones; every: by all models, each of which has kernels of its own to compile."""
     from tidalign.workflows.table import align
 
     began = time.monotonic()
     wrong, tried = [], 0
-    for model in next(iter(KNOWN.values())):
+    for model in next(iter(KNOWN.values())) if every else (DEFAULT,):
         table = align([query for query, _ in KNOWN], [target for _, target in KNOWN], penalties=model, device=device.name)
         for row, answers in zip(table.to_pylist(), KNOWN.values(), strict=True):
             tried += 1

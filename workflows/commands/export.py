@@ -2,7 +2,6 @@
 
 import argparse
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from tidalign.pipeline.errors import InputError
@@ -12,7 +11,11 @@ from tidalign.workflows.options.common import options_of
 from tidalign.workflows.progress import by_status, say
 from tidalign.workflows.status import Exit
 
-RESULTS = {"pairs": ("tidalign.pipeline.pairs.results", "Results"), "genome": ("tidalign.pipeline.genome.results", "GenomeResults")}
+RESULTS = {
+    "pairs": ("tidalign.pipeline.pairs.results", "Results"),
+    "genome": ("tidalign.pipeline.genome.results", "GenomeResults"),
+    "search": ("tidalign.pipeline.search.results", "SearchResults"),
+}
 """Where the results of each kind of run are; only one of them is loaded."""
 
 
@@ -34,7 +37,7 @@ def command(args: argparse.Namespace) -> Exit:
 def options(args: argparse.Namespace, kind: str) -> dict[str, Any]:
     """Gather what `export` of this kind of results is told. Raises InputError for what it does not take."""
     run = f"a run of `tidalign {kind}`"
-    text = args.format or Path(args.output).suffix[1:].lower()
+    text = args.format or table.ending(args.output)
     try:
         format = table.find(kind, text)
     except ValueError as error:

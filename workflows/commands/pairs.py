@@ -1,6 +1,7 @@
 """Align a file of pairs: the command `tidalign pairs` and the function behind it."""
 
 import argparse
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.pairs.aligner import PairParameters
+from tidalign.pipeline.pairs.formats.lift import contigs
 from tidalign.pipeline.pairs.input.read import Source, inspect
 from tidalign.pipeline.pairs.manifest import Check, PairManifest
 from tidalign.pipeline.pairs.partition import Names
@@ -16,6 +18,7 @@ from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.workflows.commands import running
+from tidalign.workflows.options.common import options_of
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.pairs.run import run_pairs
@@ -33,6 +36,7 @@ def align_pairs(
     ends_free: tuple[int, int, int, int] | None = None,
     penalty_only: bool = False,
     ambiguous: str = "mismatch",
+    strand: str = "plus",
     scoring: str | None = None,
     span: str = "local",
     report: str = "cigar",
@@ -55,7 +59,7 @@ def align_pairs(
     """Align every pair of one or two files into the run directory `out`; the same call goes on where an earlier one was stopped.
 
     queries, targets: FASTA, FASTQ (plain, gzip, bgzip), paired by order; or one file: interleaved, WFA's `.seq`, or Parquet / Arrow with two columns.
-    penalties, ends_free, penalty_only, ambiguous: see `PairParameters`.
+    penalties, ends_free, penalty_only, ambiguous, strand: see `PairParameters`.
     scoring, span, report, alphabet, zdrop, end_bonus: align by scores in place of penalties, see `ScoreParameters`.
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead;
@@ -65,9 +69,9 @@ def align_pairs(
     Raises ValueError for parameters that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
-    parameters: Any = PairParameters(penalties=penalties, ends_free=ends_free, penalty_only=penalty_only, ambiguous=ambiguous)
+    parameters: Any = PairParameters(penalties=penalties, ends_free=ends_free, penalty_only=penalty_only, ambiguous=ambiguous, strand=strand)
     if scoring is not None:
-        parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus)
+        parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
     columns = {"query_column": query_column, "target_column": target_column, "alphabet": parameters.alphabet}
     paths = (str(queries), None if targets is None else str(targets))
     source = _source(None if new else Path(out), *paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
@@ -95,18 +99,21 @@ def command(args: argparse.Namespace) -> Exit:
     """`tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
     with running.command(args) as this:
         parameters = parameters_of(args)
+        chosen = table.find(table.PAIRS, args.format) if args.format else None
+        options = {name: value for name, value in options_of(args).items() if chosen and name in chosen.options}
         source = source_of(args, this.run, parameters.alphabet)
+        source = replace(source, whole=source.has_pipe and chosen is not None and chosen.wants_letters(options))
         with running.progress(args) as told:
-            check = partial(check_names, this.run, args.format, source)
+            check = partial(check_names, this.run, chosen, args.lift, source)
             results = align(source, parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check, shard=args.shard)
         statuses, pairs = results.statuses(), len(results)
         incomplete = bool(statuses["capped"] or statuses["rejected"])
-        this.export(results, cigar=args.cigar, notice=say)
+        this.export(results, notice=say, **options)
         this.end(f"{pairs:,} pairs", statuses, none="no pairs", partial=incomplete, rate=lambda seconds: f", {pairs / seconds:,.0f} pairs/s")
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
 
 
-def check_names(run: Path, format: str | None, source: Source, manifest: PairManifest) -> None:
+def check_names(run: Path, format: table.Format | None, lift: str | None, source: Source, manifest: PairManifest) -> None:
     """Refuse names that cannot be written in a format before anything is aligned."""
 
     def where(role: str, ordinal: int) -> tuple[str, int]:
@@ -114,9 +121,11 @@ def check_names(run: Path, format: str | None, source: Source, manifest: PairMan
             return source.queries, 2 * ordinal + (1 if role == "query" else 2)
         return source.queries if role == "query" else source.targets or source.queries, ordinal + 1
 
-    chosen = table.find(table.PAIRS, format) if format else None
-    if chosen and chosen.names:
-        chosen.load(chosen.names)(Names(str(run.absolute()), manifest), where)
+    names = Names(str(run.absolute()), manifest)
+    if format and format.names:
+        format.load(format.names)(names, where)
+    if format and lift is not None:
+        contigs(names, lift, where)
 
 
 def source_of(args: argparse.Namespace, run: Path, alphabet: str) -> Source:
@@ -143,5 +152,7 @@ def _source(run: Path | None, queries: str, targets: str | None, **options: Any)
 def parameters_of(args: argparse.Namespace) -> Any:
     """Read what the options say of the alignments."""
     if args.scoring:
-        return ScoreParameters(args.scoring, args.alphabet or "", args.span or "local", args.report or "cigar", args.ambiguous, args.zdrop, args.end_bonus or 0)
-    return PairParameters(penalties=args.penalties or "affine:4,6,2", ends_free=args.ends_free, penalty_only=args.penalty_only, ambiguous=args.ambiguous)
+        parameters: ScoreParameters = args.scored
+        return parameters
+    chosen = {"ends_free": args.ends_free, "penalty_only": args.penalty_only, "ambiguous": args.ambiguous, "strand": args.strand}
+    return PairParameters(penalties=args.penalties or "affine:4,6,2", **chosen)

@@ -11,10 +11,12 @@ from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.formats import table
 from tidalign.workflows.options import place, texts
 from tidalign.workflows.options.common import (
+    SCORED,
     STANDARD_OUTPUT,
-    Error,
     add_device,
+    add_export,
     add_new,
+    add_scores,
     add_shard,
     add_workers,
     check_common,
@@ -30,11 +32,6 @@ from tidalign.workflows.progress import LONGEST, brief
 from tidalign.workflows.status import Exit
 
 _PICTURES = (".png", ".svg", ".pdf", ".html")
-
-SPANS = ("local", "query", "target", "overlap", "global", "extension")
-REPORTS = ("score", "ends", "cigar")
-_SCORED = ("gap", "span", "alphabet", "report", "zdrop", "end_bonus")
-"""Of alignment by scores (kernels/local/pairs.py; here, so that --help loads no kernels), and options that go with --scoring and --matrix alone."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -83,9 +80,10 @@ def _add_run(parser: _Parser, output: str) -> None:
     free = "letters free of charge at the begin and end of query and target (default: 0,0,0,0, end to end)"
     parser.add_argument("--ends-free", metavar="QB,QE,TB,TE", type=typed(_ends_free), help=free)
     parser.add_argument("--penalty-only", action="store_true", help="no CIGARs, which is faster")
-    _add_scored(parser)
+    add_scores(parser)
     letters = "a letter other than A, C, G, T equals nothing (default), equals every letter, or is an error"
     parser.add_argument("--ambiguous", choices=("mismatch", "match", "error"), default="mismatch", help=letters)
+    parser.add_argument("--strand", choices=("plus", "both"), default="plus", help="both: also the query's reverse complement; the better is kept, + of equals")
     parser.add_argument("--interleaved", action="store_true", help="QUERIES holds query, target, query, target, ...")
     parser.add_argument("--same-names", action="store_true", help="refuse pairs whose two names differ")
     parser.add_argument("--query-column", metavar="NAME", default="query", help="column of a table with the queries (default: query)")
@@ -93,28 +91,6 @@ def _add_run(parser: _Parser, output: str) -> None:
     parser.add_argument("--allow-empty", action="store_true", help="an input without records gives an empty output instead of status 66")
     add_workers(parser)
     add_new(parser)
-
-
-def _add_scored(parser: _Parser) -> None:
-    """Add --scoring and what goes with it."""
-    shape = "match:A,mismatch:-B,gap:O,E: align by scores in place of penalties; a gap of n letters costs O+nE (gap:E linear, gap:O1,E1,O2,E2 two pieces)"
-    parser.add_argument("--scoring", metavar="SCORES", help=f"{shape}; n:S says what N scores")
-    parser.add_argument("--matrix", metavar="NAME", help="align by BLOSUM45, 50, 62, 80 or 90, PAM30, 70 or 250, or by a file in NCBI's format")
-    parser.add_argument("--gap", metavar="O,E", help="gaps with --matrix, as in --scoring (default: BLAST's for the matrix, 11,1 for BLOSUM62)")
-    spans = "with scores, what must be aligned: nothing (local, the default), all of the query, of the target, an end of each (overlap), all of both (global)"
-    parser.add_argument("--span", choices=SPANS, help=f"{spans}, or the first letters of both (extension)")
-    parser.add_argument("--alphabet", choices=("dna", "protein"), help="letters with scores (default: those of the matrix, else dna)")
-    parser.add_argument("--report", choices=REPORTS, help="with scores, the score alone, also where alignments begin and end, or CIGARs too (default)")
-    parser.add_argument("--zdrop", metavar="Z", type=typed(integer(0, 10**9)), help="stop an extension by minimap2's rule: heuristic (default: never)")
-    parser.add_argument(
-        "--end-bonus", metavar="B", type=typed(integer(0, 10**9)), help="what an extension may score less to reach the query's end (default: 0)"
-    )
-
-
-def _add_export(parser: _Parser) -> None:
-    values = table.OPTIONS["cigar"]
-    takers = " and ".join(format.name.upper() for format in table.formats(table.PAIRS) if "cigar" in format.options)
-    parser.add_argument("--cigar", choices=values, default=values[0], help=f"letters of matches in {takers} (default: {values[0]})")
 
 
 def parser(chosen: str | None = None, *, before: bool = True) -> argparse.ArgumentParser:
@@ -134,7 +110,7 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
     add_device(pairs)
     add_shard(pairs)
     pairs.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.PAIRS))}, where the name of OUT does not say it")
-    _add_export(pairs)
+    add_export(pairs)
     pairs.add_argument("--keep-run", action="store_true", help="keep OUT.run")
 
     genome = _command(commands, "genome", "genome", "align two genomes as LASTZ does, with its options", texts.GENOME)
@@ -145,17 +121,26 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
         add_genome(genome)
         add_genomes(genomes)
 
+    search = _command(commands, "search", "search", "find the best hits of every query in a database, by scores", texts.SEARCH)
+    index = _command(commands, "index", "index", "pack a database for `tidalign search` once")
+    if chosen in ("search", "index"):
+        from tidalign.workflows.options.search import add_index, add_search
+
+        add_search(search)
+        add_export(search, table.SEARCH)
+        add_index(index)
+
     partition = _command(commands, "partition", "partition", "read and cut the input into chunks, the first stage of `tidalign pairs`", texts.PARTITION)
     _add_run(partition, "a run directory")
 
     export = _command(commands, "export", "export", "write the results of a finished run as one file", texts.EXPORT)
-    export.add_argument("run", metavar="RUN", help="a run directory of `tidalign pairs` or `tidalign genome`")
-    files = f"a file {files}, for genomes {table.listed(table.suffixes(table.GENOME))}; or - for standard output with --format"
+    export.add_argument("run", metavar="RUN", help="a run directory of `tidalign pairs`, `search` or `genome`")
+    files = f"a file {files}, for a search also .m8, for genomes {table.listed(table.suffixes(table.GENOME))}; or - for standard output with --format"
     export.add_argument("-o", dest="output", metavar="OUT", required=True, help=files)
     export.add_argument("--format", metavar="FORMAT", help="format where the name of OUT does not say it: as its endings, or for genomes as `tidalign genome`")
     export.add_argument("--markend", action="store_true", help="genomes: end the output with a line that says so")
     export.add_argument("--pair", metavar="NAME", help="genomes: one pair of a run over many")
-    _add_export(export)
+    add_export(export)
 
     merge = _command(commands, "merge", "merge", "put the shards of a run together: the same bytes as one run", texts.MERGE)
     merge.add_argument("runs", metavar="RUN", nargs="+", help="the run directory of each shard (of `tidalign genomes` DIR/run)")
@@ -165,7 +150,7 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
     merge.add_argument("--keep-run", action="store_true", help="keep OUT.run")
     merge.set_defaults(pair=None)
     add_new(merge)
-    _add_export(merge)
+    add_export(merge)
 
     plot = _command(commands, "plot", "plot", "draw a dot plot of a run over genomes", texts.PLOT)
     plot.add_argument("run", metavar="RUN", help="a run directory of `tidalign genome` or `tidalign genomes`")
@@ -174,6 +159,7 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
 
     check = _command(commands, "check", "check", "show what is installed and test it on known answers; or look for damage in a run directory")
     check.add_argument("run", metavar="RUN", nargs="?", help="a run directory: name each of its files that is not what was written")
+    check.add_argument("--compile", action="store_true", help="compile every kernel now, as for an image, and test all of them; no run compiles then")
     cluster = _command(commands, "cluster", "cluster", "write the profile of this site, for jobs of --cluster slurm, of what Slurm says of it")
     cluster.add_argument("action", choices=("init",), help="write ~/.config/tidalign/cluster.yaml")
     cluster.add_argument("--new", action="store_true", help="in place of the one that is there")
@@ -197,12 +183,17 @@ def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Na
 def check(args: argparse.Namespace) -> None:
     """Usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
     check_common(args, args.error)
-    if args.module in ("pairs", "partition", "genome", "export", "merge"):
+    if args.module in ("pairs", "partition", "genome", "export", "search", "merge"):
         args.output = standard(args.output)
     if args.module in ("pairs", "partition"):
-        _check_scored(args, args.error)
+        if any(getattr(args, name) is not None for name in SCORED):
+            from tidalign.workflows.options.scoring import check_pairs_scores
+
+            check_pairs_scores(args, args.error)
         if args.interleaved and args.targets:
             args.error("--interleaved takes one file")
+    if args.module == "check" and args.run and args.compile:
+        args.error("--compile takes no run directory")
     if args.module == "partition" and is_stream(args.output):
         args.error("-o takes a run directory")
     if args.module in ("genome", "genomes"):
@@ -215,15 +206,20 @@ def check(args: argparse.Namespace) -> None:
         _check_export(args)
     if args.module == "pairs":
         _check_pairs(args)
+    if args.module == "search":
+        from tidalign.workflows.options.search import check_search
+
+        _check_output(args, table.SEARCH)
+        check_search(args, args.error)
 
 
 def _check_export(args: argparse.Namespace) -> None:
     """End the command for usage that is wrong whatever kind of run RUN turns out to be."""
     suffix = Path(args.output).suffix.lower()
+    found = {kind: table.by_name(kind, args.format or table.ending(args.output)) for kind in table.ELSEWHERE}
     for elsewhere in table.ELSEWHERE.values():
-        if not args.format and suffix in elsewhere:
+        if not args.format and suffix in elsewhere and not any(found.values()):
             args.error(f"cannot write {suffix}: {elsewhere[suffix]}")
-    found = {kind: table.by_name(kind, args.format or suffix[1:]) for kind in table.ELSEWHERE}
     if not args.format and not any(found.values()):
         args.error(f"no format in {args.output!r}: end it in {table.listed(table.suffixes(*found))}, or give --format")
     wrong = [table.refused(kind, format, options_of(args)) for kind, format in found.items() if format]
@@ -233,55 +229,25 @@ def _check_export(args: argparse.Namespace) -> None:
 
 def _check_pairs(args: argparse.Namespace) -> None:
     """Set `format`, and end the command for usage that goes against it."""
-    args.format = chosen_format(args, table.PAIRS, args.error)
+    _check_output(args, table.PAIRS)
     check_shard(args, args.error)
+    if args.format and (args.penalty_only or args.report == "ends") and table.find(table.PAIRS, args.format).cigars:
+        others = [format.suffix for format in table.formats(table.PAIRS) if format.suffix and not format.cigars]
+        args.error(f"{args.format.upper()} needs CIGARs: leave {'--report ends' if args.report else '--penalty-only'} out, or write {table.listed(others)}")
+
+
+def _check_output(args: argparse.Namespace, kind: str) -> None:
+    """Set `format` of a command that ends in a run directory or a file."""
+    args.format = chosen_format(args, kind, args.error)
     if args.output == STANDARD_OUTPUT and not args.format:
         args.error("standard output needs a --format, such as --format=sam; or name a file or a run directory with -o, and see `tidalign export`")
     if args.scheduler and is_stream(args.output):
         args.error("workers of a scheduler need a run directory that they see: name a file or a run directory with -o")
     if args.keep_run and (not args.format or is_stream(args.output)):
         args.error("--keep-run goes with a file for -o; a run directory is always kept")
-    if args.cigar != table.OPTIONS["cigar"][0] and not args.format:
-        args.error("--cigar goes with a file for -o; `tidalign export --cigar` writes one from a run directory")
-    if args.format and args.report == "score" and table.find(table.PAIRS, args.format).placed:
-        others = [format.suffix for format in table.formats(table.PAIRS) if format.suffix and not format.placed]
+    for name, value in options_of(args).items():
+        if value != table.OPTIONS[name][0] and not args.format:
+            args.error(f"--{name} goes with a file for -o; `tidalign export --{name}` writes one from a run directory")
+    if args.format and args.report == "score" and table.find(kind, args.format).placed:
+        others = [format.suffix for format in table.formats(kind) if format.suffix and not format.placed]
         args.error(f"{args.format.upper()} needs places: leave --report score out, or write {table.listed(others)}")
-    if args.format and (args.penalty_only or args.report == "ends") and table.find(table.PAIRS, args.format).cigars:
-        others = [format.suffix for format in table.formats(table.PAIRS) if format.suffix and not format.cigars]
-        args.error(f"{args.format.upper()} needs CIGARs: leave {'--report ends' if args.report else '--penalty-only'} out, or write {table.listed(others)}")
-
-
-def _check_scored(args: argparse.Namespace, error: Error) -> None:
-    """Call error(message) where arguments of scores make no sense; sets `scoring` to what --scoring, or --matrix and --gap, say."""
-    if not args.scoring and not args.matrix:
-        if given := next((name for name in _SCORED if getattr(args, name) is not None), None):
-            error(f"--{given.replace('_', '-')} goes with --scoring or --matrix")
-        return
-    if args.scoring and (args.matrix or args.gap):
-        error("--scoring has the gap in it, as in match:2,mismatch:-4,gap:4,2: leave --matrix and --gap out")
-    others = {"penalties": args.penalties, "ends-free": args.ends_free, "penalty-only": args.penalty_only}
-    if given := next((name for name, value in others.items() if value), None):
-        error(f"--{given} is of penalties: leave it out with --scoring and --matrix" + ("; --report ends gives no CIGARs" if given == "penalty-only" else ""))
-    from tidalign.pipeline.pairs.scored import ScoreParameters
-
-    try:
-        args.scoring = _scoring(args, error)
-        ScoreParameters(args.scoring, args.alphabet or "", args.span or "local", args.report or "cigar", args.ambiguous, args.zdrop, args.end_bonus or 0)
-    except (ValueError, OSError) as wrong:
-        error(str(wrong))
-
-
-def _scoring(args: argparse.Namespace, error: Error) -> str:
-    """The scoring in its normal form."""
-    from tidalign.kernels.scoring.substitution import GAPS, Substitution, parse_gap
-
-    if args.scoring:
-        return str(Substitution.parse(args.scoring, args.alphabet))
-    pieces = parse_gap(args.gap) if args.gap else None
-    if args.matrix.upper() in GAPS:
-        return str(Substitution.named(args.matrix, pieces, args.alphabet))
-    if not Path(args.matrix).is_file():
-        error(f"--matrix {args.matrix}: expected one of {', '.join(GAPS)}, or a file in NCBI's format")
-    if pieces is None:
-        error("--matrix with a file needs --gap, as in --gap 11,1")
-    return str(Substitution.read(args.matrix, pieces or (), args.alphabet))

@@ -1,6 +1,7 @@
-"""Declare the arguments that several commands share: where to align, whether to begin anew, and the format of an output."""
+"""Declare the arguments that several commands share: where to align, whether to begin anew, scores, and the format of an output."""
 
 import argparse
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,69 @@ def add_new(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--new", action="store_true", help="throw away what an earlier run left in the run directory")
 
 
+SPANS = ("local", "query", "target", "overlap", "global", "extension")
+REPORTS = ("score", "ends", "cigar")
+SCORED = ("scoring", "matrix", "gap", "span", "alphabet", "report", "zdrop", "end_bonus")
+"""Of alignment by scores (kernels/local/pairs.py; here, so that --help loads no kernels), and all options of it."""
+
+
+def add_scoring(parser: argparse.ArgumentParser, shape: str, letters: str) -> None:
+    """Add --scoring, --matrix, --gap and --alphabet. shape: what --scoring is; letters: what the alphabet is where nothing says it."""
+    parser.add_argument("--scoring", metavar="SCORES", help=f"{shape}; n:S says what N scores")
+    parser.add_argument("--matrix", metavar="NAME", help="align by BLOSUM45, 50, 62, 80 or 90, PAM30, 70 or 250, or by a file in NCBI's format")
+    parser.add_argument(
+        "--gap", metavar="O,E", type=typed(_gap), help="gaps with --matrix, as in --scoring (default: BLAST's for the matrix, 11,1 for BLOSUM62)"
+    )
+    parser.add_argument("--alphabet", choices=("dna", "protein"), help=f"letters with scores (default: those of the matrix, else {letters})")
+
+
+def _gap(text: str) -> str:
+    """Refuse what is no gap at all; what is one, and what a matrix lacks, is said when both are known."""
+    numbers = text.split(",")
+    if len(numbers) not in (1, 2, 4) or not all(re.fullmatch(r"[+-]?[0-9]{1,7}", number) for number in numbers):
+        raise wrong("a gap as O,E, whole numbers of at most seven digits", text)
+    return text
+
+
+def add_scores(parser: argparse.ArgumentParser) -> None:
+    """Add --scoring and what goes with it in `tidalign pairs`."""
+    shape = "match:A,mismatch:-B,gap:O,E: align by scores in place of penalties; a gap of n letters costs O+nE (gap:E linear, gap:O1,E1,O2,E2 two pieces)"
+    add_scoring(parser, shape, "dna")
+    spans = "with scores, what must be aligned: nothing (local, the default), all of the query, of the target, an end of each (overlap), all of both (global)"
+    parser.add_argument("--span", choices=SPANS, help=f"{spans}, or the first letters of both (extension)")
+    parser.add_argument("--report", choices=REPORTS, help="with scores, the score alone, also where alignments begin and end, or CIGARs too (default)")
+    parser.add_argument("--zdrop", metavar="Z", type=typed(integer(0, 10**9)), help="stop an extension by minimap2's rule: heuristic (default: never)")
+    bonus = "what an extension may score less to reach the query's end (default: 0)"
+    parser.add_argument("--end-bonus", metavar="B", type=typed(integer(0, 10**9)), help=bonus)
+
+
+def add_export(parser: argparse.ArgumentParser, kind: str = table.PAIRS) -> None:
+    """Add the options of formats of pairs, or of searches."""
+    values = table.OPTIONS["cigar"]
+    takers = " and ".join(format.name.upper() for format in table.formats(kind) if "cigar" in format.options)
+    parser.add_argument("--cigar", choices=values, default=values[0], help=f"letters of matches in {takers} (default: {values[0]})")
+    if kind != table.PAIRS:
+        return
+    parser.add_argument("--cs", action="store_true", help=f"the tag cs, the letters that differ, in {takers}")
+    parser.add_argument("--rg", metavar="'ID:x\\tSM:y'", type=typed(_read_group), help="a read group for all records of SAM and BAM, as of bwa's -R")
+    lift = (
+        "targets are named chr:start-end, as samtools faidx names what it cuts out: write places on chr; its length is that of FILE.fai, else the largest end"
+    )
+    parser.add_argument("--lift", metavar="FILE.fai", nargs="?", const="", type=typed(_fai), help=lift)
+
+
+def _fai(text: str) -> str:
+    if text and not text.endswith(".fai"):
+        raise ValueError(f"expected FILE.fai, not {text!r}: without one put --lift behind the inputs")
+    return text
+
+
+def _read_group(text: str) -> str:
+    from tidalign.pipeline.pairs.formats.sam import read_group
+
+    return read_group(text)
+
+
 def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     """Call error(message) where arguments say two places to align at, or none for what they say of it."""
     given = vars(args)
@@ -97,10 +161,9 @@ def chosen(args: argparse.Namespace, kind: str, error: Error) -> str | None:
     """Find the format that `--format`, or else the ending of OUT, means for a kind of run; None: OUT is a run directory."""
     if args.format:
         return named(args, kind, args.format, error)
-    suffix = Path(args.output).suffix.lower()
-    if suffix in table.ELSEWHERE[kind]:
+    found, suffix = table.by_suffix(kind, table.ending(args.output)), Path(args.output).suffix.lower()
+    if found is None and suffix in table.ELSEWHERE[kind]:
         error(f"cannot write {suffix}: {table.ELSEWHERE[kind][suffix]}")
-    found = table.by_suffix(kind, suffix[1:])
     return named(args, kind, found.name, error) if found else None
 
 

@@ -28,6 +28,12 @@ GENOMES = """examples:
   tidalign genomes --all-vs-all a.fa b.fa -o out --merge                   every sequence of a.fa with every one of b.fa, in out/all.maf
 """
 
+SEARCH = """examples:
+  tidalign search genes.fa database.fa -o hits.m8                  the ten best of each gene, both strands, BLAST tabular
+  tidalign search proteins.faa database.faa -o hits.tsv --matrix blosum62 --gap 11,1 --top 5
+  tidalign index database.faa -o database.tidx --alphabet protein && tidalign search proteins.faa database.tidx -o run --alphabet protein
+"""
+
 PLOT = """examples:
   tidalign genome target.fa query.fa -o run && tidalign plot run -o dotplot.png
   tidalign plot out/run -o dotplot.html --pair human__mouse                a page to zoom in

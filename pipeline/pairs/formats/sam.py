@@ -1,23 +1,31 @@
 """SAM 1.6 (https://samtools.github.io/hts-specs/SAMv1.pdf): one record for each pair, in input order.
 
-POS is 1-based; SEQ and QUAL are `*`; query ends that stay out are soft-clipped; tags NM:i, AS:i (the score, or minus the penalty), and st:Z
-and rs:Z where a row is not exact.
+POS is 1-based; SEQ and QUAL are those of the input, `*` where it has none; query ends that stay out are soft-clipped. Tags: NM:i and MD:Z, of the letters, as
+`samtools calmd` computes them (only A, C, G and T are equal, case aside); AS:i (the score, or minus the penalty); with --cs cs:Z, with --rg RG:Z; and st:Z and
+rs:Z where a row is not exact.
 A rejected pair, and a pair of which no target letter is aligned (it has no place on the target), is an unmapped record (flag 4). The header has one @SQ for
 each distinct target name in order of appearance, and nothing that could differ between two runs of the same work: no device, worker, time or run id.
 """
 
+import re
 import shlex
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalign.kernels.text.writing import CS, MD
 from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats.request import Batches, Request, Rows
-from tidalign.pipeline.pairs.formats.targets import first_rows, rows_at
-from tidalign.pipeline.text import Operations, alignment_score, content, empty, joined, status_tags, two_kinds
+from tidalign.pipeline.pairs.formats.cigars import merged_text
+from tidalign.pipeline.pairs.formats.lift import Contigs
+from tidalign.pipeline.pairs.formats.strand import turned
+from tidalign.pipeline.pairs.formats.targets import References, first_rows, rows_at
+from tidalign.pipeline.text import alignment_score, content, content_of, differences, empty, joined, status_tags, two_kinds
 
 LONGEST_TARGET = 2**31 - 1
 """Section 1.3: LN lies in 1..2^31-1."""
@@ -32,14 +40,29 @@ QUERY_NAME = r"^[!-?A-~]{1,254}$"
 
 def header(request: Request[Rows]) -> Iterator[bytes | memoryview]:
     """Give the lines before the records. Raises InputError for targets that SAM cannot name."""
-    firsts = first_rows(request.rows)
-    if len(firsts) > MANY_TARGETS:
+    return header_lines(request, references(request))
+
+
+def references(request: Request[Rows]) -> References | Contigs:
+    """Find the targets of a header, and say so where they are many."""
+    if request.lift is not None:
+        contigs: Contigs = request.found["contigs"]
+        return contigs
+    found = References(request.rows, first_rows(request.rows))
+    if len(found.ordinals) > MANY_TARGETS:
         advice = "which many programs cannot take: PAF (-o out.paf) suits such pairs better"
-        request.notice(f"{len(firsts):,} distinct targets give as many @SQ lines, {advice}")
+        request.notice(f"{len(found.ordinals):,} distinct targets give as many @SQ lines, {advice}")
+    return found
+
+
+def header_lines(request: Request[Rows], targets: References | Contigs) -> Iterator[bytes | memoryview]:
+    """Give the lines of a header with these targets."""
     yield b"@HD\tVN:1.6\tSO:unsorted\n"
-    for batch in rows_at(request.rows, firsts):
-        yield content(_references(batch))
-    yield f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(request.rows)}\n".encode()
+    for names, lengths in targets.batches():
+        yield content(reference_lines(names, lengths))
+    if request.rg:
+        yield f"@RG\t{request.rg}\n".encode()
+    yield program(request.rows, request.rows.source.get("queries"), request.rows.source.get("targets"))
 
 
 Where = Callable[[str, int], tuple[str, int]]
@@ -49,9 +72,9 @@ Where = Callable[[str, int], tuple[str, int]]
 def check(batches: Batches, where: Where) -> None:
     """Raise InputError for pairs whose names SAM does not have, before they are aligned. batches: with `partition.NAMED`."""
     for batch in batches.to_batches(["ordinal", "query_name"]):
-        _check_queries(batch, where)
+        check_queries(batch, where)
     for batch in rows_at(batches, first_rows(batches)):
-        _check_targets(batch, where)
+        check_targets(batch, where)
 
 
 def _nowhere(role: str, ordinal: int) -> tuple[str, int]:
@@ -59,7 +82,8 @@ def _nowhere(role: str, ordinal: int) -> tuple[str, int]:
     return "SAM", ordinal + 1
 
 
-def _check_queries(batch: Any, where: Where) -> None:
+def check_queries(batch: Any, where: Where) -> None:
+    """Raise InputError for the first query of a batch whose name SAM does not have."""
     strange = pc.index(pc.match_substring_regex(batch["query_name"], QUERY_NAME), False).as_py()
     if strange >= 0:
         file, record = where("query", batch["ordinal"][strange].as_py())
@@ -67,56 +91,124 @@ def _check_queries(batch: Any, where: Where) -> None:
         raise InputError(file, expected, shown(batch["query_name"][strange].as_py()), "write .paf, .tsv or .parquet", record=record)
 
 
-def _check_targets(batch: Any, where: Where) -> None:
+def check_targets(batch: Any, where: Where) -> None:
+    """Raise InputError for the first target of a batch whose name SAM does not have."""
     strange = pc.index(pc.match_substring_regex(batch["target_name"], REFERENCE_NAME), False).as_py()
     if strange >= 0:
-        file, record = where("target", batch["ordinal"][strange].as_py())
-        expected = "a target name of the letters SAM allows (section 1.2.1 of its specification)"
-        raise InputError(file, expected, shown(batch["target_name"][strange].as_py()), "write .paf, .tsv or .parquet", record=record)
+        raise _strange_target(*where("target", batch["ordinal"][strange].as_py()), batch["target_name"][strange].as_py())
 
 
-def _references(targets: Any) -> Any:
-    """The @SQ line of each target of a batch; one without a letter has none, as LN is at least 1 and nothing can be placed on it."""
-    names, lengths = targets["target_name"], targets["target_length"]
-    long = pc.index(pc.greater(lengths, LONGEST_TARGET), True).as_py()
-    if long >= 0:
-        found = f"{lengths[long].as_py()} in {shown(names[long].as_py())}"
+def _strange_target(file: str, record: int | None, name: str) -> InputError:
+    expected = "a target name of the letters SAM allows (section 1.2.1 of its specification)"
+    return InputError(file, expected, shown(name), "write .paf, .tsv or .parquet", record=record)
+
+
+def reference_lines(names: Any, lengths: Any) -> Any:
+    """Make the @SQ lines of targets."""
+    long = np.flatnonzero(lengths > LONGEST_TARGET)
+    if len(long):
+        found = f"{lengths[long[0]]} in {shown(names[int(long[0])].as_py())}"
         raise InputError("SAM header", f"targets of at most {LONGEST_TARGET} bases", found, "export .paf")
-    _check_targets(targets, _nowhere)
-    return joined("@SQ\tSN:", names, "\tLN:", lengths, "\n").filter(pc.greater(lengths, 0))
+    strange = pc.index(pc.match_substring_regex(names, REFERENCE_NAME), False).as_py()
+    if strange >= 0:
+        raise _strange_target("SAM header", None, names[strange].as_py())
+    return joined("@SQ\tSN:", names, "\tLN:", lengths, "\n")
 
 
 def lines(batch: Any, request: Request[Rows]) -> Any:
-    """Make a large_string column: the record of each row of a batch in `schema.ALIGNMENTS`, with its newline. Raises InputError for names of queries."""
-    _check_queries(batch, _nowhere)
+    """Make a large_string column: the record of each row of a batch in `schema.ALIGNMENTS` with `schema.LETTERS`. InputError for what SAM cannot hold."""
+    rows = prepared(batch, request)
+    return two_kinds(rows, rows["placed"], lambda rows: _mapped(rows, request), lambda rows: _unmapped(rows, request))
+
+
+def prepared(batch: Any, request: Request[Rows]) -> Any:
+    """Add to rows what records have: `placed`, whether they have a place on the target; `flag`; `offset`, what is added to places on the target."""
+    check_queries(batch, _nowhere)
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
-    return two_kinds(batch, placed, lambda rows: _mapped(rows, request.cigar), _unmapped)
+    reverse = pc.fill_null(pc.and_(placed, pc.equal(batch["strand"], "-")), False)
+    if pc.any(reverse).as_py():
+        batch = turned(batch)
+    more = {"placed": placed, "flag": pc.if_else(placed, pc.if_else(reverse, REVERSE, 0), UNMAPPED), "offset": pa.array(np.zeros(len(batch), np.int64))}
+    columns = more | {name: batch[name] for name in batch.schema.names}
+    return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
 
 
-def _mapped(rows: Any, cigar: str) -> Any:
-    text = rows["cigar"] if cigar == "=X" else Operations.parse(rows["cigar"]).merged().text()
-    edits = pc.add(rows["mismatches"], rows["gap_letters"])
+REVERSE, UNMAPPED = 16, 4
+"""Flags of a record whose query is its reverse complement, and of one without a place."""
+
+
+def _mapped(rows: Any, request: Request[Rows]) -> Any:
+    text = rows["cigar"] if request.cigar == "=X" else merged_text(rows["cigar"])
+    alphabet = request.rows.parameters.alphabet
+    places, edits = differences(MD, rows, alphabet)
+    changes = ("\tcs:Z:", differences(CS, rows, alphabet)[0]) if request.cs else ()
     return joined(
-        *(rows["query_name"], "\t0\t", rows["target_name"], "\t", pc.add(rows["target_start"], 1), "\t255\t"),
-        *(_clip(rows["query_start"]), text, _clip(pc.subtract(rows["query_length"], rows["query_end"]))),
-        *("\t*\t0\t0\t*\t*\tNM:i:", edits, "\tAS:i:", alignment_score(rows), status_tags(rows), "\n"),
+        *(rows["query_name"], "\t", rows["flag"], "\t", rows["target_name"], "\t", pc.add(pc.add(rows["target_start"], rows["offset"]), 1), "\t255\t"),
+        *(clip(rows["query_start"]), text, clip(pc.subtract(rows["query_length"], rows["query_end"]))),
+        *("\t*\t0\t0\t", *_letters(rows), "\tNM:i:", edits, "\tMD:Z:", places, *changes, "\tAS:i:", alignment_score(rows)),
+        *(_group_tag(request), status_tags(rows), "\n"),
     )
 
 
-def _clip(letters: Any) -> Any:
-    """`nS` where n > 0."""
+def _letters(rows: Any) -> tuple[Any, ...]:
+    """SEQ, a tab and QUAL."""
+    check_qualities(rows)
+    bare = pc.equal(rows["query_length"], 0)
+    if pc.any(bare).as_py():
+        return pc.if_else(bare, _STAR, rows["query"]), "\t", pc.if_else(bare, _STAR, pc.fill_null(rows["query_quality"], _STAR))
+    return rows["query"], "\t", "*" if rows["query_quality"].null_count == len(rows) else pc.fill_null(rows["query_quality"], _STAR)
+
+
+_STAR = pa.scalar(b"*", pa.large_binary())
+
+
+def check_qualities(rows: Any) -> None:
+    """Raise InputError for a quality that SAM does not have."""
+    letters, places = content_of(rows["query_quality"])
+    letters, places = letters[places[0] : places[-1]], places - places[0]
+    if len(letters) and (letters.min() < ord("!") or letters.max() > ord("~")):
+        at = int(np.flatnonzero((letters < ord("!")) | (letters > ord("~")))[0])
+        record = rows["ordinal"][int(np.searchsorted(places, at, "right")) - 1].as_py() + 1
+        raise InputError("qualities", "printable ASCII, ! to ~, as SAM has them", repr(chr(letters[at])), "write .paf, .tsv or .parquet", record=record)
+
+
+def _group_tag(request: Request[Rows]) -> str:
+    """Name the read group, if there is one."""
+    return f"\tRG:Z:{group_name(request.rg)}" if request.rg else ""
+
+
+def read_group(text: str) -> str:
+    """Read a read group as bwa's -R has it, `ID:x\\tSM:y` with or without `@RG\\t` before it: its fields with tabs between them. ValueError for others."""
+    fields = text.replace("\\t", "\t").removeprefix("@RG\t").split("\t")
+    if not all(re.fullmatch(r"[A-Za-z][A-Za-z0-9]:[ -~]+", field) for field in fields) or sum(field.startswith("ID:") for field in fields) != 1:
+        raise ValueError(f"expected a read group as 'ID:x\\tSM:y', fields of two letters with one ID among them, not {shown(text)}")
+    return "\t".join(fields)
+
+
+def group_name(group: str) -> str:
+    """Give the ID of a read group."""
+    return next(field[3:] for field in group.split("\t") if field.startswith("ID:"))
+
+
+def clip(letters: Any) -> Any:
+    """Make `nS` where n > 0."""
     free = pc.greater(letters, 0)
     return pc.if_else(free, joined(letters, "S"), empty()) if pc.any(free).as_py() else ""
 
 
-def _unmapped(rows: Any) -> Any:
+def _unmapped(rows: Any, request: Request[Rows]) -> Any:
     value = alignment_score(rows)
     score = pc.if_else(pc.is_valid(value), joined("\tAS:i:", value), empty())
-    return joined(rows["query_name"], "\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*", score, status_tags(rows), "\n")
+    return joined(rows["query_name"], "\t4\t*\t0\t0\t*\t*\t0\t0\t", *_letters(rows), score, _group_tag(request), status_tags(rows), "\n")
 
 
-def command_line(rows: Rows) -> str:
+def program(rows: Rows, *files: str | None) -> bytes:
+    """Make the @PG line: the files that were read, and what was computed."""
+    return f"@PG\tID:tidalign\tPN:tidalign\tVN:{version('tidalign')}\tCL:{command_line(rows, *files)}\n".encode()
+
+
+def command_line(rows: Rows, *files: str | None) -> str:
     """What was computed, as a command: inputs by their file names and everything that can change a row, and nothing else."""
     parameters = rows.parameters
-    words = ["tidalign", "pairs", *(PurePath(path).name for path in (rows.source.get("queries"), rows.source.get("targets")) if path)]
+    words = ["tidalign", rows.kind, *(PurePath(path).name for path in files if path)]
     return "".join(letter if letter.isprintable() else " " for letter in shlex.join([*words, *parameters.words()]))

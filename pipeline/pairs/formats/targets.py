@@ -1,11 +1,14 @@
 """The distinct targets of a run, for a header that lists each once: found in one pass, in memory that follows their number and not their names."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats.request import Batches
@@ -40,6 +43,40 @@ def rows_at(results: Batches, ordinals: Numbers) -> Iterator[Any]:
         inside = batch["ordinal"].to_numpy()
         start, stop = np.searchsorted(ordinals, (inside[0], inside[-1] + 1))
         yield batch.take(pa.array(ordinals[start:stop] - inside[0]))
+
+
+@dataclass(frozen=True)
+class References:
+    """Hold the targets of a header: `ordinals` of the rows that name each first, ascending."""
+
+    rows: Batches
+    ordinals: Numbers
+
+    def __len__(self) -> int:
+        return int(sum(len(names) for names, _ in self.batches()))
+
+    def batches(self) -> Iterator[tuple[Any, Numbers]]:
+        """Names and lengths, in the order of the header; a target without a letter is not there, as LN is at least 1 and nothing can be placed on it."""
+        for batch in rows_at(self.rows, self.ordinals):
+            kept = batch.filter(pc.greater(batch["target_length"], 0))
+            yield kept["target_name"], kept["target_length"].to_numpy()
+
+    @cached_property
+    def _sorted(self) -> tuple[Words, Words, Numbers]:
+        """Both words of the hashes of names, and the numbers of these, by the first word."""
+        words = [hashes(names) for names, _ in self.batches() if len(names)]
+        one, two = (np.concatenate([np.empty(0, np.uint64), *side]) for side in zip(*words, strict=True)) if words else (np.empty(0, np.uint64),) * 2
+        order = np.argsort(one)
+        return one[order], two[order], order
+
+    def numbers(self, names: Any) -> Numbers:
+        """Which target each name is, int64[n], from 0; -1 for one that is not there."""
+        one, two, order = self._sorted
+        if not len(names) or not len(one):
+            return np.full(len(names), -1, np.int64)
+        wanted, other = hashes(names)
+        places = np.minimum(np.searchsorted(one, wanted), len(one) - 1)
+        return np.where((one[places] == wanted) & (two[places] == other), order[places], -1)
 
 
 def hashes(names: Any) -> tuple[Words, Words]:

@@ -24,7 +24,7 @@ _OPTIONS = ("interleaved", "same_names", "query_column", "target_column", "alpha
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where pairs come from. One input holds both sides (`interleaved`: record 2i is the query, 2i + 1 the target of pair i; or a table), or two do.
-    alphabet: of their letters (`pack.ALPHABETS`)."""
+    alphabet: of their letters (`pack.ALPHABETS`). whole: qualities are read as well, and what a run reads is kept; runs are not told apart by it."""
 
     inputs: tuple[Input, ...]
     interleaved: bool = False
@@ -32,6 +32,7 @@ class Source:
     query_column: str = "query"
     target_column: str = "target"
     alphabet: str = "dna"
+    whole: bool = False
 
     @property
     def queries(self) -> str:
@@ -154,21 +155,22 @@ def plan(source: Source, map: Callable[..., Iterable[Any]] = map, *, block_bases
 
 
 def read_block(source: Source, block: Block) -> Any:
-    """The pairs of a planned block, in `schema.PAIRS`; reads only its ranges. Raises InputError for what is wrong in them."""
+    """The pairs of a planned block, in `schema.PAIRS`, and `query_quality` if the source is `whole`; reads only its ranges. Raises InputError for what is wrong
+    in them."""
     first = source.inputs[0]
     try:
         if first.is_table:
             query, target = tables.read_rows(first, (source.query_column, source.target_column), block.spans[0], block.first, source.alphabet)
         else:
             each = 2 if source.interleaved else 1
-            sides = [_read_span(text, span, block.first * each, source.alphabet) for text, span in zip(source.inputs, block.spans, strict=True)]
+            sides = [_read_span(text, span, block.first * each, source.alphabet, source.whole) for text, span in zip(source.inputs, block.spans, strict=True)]
             query, target = split(sides[0]) if source.interleaved else sides
     except OSError as error:
         raise MissingInput(f"{error.filename or source.queries}: {error.strerror or error}; every worker must see the inputs") from error
     return pair_table(source.queries, block.first, query, target, same_names=source.same_names)
 
 
-def _read_span(text: Input, span: Span, first: int, alphabet: str) -> Any:
+def _read_span(text: Input, span: Span, first: int, alphabet: str, qualities: bool) -> Any:
     form = FORMATS[text.format]
     if text.compression == "none" and span.stop - span.start <= PLAIN_BYTES:
         content: memoryview | bytes = plain_range(text.path, span.start, span.stop)
@@ -179,7 +181,7 @@ def _read_span(text: Input, span: Span, first: int, alphabet: str) -> Any:
     last = span.skip + span.records * form.marks
     if last >= len(marks):
         raise changed(text.path)
-    return parse(form, lines[int(marks[span.skip]) : int(marks[last])], text.path, first, alphabet)
+    return parse(form, lines[int(marks[span.skip]) : int(marks[last])], text.path, first, alphabet, qualities)
 
 
 def stream_blocks(source: Source, *, block_bases: int = BLOCK_BASES) -> Iterator[tuple[Block, Any]]:
@@ -189,6 +191,7 @@ def stream_blocks(source: Source, *, block_bases: int = BLOCK_BASES) -> Iterator
         yield from ((block, read_block(source, block)) for block in blocks)
         return
     first = 0
-    for number, (query, target) in enumerate(stream_pairs(source.inputs, interleaved=source.interleaved, alphabet=source.alphabet, bases=block_bases)):
+    sides = stream_pairs(source.inputs, interleaved=source.interleaved, alphabet=source.alphabet, bases=block_bases, qualities=source.whole)
+    for number, (query, target) in enumerate(sides):
         yield Block(number, first, len(query)), pair_table(source.queries, first, query, target, same_names=source.same_names)
         first += len(query)

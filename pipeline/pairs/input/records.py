@@ -87,8 +87,8 @@ def gather(text: Any, starts: Positions, ends: Positions) -> Any:
     return column(found, offsets)
 
 
-def parse(form: Format, lines: Lines, file: str, first: int, alphabet: str) -> Any:
-    """Whole records as a table of `name` (string; null in .seq) and `letters` (large_binary).
+def parse(form: Format, lines: Lines, file: str, first: int, alphabet: str, qualities: bool = False) -> Any:
+    """Whole records as a table of `name` (string; null in .seq) and `letters` (large_binary); with `qualities`, of FASTQ, also `quality` (large_binary).
 
     first: records of the file before these, for messages. alphabet: of `pack.ALPHABETS`. Raises InputError for the first record that is not right.
     """
@@ -101,7 +101,11 @@ def parse(form: Format, lines: Lines, file: str, first: int, alphabet: str) -> A
         letters = _seq(lines, place)
         return pa.table({"name": pa.nulls(len(letters), pa.string()), "letters": check_letters(letters, None, place)})
     names = check_names(names, place)
-    return pa.table({"name": names, "letters": check_letters(letters, names, place)})
+    columns = {"name": names, "letters": check_letters(letters, names, place)}
+    if qualities and form.name == "FASTQ":
+        quality = lines[3::4]
+        columns["quality"] = gather(lines.text, quality.starts, quality.ends)
+    return pa.table(columns)
 
 
 def names_in(text: Any, starts: Positions, ends: Positions) -> Any:
@@ -221,7 +225,7 @@ def check_rest(rest: bytes, form: Format, place: Place) -> None:
         raise place.error(0, f"a record of at most {MOST_RECORD:,} bytes", "a longer one", "cut it: pairs have fewer than 2^28 letters on a side")
 
 
-def stream_records(pieces: Iterator[bytes], form: Format, file: str, alphabet: str) -> Iterator[Any]:
+def stream_records(pieces: Iterator[bytes], form: Format, file: str, alphabet: str, qualities: bool = False) -> Iterator[Any]:
     """The records of a whole text that comes in pieces, as tables of `parse`."""
     first, last = 0, False
     parts: list[bytes] = []
@@ -239,7 +243,7 @@ def stream_records(pieces: Iterator[bytes], form: Format, file: str, alphabet: s
             parts.append(piece)
         text = b"".join(parts)
         parts.clear()
-        records, rest = _parse_complete(text, last, form, file, first, alphabet)
+        records, rest = _parse_complete(text, last, form, file, first, alphabet, qualities)
         del text  # as long as the longest record
         parts.append(rest)
         if records is not None:
@@ -248,7 +252,7 @@ def stream_records(pieces: Iterator[bytes], form: Format, file: str, alphabet: s
         check_rest(rest, form, Place(file, first, form.lines, form.records))
 
 
-def _parse_complete(text: bytes, last: bool, form: Format, file: str, first: int, alphabet: str) -> tuple[Any, bytes]:
+def _parse_complete(text: bytes, last: bool, form: Format, file: str, first: int, alphabet: str, qualities: bool) -> tuple[Any, bytes]:
     """The records that end in a text, or None, and what is left of it; `last`: nothing follows."""
     lines = find_lines(text)
     marks = marked(lines, form)
@@ -257,5 +261,5 @@ def _parse_complete(text: bytes, last: bool, form: Format, file: str, first: int
     end = int(marks[complete]) if complete < len(marks) else len(lines)
     if (lines.ends[:begin] > lines.starts[:begin]).any():
         raise Place(file, first, form.lines, form.records).error(0, f"a line that begins with {form.first.decode()!r}", _shown(lines, 0))
-    records = parse(form, lines[begin:end], file, first, alphabet) if complete else None
+    records = parse(form, lines[begin:end], file, first, alphabet, qualities) if complete else None
     return records, text[lines.starts[end] :] if end < len(lines) else b""

@@ -15,14 +15,14 @@ from tidalign.pipeline.pairs.input.records import FORMATS, stream_records
 from tidalign.pipeline.pairs.pack import count_pairs, split
 
 
-def stream_pairs(texts: Sequence[Input], *, interleaved: bool, alphabet: str, bases: int = BLOCK_BASES) -> Iterator[tuple[Any, Any]]:
+def stream_pairs(texts: Sequence[Input], *, interleaved: bool, alphabet: str, bases: int = BLOCK_BASES, qualities: bool = False) -> Iterator[tuple[Any, Any]]:
     """Queries and targets, as tables of `records.parse`, by blocks of at most BLOCK_PAIRS pairs and `bases` letters (or one pair).
 
     Raises InputError for what is wrong in the files, at the end also for unequal numbers of records.
     """
     query: Any = None
     target: Any = None
-    for more in _interleaved(texts[0], alphabet) if interleaved else _mates(texts, alphabet):
+    for more in _interleaved(texts[0], alphabet, qualities) if interleaved else _mates(texts, alphabet, qualities):
         query, target = (side if held is None else pa.concat_tables([held, side]) for held, side in zip((query, target), more, strict=True))
         letters = np.cumsum(_lengths(query) + _lengths(target))
         first = before = 0
@@ -40,12 +40,13 @@ def _lengths(side: Any) -> Any:
     return pc.binary_length(side["letters"]).to_numpy()
 
 
-def _records(text: Input, alphabet: str) -> Iterator[Any]:
+def records(text: Input, alphabet: str, qualities: bool = False) -> Iterator[Any]:
+    """The records of one text, in tables of `records.parse`. Raises InputError for what is wrong in it."""
     if text.format == "empty":
         return
     pieces = text_pieces(text)
     try:
-        yield from stream_records(pieces, FORMATS[text.format], text.path, alphabet)
+        yield from stream_records(pieces, FORMATS[text.format], text.path, alphabet, qualities)
     except InputError:
         try:
             for _ in pieces:
@@ -55,20 +56,20 @@ def _records(text: Input, alphabet: str) -> Iterator[Any]:
         raise
 
 
-def _interleaved(text: Input, alphabet: str) -> Iterator[tuple[Any, Any]]:
+def _interleaved(text: Input, alphabet: str, qualities: bool) -> Iterator[tuple[Any, Any]]:
     rest: Any = None
     count = 0
-    for records in _records(text, alphabet):
-        count += len(records)
-        held = records if rest is None else pa.concat_tables([rest, records])
+    for more in records(text, alphabet, qualities):
+        count += len(more)
+        held = more if rest is None else pa.concat_tables([rest, more])
         even = len(held) // 2 * 2
         rest = held.slice(even)
         yield split(held.slice(0, even))
     count_pairs([text.path], [count], interleaved=True)
 
 
-def _mates(texts: Sequence[Input], alphabet: str) -> Iterator[tuple[Any, Any]]:
-    readers = [_records(text, alphabet) for text in texts]
+def _mates(texts: Sequence[Input], alphabet: str, qualities: bool) -> Iterator[tuple[Any, Any]]:
+    readers = [records(text, alphabet, qualities) for text in texts]
     held: list[Any] = [None, None]
     counts = [0, 0]
     while True:

@@ -40,14 +40,16 @@ def _open(source: Input) -> Any:
         return pa.ipc.open_file(pa.memory_map(source.path))
 
 
-def check_schema(source: Input, columns: tuple[str, str]) -> bool:
-    """Whether a table with the query and target columns has rows; InputError says what it has instead of the columns."""
+def check_schema(
+    source: Input, columns: tuple[str, ...], ways_out: tuple[str, ...] = ("name the column with --query-column", "name the column with --target-column")
+) -> bool:
+    """Whether a table with the columns of letters has rows; InputError says what it has instead of them, and the way out for each."""
     file = _open(source)
     schema = file.schema_arrow if source.format == "parquet" else file.schema
-    for name, option in zip(columns, SIDES, strict=True):
+    for name, way_out in zip(columns, ways_out, strict=True):
         if schema.names.count(name) != 1:
             found = ", ".join(schema.names) or "none"
-            raise InputError(source.path, f"one column {name!r}", f"columns {found}", f"name the column with --{option}-column")
+            raise InputError(source.path, f"one column {name!r}", f"columns {found}", way_out)
         kind = schema.field(name).type
         letters = kind.value_type if pa.types.is_dictionary(kind) else kind
         if not any(is_kind(letters) for is_kind in _LETTERS):
@@ -158,6 +160,16 @@ def read_rows(source: Input, columns: tuple[str, str], span: Span, first: int, a
     place = Place(source.path, first, alphabet=alphabet)
     query, target = (_side(table, column, name, place) for column, name in zip(columns, names, strict=True))
     return query, target
+
+
+def records(source: Input, column: str, name: str, alphabet: str) -> Iterator[Any]:
+    """The rows of a table with one column of letters, and one of names if there is any, in tables of `records.parse`."""
+    present = (_open(source).schema_arrow if source.format == "parquet" else _open(source).schema).names
+    first = 0
+    for unit in range(_units(source)):
+        for batch in _batches(source, unit, [column, *([name] if name in present else [])]):
+            yield _side(pa.Table.from_batches([batch]), column, name, Place(source.path, first, alphabet=alphabet))
+            first += len(batch)
 
 
 def _side(table: Any, column: str, name: str, place: Place) -> Any:

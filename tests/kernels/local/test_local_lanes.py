@@ -12,14 +12,20 @@ ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import sys
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/kernels/local"]
+import numpy as np
 from test_local import DNA, PROTEIN, aligned, batch, cases
 from tidalign.kernels.local import pairs
+from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.scoring.substitution import Substitution
 for text, alphabet in (("match:2,mismatch:-4,gap:4,2", DNA), ("blosum62,gap:6,2,14,1", PROTEIN)):
     scoring = Substitution.parse(text)
     sides = [batch(strings, scoring) for strings in cases(3, alphabet, 150, 120)]
     for span in ("local", "overlap"):
         print(aligned(pairs.align(*sides, scoring, span=span)))
+    coding = Coding(scoring)
+    query, target = (coding.coded(side, place) for place, side in enumerate(sides))
+    pairs.SHARED_PAIRS = 1
+    print(pairs.align_coded(query.at(np.full(len(target), int(query.lengths.argmax()))), target, coding, report="score").score.tolist())
 """
 
 

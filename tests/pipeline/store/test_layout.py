@@ -18,7 +18,7 @@ from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store import layout, rundir
 from tidalign.pipeline.store.files import write_json
-from tidalign.pipeline.store.layout import FORMAT, GENOMES, PAIRS, Layout
+from tidalign.pipeline.store.layout import FORMAT, GENOMES, PAIRS, SEARCH, Layout
 
 RECORD = {
     2: {
@@ -49,12 +49,27 @@ RECORD = {
             "kept/anchors": "18941c847bdfb605",
         },
     },
+    4: {
+        "pairs": {"chunks": "aa2ae461e9ade2ed", "letters": "069f31fd9cec409e", "parts": "4634076690a41bf3"},
+        "genome": {
+            "parts": "b5ee12f10bbe66a4",
+            "extended": "85c106508a2ec93a",
+            "stages/anchors": "80a89a73772c517f",
+            "stages/anchors without gaps": "be3f9b28bdbc03b6",
+            "stages/walk": "e0e85c451d602b2f",
+            "stages/ahead": "4ab3fa21fb401ac9",
+            "kept/hits": "49965505d9dd1f7f",
+            "kept/hsps": "952f4e2c48171b3d",
+            "kept/anchors": "18941c847bdfb605",
+        },
+        "search": {"database": "431dc9dc4c0ac4b1", "parts": "3200a9d9e5fb8cc2", "queries": "431dc9dc4c0ac4b1"},
+    },
 }
 """What was written to run directories, by FORMAT and kind: written by hand, only added to; the last changes until a release has it, and never after."""
 
 
 def test_no_schema_changes_without_the_number_of_the_layout() -> None:
-    digests = {kind.kind: dict(kind.digests()) for kind in (PAIRS, GENOMES)}
+    digests = {kind.kind: dict(kind.digests()) for kind in (PAIRS, GENOMES, SEARCH)}
     raised = f"raise FORMAT in pipeline/store/layout.py above {max(RECORD)} and add a line to RECORD here"
     kept = f"or, if no release has format {max(RECORD)} yet (CHANGELOG.md), change its line"
     told = f"a table of run directories changed: {raised}, {kept}; with {digests}"
@@ -117,7 +132,7 @@ def without(*names: str) -> Callable[[dict[str, Any]], Any]:
         (lambda plan: {**plan, "tables": {**plan["tables"], "parts": "0123"}}, r"\(other columns in parts\)"),
         (lambda plan: {**plan, "tables": without("parts")(plan["tables"])}, r"\(other columns in parts\)"),
         (lambda plan: {**plan, "tables": {**plan["tables"], "trees": "0123"}}, r"\(other columns in trees\)"),
-        (lambda plan: {**plan, "kind": "trees"}, r"\(kind 'trees', now pairs, genome\)"),
+        (lambda plan: {**plan, "kind": "trees"}, r"\(kind 'trees', now pairs, genome, search\)"),
         (lambda plan: {**plan, "format": "2"}, r"plan\.json: expected the plan of a run, found one without a valid 'format'; run it again with --new"),
         *((without(name), rf"without a valid '{name}'") for name in ("format", *NAMES)),
         *(
@@ -154,7 +169,7 @@ def test_what_is_no_json_is_refused(finished: Any, name: str, text: bytes) -> No
 def test_a_run_whose_table_has_another_column_now_is_refused(make_run: Any, row: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a version would see it that has one more."""
     results = make_run([row()])
-    more = {**PAIRS.tables, "parts": ALIGNMENTS.append(pa.field("strand", pa.string()))}
+    more = {**PAIRS.tables, "parts": ALIGNMENTS.append(pa.field("more", pa.string()))}
     monkeypatch.setitem(layout._LAYOUTS, "pairs", replace(PAIRS, tables=more))
     with pytest.raises(ManifestMismatch, match=r"other columns in parts"):
         Results(results.path)

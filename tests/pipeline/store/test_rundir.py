@@ -38,7 +38,14 @@ def block(number: int, first: int, rows: list[int]) -> dict[str, Any]:
 def alignments(ordinals: list[int], status: str = "exact") -> pa.Table:
     rows = len(ordinals)
     values: dict[str, Any] = {field.name: [1] * rows for field in ALIGNMENTS}
-    text = {"query_name": ["q"] * rows, "target_name": ["t"] * rows, "cigar": [f"{o}=" for o in ordinals], "status": [status] * rows, "reason": [None] * rows}
+    text = {
+        "query_name": ["q"] * rows,
+        "target_name": ["t"] * rows,
+        "cigar": [f"{o}=" for o in ordinals],
+        "strand": ["+"] * rows,
+        "status": [status] * rows,
+        "reason": [None] * rows,
+    }
     return pa.table(values | text | {"ordinal": ordinals, "query_length": [100] * rows, "target_length": [50] * rows}, schema=ALIGNMENTS)
 
 

@@ -1,27 +1,77 @@
 """`tidalign check` passes here, and says what to do where it would not."""
 
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from unittest import mock
 
+import pytest
+
+from tidalign.cluster.errors import NoWorkers
 from tidalign.kernels.runtime import numba_internals
-from tidalign.pipeline.device import CPU, GPU
+from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.workflows import cli
-from tidalign.workflows.commands import check
+from tidalign.workflows.commands import check, compile
 
 
 def test_check(capsys) -> None:
     assert cli.main(["check"]) == 0
     written = capsys.readouterr()
     assert written.err == ""
-    for word in ("tidalign 0.", "numba ", "distributed ", "processor: ", "GPUs: ", "8 of 8 known answers"):
+    for word in ("tidalign 0.", "numba ", "distributed ", "processor: ", "GPUs: ", "2 of 2 known answers"):
         assert word in written.out
 
 
 def test_a_wrong_answer_is_status_1(capsys, monkeypatch) -> None:
     pair = next(iter(check.KNOWN))
-    monkeypatch.setitem(check.KNOWN, pair, check.KNOWN[pair] | {"edit": (3, "32=")})
+    monkeypatch.setitem(check.KNOWN, pair, check.KNOWN[pair] | {"affine:4,6,2": (3, "32=")})
     assert cli.main(["check"]) == 1
     written = capsys.readouterr().out
-    assert "wrong: edit on the cpu: expected (3, '32=')" in written and "7 of 8" in written
+    assert "wrong: affine:4,6,2 on the cpu: expected (3, '32=')" in written and "1 of 2" in written
+
+
+def test_what_is_compiled_beforehand(capsys, monkeypatch) -> None:
+    def compiled(devices: list[Device]) -> Iterator[tuple[int, int, str]]:
+        assert devices == [CPU]
+        yield from ((1, 2, ""), (2, 2, wrong))
+
+    monkeypatch.setattr(compile, "compiled", compiled)
+    monkeypatch.setattr(check, "usable", mock.Mock(side_effect=NoWorkers("none")))
+    wrong = ""
+    assert cli.main(["check", "--compile"]) == 0
+    assert "2 of 2 commands ran" in (said := capsys.readouterr().out) and "8 of 8 known answers" in said
+    wrong = "pairs a b: killed"
+    assert cli.main(["check", "--compile"]) == 1
+    assert "wrong: pairs a b: killed" in (said := capsys.readouterr().out) and "1 of 2 commands ran" in said
+
+
+RUN = """
+import sys
+from tidalign.kernels.runtime.numba_cache import LISTENERS
+from tidalign.workflows import cli
+begun = []
+LISTENERS.append(lambda begins: begun.append(begins))
+status = cli.main(sys.argv[1:])
+print(status, len(begun))
+"""
+
+
+@pytest.mark.slow
+def test_no_command_compiles_after_that(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    subprocess.run([sys.executable, "-m", "tidalign.workflows", "check", "--compile"], env=environment, check=True)
+    letters = "".join(random.Random(3).choices("ACGT", k=3000))
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.fa").write_text(f">1\n{letters}\n>2\n{letters[:150]}\n")
+    commands = ("pairs", "pairs --penalties affine2p:4,6,2,24,1", "pairs --penalties edit", "pairs --scoring match:2,mismatch:-4,gap:4,2", "genome")
+    for number, words in enumerate(map(str.split, commands)):
+        line = [sys.executable, "-c", RUN, words[0], "a.fa", "b.fa", *words[1:], "-o", f"{number}.paf", "--device", "cpu", "--quiet"]
+        done = subprocess.run(line, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert done.stdout.split()[-2:] == ["0", "0"], (words, done.stdout, done.stderr)
 
 
 def test_a_missing_package_is_status_69(capsys, monkeypatch) -> None:
@@ -36,7 +86,7 @@ def test_a_missing_package_is_status_69(capsys, monkeypatch) -> None:
 
 
 def test_a_numba_that_keeps_kernels_otherwise_is_named(capsys, monkeypatch) -> None:
-    monkeypatch.setattr(check, "_self_test", lambda device: check.Exit.COMPLETE)
+    monkeypatch.setattr(check, "_self_test", lambda device, every: check.Exit.COMPLETE)
     assert cli.main(["check"]) == 0
     assert "a way of its own" not in capsys.readouterr().out
     monkeypatch.setattr(numba_internals, "difference", lambda: "numba.core.caching.Cache.load_overload")
@@ -47,7 +97,7 @@ def test_a_numba_that_keeps_kernels_otherwise_is_named(capsys, monkeypatch) -> N
 def test_cards_are_named_and_tested(capsys, monkeypatch) -> None:
     tested = []
     monkeypatch.setattr(check, "usable", lambda: {"0": "NVIDIA H200"})
-    monkeypatch.setattr(check, "_self_test", lambda device: tested.append(device) or check.Exit.COMPLETE)
+    monkeypatch.setattr(check, "_self_test", lambda device, every: tested.append(device) or check.Exit.COMPLETE)
     assert cli.main(["check"]) == 0
     assert "GPUs: NVIDIA H200 (0)" in capsys.readouterr().out
     assert tested == [CPU, GPU]

@@ -49,7 +49,6 @@ GENOME = ["genome", "t.fa", "q.fa"]
         (GENOME, "--format"),
         ([*GENOME, "--format=lav"], "no format 'lav'"),
         ([*GENOME, "-o", "x.lav"], ".maf"),
-        ([*GENOME, "-o", "x.maf.gz"], "compress"),
         ([*GENOME, "-o", "x.bam"], "samtools"),
         ([*GENOME, "-o", "x.parquet", "--markend"], "--markend: it is for maf, "),
         ([*GENOME, "--format=sam+"], "no format 'sam+': use one of maf, "),

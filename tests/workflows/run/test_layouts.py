@@ -76,7 +76,8 @@ def _all_as_described(written: dict[str, list[pa.Schema]], tables: Any) -> None:
 
 def test_every_table_of_pairs_is_in_the_layout(tmp_path: Path, files: tuple[str, str], written: dict[str, list[pa.Schema]]) -> None:
     run_pairs(tmp_path / "run", inspect(*files), PairParameters())
-    _all_as_described(written, PAIRS.tables)
+    kept = {name: schema for name, schema in PAIRS.tables.items() if name != "letters"}  # those of a pipe: tests/workflows/test_letters.py
+    _all_as_described(written, kept)
 
 
 def test_every_table_of_genomes_is_in_the_layout(

@@ -17,9 +17,9 @@ import pyarrow as pa
 from tidalign.cluster.task import inject
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
-from tidalign.kernels.wavefront.alignments import Alignments
+from tidalign.kernels.wavefront.alignments import Alignments, part_of
 from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
-from tidalign.pipeline.pairs.aligner import Aligner, alignments, batches, described, longest, part_of, rows, work, write_rows
+from tidalign.pipeline.pairs.aligner import Aligner, alignments, batches, described, longest, rows, work, write_rows
 from tidalign.pipeline.pairs.partition import read_chunk
 from tidalign.pipeline.store import claims
 from tidalign.pipeline.store.parts import part_path, read_part

@@ -28,7 +28,7 @@ def test_tsv_is_the_table_without_counts(results, tmp_path) -> None:
     results.export(tmp_path / "out.tsv")
     with (tmp_path / "out.tsv").open(newline="") as lines:
         rows = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
-    counts = {"score", "identity", *(name for name, _ in COUNTS)}
+    counts = {"score", "strand", "identity", *(name for name, _ in COUNTS)}
     assert rows[0] == [name for name in ALIGNMENTS.names if name not in counts]
     table = results.to_table(rows[0]).to_pylist()
     expected = [["" if value is None else str(value) for value in each.values()] for each in table]
@@ -50,8 +50,8 @@ def test_standard_output(results, tmp_path, capfdbinary) -> None:
 
 
 def test_unknown_formats_and_cigars(results, tmp_path) -> None:
-    with pytest.raises(ValueError, match="paf, sam, tsv, parquet"):
-        results.export(tmp_path / "out.bam")
+    with pytest.raises(ValueError, match="paf, sam, bam, tsv, parquet"):
+        results.export(tmp_path / "out.cram")
     with pytest.raises(ValueError, match="cigar"):
         results.export(tmp_path / "out.paf", cigar="X")
     with pytest.raises(ValueError, match="cigar"):

@@ -23,7 +23,7 @@ def test_kinds_are_those_of_runs() -> None:
 def test_every_format_is_found_and_can_be_loaded(kind: str, format: table.Format) -> None:
     assert table.find(kind, format.name) is format
     assert table.by_suffix(kind, format.suffix.upper()) is format if format.suffix else True
-    named = (format.write or format.lines, format.header, format.above, format.side, "fields" if format.fields is not None else None)
+    named = (format.write or format.lines, format.header, format.above, format.side, format.names, "fields" if format.fields is not None else None)
     assert all(callable(format.load(name)) for name in named if name)
     assert all(option in table.OPTIONS for option in format.options) and ("markend" in format.options) == bool(format.footer)
 
@@ -51,7 +51,7 @@ def test_options_that_a_format_does_not_take() -> None:
     paf, tsv, maf = table.find("pairs", "paf"), table.find("pairs", "tsv"), table.find("genome", "maf")
     assert table.refused("pairs", paf, {"cigar": "M", "markend": False}) is None
     assert table.refused("pairs", tsv, {"cigar": "=X"}) is None
-    assert table.refused("pairs", tsv, {"cigar": "M"}) == ("cigar", "it is for paf, sam, not for tsv")
+    assert table.refused("pairs", tsv, {"cigar": "M"}) == ("cigar", "it is for paf, sam, bam, not for tsv")
     assert table.refused("pairs", paf, {"cigar": "X"}) == ("cigar", "'X' is none of =X, M")
     assert table.refused("pairs", paf, {"markend": True}) == ("markend", "other kinds of run have it")
     assert table.refused("genome", maf, {"markend": True, "cigar": "M"}) == ("cigar", "format paf writes M, paf:wfmash writes = and X")

@@ -35,7 +35,7 @@ def check(text: str) -> tuple[dict[str, int], list[dict[str, object]]]:
     for line in header[1:]:
         kind, *fields = line.split("\t")
         values = dict(field.split(":", 1) for field in fields)
-        assert kind in ("@SQ", "@PG") and all(re.fullmatch(r"[A-Za-z][A-Za-z0-9]:[ -~]+", field) for field in fields)
+        assert kind in ("@SQ", "@RG", "@PG") and all(re.fullmatch(r"[A-Za-z][A-Za-z0-9]:[ -~]+", field) for field in fields)
         if kind == "@SQ":
             assert values["SN"] not in references and 1 <= int(values["LN"]) < 2**31
             references[values["SN"]] = int(values["LN"])
@@ -52,6 +52,9 @@ def check(text: str) -> tuple[dict[str, int], list[dict[str, object]]]:
             assert name in references and operations and all(length > 0 for length, _ in operations)
             assert place >= 1 and place - 1 + sum(length for length, letter in operations if letter in "MDN=X") <= references[name]
             assert all(letter != "S" for _, letter in operations[1:-1])
+        sequence, quality = fields[9:11]
+        assert sequence == "*" or len(sequence) == sum(length for length, letter in operations if letter in "MIS=X") or flag & 4
+        assert quality == "*" or len(quality) == len(sequence)
         tags = {tag[:2]: tag[5:] for tag in fields[11:]}
         query = sum(length for length, letter in operations if letter in "MIS=X")
         parsed.append({"name": fields[0], "flag": flag, "reference": name, "place": place, "cigar": cigar, "query": query, "tags": tags})
@@ -66,9 +69,11 @@ def text(results, tmp_path, **options) -> str:
 def test_golden(make_run, row, rejected, tmp_path) -> None:
     rows = [
         # query ACGTACGTAC in target TTACGACGTTAC and one letter more; the first aligned target letter is the third.
-        row("r/1", "chr2", query_span=(0, 10, 10), target_span=(2, 12, 13), cigar="3=1I4=1D2=", penalty=16),
-        rejected("bad", "chr2") | {"target_length": 13},
-        row("r/2", "chr1", query_span=(1, 4, 6), target_span=(0, 3, 3), cigar="1=1X1=", penalty=4, status="capped", reason="a\tbudget"),
+        row("r/1", "chr2", query_span=(0, 10, 10), target_span=(2, 12, 13), cigar="3=1I4=1D2=", penalty=16)
+        | {"query": b"ACGTACgtAC", "target": b"TTACGACGTTACC", "query_quality": b"!#~IIIIIII"},
+        rejected("bad", "chr2") | {"target_length": 13, "query": b"acgn", "query_quality": b"IIII"},
+        row("r/2", "chr1", query_span=(1, 4, 6), target_span=(0, 3, 3), cigar="1=1X1=", penalty=4, status="capped", reason="a\tbudget")
+        | {"query": b"TCRATT", "target": b"CyA"},
         row("r/3", "chr1", query_span=(0, 2, 2), target_span=(3, 3, 3), cigar="2I", penalty=10),
         row("r/4", "none", query_span=(0, 2, 2), target_span=(0, 0, 0), cigar="2I", penalty=10),
         row("r/5", "chr1", query_span=(0, 0, 0), target_span=(0, 3, 3), cigar="3D", penalty=12),
@@ -79,12 +84,12 @@ def test_golden(make_run, row, rejected, tmp_path) -> None:
         "@SQ\tSN:chr2\tLN:13",
         "@SQ\tSN:chr1\tLN:3",
         "@PG\tID:tidalign\tPN:tidalign\tVN:0.1.0\tCL:tidalign pairs reads.fq windows.fa --penalties affine:4,6,2 --ambiguous mismatch --ends-free 3,3,3,3",
-        "r/1\t0\tchr2\t3\t255\t3=1I4=1D2=\t*\t0\t0\t*\t*\tNM:i:2\tAS:i:-16",
-        "bad\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*\tst:Z:rejected\trs:Z:killed by signal 9",
-        "r/2\t0\tchr1\t1\t255\t1S1=1X1=2S\t*\t0\t0\t*\t*\tNM:i:1\tAS:i:-4\tst:Z:capped\trs:Z:a budget",
-        "r/3\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*\tAS:i:-10",
-        "r/4\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*\tAS:i:-10",
-        "r/5\t0\tchr1\t1\t255\t3D\t*\t0\t0\t*\t*\tNM:i:3\tAS:i:-12",
+        "r/1\t0\tchr2\t3\t255\t3=1I4=1D2=\t*\t0\t0\tACGTACgtAC\t!#~IIIIIII\tNM:i:2\tMD:Z:7^T2\tAS:i:-16",
+        "bad\t4\t*\t0\t0\t*\t*\t0\t0\tacgn\tIIII\tst:Z:rejected\trs:Z:killed by signal 9",
+        "r/2\t0\tchr1\t1\t255\t1S1=1X1=2S\t*\t0\t0\tTCRATT\t*\tNM:i:1\tMD:Z:1Y1\tAS:i:-4\tst:Z:capped\trs:Z:a budget",
+        "r/3\t4\t*\t0\t0\t*\t*\t0\t0\tGG\t*\tAS:i:-10",
+        "r/4\t4\t*\t0\t0\t*\t*\t0\t0\tGG\t*\tAS:i:-10",
+        "r/5\t0\tchr1\t1\t255\t3D\t*\t0\t0\t*\t*\tNM:i:3\tMD:Z:0^GGG0\tAS:i:-12",
     ]
     references, records = check(written)
     assert references == {"chr2": 13, "chr1": 3}
@@ -145,3 +150,18 @@ def test_very_many_targets_get_advice(make_run, row, tmp_path, monkeypatch) -> N
     results = make_run([row("q", name) for name in "abca"])
     results.export(tmp_path / "out.sam", notice=heard.append)
     assert len(heard) == 1 and "PAF" in heard[0]
+
+
+def test_a_read_group(make_run, row, rejected, tmp_path) -> None:
+    written = text(make_run([row("a"), rejected("b")]), tmp_path, rg=r"@RG\tID:x\tSM:y z")
+    assert "@RG\tID:x\tSM:y z\n@PG" in written
+    assert [record["tags"]["RG"] for record in check(written)[1]] == ["x", "x"]
+    for wrong in ("", "x", "ID:", r"SM:y", r"ID:x\tID:y", "ID:é", r"ID:x\t"):
+        with pytest.raises(ValueError, match=r"ID:x\\tSM:y"):
+            sam.read_group(wrong)
+
+
+def test_qualities_that_sam_does_not_have(make_run, row, tmp_path) -> None:
+    letters = {"query": b"ACGT", "target": b"ACGT"}
+    with pytest.raises(InputError, match=r"record 3: expected printable ASCII, ! to ~.*' '.*\.paf"):
+        make_run([row() | letters, row(), row() | letters | {"query_quality": b"II I"}]).export(tmp_path / "out.sam")

@@ -304,7 +304,9 @@ def test_a_signal_to_the_whole_group_stops_a_run_that_goes_on_later(number: int,
 def check_rejected(directory: Path, answer: list[tuple[int, int, str]], rejected: dict[int, str]) -> None:
     found = rows(str(directory))
     assert [(row["ordinal"], row["reason"]) for row in found if row["status"] == "rejected"] == sorted(rejected.items())
-    assert all(row[name] is None for row in found if row["status"] == "rejected" for name in ("score", "cigar", "identity", *(name for name, _ in COUNTS)))
+    assert all(
+        row[name] is None for row in found if row["status"] == "rejected" for name in ("score", "strand", "cigar", "identity", *(name for name, _ in COUNTS))
+    )
     assert [(row["ordinal"], row["penalty"], row["cigar"]) for row in found if row["status"] == "exact"] == [a for a in answer if a[0] not in rejected]
     assert rundir.finished(str(directory)) == "PARTIAL"
 

@@ -1,0 +1,66 @@
+"""Letters as the kernels of alignment by scores take them: a code each, and what two codes score."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tidalign.kernels.letters.sequences import PackedSequences, Sequences
+from tidalign.kernels.scoring.substitution import BASES, Substitution
+
+Batch = Sequences | PackedSequences
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """Hold the codes of all letters, where each sequence begins, and their lengths."""
+
+    codes: npt.NDArray[np.uint8]
+    starts: npt.NDArray[np.int64]
+    lengths: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def at(self, rows: npt.NDArray[np.int64]) -> "Coded":
+        """Take the sequences at these places, in this order, any of them any number of times; letters stay where they are."""
+        return Coded(self.codes, self.starts[rows], self.lengths[rows])
+
+
+class Coding:
+    """Say what letters score, as kernels take it: codes of both sides, and either two scores or a table."""
+
+    def __init__(self, scoring: Substitution, ambiguous: str = "mismatch") -> None:
+        matrix, size = scoring.matrix(ambiguous), len(scoring.letters) + 1
+        self.scoring, self.matrix = scoring, matrix
+        codes = scoring.codes()
+        other = np.uint8(codes[ord("N")])
+        self._ascii = [codes, codes]
+        self._packed = [np.append(codes[np.frombuffer(BASES.encode(), np.uint8)], other)] * 2
+        self.same = np.eye(size, dtype=np.uint8)
+        if scoring.alphabet == "dna":
+            self.same[other] = self.same[:, other] = ambiguous == "match"
+        off = matrix[~np.eye(size, dtype=bool)]
+        self.costs = tuple(np.int64(cost) for opening, extension in scoring.pieces for cost in (opening + extension, extension))
+        self.scores: tuple[np.int64, ...] = (np.int64(0),)
+        self.table = np.zeros((size + 1, size + 1), np.uint64)
+        if len(scoring.letters) == 4 and len(set(off.tolist())) == 1 and len(set(np.diag(matrix)[:4].tolist())) == 1 and matrix[-1, -1] == off[0]:
+            # Letters are compared; another letter is one code in queries and another in targets, and padding two more.
+            self.scores = (np.int64(matrix[0, 0]), np.int64(off[0]))
+            self._ascii[1] = np.where(codes == other, np.uint8(other + 2), codes)
+            self._packed[1] = self._ascii[1][np.frombuffer(BASES.encode() + b"N", np.uint8)]
+            self.same = np.pad(self.same, (0, 2))
+        else:
+            self.table[:] = 0x80  # padding scores the lowest that there is
+            self.table[:size, :size] = matrix.view(np.uint8)
+
+    def coded(self, batch: Batch, place: int) -> Coded:
+        """Give the codes of queries (0) or targets (1)."""
+        from tidalign.kernels.local import letters
+
+        if isinstance(batch, Sequences):
+            return Coded(self._ascii[place][batch.letters], batch.offsets[:-1], batch.lengths)
+        starts = np.cumsum(batch.lengths) - batch.lengths
+        codes = np.empty(int(batch.lengths.sum()), np.uint8)
+        letters.unpacked(*(batch.codes, batch.code_offsets, batch.lengths, batch.ambiguous, batch.ambiguous_offsets), self._packed[place], starts, codes)
+        return Coded(codes, starts, batch.lengths)

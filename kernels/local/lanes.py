@@ -1,0 +1,65 @@
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
+"""Vectors of scores, a lane a pair: how many lanes there are, and what is done with all of them at once."""
+
+import os
+from typing import Any
+
+from llvmlite import binding, ir
+from numba.core import cgutils
+
+from tidalign.kernels.runtime import vectors as base
+from tidalign.kernels.runtime.vectors import I32, I64, POINTER
+
+WIDE = binding.get_host_cpu_features().get("avx512bw") and "TIDALIGN_LANES" not in os.environ
+LANES = 2 * base.LANES if WIDE else base.LANES
+
+
+class Lanes:
+    """Emit operations on a vector of what `null` says."""
+
+    def __init__(self, b: Any, null: Any) -> None:
+        self.b, self.local = b, not null.signed
+        self.element = ir.IntType(null.bitwidth)
+        self.count = 1 if null.bitwidth == 64 else LANES
+        self.vector = ir.VectorType(self.element, self.count)
+        self.size = null.bitwidth // 8
+        self.saturates = null.bitwidth == 16
+        self.zero = self.same(-0x8000 if self.local and self.saturates else 0)
+        self.lowest = self.same({16: -0x8000, 32: -(1 << 30), 64: -(1 << 60)}[null.bitwidth])
+
+    def same(self, value: int) -> Any:
+        return ir.Constant(self.vector, [value] * self.count)
+
+    def splat(self, value: Any) -> Any:
+        short = value if value.type == self.element else self.b.trunc(value, self.element)
+        empty = ir.Constant(self.vector, ir.Undefined)
+        first = self.b.insert_element(empty, short, ir.Constant(I32, 0))
+        return self.b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, self.count), [0] * self.count))
+
+    def _call(self, name: str, x: Any, y: Any) -> Any:
+        function = ir.FunctionType(self.vector, [self.vector] * 2)
+        return self.b.call(cgutils.get_or_insert_function(self.b.module, function, f"llvm.{name}.v{self.count}i{self.element.width}"), [x, y])
+
+    def larger(self, x: Any, y: Any) -> Any:
+        return self._call("smax", x, y)
+
+    def smaller(self, x: Any, y: Any) -> Any:
+        return self._call("smin", x, y)
+
+    def plus(self, x: Any, y: Any) -> Any:
+        return self._call("sadd.sat", x, y) if self.saturates else self.b.add(x, y)
+
+    def minus(self, x: Any, y: Any) -> Any:
+        return self._call("ssub.sat", x, y) if self.saturates else self.b.sub(x, y)
+
+    def above(self, x: Any, y: Any) -> Any:
+        return self.b.icmp_signed(">", x, y)
+
+    def load(self, address: Any, place: int = 0, vector: Any = None) -> Any:
+        vector = vector or self.vector
+        at = self.b.add(address, ir.Constant(I64, place * self.count * (vector.element.width // 8)))
+        return self.b.load(self.b.inttoptr(at, POINTER), align=1, typ=vector)
+
+    def store(self, value: Any, address: Any, place: int = 0) -> None:
+        at = self.b.add(address, ir.Constant(I64, place * self.count * (value.type.element.width // 8)))
+        self.b.store(value, self.b.inttoptr(at, POINTER), align=1)

@@ -1,0 +1,1 @@
+"""Write hits: BLAST tabular, SAM, TSV; PAF is that of pairs."""

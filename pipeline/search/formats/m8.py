@@ -1,0 +1,58 @@
+"""BLAST's tabular format (`-outfmt 6`, `-m 8`): twelve columns, query, target, identity in per cent, columns of the alignment, mismatches, gap openings, query
+start and end, target start and end (from 1; of a hit on the query's other strand those of the target are turned round), E-value, bit score.
+
+Where the matrix has no known statistics the E-value is `*` and the last column the score. A rejected query is a comment.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalign.pipeline.formats.request import Request, Rows
+from tidalign.pipeline.text import joined, two_kinds
+
+
+def lines(batch: Any, request: Request[Rows]) -> Any:
+    """Make a large_string column: the line of each row of a batch in `schema.SEARCH_HITS`, with its newline."""
+    return two_kinds(batch, pc.is_valid(batch["query_start"]), _hits, _rejected)
+
+
+def _hits(rows: Any) -> Any:
+    columns = pc.add(pc.add(rows["matches"], rows["mismatches"]), rows["gap_letters"])
+    backward = pc.equal(rows["strand"], "-")
+    start, end = pc.add(rows["target_start"], 1), rows["target_end"]
+    places = (pc.add(rows["query_start"], 1), rows["query_end"], pc.if_else(backward, end, start), pc.if_else(backward, start, end))
+    share = _numbers("%.3f", 100 * rows["identity"].to_numpy(zero_copy_only=False))
+    counts = (share, columns, rows["mismatches"], rows["gap_openings"])
+    return joined(rows["query_name"], "\t", rows["target_name"], *(piece for value in (*counts, *places, *_quality(rows)) for piece in ("\t", value)), "\n")
+
+
+def _quality(rows: Any) -> tuple[Any, Any]:
+    """Give E-values and bit scores as BLAST writes them."""
+    if rows["bits"].null_count:
+        return "*", rows["score"]
+    values, bits = (rows[name].to_numpy() for name in ("evalue", "bits"))
+    evalues = _chosen(values, ((1e-180, "0.0"), (0.0009, "%.2e"), (0.1, "%.3f"), (1.0, "%.2f"), (10.0, "%.1f"), (np.inf, "%.0f")))
+    return evalues, _chosen(bits, ((99.9, "%.1f"), (9999, "%d"), (np.inf, "%.3e")))
+
+
+def _chosen(values: Any, formats: tuple[tuple[float, str], ...]) -> Any:
+    """Write each number in the format of the first limit that it is not above."""
+    texts = np.empty(len(values), object)
+    before = -np.inf
+    for limit, format in formats:
+        rows = (values > before) & (values <= limit) if before > -np.inf else values <= limit
+        texts[rows] = np.char.mod(format, values[rows]) if "%" in format else format
+        before = limit
+    return pa.array(texts, pa.large_string())
+
+
+def _numbers(format: str, values: Any) -> Any:
+    return pa.array(np.char.mod(format, values).astype(object), pa.large_string())
+
+
+def _rejected(rows: Any) -> Any:
+    reason = pc.replace_substring_regex(rows["reason"], "[^ -~]", " ")
+    return joined("# ", rows["query_name"], " rejected: ", reason, "\n")

@@ -1,0 +1,128 @@
+"""Find the hits of queries in one slice of a database, and make their rows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalign.kernels.letters.packing import COMPLEMENT
+from tidalign.kernels.letters.sequences import Sequences
+from tidalign.kernels.local import best
+from tidalign.kernels.local.coding import Coded, Coding
+from tidalign.kernels.local.pairs import align_coded
+from tidalign.kernels.wavefront.alignments import Alignments
+from tidalign.pipeline.pairs.aligner import cigars
+from tidalign.pipeline.pairs.pack import sequences
+from tidalign.pipeline.pairs.scored import coding_of
+from tidalign.pipeline.schema import SEARCH_HITS
+from tidalign.pipeline.search import statistics
+from tidalign.pipeline.search.parameters import SearchParameters
+from tidalign.pipeline.text import cuts
+
+TRACED_LETTERS = 1 << 25
+"""Letters of both sides of the hits that are aligned in one call."""
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A slice of a database, ready to be searched: its sequences, their codes, and the letters of the whole database."""
+
+    sequences: Any
+    coded: Coded
+    coding: Coding
+    letters: int
+
+    @classmethod
+    def of(cls, table: Any, letters: int, parameters: SearchParameters) -> "Slice":
+        """Code a table in `schema.SEQUENCES`."""
+        coding = coding_of(parameters)
+        return cls(table, coding.coded(sequences(table["letters"]), 1), coding, letters)
+
+
+def search(queries: Any, database: Slice, parameters: SearchParameters) -> Any:
+    """Search queries, a table in `schema.SEQUENCES`, in a slice: a table in `schema.SEARCH_HITS`, queries in order and of each the best first."""
+    strands = _strands(sequences(queries["letters"]), database.coding, parameters.strands)
+    found = best.search(strands, database.coded, database.coding, top=parameters.top, least=parameters.min_score, span=parameters.span)
+    both = Coded(strands[0].codes, *(np.concatenate([getattr(strand, name) for strand in strands]) for name in ("starts", "lengths")))
+    numbers = found.query + found.strand * len(queries)
+    weights = both.lengths[numbers] + database.coded.lengths[found.target]
+    rank = best.ranks(found.query) + 1
+    tables = []
+    for start, stop in cuts(weights, TRACED_LETTERS, max(1, len(found))):
+        rows = slice(start, stop)
+        aligned = _aligned(both.at(numbers[rows]), database.coded.at(found.target[rows]), database.coding, parameters, found.score[rows])
+        tables.append(_rows(queries, database, found.at(np.arange(start, stop)), rank[rows], aligned, parameters))
+    return pa.concat_tables([SEARCH_HITS.empty_table(), *tables])
+
+
+def _strands(letters: Sequences, coding: Coding, strands: str) -> list[Coded]:
+    """Code the queries on each strand; codes of both lie in one array."""
+    forward = coding.coded(letters, 0)
+    if strands == "+":
+        return [forward]
+    total = len(letters.letters)
+    backward = coding.coded(Sequences(COMPLEMENT[letters.letters[::-1]], letters.offsets), 0)
+    codes = np.concatenate([forward.codes, backward.codes])
+    ends = letters.offsets[1:]
+    return [Coded(codes, forward.starts, forward.lengths), Coded(codes, total + (total - ends), forward.lengths)]
+
+
+def _aligned(queries: Coded, targets: Coded, coding: Coding, parameters: SearchParameters, score: Integers) -> Alignments:
+    """Align the pairs of hits as far as rows say; what was scored comes out again."""
+    if parameters.report == "score":
+        none = np.zeros(len(score), np.int64)
+        return Alignments(none, none, none, none, none, score=score, placed=False)
+    found = align_coded(queries, targets, coding, span=parameters.span, report=parameters.report)
+    if found.score is None or not np.array_equal(found.score, score):
+        raise RuntimeError("an alignment scores other than its pair did")
+    return found
+
+
+def _rows(queries: Any, database: Slice, hits: best.Hits, rank: Integers, found: Alignments, parameters: SearchParameters) -> Any:
+    query = queries.select(["ordinal", "name", "length"]).take(pa.array(hits.query))
+    target = database.sequences.select(["ordinal", "name", "length"]).take(pa.array(hits.target))
+    none = pa.nulls(len(hits), pa.int64())
+    columns: dict[str, Any] = {"ordinal": query["ordinal"], "rank": rank, "target_ordinal": target["ordinal"], "score": hits.score}
+    columns |= {f"{side}_{name}": table[name] for side, table in (("query", query), ("target", target)) for name in ("name", "length")}
+    columns |= dict.fromkeys(("query_start", "query_end", "target_start", "target_end"), none)
+    if found.placed:
+        backward, length = hits.strand == 1, query["length"].to_numpy()
+        columns |= {"target_start": found.target_start, "target_end": found.target_end}
+        columns["query_start"] = np.where(backward, length - found.query_end, found.query_start)
+        columns["query_end"] = np.where(backward, length - found.query_start, found.query_end)
+    columns |= {"strand": pa.array(["+", "-"]).take(pa.array(hits.strand)), **_quality(hits.score, query, target, database.letters, parameters)}
+    columns |= {**cigars(found), "status": pa.repeat("exact", len(hits)), "reason": pa.nulls(len(hits), pa.string())}
+    return pa.table([columns[field.name] for field in SEARCH_HITS], schema=SEARCH_HITS)
+
+
+def _quality(score: Integers, query: Any, target: Any, letters: int, parameters: SearchParameters) -> dict[str, Any]:
+    """Give bit scores and E-values, null where there are no statistics."""
+    known = statistics.of(parameters.scoring, parameters.alphabet, parameters.span)
+    if known is None:
+        return dict.fromkeys(("bits", "evalue"), pa.nulls(len(score), pa.float64()))
+    return {"bits": known.bits(score), "evalue": known.evalues(score, query["length"].to_numpy(), target["length"].to_numpy(), letters)}
+
+
+def rejected(queries: Any, reason: str) -> Any:
+    """Make rows of queries, a table in `schema.SEQUENCES`, that say why they were not searched."""
+    said = {"ordinal": queries["ordinal"], "query_name": queries["name"], "query_length": queries["length"]}
+    said |= {"status": pa.repeat("rejected", len(queries)), "reason": pa.repeat(reason, len(queries))}
+    return pa.table([said.get(field.name, pa.nulls(len(queries), field.type)) for field in SEARCH_HITS], schema=SEARCH_HITS)
+
+
+def merged(table: Any, top: int) -> tuple[Integers, Any]:
+    """Order the rows of several slices as those of one would be: which rows are kept, in order, and the column `rank` of the whole table. What was rejected
+    stays, behind the hits of its query, without a rank."""
+    given_up = pc.equal(table["status"], "rejected").to_numpy()
+    keys = {name: pc.fill_null(table[name], 0).to_numpy() for name in ("ordinal", "score", "target_ordinal")}
+    backward = pc.fill_null(pc.equal(table["strand"], "-"), False).to_numpy()
+    order = np.lexsort((backward, keys["target_ordinal"], -keys["score"], given_up, keys["ordinal"]))
+    rank = np.empty(len(table), np.int64)
+    rank[order] = best.ranks(keys["ordinal"][order]) + 1
+    kept = (rank <= top) | given_up
+    return order[kept[order]], pa.array(rank, mask=given_up)

@@ -1,0 +1,70 @@
+"""Say what a search computes: scores, what of a pair is aligned, which strands, and how much of what is found is kept."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tidalign.kernels.scoring.substitution import DNA, PROTEIN, Substitution
+from tidalign.pipeline.pairs.scored import MOST, ScoreParameters
+
+SCORINGS = {DNA: "match:2,mismatch:-3,gap:5,2", PROTEIN: "blosum62,gap:11,1"}
+"""By alphabet, where none is given: those of blastn and blastp."""
+
+SPANS = ("local", "query", "target", "overlap", "global")
+STRANDS = ("plus", "both")
+MOST_HITS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SearchParameters(ScoreParameters):
+    """Parameters of a search, beside those of `ScoreParameters`.
+
+    scoring: empty for that of the alphabet in SCORINGS. top: hits that are kept of a query, at most. min_score: least score of a hit.
+    strand: of the query, `both` or `plus`; empty: both for DNA.
+    """
+
+    scoring: str = ""
+    top: int = 10
+    min_score: int = 1
+    strand: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.scoring:
+            object.__setattr__(self, "scoring", SCORINGS.get(self.alphabet or DNA, ""))
+        if self.strand not in ("", *STRANDS):
+            raise ValueError(f"strand must be one of {', '.join(STRANDS)}, not {self.strand!r}")
+        dna = Substitution.parse(self.scoring, self.alphabet or None).alphabet == DNA
+        object.__setattr__(self, "strand", self.strand or ("both" if dna else "plus"))
+        ScoreParameters.__post_init__(self)
+        if self.span not in SPANS:
+            raise ValueError(f"span: a search has {', '.join(SPANS)}, not {self.span!r}")
+        if self.ambiguous not in ("mismatch", "match"):
+            raise ValueError(f"ambiguous must be mismatch or match in a search, not {self.ambiguous!r}")
+        if not 1 <= self.top <= MOST_HITS:
+            raise ValueError(f"top: expected from 1 to {MOST_HITS:,} hits of a query, not {self.top}")
+        if not (1 if self.span == "local" else -MOST) <= self.min_score <= MOST:
+            least = "1, as a local alignment scores more than 0" if self.span == "local" else f"{-MOST}"
+            raise ValueError(f"min-score: expected at least {least}, and at most {MOST}, not {self.min_score}")
+
+    @property
+    def strands(self) -> str:
+        """Name the strands that are searched, in order."""
+        return "+-" if self.strand == "both" else "+"
+
+    def words(self) -> list[str]:
+        """Say everything that can change a row as options of `tidalign search`."""
+        words = ScoreParameters.words(self)
+        return [
+            *words,
+            "--top",
+            str(self.top),
+            "--min-score",
+            str(self.min_score),
+            *(["--strand", "plus"] if self.alphabet == DNA and self.strand == "plus" else []),
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "SearchParameters":
+        return cls(**values)

@@ -1,0 +1,97 @@
+"""A plain reader of BAM and BGZF, written from SAM's specification: what a file holds, as the text of SAM."""
+
+import gzip
+import re
+import struct
+import zlib
+
+END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+
+
+def blocks(data: bytes) -> list[bytes]:
+    """What each block of BGZF holds; AssertionError for what section 4.1 does not allow."""
+    assert data.endswith(END)
+    found, at = [], 0
+    while at < len(data):
+        assert data[at : at + 4] == b"\x1f\x8b\x08\x04"
+        extra, subfield, length, size = struct.unpack_from("<HHHH", data, at + 10)
+        assert (extra, subfield, length) == (6, 0x4342, 2)
+        found.append(zlib.decompress(data[at + 18 : at + size - 7], -15))
+        assert struct.unpack_from("<II", data, at + size - 7) == (zlib.crc32(found[-1]), len(found[-1])) and len(found[-1]) <= 65536
+        at += size + 1
+    assert b"".join(found) == gzip.decompress(data) and found[-1] == b""
+    return found
+
+
+def text(data: bytes) -> str:
+    """The lines of SAM of a BAM file, its header's first."""
+    content = b"".join(blocks(data))
+    assert content[:4] == b"BAM\1"
+    (size,) = struct.unpack_from("<i", content, 4)
+    header, at = content[8 : 8 + size].decode(), 8 + size
+    (count,) = struct.unpack_from("<i", content, at)
+    at += 4
+    references = []
+    for _ in range(count):
+        (length,) = struct.unpack_from("<i", content, at)
+        name = content[at + 4 : at + 3 + length].decode()
+        assert content[at + 3 + length] == 0
+        references.append((name, struct.unpack_from("<i", content, at + 4 + length)[0]))
+        at += 8 + length
+    said = [re.split("\t", line) for line in header.splitlines() if line.startswith("@SQ")]
+    assert references == [(name[3:], int(length[3:])) for _, name, length in said]
+    lines = []
+    while at < len(content):
+        (size,) = struct.unpack_from("<i", content, at)
+        lines.append(_record(content[at + 4 : at + 4 + size], [name for name, _ in references]))
+        at += 4 + size
+    return header + "".join(lines)
+
+
+def _record(data: bytes, references: list[str]) -> str:
+    number, place, name_size, quality, bin_, operations, flag, letters, other, other_place, template = struct.unpack_from("<iiBBHHHiiii", data)
+    assert (other, other_place) == (-1, -1)
+    at = 32 + name_size
+    name = data[32 : at - 1].decode()
+    words = struct.unpack_from(f"<{operations}I", data, at)
+    at += 4 * operations
+    packed = data[at : at + (letters + 1) // 2]
+    at += len(packed)
+    sequence = "".join("=ACMGRSVTWYHKDBN"[half] for byte in packed for half in (byte >> 4, byte & 15))[:letters]
+    qualities = data[at : at + letters]
+    at += letters
+    tags = []
+    while at < len(data):
+        tag, kind = data[at : at + 2].decode(), chr(data[at + 2])
+        at += 3
+        if kind == "i":
+            tags.append(f"{tag}:i:{struct.unpack_from('<i', data, at)[0]}")
+            at += 4
+        elif kind == "Z":
+            stop = data.index(0, at)
+            tags.append(f"{tag}:Z:{data[at:stop].decode()}")
+            at = stop + 1
+        else:
+            assert (tag, kind, chr(data[at])) == ("CG", "B", "I")
+            (count,) = struct.unpack_from("<I", data, at + 1)
+            assert words[0] == letters << 4 | 4 and words[1] & 15 == 3 and len(words) == 2
+            span = words[1] >> 4
+            words = struct.unpack_from(f"<{count}I", data, at + 5)
+            assert span == sum(word >> 4 for word in words if word & 15 in (0, 2, 7, 8))
+            at += 5 + 4 * count
+    cigar = "".join(f"{word >> 4}{'MIDNSHP=X'[word & 15]}" for word in words) or "*"
+    span = sum(word >> 4 for word in words if word & 15 in (0, 2, 7, 8))
+    assert bin_ == _bin(place, place + max(1, span) if place >= 0 else 0)
+    shown = "*" if not letters or set(qualities) == {255} else "".join(chr(33 + value) for value in qualities)
+    reference = "*" if number < 0 else references[number]
+    fields = [name, flag, reference, place + 1, quality, cigar, "*", 0, template, sequence or "*", shown, *tags]
+    return "\t".join(map(str, fields)) + "\n"
+
+
+def _bin(start: int, stop: int) -> int:
+    """reg2bin of section 5.3."""
+    stop -= 1
+    for shift, first in ((14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)):
+        if start >> shift == stop >> shift:
+            return (first + (start >> shift)) & 0xFFFF
+    return 0

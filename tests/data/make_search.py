@@ -1,0 +1,79 @@
+"""Make tests/data/search: real genes and proteins, what parasail scores all pairs of them, and what blastp finds. By hand, with parasail 1.3.4 and ncbi-blast+:
+
+python tests/data/make_search.py PROTEINS QUERIES GENES    the files that README.md beside the data names, unpacked
+"""
+
+import gzip
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import parasail
+
+PLACE = Path(__file__).parent / "search"
+BLASTP = ["-comp_based_stats", "0", "-seg", "no", "-outfmt", "6", "-evalue", "10", "-max_target_seqs", "500"]
+DNA = (2, -3, 5, 2)
+
+Record = tuple[str, str]
+
+
+def read(path: str) -> list[Record]:
+    """Names, to the first blank, and letters."""
+    records = [record.partition("\n") for record in Path(path).read_text().split(">")[1:]]
+    return [(head.split()[0], letters.replace("\n", "").upper()) for head, _, letters in records]
+
+
+def write(name: str, records: list[Record]) -> None:
+    text = "".join(f">{name}\n{letters}\n" for name, letters in records)
+    (PLACE / name).write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def blastp(queries: list[Record], database: list[Record]) -> str:
+    """What blastp prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, records in (("q", queries), ("d", database)):
+            Path(folder, name).write_text("".join(f">{name}\n{letters}\n" for name, letters in records))
+        subprocess.run(["makeblastdb", "-in", f"{folder}/d", "-dbtype", "prot", "-out", f"{folder}/db"], check=True, stdout=subprocess.DEVNULL)
+        command = ["blastp", "-query", f"{folder}/q", "-db", f"{folder}/db", *BLASTP]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def scores(queries: list[Record], database: list[Record], opening: int, extension: int, matrix: object) -> str:
+    """A line of scores for each query."""
+    rows = [[parasail.sw_scan_32(query, target, opening + extension, extension, matrix).score for _, target in database] for _, query in queries]
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows)
+
+
+def main(proteins: str, queries: str, genes: str) -> None:
+    chance = random.Random(14)
+    known = [record for record in read(proteins) if 40 <= len(record[1]) <= 700 and set(record[1]) <= set("ARNDCQEGHILKMFPSTWYVX")]
+    asked = chance.sample([record for record in read(queries) if 60 <= len(record[1]) <= 500 and set(record[1]) <= set("ARNDCQEGHILKMFPSTWYV")], 10)
+    alike = {line.split("\t")[1] for line in blastp(asked, known).splitlines() if float(line.split("\t")[10]) < 1e-3}
+    near = [record for record in known if record[0] in alike]
+    database = sorted(chance.sample(near, min(120, len(near))) + chance.sample([record for record in known if record[0] not in alike], 120))
+    write("queries.faa.gz", asked)
+    write("proteins.faa.gz", database)
+    (PLACE / "blastp.m8").write_text(blastp(asked, database))
+    types = chance.sample([record for record in read(genes) if set(record[1]) <= set("ACGTRYKMSWBDHVN")], 46)
+    write("genes.fa.gz", types[:40])
+    write("asked.fa.gz", types[40:])
+    matrix = parasail.matrix_create("ACGTXY", DNA[0], DNA[1])
+    plain = str.maketrans(dict.fromkeys("RYKMSWBDHVN", "X"))  # what is no base equals nothing: another letter on either side
+    stored = [(name, letters.translate(plain).replace("X", "Y")) for name, letters in types[:40]]
+    turned = [(name, letters.translate(str.maketrans("ACGTRYKMBDHV", "TGCAYRMKVHDB"))[::-1].translate(plain)) for name, letters in types[40:]]
+    forward = [(name, letters.translate(plain)) for name, letters in types[40:]]
+    for name, text in (
+        ("proteins.scores.gz", scores(asked, database, 11, 1, parasail.blosum62)),
+        ("genes.scores.gz", scores(forward, stored, DNA[2], DNA[3], matrix)),
+        ("turned.scores.gz", scores(turned, stored, DNA[2], DNA[3], matrix)),
+    ):
+        (PLACE / name).write_bytes(gzip.compress(text.encode(), mtime=0))
+    version = subprocess.run(["blastp", "-version"], check=True, capture_output=True, text=True).stdout.split()[1]
+    (PLACE / "versions.json").write_text(json.dumps({"parasail": parasail.__version__, "blastp": version, "options": BLASTP}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,94 @@
+"""Search of a database: what is kept of each query is what comes first where all scores are sorted, however many pairs go into a call."""
+
+import random
+
+import numpy as np
+import pytest
+import scored_oracle
+
+from tidalign.kernels.letters.sequences import Sequences
+from tidalign.kernels.local import best, lookups, pairs
+from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.scoring.substitution import Substitution
+
+COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
+
+
+def strings(seed: int, count: int, alphabet: str, longest: int) -> list[str]:
+    """Few letters and many repeats, so that many scores are equal."""
+    chance = random.Random(seed)
+    words = ["".join(chance.choices(alphabet, k=chance.randint(0, 6))) for _ in range(8)]
+    return ["".join(chance.choices(words, k=chance.randint(0, longest // 6))) for _ in range(count)]
+
+
+def hits(found: best.Hits) -> list[tuple[int, int, int, int]]:
+    return list(zip(*(getattr(found, name).tolist() for name in ("query", "target", "strand", "score")), strict=True))
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 64, 1 << 14])
+@pytest.mark.parametrize(("top", "least", "both", "text"), [(1, 1, True, "dna"), (5, 8, True, "dna"), (3, 1, False, "blosum62"), (1000, 4, True, "dna")])
+def test_the_best_are_those_of_a_full_sort(monkeypatch: pytest.MonkeyPatch, at_once: int, top: int, least: int, both: bool, text: str) -> None:
+    monkeypatch.setattr(best, "CALL_PAIRS", at_once)
+    scoring = Substitution.parse("match:2,mismatch:-3,gap:5,2" if text == "dna" else text)
+    queries, targets = (strings(seed, count, "ACGTN" if text == "dna" else "ARNDWY", 36) for seed, count in ((1, 9), (2, 25)))
+    strands = [queries, [query.translate(COMPLEMENT)[::-1] for query in queries]][: 1 + both]
+    coding = Coding(scoring)
+    coded = [coding.coded(Sequences.from_strings(strand), 0) for strand in strands]
+    found = best.search(coded, coding.coded(Sequences.from_strings(targets), 1), coding, top=top, least=least)
+    wanted = []
+    for i in range(len(queries)):
+        scored = [(-scored_oracle.align(strand[i], target, scoring, "local")[0], j, s) for j, target in enumerate(targets) for s, strand in enumerate(strands)]
+        wanted += [(i, j, s, -score) for score, j, s in sorted(scored)[:top] if -score >= least]
+    assert hits(found) == wanted
+
+
+def test_nothing_to_search() -> None:
+    coding = Coding(Substitution.parse("blosum62"))
+    none, some = (coding.coded(Sequences.from_strings(letters), 0) for letters in ([], ["WYR"]))
+    for queries, database in ((none, some), (some, none), (none, none)):
+        assert len(best.search([queries], database, coding, top=3, least=1)) == 0
+
+
+def test_scores_beyond_16_bits_and_below_zero() -> None:
+    """A score of 16 bits that overflows is made again; of global alignments those below 0 count too where they are asked for."""
+    coding = Coding(Substitution.parse("match:127,mismatch:-4,gap:4,2"))
+    letters = "ACGT" * 300
+    sides = [coding.coded(Sequences.from_strings([letters, "TT"]), place) for place in (0, 1)]
+    found = best.search([sides[0]], sides[1], coding, top=2, least=-10_000, span="global")
+    assert np.array_equal(found.score, [127 * 1200, scored(letters, "TT"), 254, scored("TT", letters)])
+
+
+def scored(query: str, target: str) -> int:
+    return scored_oracle.align(query, target, Substitution.parse("match:127,mismatch:-4,gap:4,2"), "global")[0]
+
+
+@pytest.mark.parametrize("text", ["blosum62", "pam250,gap:6,2,14,1", "match:1,mismatch:-4,n:-1,gap:6,1"])
+def test_rows_that_all_lanes_share_change_nothing(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """One query with many sequences, whose scores are looked up in one table where the processor can, as pairs of their own."""
+    scoring = Substitution.parse(text)
+    alphabet = "ACGTN" if scoring.alphabet == "dna" else "ARNDCQEGHILKMFPSTWYVBZX*UO"
+    chance = random.Random(5)
+    query = "".join(chance.choices(alphabet, k=37))
+    targets = ["".join(chance.choices(alphabet, k=chance.randint(0, 60))) + query[: chance.randint(0, 30)] for _ in range(70)]
+    coding = Coding(scoring)
+    sides = coding.coded(Sequences.from_strings([query]), 0), coding.coded(Sequences.from_strings(targets), 1)
+    rows = np.zeros(len(targets), np.int64), np.arange(len(targets))
+    found = []
+    monkeypatch.setattr(pairs, "SHARED_PAIRS", 1)
+    for shares in {lookups.SHARES, False}:
+        monkeypatch.setattr(lookups, "SHARES", shares)
+        found.append(pairs.align_coded(sides[0].at(rows[0]), sides[1].at(rows[1]), coding, report="score"))
+    wanted = [scored_oracle.align(query, target, scoring, "local") for target in targets]
+    for one in found:
+        assert one.score is not None and one.score.tolist() == [row[0] for row in wanted]
+
+
+def test_queries_alone_in_their_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    coding = Coding(Substitution.parse("blosum62"))
+    queries, targets = (Sequences.from_strings(strings(seed, count, "ARNDWY", 36)) for seed, count in ((1, 9), (2, 40)))
+    sides = [coding.coded(queries, 0)], coding.coded(targets, 1)
+    found = []
+    for alone in (1, 1000):
+        monkeypatch.setattr(pairs, "SHARED_PAIRS", alone)
+        found.append(hits(best.search(*sides, coding, top=4, least=1)))
+    assert found[0] == found[1] and found[0]

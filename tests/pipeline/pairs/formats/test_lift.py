@@ -1,0 +1,106 @@
+"""Places on contigs: what stands there is what was aligned, whatever the format; names that say no place are refused."""
+
+import re
+
+import bam_reader
+import numpy as np
+import pytest
+
+from tidalign.pipeline.errors import InputError, MissingInput
+
+GENOME = {name: bytes(np.random.default_rng(place).choice(list(b"ACGT"), 500 + place).tolist()) for place, name in enumerate(("chr2", "chr1", "HLA-A*01:01"))}
+
+
+@pytest.fixture
+def results(make_run, row, rejected):
+    """Windows of a genome that are aligned to what is cut out of them."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for number in range(60):
+        contig = list(GENOME)[number % 7 % 3]
+        start = int(rng.integers(0, 400))
+        window = GENOME[contig][start : start + int(rng.integers(30, 90))]
+        left, right = (int(n) for n in rng.integers(0, 10, 2))
+        query = window[left : len(window) - right]
+        spans = {"query_span": (0, len(query), len(query)), "target_span": (left, left + len(query), len(window))}
+        name = f"{contig}:{start + 1}-{start + len(window)}"
+        lost = rejected(f"q{number}", name) | {"target_length": len(window)}
+        rows.append(lost if number == 30 else row(f"q{number}", name, cigar=f"{len(query)}=", **spans) | {"query": query, "target": window})
+    return make_run(rows)
+
+
+@pytest.fixture
+def fai(tmp_path):
+    (tmp_path / "g.fai").write_text("".join(f"{name}\t{len(letters)}\t6\t60\t61\n" for name, letters in sorted(GENOME.items())) + "other\t9\t1\t60\t61\n")
+    return str(tmp_path / "g.fai")
+
+
+def places(written: str) -> list[tuple[str, str, int, int]]:
+    """Query, contig, start and end of each SAM record that has them."""
+    fields = [line.split("\t") for line in written.splitlines() if not line.startswith("@")]
+    return [(each[0], each[2], int(each[3]) - 1, int(each[3]) - 1 + int(each[5][:-1])) for each in fields if each[2] != "*"]
+
+
+def test_what_stands_there_is_what_was_aligned(results, tmp_path) -> None:
+    for suffix in ("sam", "bam", "paf", "tsv"):
+        results.export(tmp_path / f"out.{suffix}", lift="")
+    written = (tmp_path / "out.sam").read_text()
+    found = places(written)
+    queries = {line.split("\t")[0]: line.split("\t")[9] for line in written.splitlines() if line[0] != "@"}
+    assert len(found) == 59 and all(GENOME[contig][start:end].decode() == queries[query] for query, contig, start, end in found)
+    assert bam_reader.text((tmp_path / "out.bam").read_bytes()) == written
+    paf = [line.split("\t") for line in (tmp_path / "out.paf").read_text().splitlines()]
+    assert [(each[0], each[5], int(each[7]), int(each[8])) for each in paf if each[5] != "*"] == found
+    tsv = [line.split("\t") for line in (tmp_path / "out.tsv").read_text().splitlines()[1:]]
+    assert [(each[1], each[5], int(each[7]), int(each[8])) for each in tsv if each[7]] == found
+    ends = {}
+    for name in results.to_table(["target_name"])["target_name"].to_pylist():
+        contig, _, place = name.rpartition(":")
+        ends[contig] = max(ends.get(contig, 0), int(place.partition("-")[2]))
+    assert re.findall(r"@SQ\tSN:(\S+)\tLN:(\d+)", written) == [(name, str(end)) for name, end in ends.items()]
+    assert {(each[5], int(each[6])) for each in paf if each[5] != "*"} == set(ends.items())
+
+
+def test_a_fai_gives_contigs_and_their_order(results, tmp_path, fai) -> None:
+    results.export(tmp_path / "with.sam", lift=fai)
+    results.export(tmp_path / "without.sam", lift="")
+    written = (tmp_path / "with.sam").read_text()
+    expected = [(name, str(len(letters))) for name, letters in sorted(GENOME.items())] + [("other", "9")]
+    assert re.findall(r"@SQ\tSN:(\S+)\tLN:(\d+)", written) == expected
+    assert places(written) == places((tmp_path / "without.sam").read_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "said"),
+    [
+        ("chr1", 4, r"record 2: expected a target named chr:start-end.*found 'chr1'; leave --lift out"),
+        ("t", 1, r"expected a target named"),
+        ("chr1:0-3", 4, r"expected a target named"),
+        ("chr1:5-8(+)", 4, r"expected a target named"),
+        ("chr1:5-9", 4, r"record 2: expected 5 letters in 'chr1:5-9', found 4"),
+        ("chr1:9-5", 4, r"expected -3 letters"),
+    ],
+)
+def test_names_that_say_no_place(make_run, row, tmp_path, name: str, length: int, said: str) -> None:
+    results = make_run([row("a", "chr1:1-4"), row("b", name, query_span=(0, 1, 1), target_span=(0, 1, length), cigar="1=")])
+    for format in ("sam", "bam", "paf", "tsv"):
+        with pytest.raises(InputError, match=said):
+            results.export(tmp_path / "out", format=format, lift="")
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("chr1\t7\n", InputError, r"record 1: expected a contig for 'chr1:5-8' in .*g\.fai, found one of 7; give the \.fai"),
+        ("chr2\t70\n", InputError, r"found none; give the \.fai"),
+        ("chr1\n", InputError, r"g\.fai: line 1: expected a contig and its length"),
+        ("chr1\t9\nchr1\t9\n", InputError, r"g\.fai: line 2: .*found chr1 again"),
+        ("", MissingInput, r"g\.fai: empty"),
+        (None, MissingInput, r"g\.fai: cannot be read"),
+    ],
+)
+def test_a_fai_that_does_not_fit(make_run, row, tmp_path, text, error, said: str) -> None:
+    if text is not None:
+        (tmp_path / "g.fai").write_text(text)
+    with pytest.raises(error, match=said):
+        make_run([row("a", "chr1:5-8")]).export(tmp_path / "out.sam", lift=str(tmp_path / "g.fai"))

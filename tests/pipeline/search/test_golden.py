@@ -1,0 +1,95 @@
+"""Searches of real genes and proteins: the scores of parasail, the best of a full sort, the bit scores and E-values of blastp."""
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tidalign
+from tidalign.pipeline.search import statistics
+
+DATA = Path(__file__).parents[2] / "data" / "search"
+COMPLEMENT = str.maketrans("ACGTRYKMBDHV", "TGCAYRMKVHDB")
+
+
+def records(name: str) -> dict[str, Any]:
+    """A side as `tidalign.search` takes a table."""
+    import pyarrow as pa
+
+    found = [record.partition("\n") for record in gzip.decompress((DATA / name).read_bytes()).decode().split(">")[1:]]
+    return pa.table({"name": [head for head, *_ in found], "sequence": [letters.replace("\n", "") for *_, letters in found]})
+
+
+def scores(name: str) -> np.ndarray[Any, Any]:
+    return np.array([[int(word) for word in line.split()] for line in gzip.decompress((DATA / name).read_bytes()).decode().splitlines()])
+
+
+def sorted_best(strands: list[Any], top: int, least: int) -> list[tuple[int, int, str, int]]:
+    """The best of a full sort: query, target, strand, score."""
+    found = []
+    for query in range(len(strands[0])):
+        all_of_it = [(-strand[query, target], target, "+-"[place]) for place, strand in enumerate(strands) for target in range(strand.shape[1])]
+        found += [(query, target, strand, -score) for score, target, strand in sorted(all_of_it)[:top] if -score >= least]
+    return found
+
+
+def hits(table: Any) -> list[tuple[int, int, str, int]]:
+    return list(zip(*(table[name].to_pylist() for name in ("ordinal", "target_ordinal", "strand", "score")), strict=True))
+
+
+@pytest.mark.parametrize(("top", "least"), [(1, 1), (10, 1), (25, 40), (1000, 60)])
+def test_proteins_are_scored_as_by_parasail(top: int, least: int) -> None:
+    queries, database = records("queries.faa.gz"), records("proteins.faa.gz")
+    found = tidalign.search(queries, database, top, min_score=least, scoring="blosum62", report="score")
+    assert hits(found) == sorted_best([scores("proteins.scores.gz")], top, least)
+    assert found["query_start"].null_count == found["cigar"].null_count == len(found)
+
+
+@pytest.mark.parametrize(("strand", "files"), [("plus", ["genes"]), ("both", ["genes", "turned"])])
+def test_genes_on_both_strands_are_scored_as_by_parasail(strand: str, files: list[str]) -> None:
+    found = tidalign.search(records("asked.fa.gz"), records("genes.fa.gz"), 60, strand=strand)
+    assert hits(found) == sorted_best([scores(f"{name}.scores.gz") for name in files], 60, 1)
+
+
+def test_a_query_turned_round_has_the_same_hits_on_the_other_strand() -> None:
+    queries, database = records("asked.fa.gz"), records("genes.fa.gz")
+    turned = [letters.translate(COMPLEMENT)[::-1] for letters in queries["sequence"].to_pylist()]
+    forward, backward = (tidalign.search(letters, database, 3, min_score=100).to_pylist() for letters in (queries["sequence"].to_pylist(), turned))
+    assert forward and {row["strand"] for row in forward} == {"+"} and {row["strand"] for row in backward} == {"-"}
+    for one, other in zip(forward, backward, strict=True):
+        assert {name: one[name] for name in ("target_name", "target_start", "target_end", "score", "cigar", "identity", "rank")} == {
+            name: other[name] for name in ("target_name", "target_start", "target_end", "score", "cigar", "identity", "rank")
+        }
+        assert (other["query_start"], other["query_end"]) == (one["query_length"] - one["query_end"], one["query_length"] - one["query_start"])
+
+
+def test_hits_are_as_good_as_blastp_says(tmp_path: Path) -> None:
+    """Where blastp, which is a heuristic, finds an alignment of the best score, bits and E-value are its own; no score of its is better."""
+    results = search_files(tmp_path, "m8", top=1000)
+    ours = {tuple(line.split("\t")[:2]): line.split("\t") for line in results}
+    theirs: dict[tuple[str, ...], list[str]] = {}
+    for line in (DATA / "blastp.m8").read_text().splitlines():
+        theirs.setdefault(tuple(line.split("\t")[:2]), line.split("\t"))
+    assert all(float(ours[names][11]) >= float(line[11]) for names, line in theirs.items())
+    same = [(ours[names], line) for names, line in theirs.items() if ours[names][11] == line[11]]
+    assert len(same) > 0.8 * len(theirs) and all(mine[10] == line[10] for mine, line in same)
+    assert sum(mine == line for mine, line in same) > 0.9 * len(same)  # others are of the same score, with their gaps elsewhere
+
+
+def search_files(folder: Path, ending: str, **options: Any) -> list[str]:
+    for name in ("queries.faa", "proteins.faa"):
+        (folder / name).write_bytes(gzip.decompress((DATA / f"{name}.gz").read_bytes()))
+    results = tidalign.search_files(folder / "queries.faa", folder / "proteins.faa", out=folder / "run", scoring="blosum62", **options)
+    results.export(folder / f"out.{ending}")
+    return (folder / f"out.{ending}").read_text().splitlines()
+
+
+def test_scores_without_statistics() -> None:
+    assert statistics.of("match:2,mismatch:-3,gap:5,2", "dna", "local") is None
+    assert statistics.of("blosum62,gap:12,3", "protein", "local") is None
+    assert statistics.of("blosum62,gap:11,1,20,1", "protein", "local") is None
+    assert statistics.of("blosum62,gap:11,1", "protein", "global") is None
+    known = statistics.of("pam30,gap:9,1", "protein", "local")
+    assert known and round(float(known.bits(np.array([50]))[0]), 1) == 24.4  # (0.294 * 50 - ln 0.11) / ln 2

@@ -1,0 +1,86 @@
+"""What is written of hits: lines worked out by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import tidalign
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.schema import SEARCH_HITS
+
+QUERIES = ">a one\nGATTACAGATTACA\n>none\nGGGG\n>b\nTGTAATCTTGTAATC\n"
+DATABASE = ">t1\nCCGATTACAGATTACACC\n>t2 x\nTTTTTTTT\n>t3\nGATTACATGATTACA\n"
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> tidalign.SearchResults:
+    (tmp_path / "q.fa").write_text(QUERIES)
+    (tmp_path / "d.fa").write_text(DATABASE)
+    return tidalign.search_files(tmp_path / "q.fa", tmp_path / "d.fa", out=tmp_path / "run", scoring="match:2,mismatch:-3,gap:2,1", min_score=14, workers=None)
+
+
+def lines(results: tidalign.SearchResults, format: str, **options: Any) -> list[str]:
+    place = results.path.parent / "out"
+    results.export(place, format=format, **options)
+    return place.read_text().splitlines()
+
+
+def test_the_rows(results: tidalign.SearchResults) -> None:
+    """a is in t1 whole, in t3 but for an inserted T; b is the other strand of GATTACAAGATTACA: an A more than in t1, and one other than in t3."""
+    rows = results.to_table().to_pylist()
+    keys = ("query_name", "rank", "target_name", "strand", "query_start", "query_end", "target_start", "target_end", "score", "cigar")
+    assert [tuple(row[name] for name in keys) for row in rows] == [
+        ("a", 1, "t1", "+", 0, 14, 2, 16, 28, "14="),
+        ("a", 2, "t3", "+", 0, 14, 0, 15, 25, "7=1D7="),
+        ("b", 1, "t1", "-", 0, 15, 2, 16, 25, "6=1I8="),
+        ("b", 2, "t3", "-", 0, 15, 0, 15, 25, "7=1X7="),
+    ]
+    assert results.to_table().schema == SEARCH_HITS and len(results) == 4 and results.statuses()["exact"] == 4
+    assert results.without_hits == 1
+    assert results.to_table(["rank", "score"]).to_pylist() == [{"rank": row["rank"], "score": row["score"]} for row in rows]
+
+
+def test_blast_tabular(results: tidalign.SearchResults) -> None:
+    """A hit on the other strand has its target's places turned round; without statistics there is `*` and the score."""
+    found = lines(results, "m8")
+    assert [*found[:2], found[3]] == [
+        "a\tt1\t100.000\t14\t0\t0\t1\t14\t3\t16\t*\t28",
+        "a\tt3\t93.333\t15\t0\t1\t1\t14\t1\t15\t*\t25",
+        "b\tt3\t93.333\t15\t1\t0\t1\t15\t15\t1\t*\t25",
+    ]
+
+
+def test_paf(results: tidalign.SearchResults) -> None:
+    found = lines(results, "paf")
+    assert found[0] == "a\t14\t0\t14\t+\tt1\t18\t2\t16\t14\t14\t255\tNM:i:0\tAS:i:28\tcg:Z:14="
+    assert found[3] == "b\t15\t0\t15\t-\tt3\t15\t0\t15\t14\t15\t255\tNM:i:1\tAS:i:25\tcg:Z:7=1X7="
+
+
+def test_sam(results: tidalign.SearchResults) -> None:
+    found = lines(results, "sam", cigar="M")
+    assert found[:3] == ["@HD\tVN:1.6\tSO:unsorted", "@SQ\tSN:t1\tLN:18", "@SQ\tSN:t3\tLN:15"]
+    assert "CL:tidalign search q.fa d.fa --scoring match:2,mismatch:-3,gap:2,1" in found[3] and found[3].endswith("--strand both --top 10 --min-score 14")
+    assert [line.split("\t")[:6] for line in found[4:]] == [
+        ["a", "0", "t1", "3", "255", "14M"],
+        ["a", "256", "t3", "1", "255", "7M1D7M"],
+        ["b", "16", "t1", "3", "255", "6M1I8M"],
+        ["b", "272", "t3", "1", "255", "15M"],
+    ]
+
+
+def test_tsv_and_parquet(results: tidalign.SearchResults) -> None:
+    found = lines(results, "tsv")
+    assert found[0].split("\t") == SEARCH_HITS.names and len(found) == 5
+    results.export(results.path.parent / "out.parquet")
+    assert pq.read_table(results.path.parent / "out.parquet").equals(results.to_table())
+
+
+def test_two_sequences_of_one_name(tmp_path: Path) -> None:
+    (tmp_path / "q.fa").write_text(">q\nGATTACAGATTACA\n")
+    (tmp_path / "d.fa").write_text(">t\nGATTACAGATTACA\n>t\nGATTACATGATTACA\n")
+    found = tidalign.search_files(tmp_path / "q.fa", tmp_path / "d.fa", out=tmp_path / "run")
+    with pytest.raises(InputError, match=r"SAM header: expected one sequence of each name in the database, found more of 't'; name them apart"):
+        found.export(tmp_path / "out.sam")
+    assert found.export(tmp_path / "out.m8") == len(found)

@@ -1,0 +1,43 @@
+"""`tidalign index`: pack a database once, for many searches."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from tidalign.pipeline.errors import CannotWrite, Damaged
+from tidalign.pipeline.search import database as databases
+from tidalign.pipeline.search.records import empty_database, inspect, is_index, records
+from tidalign.workflows.progress import say
+from tidalign.workflows.status import Exit
+
+
+def command(args: argparse.Namespace) -> Exit:
+    """Write DATABASE to OUT, packed."""
+    found = index(args.database, args.output, alphabet=args.alphabet)
+    if not args.quiet:
+        say(f"{found.sequences:,} sequences, {found.letters:,} letters of {found.alphabet}; {args.output}")
+    return Exit.COMPLETE
+
+
+def index(database: str | Path, out: str | Path, *, alphabet: str = "dna") -> Any:
+    """Pack a database into the file `out`, whole or not at all; returns what it holds. Raises what reading it raises, and CannotWrite or DiskFull."""
+    source, path = inspect(str(database), "database"), str(Path(out).absolute())
+    if Path(path).is_dir():
+        raise CannotWrite(f"{out}: expected a file to write, found a directory")
+    if is_index(source):
+        raise CannotWrite(f"{database}: an index already; give the sequences that it was made of, or search it as it is")
+    databases.pack(path, _counted(records(source, alphabet), source.path), alphabet)
+    try:
+        return databases.open_database(path)
+    except Damaged as damaged:
+        raise CannotWrite(f"{out}: was written and reads back {damaged.found}; look at the disk") from damaged
+
+
+def _counted(tables: Any, path: str) -> Any:
+    """Give the same tables. InputError at the end where they have no letter, so that no index is left of them."""
+    letters = 0
+    for table in tables:
+        letters += databases.letters_of(table)
+        yield table
+    if not letters:
+        raise empty_database(path)

@@ -1,0 +1,117 @@
+"""Search queries in a database: the command `tidalign search` and the function behind it."""
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.pipeline.formats import table
+from tidalign.pipeline.search.manifest import SearchManifest, read_queries, read_slice
+from tidalign.pipeline.search.parameters import SearchParameters
+from tidalign.pipeline.search.records import inspect
+from tidalign.pipeline.search.results import SearchResults
+from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import SEARCH
+from tidalign.workflows.commands import running
+from tidalign.workflows.progress import say
+from tidalign.workflows.run.devices import DEFAULT, Resources
+from tidalign.workflows.run.search.run import Source, run_search
+from tidalign.workflows.run.tracker import Told
+from tidalign.workflows.status import Exit
+
+
+def search_files(
+    queries: str | Path,
+    database: str | Path,
+    *,
+    out: str | Path,
+    top: int = 10,
+    min_score: int = 1,
+    strand: str = "",
+    scoring: str = "",
+    alphabet: str = "",
+    span: str = "local",
+    report: str = "cigar",
+    ambiguous: str = "mismatch",
+    workers: int | None = None,
+    scheduler: str | None = None,
+    insecure: bool = False,
+    new: bool = False,
+    progress: Told | None = None,
+) -> SearchResults:
+    """Search every query in a database into the run directory `out`; the same call goes on where an earlier one was stopped.
+
+    queries, database: FASTA, FASTQ (plain, gzip, bgzip), or Parquet / Arrow with the columns `sequence` and `name`; the database may be an index.
+    top, min_score, strand, scoring, alphabet, span, report, ambiguous: see `SearchParameters`.
+    workers, scheduler, insecure, new: see `align_pairs`.
+
+    Raises ValueError for parameters that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
+    `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
+    """
+    parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
+    source = _source(None if new else Path(out), str(queries), str(database))
+    return _search(source, parameters, out, Resources(workers, scheduler, insecure=insecure), new=new, progress=progress)
+
+
+def _search(
+    source: Source, parameters: SearchParameters, out: str | Path, resources: Resources = DEFAULT, *, new: bool, progress: Told | None, check: Any = None
+) -> SearchResults:
+    with running.prepared(Path(out), SEARCH, new=new):
+        run_search(str(out), source, parameters, resources=resources, progress=progress, check=check)
+    return SearchResults(out)
+
+
+def command(args: argparse.Namespace) -> Exit:
+    """`tidalign search`: OUT is a run directory, or a file to export to from a run directory beside it."""
+    with running.command(args) as this:
+        source = _source(None if args.new else this.run, args.queries, args.database)
+        with running.progress(args) as told:
+            check = partial(check_names, args.format, source)
+            results = _search(source, args.parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check)
+        statuses, without = results.statuses(), results.without_hits
+        incomplete = bool(statuses["capped"] or statuses["rejected"])
+        this.export(results, cigar=args.cigar, notice=say)
+        report = rundir.read_report(str(this.run))
+        what = f"{report['queries']:,} queries, {without:,} of them without a hit, in {report['sequences']:,} sequences"
+        this.end(what, statuses, none="no hits", partial=incomplete, rate=lambda seconds: f", {report['cells'] / seconds / 1e9:,.1f} billion cells/s")
+    return Exit.PARTIAL if incomplete else Exit.COMPLETE
+
+
+def check_names(format: str | None, source: Source, run: str, manifest: SearchManifest) -> None:
+    """Refuse names that cannot be written in a format before anything is searched."""
+    chosen = table.find(table.SEARCH, format) if format else None
+    if chosen and chosen.names:
+        check = chosen.load(chosen.names)
+        check(_Names("query_name", (read_queries(run, each.id) for each in manifest.queries)), lambda role, ordinal: (source.queries.path, ordinal + 1))
+        slices = (read_slice(run, manifest, number) for number in range(len(manifest.database.slices)))
+        check(_Names("target_name", slices), lambda role, ordinal: (source.database.path, ordinal + 1))
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Give the names of one side, as formats look at them."""
+
+    column: str
+    tables: Iterator[Any]
+
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
+        """Record batches of `ordinal` and the names."""
+        for each in self.tables:
+            yield from each.select(["ordinal", "name"]).rename_columns(["ordinal", self.column]).to_batches()
+
+
+def _source(run: Path | None, queries: str, database: str) -> Source:
+    """Look at the inputs; where they are gone, as the finished run that is asked for again knows them."""
+    if queries == "-" == database:
+        raise InputError("-", "standard input for one of the inputs", "it for both", "write one of them to a file")
+    try:
+        return Source(inspect(queries, "queries"), inspect(database, "database"))
+    except MissingInput:
+        known = rundir.finished_source(str(run), SEARCH) if run else None
+        paths = {"queries": str(Path(queries).absolute()), "database": str(Path(database).absolute())}
+        if known is None or all(Path(path).exists() for path in paths.values()) or any(known[role]["path"] != path for role, path in paths.items()):
+            raise
+        return Source.from_json(known)

@@ -1,0 +1,63 @@
+"""Search sequences that are in memory, in this process: `tidalign.search`."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from tidalign.kernels.local.pairs import MOST_LETTERS
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.schema import SEARCH_HITS
+from tidalign.pipeline.search import database as databases
+from tidalign.pipeline.search.hits import Slice
+from tidalign.pipeline.search.hits import search as search_slice
+from tidalign.pipeline.search.parameters import SearchParameters
+from tidalign.pipeline.search.records import COLUMN, NAME, empty_database
+from tidalign.pipeline.search.records import sequences as packed
+from tidalign.workflows.table import columns_of, names_of, sequences
+
+
+def search(
+    queries: Any,
+    database: Any,
+    top: int = 10,
+    *,
+    min_score: int = 1,
+    strand: str = "",
+    scoring: str = "",
+    alphabet: str = "",
+    span: str = "local",
+    report: str = "cigar",
+    ambiguous: str = "mismatch",
+) -> Any:
+    """Find the best hits of every query in a database: a pyarrow.Table in `schema.SEARCH_HITS`, queries in order and of each the best first.
+
+    queries, database: lists, arrays or Series of sequences, as `align` takes them; or a table with the columns `sequence` and, if there is one,
+    `name`. Names are numbers from 0 otherwise. All else: see `SearchParameters`. A query without a hit has no row. `search_files` does the same of files.
+
+    Raises ValueError for parameters that make no sense, and InputError, a ValueError, for letters that are not of the alphabet, nulls and an empty database.
+
+    >>> search(["GATTACA"], ["CCGATTACACC", "TTTT"], min_score=10)["target_start"].to_pylist()
+    [2]
+    """
+    parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
+    query, target = (_side(given, role, parameters.alphabet) for given, role in ((queries, "queries"), (database, "database")))
+    letters = databases.letters_of(target)
+    if not letters:
+        raise empty_database("database")
+    tables = [search_slice(query, Slice.of(target, letters, parameters), parameters)]
+    return pa.concat_tables([SEARCH_HITS.empty_table(), *tables]).combine_chunks()
+
+
+def _side(given: Any, role: str, alphabet: str) -> Any:
+    names = None
+    if isinstance(given, pa.Table | pa.RecordBatch) or (hasattr(given, "columns") and hasattr(given, "__getitem__")):
+        columns = columns_of(given)
+        if COLUMN not in columns:
+            raise ValueError(f"{role}: expected a table with the column {COLUMN}, found {', '.join(map(str, columns))}")
+        names = names_of(columns[NAME], NAME) if NAME in columns else None
+        given = columns[COLUMN]
+    table = packed(names, sequences(given, role, alphabet), 0)
+    longest = int(table["length"].to_numpy().max(initial=0))
+    if longest > MOST_LETTERS:
+        raise InputError(role, f"sequences of at most {MOST_LETTERS:,} letters", f"{longest:,}", "cut it")
+    return table

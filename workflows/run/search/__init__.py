@@ -1,0 +1,1 @@
+"""Run a search: pack both sides, then search ranges of queries in slices of the database."""

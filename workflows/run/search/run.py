@@ -1,0 +1,165 @@
+"""Run a search: pack the database and the queries, then search what the run's parts do not hold yet."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tidalign.cluster.stop import Stop
+from tidalign.pipeline.device import CPU
+from tidalign.pipeline.files.sniff import Input
+from tidalign.pipeline.search.manifest import Check, SearchManifest, packed
+from tidalign.pipeline.search.parameters import SearchParameters
+from tidalign.pipeline.search.results import counted
+from tidalign.pipeline.store import layout
+from tidalign.pipeline.store.parts import gaps, part_path, read_part
+from tidalign.workflows.run import runner
+from tidalign.workflows.run.crew import Crew
+from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, on_forms
+from tidalign.workflows.run.runner import Kind, Readers, Report
+from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, isolate_range, patience, search_range, warm_up
+from tidalign.workflows.run.tracker import Told, Tracker
+
+PATIENCE = 60.0
+"""Least seconds of CPU time without progress after which a task hangs."""
+
+CHILD_PATIENCE = 20.0
+"""The same for a range tried in a process of its own, which has loaded everything by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a search reads: queries, and a database or its index."""
+
+    queries: Input
+    database: Input
+
+    def to_json(self) -> dict[str, Any]:
+        return {"queries": self.queries.to_json(), "database": self.database.to_json()}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "Source":
+        return cls(Input(**values["queries"]), Input(**values["database"]))
+
+
+class Searching(Tracker[QueryRange]):
+    """Makes the tasks that search what a run's parts do not hold yet. Progress is told in cells."""
+
+    stage = "search"
+    scale = 1
+
+    def __init__(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told) -> None:
+        super().__init__(directory, manifest.run, stop, told)
+        self.manifest = manifest
+        queries = sum(each.queries for each in manifest.queries)
+        self.rejectable = max(100, queries // 10_000)
+
+    def missing(self) -> Iterable[QueryRange]:
+        for number in range(len(self.manifest.database.slices)):  # tasks of one slice follow each other
+            for queries in self.manifest.queries:
+                chunk = f"{queries.id}-d{number:05d}"
+                done = [(part.start, part.stop) for part in self.parts.get(chunk, [])]
+                for start, stop in gaps(0, queries.queries, done):
+                    yield QueryRange(chunk, start, stop)
+
+    def amount(self, piece: QueryRange) -> float:
+        queries, number = self.manifest.halves(piece.chunk)
+        letters = queries.letters * (piece.stop - piece.start) / queries.queries
+        return letters * self.manifest.slice_of(number).letters * len(self.manifest.parameters.strands) + 1.0
+
+    def total(self) -> float:
+        manifest = self.manifest
+        return sum(self.amount(QueryRange(f"{each.id}-d{n:05d}", 0, each.queries)) for each in manifest.queries for n in range(len(manifest.database.slices)))
+
+    def weight(self, piece: QueryRange) -> float:
+        return self.amount(piece) * SECONDS_PER_CELL
+
+    def patience(self, pieces: Sequence[QueryRange]) -> float:
+        return patience(sum(map(self.amount, pieces)), PATIENCE)
+
+    def call(self, pieces: Sequence[QueryRange]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return search_range, (self.directory, self.run, pieces[0])
+
+    def isolation(self, piece: QueryRange, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
+        return isolate_range, (self.directory, self.run, piece.chunk, piece.start, piece.stop, CHILD_PATIENCE, most)
+
+    def counted(self, pieces: Sequence[QueryRange], result: Any) -> dict[str, Any]:
+        return {"seconds": round(result, 3)}
+
+    def written(self, piece: QueryRange) -> bool:
+        return read_part(part_path(f"{self.directory}/parts", piece.chunk, piece.start, piece.stop), self.run) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchReport(Report):
+    """report.json of a search.
+
+    queries, query_letters, sequences, letters: what went in, queries and database. without_hits: queries without a row. cells: of all matrices.
+    """
+
+    queries: int
+    query_letters: int
+    sequences: int
+    letters: int
+    without_hits: int
+    cells: int
+
+
+class Search(Kind[SearchManifest, Searching, SearchReport]):
+    """Describes a search. Progress is told of the stages `database` and `queries`, in sequences, and `search`, in cells."""
+
+    layout = layout.SEARCH
+    module = search_range.__module__
+    report = SearchReport
+    reading_threads = 1
+    small_work = 3.0
+
+    def __init__(self, source: Source, parameters: SearchParameters, check: Check | None = None) -> None:
+        self._source, self._parameters, self._check = source, parameters, check
+
+    def parameters(self) -> dict[str, Any]:
+        return self._parameters.to_json()
+
+    def source(self) -> dict[str, Any]:
+        return self._source.to_json()
+
+    def readers(self, resources: Resources, gpus: Gpus) -> Readers:
+        return "here"
+
+    def read(self, crew: Crew, told: Told, readers: Readers) -> SearchManifest:
+        return packed(crew.directory, self._source.queries, self._source.database, told, self._check)
+
+    def tracker(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told, gpus: Gpus) -> Searching:
+        return Searching(directory, manifest, stop, told)
+
+    def compile(self, tracker: Searching) -> None:
+        warm_up(tracker.manifest)
+
+    def counted(self, manifest: SearchManifest, tracker: Searching) -> dict[str, Any]:
+        statuses, hit = counted(manifest, tracker.parts)
+        queries, letters = (sum(getattr(each, name) for each in manifest.queries) for name in ("queries", "letters"))
+        if any(sum(part.stop - part.start for part in tracker.parts.get(chunk, [])) != wanted for chunk, wanted in manifest.chunks.items()):
+            raise RuntimeError(f"{tracker.directory}: {queries} queries went in and not all of them were searched")
+        return {
+            "run": manifest.run,
+            "statuses": dict(sorted(statuses.items())),
+            "queries": queries,
+            "query_letters": letters,
+            "sequences": manifest.database.sequences,
+            "letters": manifest.database.letters,
+            "without_hits": queries - hit,
+            "cells": letters * manifest.database.letters * len(manifest.parameters.strands),
+        }
+
+
+def run_search(
+    directory: str | Path,
+    source: Source,
+    parameters: SearchParameters,
+    *,
+    resources: Resources = DEFAULT,
+    progress: Told | None = None,
+    check: Check | None = None,
+) -> SearchReport:
+    """Search every query in the database into a run directory: see `runner.run`. NoWorkers where GPUs are asked for: a search runs on cores."""
+    return runner.run(directory, Search(source, parameters, check), on_forms(resources, {CPU.name: None}), progress)

@@ -1,0 +1,134 @@
+"""What runs on a worker: ranges of queries and a slice of the database in, parts out; queries that kill their process get a row that says so.
+
+The run directory says everything else.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tidalign.cluster.task import inject
+from tidalign.kernels.local.pairs import SHARED_PAIRS
+from tidalign.pipeline.schema import SEARCH_HITS
+from tidalign.pipeline.search.hits import Slice, rejected, search
+from tidalign.pipeline.search.manifest import SearchManifest, read_manifest, read_queries, read_slice
+from tidalign.pipeline.search.records import sequences
+from tidalign.pipeline.store import claims
+from tidalign.pipeline.store.parts import part_path, read_part, write_part
+from tidalign.pipeline.text import TABLE_BYTES, cuts, in_batches
+from tidalign.workflows.run.child import try_in_child
+from tidalign.workflows.run.isolate import isolate
+
+SECONDS_PER_CELL = 1e-10
+"""Nominal speed of one core."""
+
+CALL_CELLS = 1e10
+"""Cells of the queries that are claimed at a time, about: a second of one core."""
+
+CALL_QUERIES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRange:
+    """Queries [start, stop) of a chunk. claim: path of the file that says which of them are being searched, kept if the process dies at it; None where someone
+    else watches."""
+
+    chunk: str
+    start: int
+    stop: int
+    claim: str | None = None
+
+    def cut(self, start: int, stop: int, claim: str | None) -> "QueryRange":
+        """Queries [start, stop) of it alone."""
+        return QueryRange(self.chunk, start, stop, claim)
+
+
+def search_range(directory: str, run: str, piece: QueryRange) -> float:
+    """Search a range of queries and write its part; returns the seconds it took. A part that is there already is left alone."""
+    began = time.perf_counter()
+    if read_part(part_path(f"{directory}/parts", piece.chunk, piece.start, piece.stop), run):
+        return 0.0
+    manifest = read_manifest(directory)
+    queries, number = manifest.halves(piece.chunk)
+    table, database = read_queries(directory, queries.id), _slice(directory, run, number)
+    cells = table["length"].to_numpy() * float(manifest.slice_of(number).letters * len(manifest.parameters.strands))
+    found = []
+    for start, stop in cuts(cells[piece.start : piece.stop], CALL_CELLS, CALL_QUERIES):
+        rows = table.slice(piece.start + start, stop - start)
+        if piece.claim:
+            claims.write(piece.claim, piece.start + start, piece.start + stop)
+        try:
+            inject(partial(map, str, rows["ordinal"].to_pylist()))
+            found.append(search(rows, database, manifest.parameters))
+        except MemoryError:
+            raise  # the claim stays: these queries are to blame
+        except BaseException:
+            _withdraw(piece)
+            raise
+    _write(directory, run, piece, pa.concat_tables(found))
+    _withdraw(piece)
+    return time.perf_counter() - began
+
+
+def _withdraw(piece: QueryRange) -> None:
+    if piece.claim:
+        claims.remove(piece.claim)
+
+
+@lru_cache(maxsize=1)
+def _slice(directory: str, run: str, number: int) -> Slice:
+    """Give a slice of a run's database, ready to be searched: the next task mostly wants the same."""
+    manifest: SearchManifest = read_manifest(directory)
+    return Slice.of(read_slice(directory, manifest, number), manifest.database.letters, manifest.parameters)
+
+
+def _write(directory: str, run: str, piece: QueryRange, table: Any) -> None:
+    write_part(f"{directory}/parts", run, piece.chunk, piece.start, piece.stop, SEARCH_HITS, in_batches([table], TABLE_BYTES))
+
+
+def patience(cells: float, floor: float) -> float:
+    """Tell the seconds of CPU time after which a search of so many cells counts as hanging."""
+    return max(floor, 100 * SECONDS_PER_CELL * cells)
+
+
+def isolate_range(directory: str, run: str, chunk: str, start: int, stop: int, floor: float, most: int) -> int:
+    """Write parts for all queries [start, stop) of a chunk, each range in a child process; ranges hang after `patience(.., floor)`.
+
+    Returns the number of queries rejected; TooManyRejected where there are more than `most`.
+    """
+    manifest = read_manifest(directory)
+    queries, number = manifest.halves(chunk)
+    table, database = read_queries(directory, queries.id), manifest.slice_of(number)
+    sums = np.append(0, np.cumsum(table["length"].to_numpy() * float(database.letters * len(manifest.parameters.strands))))
+
+    def attempt(a: int, b: int) -> str | None:
+        if read_part(part_path(f"{directory}/parts", chunk, a, b), run):
+            return None
+        return try_in_child("queries", [directory, run, chunk, a, b], patience(float(sums[b] - sums[a]), floor))
+
+    def reject(a: int, reason: str) -> None:
+        against = f"{reason}, against sequences {database.first + 1} to {database.first + database.sequences} of the database"
+        _write(directory, run, QueryRange(chunk, a, a + 1), rejected(table.slice(a, 1), against))
+
+    return isolate(start, stop, attempt, reject, most, directory, "queries")
+
+
+def do(order: Any, begun: Callable[[], object]) -> None:
+    """Search one range of queries and write its part; in a child."""
+    directory, run, chunk, start, stop = order
+    warm_up(read_manifest(directory))
+    begun()
+    search_range(directory, run, QueryRange(chunk, start, stop))
+
+
+def warm_up(manifest: SearchManifest) -> None:
+    """Compile what a search needs, or load it from the cache, by searching for a sequence in as many as fill the vectors of the largest slice."""
+    letters = b"ACGTACGT" if manifest.parameters.alphabet == "dna" else b"ARNDWYRL"
+    count = min(SHARED_PAIRS, max(each.sequences for each in manifest.database.slices))
+    table = sequences(None, pa.array([letters] * count, pa.large_binary()), 0)
+    search(table.slice(0, 1), Slice.of(table, len(letters) * count, manifest.parameters), manifest.parameters)
