@@ -1,4 +1,4 @@
-"""Which scheduler an address means, and whether we may talk to it: what a scheduler is sent, or sends, is run as code."""
+"""Say which scheduler an address means, and whether we may talk to it: what a scheduler is sent, or sends, is run as code."""
 
 import ipaddress
 import json

@@ -15,7 +15,7 @@ SAID = {
     signal.SIGALRM: "stopped by --stop-after",
     signal.SIGUSR1: "stopped by SIGUSR1, by which Slurm says that the time of a job is almost over",
 }
-"""What signals mean that people do not send."""
+"""Says what signals mean that people do not send."""
 
 
 class Stopped(Exception):

@@ -1,4 +1,4 @@
-"""What srun starts on each node of an allocation: workers of the scheduler that a folder names, one a GPU or one a processor, until standard input ends."""
+"""Run, as srun starts it on each node of an allocation, workers of the scheduler that a folder names, one a GPU or a processor, until standard input ends."""
 
 import asyncio
 import json

@@ -82,7 +82,7 @@ class MuteNanny(Nanny):
 
 
 def with_mute_scheduler(kind: type[Any]) -> type[Any]:
-    """The same kind of cluster with a scheduler that does not answer HTTP."""
+    """Make a kind of cluster whose scheduler does not answer HTTP."""
 
     class Cluster(kind):  # type: ignore[misc]
         async def _start(self) -> None:

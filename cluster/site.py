@@ -14,7 +14,7 @@ from tidalign.cluster.errors import NoWorkers
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a job asks for; None: what Slurm gives by itself.
+    """Hold what a job asks for; None: what Slurm gives by itself.
 
     time: as Slurm has it. notice: seconds before its end at which the run is told to stop. options: further ones of sbatch. before: lines of the script before
     the command, such as `module load cuda`.
@@ -85,7 +85,7 @@ def read(file: Path) -> Profile:
 
 
 _SHOWN = "%P|%a|%D|%c|%G|%l"
-"""Of sinfo: partition, with a star at the default one, up or down, nodes, processors, GPUs among other resources, longest time."""
+"""Columns that sinfo is asked for: partition, with a star at the default one, up or down, nodes, processors, GPUs among other resources, longest time."""
 
 
 def suggest() -> str:

@@ -51,7 +51,7 @@ class Workers:
     said: dict[str, str | None] = field(default_factory=dict)
 
     def fit(self) -> dict[str, int]:
-        """As `live`, without workers of others that a trial found something against; those that joined since are tried first."""
+        """Give what `live` gives, without workers of others that a trial found something against; those that joined since are tried first."""
         threads = self.live()
         if self.local is not None:
             return threads
@@ -83,7 +83,7 @@ class Workers:
         return results
 
     def answers(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        """As `everywhere`; ClusterLost where the scheduler does not answer."""
+        """Call a function on each worker, see `everywhere`. ClusterLost where the scheduler does not answer."""
         with answering(self.client):
             return self.everywhere(function, *arguments)
 
