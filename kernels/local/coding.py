@@ -41,6 +41,8 @@ class Coding:
         if scoring.alphabet == "dna":
             self.same[other] = self.same[:, other] = ambiguous == "match"
         off = matrix[~np.eye(size, dtype=bool)]
+        self._plain = self._ascii[0], self._packed[0]
+        self.size = size
         self.costs = tuple(np.int64(cost) for opening, extension in scoring.pieces for cost in (opening + extension, extension))
         self.scores: tuple[np.int64, ...] = (np.int64(0),)
         self.table = np.zeros((size + 1, size + 1), np.uint64)
@@ -53,6 +55,10 @@ class Coding:
         else:
             self.table[:] = 0x80  # padding scores the lowest that there is
             self.table[:size, :size] = matrix.view(np.uint8)
+
+    def plain_codes(self) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+        """Give the codes of `matrix` for queries and targets alike: by ASCII letter, and by packed base and then of any other letter."""
+        return self._plain
 
     def coded(self, batch: Batch, place: int) -> Coded:
         """Give the codes of queries (0) or targets (1)."""

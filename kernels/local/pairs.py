@@ -77,6 +77,19 @@ def align_coded(
     return replace(_Work(letters, inside[0], inside[1], "global", report).alignments(), heuristic=zdrop is not None)
 
 
+def span_flags(span: str) -> int:
+    """Say where an alignment of a span may begin and end, in the flags of host.py."""
+    from tidalign.kernels.local import host
+
+    return {
+        "local": host.BEGIN_QUERY | host.BEGIN_TARGET,
+        "query": host.BEGIN_TARGET | host.END_QUERY,
+        "target": host.BEGIN_QUERY | host.END_TARGET,
+        "overlap": host.BEGIN_QUERY | host.BEGIN_TARGET | host.END_QUERY | host.END_TARGET,
+        "global": host.END_CORNER,
+    }[span]
+
+
 def _same(numbers: Integers) -> bool:
     return bool((numbers == numbers[0]).all())
 
@@ -94,17 +107,9 @@ class _Work:
     """Take pairs on their way to `Alignments`."""
 
     def __init__(self, letters: Coding, query: Coded, target: Coded, span: str, report: str) -> None:
-        from tidalign.kernels.local import host
-
         self._letters, self._query, self._target = letters, query, target
         self._local, self._keep, self._report = span == "local", report != "score", report
-        self._span = {
-            "local": host.BEGIN_QUERY | host.BEGIN_TARGET,
-            "query": host.BEGIN_TARGET | host.END_QUERY,
-            "target": host.BEGIN_QUERY | host.END_TARGET,
-            "overlap": host.BEGIN_QUERY | host.BEGIN_TARGET | host.END_QUERY | host.END_TARGET,
-            "global": host.END_CORNER,
-        }[span]
+        self._span = span_flags(span)
         n, m = query.lengths, target.lengths
         self._found = np.zeros((5, len(n)), np.int64)
         room = np.cumsum(n + m + 1) if self._keep else np.zeros(len(n), np.int64)

@@ -201,7 +201,14 @@ WAVEFRONT: Aligner[PairParameters] = Aligner(
 )
 
 SCORED: Aligner[scored.ScoreParameters] = Aligner(
-    "scored", scored.ScoreParameters, ALIGNMENTS, {CPU.name: Form(scored.on_core, scored.warm_up, scored.coded)}, scored.cells
+    name="scored",
+    parameters=scored.ScoreParameters,
+    schema=ALIGNMENTS,
+    forms={
+        CPU.name: Form(scored.on_core, scored.warm_up, scored.coded),
+        GPU.name: Form(scored.on_gpu, scored.warm_up_gpu, scored.coded_on_gpu),
+    },
+    work=scored.cells,
 )
 
 ALIGNERS: dict[str, Aligner[Any]] = {aligner.name: aligner for aligner in (WAVEFRONT, SCORED)}

@@ -106,9 +106,33 @@ def coding_of(parameters: ScoreParameters) -> Coding:
     return Coding(Substitution.parse(parameters.scoring, parameters.alphabet), "match" if parameters.ambiguous == "match" else "mismatch")
 
 
+def on_gpu(queries: PackedSequences | Sequences, targets: PackedSequences | Sequences, parameters: ScoreParameters) -> Alignments:
+    """Align a batch on the current device."""
+    from tidalign.kernels.local import pairs_device
+
+    scoring = Substitution.parse(parameters.scoring, parameters.alphabet)
+    return pairs_device.align(queries, targets, scoring, ambiguous="match" if parameters.ambiguous == "match" else "mismatch", **_options(parameters))
+
+
+def coded_on_gpu(
+    queries: PackedSequences | Sequences, targets: PackedSequences | Sequences, parameters: ScoreParameters
+) -> Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], Alignments]:
+    """Give what aligns query i[k] with target j[k] on the current device; letters of both sides are sent once. Extensions are left to a core."""
+    if parameters.span == "extension":
+        return coded(queries, targets, parameters)
+    from tidalign.kernels.local import pairs_device, uploaded
+
+    coding = coding_of(parameters)
+    query, target = uploaded.uploaded(queries, coding), uploaded.uploaded(targets, coding)
+    return lambda i, j: pairs_device.align_uploaded(query.at(i), target.at(j), coding, span=parameters.span, report=parameters.report)
+
+
 def _aligned(query: Coded, target: Coded, coding: Coding, parameters: ScoreParameters) -> Alignments:
-    given: dict[str, Any] = {name: getattr(parameters, name) for name in ("span", "report", "zdrop", "end_bonus")}
-    return pairs.align_coded(query, target, coding, **given)
+    return pairs.align_coded(query, target, coding, **_options(parameters))
+
+
+def _options(parameters: ScoreParameters) -> dict[str, Any]:
+    return {name: getattr(parameters, name) for name in ("span", "report", "zdrop", "end_bonus")}
 
 
 def warm_up(parameters: ScoreParameters, longest: int) -> None:
@@ -119,6 +143,10 @@ def warm_up(parameters: ScoreParameters, longest: int) -> None:
     if found.cigar is not None:
         cigar_text(found)
         cigar_counts(found)
+
+
+def warm_up_gpu(parameters: ScoreParameters, longest: int) -> None:
+    """Leave it to the first batch: CUDA's kernels are kept for all lengths."""
 
 
 def cells(query_lengths: npt.NDArray[np.int64], target_lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

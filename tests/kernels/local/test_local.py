@@ -1,70 +1,14 @@
 """Alignment by scores on cores: scores, places and CIGARs of every span against the whole matrix, in lanes of every width."""
 
 import random
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import scored_oracle
+from scored_cases import DNA, SCORINGS, SPANS, aligned, batch, cases, mutated
 
-from tidalign.kernels.letters.sequences import Sequences, pack
 from tidalign.kernels.local import pairs
 from tidalign.kernels.scoring.substitution import Substitution
-from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
-
-SPANS = [span for span in pairs.SPANS if span != "extension"]
-DNA, PROTEIN = "ACGTacgtN", "ARNDCQEGHILKMFPSTWYVBZX*arndUO"
-SCORINGS = {
-    "affine": ("match:2,mismatch:-4,gap:4,2", DNA, "mismatch"),
-    "linear": ("match:1,mismatch:-1,gap:1", DNA, "mismatch"),
-    "two pieces": ("match:2,mismatch:-4,gap:4,2,24,1", DNA, "mismatch"),
-    "crossing early": ("match:3,mismatch:0,gap:1,3,4,1", DNA, "mismatch"),
-    "cheap gaps": ("match:5,mismatch:-9,gap:0,1", DNA, "mismatch"),
-    "n": ("match:1,mismatch:-4,n:-1,gap:6,1", DNA, "mismatch"),
-    "n matches": ("match:2,mismatch:-3,gap:5,2", DNA, "match"),
-    "blosum62": ("blosum62", PROTEIN, "mismatch"),
-    "pam250 in two pieces": ("pam250,gap:6,2,14,1", PROTEIN, "mismatch"),
-}
-
-
-def mutated(random: random.Random, letters: str, alphabet: str) -> Iterator[str]:
-    for letter in letters:
-        chance = random.random()
-        if chance < 0.08:
-            yield random.choice(alphabet)
-        elif chance < 0.18:
-            yield "" if chance < 0.13 else letter + random.choice(alphabet)
-        else:
-            yield letter
-
-
-def cases(seed: int, alphabet: str, count: int, longest: int = 40) -> tuple[list[str], list[str]]:
-    """Pairs that are alike, alike but for their ends, and unrelated, of 0, 1 and up to `longest` letters."""
-    chance = random.Random(seed)
-    queries, targets = [], []
-
-    def letters(most: int) -> str:
-        return "".join(chance.choices(alphabet, k=chance.choice([0, 1, 7, 8, 9, 16, 17, chance.randint(0, most), most])))
-
-    for _ in range(count):
-        query = letters(longest)
-        kind = chance.random()
-        target = "".join(mutated(chance, query, alphabet)) if kind < 0.7 else letters(longest)
-        queries.append(query)
-        targets.append(letters(9)[:9] + target + letters(9)[:9] if kind < 0.3 else target)
-    return queries, targets
-
-
-def aligned(found: Alignments) -> list[tuple[int, int, int, int, int, str]]:
-    text, offsets = cigar_text(found)
-    cigars = [bytes(text[start:stop]).decode() for start, stop in zip(offsets, offsets[1:], strict=False)]
-    columns = (found.score, found.query_start, found.query_end, found.target_start, found.target_end)
-    return list(zip(*(column.tolist() for column in columns if column is not None), cigars, strict=True))
-
-
-def batch(strings: list[str], scoring: Substitution, *, packed: bool = True) -> pairs.Batch:
-    plain = Sequences.from_strings(strings)
-    return pack(plain) if scoring.alphabet == "dna" and packed else plain
 
 
 @pytest.mark.parametrize("span", SPANS)

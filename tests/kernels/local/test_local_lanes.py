@@ -11,9 +11,9 @@ ROOT = Path(__file__).parents[2]
 
 PROGRAM = """
 import sys
-sys.path[:0] = [sys.argv[1], sys.argv[1] + "/kernels/local"]
+sys.path[:0] = [sys.argv[1]]
 import numpy as np
-from test_local import DNA, PROTEIN, aligned, batch, cases
+from scored_cases import DNA, PROTEIN, aligned, batch, cases
 from tidalign.kernels.local import pairs
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.scoring.substitution import Substitution

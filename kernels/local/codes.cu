@@ -1,0 +1,48 @@
+// Letters of sequences as codes of a matrix, a byte each, a warp a sequence; and operations put one after the other.
+
+// codes: of each byte. others: whether a sequence has a code of four or more.
+extern "C" __global__ void codes_of_letters(const unsigned char* letters, const long long* offsets, const unsigned char* codes, int count, const long long* starts,
+                                            unsigned char* out, bool* others) {
+  const int lane = threadIdx.x & 31;
+  const long long warps = (long long)gridDim.x * (blockDim.x >> 5);
+  for (long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) >> 5; i < count; i += warps) {
+    const long long length = offsets[i + 1] - offsets[i];
+    bool other = false;
+    for (long long j = lane; j < length; j += 32) {
+      const unsigned char code = codes[letters[offsets[i] + j]];
+      out[starts[i] + j] = code;
+      other |= code >= 4;
+    }
+    other = __any_sync(~0u, other);
+    if (lane == 0) others[i] = other;
+  }
+}
+
+// The same of letters that are packed (kernels/letters/sequences.py). codes: of the four bases in the order of their bits, and of any other letter.
+extern "C" __global__ void codes_of_packed(const unsigned char* packed, const long long* packed_starts, const int* lengths, const unsigned char* ambiguous,
+                                           const long long* ambiguous_offsets, const unsigned char* codes, int count, const long long* starts,
+                                           unsigned char* out, bool* others) {
+  const int lane = threadIdx.x & 31;
+  const long long warps = (long long)gridDim.x * (blockDim.x >> 5);
+  for (long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) >> 5; i < count; i += warps) {
+    const bool masked = ambiguous_offsets[i + 1] > ambiguous_offsets[i];
+    bool other = false;
+    for (long long j = lane; j < lengths[i]; j += 32) {
+      const bool mask = masked && ambiguous[ambiguous_offsets[i] + (j >> 3)] >> (7 - (j & 7)) & 1;
+      const unsigned char code = codes[mask ? 4 : packed[packed_starts[i] + (j >> 2)] >> (6 - 2 * (j & 3)) & 3];
+      out[starts[i] + j] = code;
+      other |= code >= 4;
+    }
+    other = __any_sync(~0u, other);
+    if (lane == 0) others[i] = other;
+  }
+}
+
+// Operations of each pair, which lie in front of `ends`, to where they go, a warp a pair.
+extern "C" __global__ void operations_gathered(const unsigned* operations, const long long* ends, const int* counts, const long long* places, int count,
+                                               unsigned* out) {
+  const int lane = threadIdx.x & 31;
+  const long long warps = (long long)gridDim.x * (blockDim.x >> 5);
+  for (long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) >> 5; i < count; i += warps)
+    for (int j = lane; j < counts[i]; j += 32) out[places[i] + j] = operations[ends[i] - counts[i] + j];
+}

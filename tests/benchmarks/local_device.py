@@ -1,0 +1,117 @@
+"""Alignment by scores on the current GPU: cells a second of the kernels and of arrays to arrays, beside the figures of GPU peers and the bound. Writes JSON.
+
+    python tests/benchmarks/local_device.py RESULT.json [--only WORD]
+
+Pairs are those of `wavefront_device.py` at 5 % error, queries with proteins random residues. Kernel times are the device's own (events around launches), the
+best of three calls; whole times are of `pairs_device.align_uploaded`, letters on the device, results on the host.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+import gpu_record
+import record
+from wavefront_device import pairs
+
+from tidalign.kernels.letters.sequences import Sequences
+from tidalign.kernels.local import launches, pairs_device
+from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.local.uploaded import uploaded
+from tidalign.kernels.scoring.substitution import RESIDUES, Substitution
+
+DNA = "match:1,mismatch:-4,gap:6,2"
+CELLS = 1e11
+LENGTHS = (128, 150, 256, 512, 1024, 2048, 4096, 10_000)
+BOUND = {"narrow": 7.43e12, "wide": 3.72e12}
+"""Cells a second that the ALU allows (LIMITS.md 2): scores of two pairs of 16 bits, or of one of 32, a lane."""
+PEERS = {128: 931, 256: 1038, 512: 1038, 1024: 1038, 4096: 377}
+"""GCUPS of GASAL2's local affine scores (kernels, the same kind of GPU, another run)."""
+
+spent: dict[str, list[Any]] = {}
+
+
+def timed_launch(kernel: Any, *arguments: Any, **options: Any) -> None:
+    import cupy
+
+    events = [cupy.cuda.Event() for _ in range(2)]
+    events[0].record()
+    LAUNCH(kernel, *arguments, **options)
+    events[1].record()
+    spent.setdefault(kernel.name, []).append(events)
+
+
+LAUNCH = launches.compiler.launch
+launches.compiler.launch = timed_launch
+
+
+def measured(query: Any, target: Any, coding: Coding, **options: Any) -> dict[str, Any]:
+    import cupy
+
+    cells = float((query.lengths * target.lengths).sum())
+    best: dict[str, float] = {}
+    for _ in range(3):
+        spent.clear()
+        began = time.perf_counter()
+        found = pairs_device.align_uploaded(query, target, coding, **options)
+        seconds = {"whole": time.perf_counter() - began}
+        for name, events in spent.items():
+            seconds[name] = sum(cupy.cuda.get_elapsed_time(*each) for each in events) / 1e3
+        seconds["kernels"] = sum(seconds.get(name, 0.0) for name in ("local_scores", "local_traces", "operations_gathered"))
+        best = {name: min(value, best.get(name, value)) for name, value in seconds.items()}
+    assert found.by_host == 0
+    rates = {name: round(cells / best[name] / 1e9) for name in ("kernels", "whole")}
+    return {"seconds": {name: round(value, 5) for name, value in best.items()}, "gcups": rates}
+
+
+def one_to_one() -> list[dict[str, Any]]:
+    coding = Coding(Substitution.parse(DNA))
+    rows = []
+    for length in LENGTHS:
+        count = int(CELLS / length**2)
+        query, target = (uploaded(side, coding) for side in pairs(count, length, 0.05))
+        for report in ("score", "cigar"):
+            row = {"length": length, "pairs": count, "report": report, **measured(query, target, coding, report=report)}
+            rows.append(row | {"of the bound": round(row["gcups"]["kernels"] * 1e9 / BOUND["narrow"], 3), "GASAL2, another run": PEERS.get(length)})
+            print(row, flush=True)
+    return rows
+
+
+def one_to_many() -> list[dict[str, Any]]:
+    random = np.random.default_rng(1)
+    letters = np.frombuffer(RESIDUES[:20].encode(), np.uint8)
+    rows = []
+    for text, alphabet in (("blosum62", letters), (DNA, letters[:0])):
+        coding = Coding(Substitution.parse(text))
+        if not len(alphabet):
+            alphabet = np.frombuffer(b"ACGT", np.uint8)
+        for length in (144, 512, 1024, 2005, 5478):
+            count = int(CELLS / length / 512)
+            query = uploaded(Sequences(random.choice(alphabet, length), np.array([0, length])), coding).at(np.zeros(count, np.int64))
+            target = uploaded(Sequences(random.choice(alphabet, 512 * count), np.arange(count + 1) * 512), coding)
+            row = {"scoring": text, "query": length, "targets": count, "of letters": 512, **measured(query, target, coding, report="score")}
+            rows.append(row)
+            print(row, flush=True)
+    return rows
+
+
+JOBS = {"one to one": one_to_one, "one to many": one_to_many}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("result")
+    parser.add_argument("--only", default="")
+    arguments = parser.parse_args()
+    found = {name: job() for name, job in JOBS.items() if arguments.only in name}
+    record.write(arguments.result, {"card": gpu_record.card(), **found})
+
+
+if __name__ == "__main__":
+    main()

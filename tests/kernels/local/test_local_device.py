@@ -1,0 +1,130 @@
+"""Alignment by scores on the GPU: against the whole matrix and, for what that is too slow for, against the host twin."""
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+import scored_oracle
+from scored_cases import SCORINGS, SPANS, aligned, batch, cases, mutated
+
+from tidalign.kernels.letters.sequences import Sequences
+from tidalign.kernels.local import pairs
+from tidalign.kernels.scoring.substitution import Substitution
+from tidalign.kernels.wavefront.alignments import Alignments
+
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("device")]
+
+
+def align(*arguments: Any, **options: Any) -> Alignments:
+    from tidalign.kernels.local import pairs_device
+
+    return pairs_device.align(*arguments, **options)
+
+
+def alike(seed: int, lengths: list[int], alphabet: str, count: int = 6) -> tuple[list[str], list[str]]:
+    """Pairs with ends of their own around what is alike, and unrelated ones."""
+    chance = random.Random(seed)
+    queries, targets = [], []
+    for length in lengths:
+        for _ in range(count):
+            query = "".join(chance.choices(alphabet, k=length))
+            ends = ["".join(chance.choices(alphabet, k=chance.randint(0, length // 4))) for _ in range(2)]
+            queries.append(query)
+            targets.append(ends[0] + "".join(mutated(chance, query[chance.randint(0, length // 3) :], alphabet)) + ends[1])
+        queries.append(queries[-1])
+        targets.append("".join(chance.choices(alphabet, k=length // 2)))
+    return queries, targets
+
+
+def same(expected: Alignments, found: Alignments, report: str) -> None:
+    names = ("score", "query_start", "query_end", "target_start", "target_end") + (("cigar_offsets", "cigar") if report == "cigar" else ())
+    for name in names:
+        one, other = getattr(expected, name), getattr(found, name)
+        assert len(one) == len(other), name
+        different = np.flatnonzero(one != other)
+        assert not len(different), (name, different[:5].tolist(), one[different[:5]].tolist(), other[different[:5]].tolist())
+
+
+@pytest.mark.parametrize("span", SPANS)
+@pytest.mark.parametrize("name", SCORINGS)
+def test_all_is_as_in_the_whole_matrix(name: str, span: str) -> None:
+    text, alphabet, ambiguous = SCORINGS[name]
+    scoring = Substitution.parse(text)
+    queries, targets = cases(len(name) + len(span), alphabet, 120)
+    sides = [batch(strings, scoring) for strings in (queries, targets)]
+    found = align(*sides, scoring, span=span, ambiguous=ambiguous)
+    assert found.by_host == 0
+    for query, target, row in zip(queries, targets, aligned(found), strict=True):
+        assert row == scored_oracle.align(query, target, scoring, span, ambiguous), (query, target)
+    scores = align(*sides, scoring, span=span, report="score", ambiguous=ambiguous)
+    assert found.score is not None and scores.score is not None and scores.score.tolist() == found.score.tolist() and scores.cigar is None
+    ends = align(*sides, scoring, span=span, report="ends", ambiguous=ambiguous)
+    same(found, ends, "ends")
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["packed", "letters"])
+@pytest.mark.parametrize("span", SPANS)
+@pytest.mark.parametrize("name", ["affine", "two pieces", "n", "n matches", "blosum62", "pam250 in two pieces"])
+def test_host_rows(name: str, span: str, packed: bool) -> None:
+    """Queries of every team of lanes, of one strip and of several."""
+    text, alphabet, ambiguous = SCORINGS[name]
+    scoring = Substitution.parse(text)
+    sides = [batch(strings, scoring, packed=packed) for strings in alike(4, [10, 63, 65, 128, 150, 190, 257, 384, 512, 513, 900, 1700], alphabet)]
+    for report in ("cigar", "score"):
+        options: dict[str, Any] = {"span": span, "ambiguous": ambiguous, "report": report}
+        expected, found = (each(*sides, scoring, **options) for each in (pairs.align, align))
+        assert found.by_host == 0
+        same(expected, found, report)
+
+
+@pytest.mark.parametrize(("length", "match"), [(20_000, 2), (600, 127), (5_000, 8)])
+def test_scores_beyond_16_bits(length: int, match: int) -> None:
+    scoring = Substitution.parse(f"match:{match},mismatch:-4,gap:4,2")
+    letters = "".join(random.Random(length).choices("ACGT", k=length))
+    queries = [letters, letters[: 32_640 // match], letters[: 32_640 // match + 1], letters[: 32_767 // match + 1], letters[:100], letters[: length // 3]]
+    sides = [batch(strings, scoring) for strings in (queries, [letters] * len(queries))]
+    for report in ("cigar", "score"):
+        expected, found = (each(*sides, scoring, report=report) for each in (pairs.align, align))
+        same(expected, found, report)
+
+
+def test_parts_of_launches_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tidalign.kernels.local import pairs_device
+
+    scoring = Substitution.parse("match:2,mismatch:-4,gap:4,2")
+    sides = [batch(strings, scoring) for strings in alike(8, [30, 100, 400, 1200], "ACGTN")]
+    whole = align(*sides, scoring)
+    assert whole.by_host == 0
+    monkeypatch.setattr(pairs_device, "MOST_BYTES", 1 << 20)
+    parts = align(*sides, scoring)
+    assert parts.by_host > 0, "the longest fit in no launch"
+    same(whole, parts, "cigar")
+
+
+def test_one_query_with_many() -> None:
+    """A table of scores that all teams share, of one strip and of several."""
+    from tidalign.kernels.local import pairs_device
+    from tidalign.kernels.local.coding import Coding
+    from tidalign.kernels.local.uploaded import uploaded
+
+    chance = random.Random(2)
+    for text, alphabet in (("blosum62", "ARNDCQEGHILKMFPSTWYVBZX*"), ("match:1,mismatch:-4,n:-1,gap:6,1", "ACGTN")):
+        scoring = Substitution.parse(text)
+        queries, targets = alike(3, [70, 500, 1500], alphabet)
+        coding = Coding(scoring)
+        on_host = [coding.coded(Sequences.from_strings(strings), place) for place, strings in enumerate((queries, targets))]
+        on_device = [uploaded(Sequences.from_strings(strings), coding) for strings in (queries, targets)]
+        for query in (0, len(queries) // 2, len(queries) - 1):
+            i, j = np.full(len(targets), query), np.array(chance.sample(range(len(targets)), len(targets)))
+            expected = pairs.align_coded(on_host[0].at(i), on_host[1].at(j), coding, report="score")
+            found = pairs_device.align_uploaded(on_device[0].at(i), on_device[1].at(j), coding, report="score")
+            same(expected, found, "score")
+
+
+def test_nothing() -> None:
+    scoring = Substitution.parse("match:2,mismatch:-4,gap:4,2")
+    assert len(align(batch([], scoring), batch([], scoring), scoring)) == 0
+    for span in SPANS:
+        sides = [batch(strings, scoring) for strings in (["", "", "A"], ["", "A", ""])]
+        same(pairs.align(*sides, scoring, span=span), align(*sides, scoring, span=span), "cigar")
