@@ -5,32 +5,33 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.uploaded import Uploaded
-from tidalign.kernels.local.vectors import NOWHERE
-from tidalign.kernels.runtime import compiler, vectors
+from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import DeviceLimit
 
-SOURCE = "local/local.cu"
+SHAPES = ((4, 16), (8, 16), (8, 20), (8, 24), (16, 16), (16, 24), (32, 16), (32, 24), (32, 32))
+"""Lanes of a team and rows of a lane, by the height of the strip that they make. A query takes the first strip that holds it; one that none holds goes through
+the strips of 32 lanes that leave the fewest rows empty."""
 
-SHAPES = ((4, 16), (8, 16), (8, 20), (8, 24), (16, 16), (16, 24), (32, 16))
-"""Lanes of a team and rows of a lane: the first that holds a query is taken. A longer one goes through the last in strips."""
+TALLEST = 32 * 32
+"""Rows of the tallest."""
 
-TABLE_SHAPES = ((4, 16), (8, 16), (16, 16), (32, 16))
-"""The same where scores come from tables: a lane looks up 16 rows at a time."""
+LARGEST_WITH_TABLES = 6
+"""The last of them whose tables, where each team has its own, fit a multiprocessor's shared memory several times."""
+
+RESIDENT = {16: 4, 20: 4, 24: 3, 32: 2}
+"""Blocks of 128 threads that a multiprocessor's registers are shared among, by the rows of a lane; one less where gaps have two pieces."""
 
 OVER = 0x7FFF - 127
 """Scores of 16 bits from which on a sum may not have fitted."""
 
 COLUMNS = 32
-"""Of local.cu: steps from one place where all rows are kept to the next."""
+"""Of layout.cuh: steps from one place where all rows are kept to the next."""
 
 WARPS = 4
-"""Of a block whose teams have tables of their own, at most; one table that all share serves up to 16."""
-
-Integers = npt.NDArray[np.int64]
+"""Of a block; one table that all teams share serves up to 16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,26 +55,29 @@ class Form:
         return self.team * self.rows
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """Say what a launch takes: a form, and pairs by their places in the batch, those with the shortest targets first."""
+def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, shared: bool) -> Iterator[tuple[Form, Any]]:
+    """Sort pairs into forms of the kernel, each with the places of its pairs (int64, on the device), those with the shortest targets first.
 
-    form: Form
-    rows: Integers
+    table: whether the scores of a pair must come from a table (bool, on the device). shared: whether all pairs have one query.
+    """
+    import cupy
 
-
-def planned(n: Integers, m: Integers, table: npt.NDArray[np.bool_], *, wide: bool, shared: bool) -> Iterator[Launch]:
-    """Cut pairs into launches by form. table: whether the scores of a pair must come from a table. shared: whether all have one query."""
-    for tabled in (False, True):
-        shapes = TABLE_SHAPES if tabled else SHAPES
-        heights = np.array([team * rows for team, rows in shapes])
-        shape = np.minimum(np.searchsorted(heights, n), len(shapes) - 1)
-        for number in np.unique(shape[table == tabled]).tolist():
-            rows = np.flatnonzero((shape == number) & (table == tabled))
-            short = m[rows]
-            if len(rows) and int(short.max()) < 1 << 16:
-                short = short.astype(np.uint16)  # which NumPy sorts by radix
-            yield Launch(Form(*shapes[number], wide, tabled, shared and tabled), rows[np.argsort(short, kind="stable")])
+    n, m = query.lengths.astype(np.int64), target.lengths.astype(np.int64)
+    heights = cupy.asarray([team * rows for team, rows in SHAPES])
+    whole = [number for number, (team, _) in enumerate(SHAPES) if team == 32]
+    empty = cupy.stack([-n % heights[number] for number in whole])
+    shape = cupy.where(n <= heights[-1], cupy.searchsorted(heights, n), whole[0] + cupy.argmin(empty, axis=0))
+    if not shared:
+        shape = cupy.where(table, cupy.minimum(shape, LARGEST_WITH_TABLES), shape)
+    kind = shape + len(SHAPES) * table
+    order = cupy.argsort(kind << 32 | m)
+    counts = cupy.bincount(kind, minlength=2 * len(SHAPES)).get().tolist()
+    start = 0
+    for number, pairs in enumerate(counts):
+        tabled, place = divmod(number, len(SHAPES))
+        if pairs:
+            yield Form(*SHAPES[place], wide, bool(tabled), shared and bool(tabled)), order[start : start + pairs]
+        start += pairs
 
 
 class Kernels:
@@ -82,60 +86,63 @@ class Kernels:
     def __init__(self, coding: Coding, ends: tuple[bool, ...], *, keep: bool) -> None:
         import cupy
 
-        size = coding.size + 1
-        table = np.full((size, size), -128, np.int8)
-        table[:-1, :-1] = coding.matrix
-        same = np.zeros((size, size), np.uint8)
-        same[:-1, :-1] = coding.same[: size - 1, : size - 1]
-        self._letters, self._table, self._same = size, cupy.asarray(table), cupy.asarray(same)
         costs = [int(cost) for cost in coding.costs]
         self._costs = costs if len(costs) == 4 else [*costs, *costs]
         self._pieces = len(costs) // 2
+        dearest = max(costs[::2])
+        self.lifted = int(coding.matrix.min()) + dearest >= 0 and int(coding.matrix.max()) + dearest <= 127
+        size = self._letters = coding.size + 1
+        table, lifted, same = np.full((size, size), -128, np.int8), np.zeros((size, size), np.int8), np.zeros((size, size), np.uint8)
+        table[:-1, :-1] = coding.matrix
+        lifted[:-1, :-1] = coding.matrix + np.int8(dearest if self.lifted else 0)
+        if not self.lifted:
+            lifted = table
+        same[:-1, :-1] = coding.same[: size - 1, : size - 1]
+        self._table, self._lifted, self._same = cupy.asarray(table), cupy.asarray(lifted), cupy.asarray(same)
+        self._fours = cupy.asarray(np.ascontiguousarray(lifted[:, :4]).view(np.uint32)[:, 0]) if size > 4 else cupy.zeros(size, np.uint32)
         self._keep = keep
         names = ("BEGIN_QUERY", "BEGIN_TARGET", "END_QUERY", "END_TARGET", "END_CORNER")
         self._macros: dict[str, object] = {f"LOCAL_{name}": int(value) for name, value in zip(names, ends, strict=True)}
-        self._macros |= {f"LOCAL_{name}": int(getattr(vectors, name)) for name in dir(vectors) if name.startswith(("FROM_", "OPENED_"))}
-        self._macros |= {"LOCAL_NOWHERE": NOWHERE, "LOCAL_PIECES": self._pieces, "LOCAL_KEEP": int(keep)}
+        self._macros |= {"LOCAL_PIECES": self._pieces, "LOCAL_LIFTED": int(self.lifted), "LOCAL_DEAREST": costs[::2].index(dearest)}
 
-    def kept_cells(self, form: Form, n: Integers, m: Integers) -> Integers:
-        """Count what each team keeps for the way back, in cells of 8 bytes a piece: n, m are of the pairs of a launch in order."""
-        tall, long = (_of_teams(lengths, form.pairs) for lengths in (n, m))
-        strips = np.where(form.team == 32, -(-tall // form.strip), 1)
+    def kept_cells(self, form: Form, n: Any, m: Any) -> Any:
+        """Count what each team keeps for the way back, in cells: n, m are of the pairs of a launch in order, on the device."""
+        tall, long = (_of_teams(lengths.astype(np.int64), form.pairs) for lengths in (n, m))
+        strips = -(-tall // form.strip) if form.team == 32 else 1
         steps = (long + form.team - 1 + 3) // 4 * 4
-        return np.asarray(strips * form.team * (steps + -(-steps // COLUMNS) * form.rows))
+        return strips * form.team * (steps + -(-steps // COLUMNS) * form.rows)
 
     @property
     def cell_bytes(self) -> int:
         """Count the bytes of a kept cell."""
         return 8 * self._pieces
 
-    def score(self, form: Form, query: Uploaded, target: Uploaded, rows: Integers, most_bytes: int) -> "Scored":
-        """Launch the scores of pairs rows[0], rows[1], ..."""
+    def score(self, form: Form, query: Uploaded, target: Uploaded, most_bytes: int) -> "Scored":
+        """Launch the scores of pairs of like lengths."""
         import cupy
 
-        n, m = query.lengths[rows], target.lengths[rows]
-        scored = Scored(form, _sent(query, rows), _sent(target, rows), len(rows))
-        found = (cupy.empty(len(rows), np.int32) for _ in range(3))
-        scored.score, scored.column, scored.place = found
-        threads, shared_bytes = self._block(form, int(n.max(initial=0)))
-        kernel = self._kernel("local_scores", form, threads, shared_bytes)
-        units = -(-len(rows) // form.pairs)
-        blocks = min(-(-units * form.team // threads), compiler.resident(kernel, threads, shared_bytes))
+        count = len(query)
+        scored = Scored(form, (query.codes, query.starts, query.lengths), (target.codes, target.starts, target.lengths), count)
+        scored.score, scored.column, scored.place = (cupy.empty(count, np.int32) for _ in range(3))
+        tallest = int(query.lengths.max()) if form.team == 32 or form.shared else form.strip
+        threads, shared_bytes = self._block(form, tallest)
+        kernel = self._kernel("scores.cu", "local_scores", form, threads, shared_bytes)
+        blocks = min(-(-count * form.team // (form.pairs * threads)) + 1, compiler.resident(kernel, threads, shared_bytes))
         row_room = 0
         if self._keep:
-            cells = self.kept_cells(form, n, m)
-            scored.kept_starts = cupy.asarray(np.cumsum(cells) - cells)
-            room = int(cells.sum())
+            cells = self.kept_cells(form, query.lengths, target.lengths)
+            ends = cupy.cumsum(cells)
+            scored.kept_starts = ends - cells
+            room = int(ends[-1])
         else:
-            scored.kept_starts = None
-            row_room = int(m.max(initial=0)) if int(n.max(initial=0)) > form.strip else 0
+            row_room = int(target.lengths.max()) if tallest > form.strip else 0
             if row_room:
                 blocks = max(1, min(blocks, most_bytes // (row_room * self.cell_bytes * threads // 32)))
             room = blocks * threads // 32 * row_room
         scored.room = cupy.empty((room * self.cell_bytes // 16 + 1, 4), np.uint32)
-        sides = (*scored.query, *scored.target, len(rows))
-        rest = (scored.room, scored.kept_starts, np.int64(row_room), scored.score, scored.column, scored.place)
-        compiler.launch(kernel, blocks, threads, *sides, self._table, self._letters, *self._costs, *rest, shared_bytes=shared_bytes)
+        given = (*scored.query, *scored.target, count, self._lifted, self._fours, self._letters, *self._costs, 1)
+        found = (scored.room, scored.kept_starts, np.int64(row_room), scored.score, scored.column, scored.place)
+        compiler.launch(kernel, blocks, threads, *given, *found, shared_bytes=shared_bytes)
         return scored
 
     def trace(self, scored: "Scored", operations: bool) -> None:
@@ -143,9 +150,8 @@ class Kernels:
         import cupy
 
         form, count = scored.form, scored.count
-        threads, _ = self._block(form, 0)
         shared_bytes = self._letters * self._letters
-        kernel = self._kernel("local_traces", form, threads, shared_bytes)
+        kernel = self._kernel("traces.cu", "local_traces", form, 128, shared_bytes)
         scored.ends, scored.counts = cupy.zeros((count, 4), np.int32), cupy.zeros(count, np.int32)
         if operations:
             sizes = scored.query[2].astype(np.int64) + scored.target[2] + 1
@@ -156,10 +162,11 @@ class Kernels:
         found = (scored.score, scored.column, scored.place, scored.operations, scored.operation_ends, scored.ends, scored.counts)
         compiler.launch(kernel, -(-count // 128), 128, *given, *found, shared_bytes=shared_bytes)
 
-    def _kernel(self, entry: str, form: Form, threads: int, shared_bytes: int) -> compiler.Kernel:
+    def _kernel(self, source: str, entry: str, form: Form, threads: int, shared_bytes: int) -> compiler.Kernel:
         macros = {"LOCAL_TEAM": form.team, "LOCAL_ROWS": form.rows, "LOCAL_WIDE": int(form.wide), "LOCAL_TABLE": int(form.table)}
         macros |= {"LOCAL_SHARED": int(form.shared), "LOCAL_THREADS": threads}
-        return compiler.kernel(SOURCE, entry, self._macros | macros, shared_bytes=shared_bytes)
+        macros["LOCAL_BLOCKS"] = max(1, (RESIDENT[form.rows] - self._pieces + 1) * 128 // threads)
+        return compiler.kernel(f"local/{source}", entry, self._macros | macros, shared_bytes=shared_bytes)
 
     def _block(self, form: Form, longest: int) -> tuple[int, int]:
         """Threads of a block, and the bytes of its tables."""
@@ -192,12 +199,8 @@ class Scored:
         self.operation_ends: Any = None
 
 
-def _sent(side: Uploaded, rows: Integers) -> tuple[Any, Any, Any]:
+def _of_teams(lengths: Any, pairs: int) -> Any:
+    """Take the longest of each `pairs` lengths."""
     import cupy
 
-    return side.codes, cupy.asarray(side.starts[rows]), cupy.asarray(side.lengths[rows].astype(np.int32))
-
-
-def _of_teams(lengths: Integers, pairs: int) -> Integers:
-    """Take the longest of each `pairs` lengths."""
-    return np.asarray(np.maximum.reduceat(lengths, np.arange(0, len(lengths), pairs)) if len(lengths) else lengths)
+    return cupy.pad(lengths, (0, -len(lengths) % pairs)).reshape(-1, pairs).max(axis=1)

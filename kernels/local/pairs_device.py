@@ -67,6 +67,8 @@ class _Work:
     """Take pairs on their way to `Alignments`."""
 
     def __init__(self, query: Uploaded, target: Uploaded, coding: Coding, span: str, report: str) -> None:
+        import cupy
+
         flags = pairs.span_flags(span)
         self._query, self._target, self._coding, self._report = query, target, coding, report
         self._keep = report != "score"
@@ -74,121 +76,131 @@ class _Work:
         self._span = span
         self._kernels = launches.Kernels(coding, ends, keep=self._keep)
         count = len(query)
-        self._score = np.zeros(count, np.int64)
-        self._ends = np.zeros((count, 4), np.int64)
-        self._left: list[Integers] = []
-        # Operations as they come, and where those of each pair lie among them.
-        self._pieces: list[npt.NDArray[np.uint32]] = []
-        self._used = 0
-        self._operations = np.zeros((count, 2), np.int64)
+        self._score = cupy.zeros(count, np.int32)
+        self._ends = cupy.zeros((count, 4), np.int32)
+        self._counts = cupy.zeros(count, np.int32)
+        self._operations: list[tuple[Any, Any, Any]] = []  # pairs, how many each has, and all of them
+        self._left = [cupy.zeros(0, np.int64)]
 
     def alignments(self) -> Alignments:
         """Align all pairs."""
-        narrow, wide = self._widths(self._query.lengths, self._target.lengths)
-        self._launched(np.flatnonzero(narrow), wide=False)
-        self._launched(np.flatnonzero(wide | (narrow & (self._score >= launches.OVER))), wide=True)
-        left = np.unique(np.concatenate([np.flatnonzero(~(narrow | wide)), *self._left]))
-        self._on_host(left)
-        return self._gathered(len(left))
-
-    def _widths(self, n: Integers, m: Integers) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Which pairs to try in 16 bits, and which to align in 32."""
-        dearest, largest = max(map(int, self._coding.costs)), int(self._coding.matrix.max())
-        both = n + m
-        sound = (both * max(int(cost) for cost in self._coding.costs[1::2]) + 2 * sum(map(int, self._coding.costs)) < MOST_SCORE) & (both < 1 << 28)
-        highest = largest * np.minimum(n, m)
-        sound &= highest < MOST_SCORE
-        narrow = sound & (highest < 8 * launches.OVER) & (self._span == "local") & (dearest < 1 << 14)
-        return np.asarray(narrow), np.asarray(sound & ~narrow)
-
-    def _launched(self, rows: Integers, *, wide: bool) -> None:
-        """Align these pairs with scores of 16 or 32 bits, as many in a launch as fit."""
-        query, target = self._query.at(rows), self._target.at(rows)
-        letters = self._coding.scoring.letters[:4]
-        table = np.full(len(rows), letters != "ACGT") | target.others
-        shared = len(rows) > 1 and not self._keep and bool((query.rows == query.rows[0]).all()) and self._fits_shared(int(query.lengths[0]))
-        for launch in launches.planned(query.lengths, target.lengths, table, wide=wide, shared=shared):
-            self._cut(launch, query, target, rows)
-
-    def _fits_shared(self, longest: int) -> bool:
-        return (longest + 512) * (self._coding.size + 1) < compiler.most_shared_bytes() - 1024
-
-    def _cut(self, launch: launches.Launch, query: Uploaded, target: Uploaded, rows: Integers) -> None:
-        """Do what a launch takes in parts that fit the memory."""
         import cupy
 
-        most, start, pairs_of = self._room(), 0, launch.form.pairs
-        while start < len(launch.rows):
-            taken = launch.rows[start:]
-            if self._keep:
-                n, m = query.lengths[taken], target.lengths[taken]
-                cells = np.cumsum(self._kernels.kept_cells(launch.form, n, m))
-                taken = taken[: pairs_of * int(np.searchsorted(cells * self._kernels.cell_bytes, most, side="right"))]
-            try:
-                if len(taken):
-                    self._one(launch.form, query, target, taken, rows[taken], most)
-            except cupy.cuda.memory.OutOfMemoryError:
-                cupy.get_default_memory_pool().free_all_blocks()
-                most //= 2
-                continue
-            if not len(taken):
-                taken = launch.rows[start : start + pairs_of]
-                self._left.append(rows[taken])
-            start += len(taken)
+        narrow, wide = self._widths(self._query.lengths.astype(np.int64), self._target.lengths.astype(np.int64))
+        self._left.append(cupy.flatnonzero(~(narrow | wide)))
+        self._launched(cupy.flatnonzero(narrow), wide=False)
+        self._launched(cupy.flatnonzero(wide | (narrow & (self._score >= launches.OVER))), wide=True)
+        return self._gathered(cupy.unique(cupy.concatenate(self._left)).get())
+
+    def _widths(self, n: Any, m: Any) -> tuple[Any, Any]:
+        """Which pairs to try in 16 bits, and which to align in 32."""
+        import cupy
+
+        costs = [int(cost) for cost in self._coding.costs]
+        highest = int(self._coding.matrix.max()) * cupy.minimum(n, m)
+        sound = (highest < MOST_SCORE) & ((n + m) * max(costs[1::2]) + 2 * sum(costs) < MOST_SCORE) & (n + m < pairs.MOST_LETTERS)
+        narrow = sound & (highest < 8 * launches.OVER) & (self._span == "local" and self._kernels.lifted)
+        return narrow, sound & ~narrow
+
+    def _launched(self, rows: Any, *, wide: bool) -> None:
+        """Align these pairs with scores of 16 or 32 bits."""
+        import cupy
+
+        if not len(rows):
+            return
+        query, target = self._query.at(rows), self._target.at(rows)
+        table = target.others | (self._coding.scoring.letters[:4] != "ACGT")
+        shared = not self._keep and bool((query.rows == query.rows[0]).all()) and self._fits_shared(int(query.lengths[0]))
+        for form, places in launches.planned(query, target, table, wide=wide, shared=shared):
+            most, start = self._room(), 0
+            while start < len(places):
+                taken = places[start:]
+                if self._keep:
+                    cells = cupy.cumsum(self._kernels.kept_cells(form, query.lengths[taken], target.lengths[taken]))
+                    taken = taken[: form.pairs * int(cupy.searchsorted(cells, most // self._kernels.cell_bytes, side="right"))]
+                try:
+                    if len(taken):
+                        self._one(form, query.at(taken), target.at(taken), rows[taken], most)
+                except cupy.cuda.memory.OutOfMemoryError:
+                    cupy.get_default_memory_pool().free_all_blocks()
+                    most //= 2
+                    continue
+                if not len(taken):
+                    taken = places[start : start + form.pairs]
+                    self._left.append(rows[taken])
+                start += len(taken)
+
+    def _fits_shared(self, longest: int) -> bool:
+        return (longest + launches.TALLEST) * (self._coding.size + 1) < compiler.most_shared_bytes() - 1024
 
     def _room(self) -> int:
         import cupy
 
-        pool = cupy.get_default_memory_pool()
-        free = cupy.cuda.runtime.memGetInfo()[0] + pool.free_bytes()
+        free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
         return int(min(MOST_BYTES, free // 2))
 
-    def _one(self, form: launches.Form, query: Uploaded, target: Uploaded, places: Integers, rows: Integers, most: int) -> None:
-        """Launch the pairs at these places of both sides, which are these rows, and take in what is found."""
+    def _one(self, form: launches.Form, query: Uploaded, target: Uploaded, rows: Any, most: int) -> None:
+        """Launch pairs, which are these rows, and take in what is found."""
         import cupy
 
-        scored = self._kernels.score(form, query, target, places, most)
-        if self._keep:
-            self._kernels.trace(scored, self._report == "cigar")
-            self._ends[rows] = scored.ends.get()
-        self._score[rows] = scored.score.get()
-        if self._report != "cigar":
+        scored = self._kernels.score(form, query, target, most)
+        self._score[rows] = scored.score
+        if not self._keep:
             return
-        offsets = cupy.zeros(scored.count + 1, np.int64)
-        cupy.cumsum(scored.counts, out=offsets[1:])
-        compact = cupy.empty(int(offsets[-1]), np.uint32)
-        gather = compiler.kernel("local/codes.cu", "operations_gathered", {})
-        blocks = min(1 << 12, -(-scored.count // 8))
-        compiler.launch(gather, blocks, 256, scored.operations, scored.operation_ends, scored.counts, offsets, scored.count, compact)
-        self._put(rows, offsets.get(), compact.get())
+        self._kernels.trace(scored, self._report == "cigar")
+        self._ends[rows] = scored.ends
+        if self._report == "cigar":
+            places = cupy.cumsum(scored.counts, dtype=np.int64)
+            found = cupy.empty(int(places[-1]), np.uint32)
+            _gather(scored.operations, scored.operation_ends, scored.counts, places - scored.counts, found)
+            self._operations.append((rows, scored.counts, found))
+            self._counts[rows] = scored.counts
 
-    def _put(self, rows: Integers, offsets: Integers, operations: npt.NDArray[np.uint32]) -> None:
-        """Take in operations of these rows; a row that is aligned again has its last ones."""
-        self._operations[rows] = np.stack([offsets[:-1], offsets[1:]], axis=1) + self._used
-        self._used += len(operations)
-        self._pieces.append(operations)
+    def _gathered(self, left: Integers) -> Alignments:
+        """Put everything in order on the host, where pairs that are left are aligned."""
+        import cupy
 
-    def _on_host(self, rows: Integers) -> None:
-        if not len(rows):
-            return
-        sides = [self._coding.coded(side.batch, place).at(side.rows[rows]) for place, side in enumerate((self._query, self._target))]
-        found = pairs.align_coded(sides[0], sides[1], self._coding, span=self._span, report=self._report)
-        assert found.score is not None
-        self._score[rows] = found.score
-        self._ends[rows] = np.stack([found.query_start, found.query_end, found.target_start, found.target_end], axis=1)
-        if found.cigar is not None and found.cigar_offsets is not None:
-            self._put(rows, found.cigar_offsets, found.cigar)
-
-    def _gathered(self, by_host: int) -> Alignments:
-        from tidalign.kernels.local import walk
-
-        count = len(self._score)
-        query_start, query_end, target_start, target_end = np.ascontiguousarray(self._ends.T)
-        found = Alignments(np.zeros(count, np.int64), query_start, query_end, target_start, target_end, score=self._score, placed=self._keep, by_host=by_host)
+        count = len(self._query)
+        score, ends = self._score.get().astype(np.int64), np.ascontiguousarray(self._ends.get().T).astype(np.int64)
+        by_host = self._on_host(left) if len(left) else None
+        if by_host is not None and by_host.score is not None:
+            score[left] = by_host.score
+            ends[:, left] = by_host.query_start, by_host.query_end, by_host.target_start, by_host.target_end
+        found = Alignments(np.zeros(count, np.int64), *_four(ends), score=score, placed=self._keep, by_host=len(left))
         if self._report != "cigar":
             return found
-        offsets = np.zeros(count + 1, np.int64)
-        np.cumsum(self._operations[:, 1] - self._operations[:, 0], out=offsets[1:])
-        operations = np.empty(int(offsets[-1]), np.uint32)
-        walk.gathered(np.concatenate([np.empty(0, np.uint32), *self._pieces]), self._operations, offsets, operations)
-        return replace(found, cigar=operations, cigar_offsets=offsets)
+        offsets = cupy.zeros(count + 1, np.int64)
+        cupy.cumsum(self._counts, out=offsets[1:])
+        operations = cupy.empty(int(offsets[-1]), np.uint32)
+        for rows, counts, pieces in self._operations:
+            _gather(pieces, cupy.cumsum(counts, dtype=np.int64), counts, offsets[rows], operations)
+        found = replace(found, cigar=operations.get(), cigar_offsets=offsets.get())
+        return found if by_host is None else _filled(found, left, by_host)
+
+    def _on_host(self, rows: Integers) -> Alignments:
+        sides = [self._coding.coded(side.batch, place).at(side.rows.get()[rows]) for place, side in enumerate((self._query, self._target))]
+        return pairs.align_coded(sides[0], sides[1], self._coding, span=self._span, report=self._report)
+
+
+def _gather(operations: Any, ends: Any, counts: Any, places: Any, out: Any) -> None:
+    """Copy the operations of pairs, which lie in front of `ends`, to their places."""
+    kernel = compiler.kernel("local/codes.cu", "operations_gathered", {})
+    compiler.launch(kernel, max(1, min(1 << 12, -(-len(counts) // 8))), 256, operations, ends, counts, places, len(counts), out)
+
+
+def _four(ends: Integers) -> tuple[Integers, Integers, Integers, Integers]:
+    return ends[0], ends[1], ends[2], ends[3]
+
+
+def _filled(found: Alignments, rows: Integers, others: Alignments) -> Alignments:
+    """Put the operations of `others` in place of those of these rows, which have none."""
+    from tidalign.kernels.local import walk
+
+    assert found.cigar is not None and found.cigar_offsets is not None and others.cigar is not None and others.cigar_offsets is not None
+    places = np.stack([found.cigar_offsets[:-1], found.cigar_offsets[1:]], axis=1)
+    places[rows] = np.stack([others.cigar_offsets[:-1], others.cigar_offsets[1:]], axis=1) + len(found.cigar)
+    offsets = np.zeros(len(places) + 1, np.int64)
+    np.cumsum(places[:, 1] - places[:, 0], out=offsets[1:])
+    operations = np.empty(int(offsets[-1]), np.uint32)
+    walk.gathered(np.concatenate([found.cigar, others.cigar]), places, offsets, operations)
+    return replace(found, cigar=operations, cigar_offsets=offsets)

@@ -14,51 +14,57 @@ THREADS = 256
 BLOCKS = 1 << 12
 SOURCE = "local/codes.cu"
 
-Integers = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """Hold codes of all letters on the device, where each sequence begins (a multiple of four) and its length, and which have codes of four or more.
+    """Hold, on the device, codes of all letters, where each sequence begins (int64, a multiple of four), its length (int32), and whether it has a code of four
+    or more (bool).
 
-    batch, rows: what they were made of, and the place there of each.
+    batch, rows: what they were made of, and the place there of each (int64, on the device).
     """
 
     codes: Any
-    starts: Integers
-    lengths: Integers
-    others: npt.NDArray[np.bool_]
+    starts: Any
+    lengths: Any
+    others: Any
     batch: Batch
-    rows: Integers
+    rows: Any
 
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def at(self, rows: Integers) -> "Uploaded":
+    def at(self, rows: Any) -> "Uploaded":
         """Take the sequences at these places, in this order, any of them any number of times; letters stay where they are."""
+        import cupy
+
+        rows = cupy.asarray(rows)
         return replace(self, starts=self.starts[rows], lengths=self.lengths[rows], others=self.others[rows], rows=self.rows[rows])
 
 
 def uploaded(batch: Batch, coding: Coding) -> Uploaded:
-    """Send a batch to the current device, where its letters become codes."""
+    """Send a batch, whose sequences have fewer than 2^31 letters each, to the current device, where its letters become codes."""
     import cupy
 
-    lengths, count = np.asarray(batch.lengths, np.int64), len(batch)
-    ends = np.cumsum((lengths + 3) // 4 * 4)
-    starts = ends - (lengths + 3) // 4 * 4
+    lengths, count = cupy.asarray(np.asarray(batch.lengths, np.int64)), len(batch)
+    rounded = (lengths + 3) // 4 * 4
+    ends = cupy.cumsum(rounded)
+    starts, short = ends - rounded, lengths.astype(np.int32)
     codes = cupy.empty(int(ends[-1]) + 4 if count else 4, np.uint8)
     others = cupy.empty(count, np.bool_)
     tables = coding.plain_codes()
-    blocks = max(1, min(BLOCKS, -(-count // (THREADS // 32))))
-    places = count, cupy.asarray(starts), codes, others
     if isinstance(batch, Sequences):
-        first, last = (int(batch.offsets[place]) for place in (0, -1))
-        letters, offsets = cupy.asarray(batch.letters[first:last]), cupy.asarray(np.asarray(batch.offsets, np.int64) - first)
-        entry, given = "codes_of_letters", (letters, offsets, cupy.asarray(tables[0]))
+        first, last = int(batch.offsets[0]), int(batch.offsets[-1])
+        entry, given = "codes_of_letters", [*_sent(batch.letters[first:last], batch.offsets - first, tables[0])]
     else:
-        packed = [cupy.asarray(np.ascontiguousarray(array)) for array in (batch.codes, batch.code_offsets)]
-        masks = [cupy.asarray(np.ascontiguousarray(array)) for array in (batch.ambiguous, batch.ambiguous_offsets)]
-        entry, given = "codes_of_packed", (*packed, cupy.asarray(lengths.astype(np.int32)), *masks, cupy.asarray(tables[1]))
+        packed, masks = _sent(batch.codes, batch.code_offsets), _sent(batch.ambiguous, batch.ambiguous_offsets)
+        entry, given = "codes_of_packed", [*packed, short, *masks, *_sent(tables[1])]
     if count:
-        compiler.launch(compiler.kernel(SOURCE, entry, {}), blocks, THREADS, *given, *places)
-    return Uploaded(codes, starts, lengths, others.get(), batch, np.arange(count))
+        blocks = min(BLOCKS, -(-count // (THREADS // 32)))
+        compiler.launch(compiler.kernel(SOURCE, entry, {}), blocks, THREADS, *given, count, starts, codes, others)
+    return Uploaded(codes, starts, short, others, batch, cupy.arange(count))
+
+
+def _sent(*arrays: npt.NDArray[Any]) -> list[Any]:
+    import cupy
+
+    return [cupy.asarray(np.ascontiguousarray(array)) for array in arrays]

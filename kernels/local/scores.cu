@@ -1,0 +1,226 @@
+// Alignment by scores, lane by lane: Gotoh's recurrences (1982, 10.1016/0022-2836(82)90398-9) with the query's rows in registers and the target streaming
+// through the lanes of a team, a column a step (SALoBa, paper 002, IV; the cells are those of kernels/local/host.py). What a later way back needs is kept
+// (LOCAL_KEEP): of each lane what leaves its last row, and every COLUMNS steps all of its rows. The way back makes again, in one thread a pair, only the
+// strips of cells that the path goes through.
+#include "local/layout.cuh"
+#include "local/letters.cuh"
+
+constexpr bool KEEP = LOCAL_KEEP, SHARED = LOCAL_SHARED;
+
+// The place of the best end: the highest score, then the smallest target end, then the smallest query end (or lane).
+struct End {
+  int score, column, place;
+  __device__ __forceinline__ void meet(int other_score, int other_column, int other_place) {
+    if (other_score > score || (other_score == score && (other_column < column || (other_column == column && other_place < place))))
+      score = other_score, column = other_column, place = other_place;
+  }
+};
+
+// Scores and ends of pairs. table: what letters score, lifted, [letters][letters]; fours: of each letter with the first four. The last letter is padding. first,
+// more: costs of a gap's first letter and of each other, of both pieces. one: 1. room: where teams keep what the way back needs, each from kept_starts on; without LOCAL_KEEP room for a row a warp, `row_room` cells each.
+extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
+    local_scores(const unsigned char* queries, const long long* query_starts, const int* query_lengths, const unsigned char* targets,
+                 const long long* target_starts, const int* target_lengths, int count, const signed char* table, const unsigned* fours, int letters, int first1, int more1,
+                 int first2, int more2, int one, uint4* room, const long long* kept_starts, long long row_room, int* scores, int* columns, int* places) {
+  extern __shared__ uint4 shared[];
+  const int lane = threadIdx.x & 31, mate = lane % TEAM, warp = (blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = gridDim.x * blockDim.x >> 5;
+  const int units = (count + PAIRS - 1) / PAIRS, teams = 32 / TEAM;
+  const Costs costs = costs_of(first1, more1, first2, more2);
+  Kept* kept_cells = (Kept*)room;
+  const Steps taken_off(costs, one);
+  const int lift = costs.lift();
+  unsigned char* profiles = (unsigned char*)shared;
+  if (TABLE && SHARED) {  // of one query that all pairs have
+    const int n = query_lengths[0];
+    for (int row = 0; row < n; row += STRIP)
+      profile_made(profiles + (long long)(row / STRIP) * letters * STRIP, queries + query_starts[0], n, row, table, letters, threadIdx.x, blockDim.x);
+    __syncthreads();
+  } else if (TABLE) {
+    profiles += threadIdx.x / TEAM * PAIRS * letters * STRIP;
+  }
+  for (int turn = warp; turn * (long long)teams < units; turn += warps) {
+    const int unit = min(turn * teams + lane / TEAM, units - 1);
+    const unsigned char *query[PAIRS], *target[PAIRS];
+    int pair[PAIRS], n[PAIRS], m[PAIRS], longest = 0, tallest = 0;
+#pragma unroll
+    for (int k = 0; k < PAIRS; k++) {
+      pair[k] = min(unit * PAIRS + k, count - 1);
+      n[k] = query_lengths[pair[k]], m[k] = target_lengths[pair[k]];
+      query[k] = queries + query_starts[pair[k]], target[k] = targets + target_starts[pair[k]];
+      longest = max(longest, m[k]), tallest = max(tallest, n[k]);
+    }
+    const int strips = TEAM == 32 ? (tallest + STRIP - 1) / STRIP : 1;
+    const Layout layout = layout_of(longest, strips, KEEP ? kept_starts[unit] : 0);
+    const int steps = TEAM == 32 ? layout.steps : __reduce_max_sync(~0u, layout.steps);
+    End end[PAIRS];
+#pragma unroll
+    for (int k = 0; k < PAIRS; k++) end[k].score = ANYWHERE ? 0 : -(1 << 30), end[k].column = end[k].place = 0x7FFFFFFF;
+    for (int strip_number = 0; strip_number < strips; strip_number++) {
+      const int row = (strip_number * TEAM + mate) * ROWS;  // first of this lane
+      Strip strip;
+      unsigned row_scores[PAIRS][TABLE ? 1 : ROWS];  // with each of four letters
+      const unsigned char* profile[PAIRS];
+      if (TABLE) {
+        __syncwarp();
+#pragma unroll
+        for (int k = 0; k < PAIRS; k++) {
+          profile[k] = profiles + (SHARED ? (long long)strip_number : k) * letters * STRIP + mate * ROWS;
+          if (!SHARED) profile_made(profiles + k * letters * STRIP, query[k], n[k], strip_number * STRIP, table, letters, mate, TEAM);
+        }
+        __syncwarp();
+      } else {
+#pragma unroll
+        for (int k = 0; k < PAIRS; k++)
+#pragma unroll
+          for (int r = 0; r < ROWS; r++) {
+            const int at = row + r;
+            row_scores[k][TABLE ? 0 : r] = fours[at < n[k] ? query[k][at] : letters - 1];
+          }
+      }
+#pragma unroll
+      for (int r = 0; r < ROWS; r++) {
+        const int score = boundary(row + r + 1, BEGIN_QUERY, costs);
+        strip.h[r] = both(score);
+        for (int piece = 0; piece < PIECES; piece++) strip.d[piece][r] = both(max(score - costs.first[piece], LOW) + lift);
+      }
+      strip.corner = both(boundary(row, BEGIN_QUERY, costs));
+      unsigned above = 0, gap[PIECES], selector, best = both(0);
+      for (int piece = 0; piece < PIECES; piece++) gap[piece] = both(lift);
+      const unsigned padding = TABLE ? (letters - 1) * 0x01010101u : 0x08080808u;
+      selector = TABLE ? (letters - 1) * 0x101u : 0xCC88u;
+      int column[PAIRS];
+#pragma unroll
+      for (int k = 0; k < PAIRS; k++) column[k] = 0x7FFFFFFF;
+      // The row above this strip, COLUMNS cells of it at a time, a lane each.
+      const Kept* upper = nullptr;
+      long long stride = 1;
+      if (strip_number) {
+        upper = KEEP ? kept_cells + layout.rows + ((long long)(strip_number - 1) * layout.steps + TEAM - 1) * TEAM + TEAM - 1 : kept_cells + warp * row_room;
+        stride = KEEP ? TEAM : 1;
+        __syncwarp();
+      }
+      Kept coming;
+      if (upper && mate < longest) coming = upper[mate * stride];
+      unsigned words[PAIRS], following[PAIRS];
+#pragma unroll
+      for (int k = 0; k < PAIRS; k++) following[k] = four_letters(target[k], 0, m[k], padding);
+      for (int block = 0; block < steps; block += 4) {
+        unsigned from_h = 0, from_gap[PIECES];
+        if (upper && block % 32 == 0) __syncwarp();
+#pragma unroll
+        for (int k = 0; k < PAIRS; k++) {
+          words[k] = following[k];
+          following[k] = four_letters(target[k], block + 4, m[k], padding);
+          if (!TABLE) words[k] = (words[k] | (words[k] << 4 & 0xF0F0F0F0u) | 0x80808080u) + (k ? 0x44444444u : 0u);
+        }
+        if (upper && block % 32 == 0 && block) coming = block + mate < longest ? upper[(block + mate) * stride] : coming;
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+          const int step = block + k, j = step - mate;
+          const bool inside = (unsigned)j < (unsigned)m[0];
+          if (KEEP && k == 0 && step % COLUMNS == 0 && step && step < layout.steps) {
+            Kept* to = kept_cells + layout.columns + ((long long)strip_number * layout.checks + step / COLUMNS) * ROWS * TEAM + mate;
+#pragma unroll
+            for (int r = 0; r < ROWS; r++) {
+              unsigned gaps[PIECES];
+              for (int piece = 0; piece < PIECES; piece++) gaps[piece] = strip.d[piece][r];
+              to[r * TEAM] = kept(strip.h[r], gaps);
+            }
+          }
+          unsigned letter = __shfl_up_sync(~0u, selector, 1, TEAM), in = __shfl_up_sync(~0u, above, 1, TEAM), in_gap[PIECES];
+          for (int piece = 0; piece < PIECES; piece++) in_gap[piece] = __shfl_up_sync(~0u, gap[piece], 1, TEAM);
+          if (upper) {
+            unsigned gaps[PIECES], h;
+            taken(coming, h, gaps);
+            from_h = __shfl_sync(~0u, h, step & 31);
+            for (int piece = 0; piece < PIECES; piece++) from_gap[piece] = __shfl_sync(~0u, gaps[piece], step & 31);
+          }
+          if (mate == 0) {
+            letter = prmt(words[0], words[PAIRS - 1], WIDE ? k * 0x11 : (4 + k) << 4 | k);
+            if (WIDE && TABLE) letter &= 0xFF;
+            if (WIDE && !TABLE) letter |= 0x0800;
+            if (upper) {
+              in = from_h;
+              for (int piece = 0; piece < PIECES; piece++) in_gap[piece] = from_gap[piece];
+            } else {
+              const int score = boundary(step + 1, BEGIN_TARGET, costs);
+              in = both(score);
+              for (int piece = 0; piece < PIECES; piece++) in_gap[piece] = both(ANYWHERE ? lift : max(score - costs.first[piece], LOW) + lift);
+            }
+          }
+          selector = letter;
+          if (!WIDE || inside) {
+            above = in;
+            for (int piece = 0; piece < PIECES; piece++) gap[piece] = in_gap[piece];
+            unsigned found = best;
+            auto track = [&](int r) {
+              if (ANYWHERE) found = highest(found, strip.h[r], strip.h[r - 1]);
+            };
+            if (TABLE) {
+              unsigned looked[PAIRS][ROWS / 4];
+#pragma unroll
+              for (int pair_of = 0; pair_of < PAIRS; pair_of++) {
+                const unsigned char* at = profile[pair_of] + (letter >> 8 * pair_of & 255) * STRIP;
+                if (ROWS % 16 == 0) {
+#pragma unroll
+                  for (int w = 0; w < ROWS / 16; w++) {
+                    const uint4 four = ((const uint4*)at)[w];
+                    looked[pair_of][4 * w] = four.x, looked[pair_of][4 * w + 1] = four.y, looked[pair_of][4 * w + 2] = four.z, looked[pair_of][4 * w + 3] = four.w;
+                  }
+                } else {
+#pragma unroll
+                  for (int w = 0; w < ROWS / 4; w++) looked[pair_of][w] = ((const unsigned*)at)[w];
+                }
+              }
+              column_made(strip, above, gap, taken_off, [&](int r) {
+                const int low = r & 3, high = WIDE ? 8 | low : 4 + low;
+                return prmt(looked[0][r / 4], looked[PAIRS - 1][r / 4], WIDE ? low | high << 4 | high << 8 | high << 12 : low | (8 | low) << 4 | high << 8 | (8 | high) << 12);
+              }, track);
+            } else {
+              column_made(strip, above, gap, taken_off, [&](int r) { return prmt(row_scores[0][TABLE ? 0 : r], row_scores[PAIRS - 1][TABLE ? 0 : r], letter); }, track);
+            }
+            if (ANYWHERE && KEEP) {
+              const unsigned changed = found ^ best;
+              if (WIDE ? changed : changed & 0xFFFF) column[0] = j;
+              if (!WIDE && changed >> 16) column[PAIRS - 1] = j;
+            }
+            best = found;
+            if (END_QUERY && (unsigned)(n[0] - 1 - row) < (unsigned)ROWS) {
+              int score = 0;
+#pragma unroll
+              for (int r = 0; r < ROWS; r++)
+                if (row + r == n[0] - 1) score = (int)strip.h[r];
+              end[0].meet(score, j, n[0] - 1);
+            }
+          }
+          const Kept below = kept(above, gap);
+          if (KEEP) {
+            if (step < layout.steps) kept_cells[layout.rows + ((long long)strip_number * layout.steps + step) * TEAM + mate] = below;
+          } else if (TEAM == 32 && mate == TEAM - 1 && strip_number + 1 < strips && j >= 0 && j < longest) {
+            kept_cells[warp * row_room + j] = below;
+          }
+        }
+      }
+      if (ANYWHERE)
+#pragma unroll
+        for (int k = 0; k < PAIRS; k++) end[k].meet(part(best, k), column[k], strip_number * TEAM + mate);
+      if (END_TARGET || END_CORNER)
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+          if (m[0] > 0 && (END_TARGET ? row + r < n[0] : row + r == n[0] - 1)) end[0].meet((int)strip.h[r], m[0] - 1, row + r);
+    }
+#pragma unroll
+    for (int k = 0; k < PAIRS; k++) {
+      for (int apart = TEAM / 2; apart; apart /= 2) {
+        const int score = __shfl_xor_sync(~0u, end[k].score, apart, TEAM), column = __shfl_xor_sync(~0u, end[k].column, apart, TEAM);
+        end[k].meet(score, column, __shfl_xor_sync(~0u, end[k].place, apart, TEAM));
+      }
+      // Ends in row 0 and column 0, which no lane has.
+      if (END_QUERY) end[k].meet(boundary(n[k], BEGIN_QUERY, costs), -1, n[k] - 1);
+      if (END_TARGET) end[k].meet(boundary(m[k], BEGIN_TARGET, costs), m[k] - 1, -1);
+      if (END_CORNER && n[k] == 0) end[k].meet(boundary(m[k], false, costs), m[k] - 1, -1);
+      if (END_CORNER && m[k] == 0) end[k].meet(boundary(n[k], false, costs), -1, n[k] - 1);
+      if (mate == 0) scores[pair[k]] = end[k].score, columns[pair[k]] = end[k].column, places[pair[k]] = end[k].place;
+    }
+  }
+}
