@@ -103,7 +103,7 @@ class Kernels:
         self._keep = keep
         names = ("BEGIN_QUERY", "BEGIN_TARGET", "END_QUERY", "END_TARGET", "END_CORNER")
         self._macros: dict[str, object] = {f"LOCAL_{name}": int(value) for name, value in zip(names, ends, strict=True)}
-        self._macros |= {"LOCAL_PIECES": self._pieces, "LOCAL_LIFTED": int(self.lifted), "LOCAL_DEAREST": costs[::2].index(dearest)}
+        self._macros |= {"LOCAL_KEEP": int(keep), "LOCAL_PIECES": self._pieces, "LOCAL_LIFTED": int(self.lifted), "LOCAL_DEAREST": costs[::2].index(dearest)}
 
     def kept_cells(self, form: Form, n: Any, m: Any) -> Any:
         """Count what each team keeps for the way back, in cells: n, m are of the pairs of a launch in order, on the device."""
