@@ -11,23 +11,23 @@ from tidalign.kernels.local.uploaded import Uploaded
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import DeviceLimit
 
-SHAPES = ((4, 16), (8, 16), (8, 20), (8, 24), (16, 16), (16, 24), (32, 16), (32, 24), (32, 32))
-"""Lanes of a team and rows of a lane, by the height of the strip that they make. A query takes the first strip that holds it; one that none holds goes through
-the strips of 32 lanes that leave the fewest rows empty."""
+SHAPES = ((4, 16), (4, 24), (4, 32), (8, 20), (8, 24), (8, 32), (16, 24), (16, 32))
+"""Lanes of a team and rows of a lane, by the height of the strip that they make. A query takes the first strip that holds it, or several of the last."""
 
-TALLEST = 32 * 32
-"""Rows of the tallest."""
+TABLE_SHAPES = ((4, 16), (8, 16), (16, 16))
+"""The same for teams that have tables of their own, which must fit a multiprocessor's shared memory several times."""
 
-LARGEST_WITH_TABLES = 6
-"""The last of them whose tables, where each team has its own, fit a multiprocessor's shared memory several times."""
+TALLEST = 16 * 32
+"""Rows of the tallest strip."""
 
-RESIDENT = {16: 4, 20: 4, 24: 3, 32: 2}
-"""Blocks of 128 threads that a multiprocessor's registers are shared among, by the rows of a lane; one less where gaps have two pieces."""
+RESIDENT = {16: 5, 20: 5, 24: 4, 32: 3}
+"""Blocks of 128 threads that a multiprocessor's registers are shared among, by the rows of a lane; one less each where gaps have two pieces and where more is
+held."""
 
 OVER = 0x7FFF - 127
 """Scores of 16 bits from which on a sum may not have fitted."""
 
-COLUMNS = 32
+COLUMNS = 16
 """Of layout.cuh: steps from one place where all rows are kept to the next."""
 
 WARPS = 4
@@ -36,13 +36,15 @@ WARPS = 4
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of the kernel: lanes of a team, rows of a lane, whether scores have 32 bits, come from tables, and whether all pairs have one query."""
+    """A form of the kernel: lanes of a team, rows of a lane, whether scores have 32 bits, come from tables, whether all pairs have one query,
+    and whether queries may take several strips."""
 
     team: int
     rows: int
     wide: bool
     table: bool
     shared: bool
+    several: bool
 
     @property
     def pairs(self) -> int:
@@ -55,6 +57,18 @@ class Form:
         return self.team * self.rows
 
 
+def macros(form: Form, threads: int, *, ends: tuple[bool, ...], pieces: int, dearest: int, lifted: bool, keep: bool) -> dict[str, object]:
+    """Give the macros of scores.cu and traces.cu (cells.cuh). ends: of the span, in the order of host.py. dearest: the piece whose gaps cost most to
+    begin. lifted: whether scores of a byte can be lifted by that. keep: what the way back needs."""
+    names = ("BEGIN_QUERY", "BEGIN_TARGET", "END_QUERY", "END_TARGET", "END_CORNER")
+    values: dict[str, int] = dict(zip(names, ends, strict=True))
+    values |= {"TEAM": form.team, "ROWS": form.rows, "WIDE": form.wide, "TABLE": form.table, "SHARED": form.shared, "SEVERAL": form.several}
+    values |= {"PIECES": pieces, "DEAREST": dearest, "LIFTED": lifted, "KEEP": keep, "THREADS": threads}
+    blocks = RESIDENT[form.rows] - (pieces == 2) - (keep or form.several)
+    values["BLOCKS"] = max(1, blocks * 128 // threads)
+    return {f"LOCAL_{name}": int(value) for name, value in values.items()}
+
+
 def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, shared: bool) -> Iterator[tuple[Form, Any]]:
     """Sort pairs into forms of the kernel, each with the places of its pairs (int64, on the device), those with the shortest targets first.
 
@@ -63,21 +77,18 @@ def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, shared
     import cupy
 
     n, m = query.lengths.astype(np.int64), target.lengths.astype(np.int64)
-    heights = cupy.asarray([team * rows for team, rows in SHAPES])
-    whole = [number for number, (team, _) in enumerate(SHAPES) if team == 32]
-    empty = cupy.stack([-n % heights[number] for number in whole])
-    shape = cupy.where(n <= heights[-1], cupy.searchsorted(heights, n), whole[0] + cupy.argmin(empty, axis=0))
-    if not shared:
-        shape = cupy.where(table, cupy.minimum(shape, LARGEST_WITH_TABLES), shape)
-    kind = shape + len(SHAPES) * table
-    order = cupy.argsort(kind << 32 | m)
-    counts = cupy.bincount(kind, minlength=2 * len(SHAPES)).get().tolist()
+    kinds = [(shape, False) for shape in SHAPES] + [(shape, True) for shape in (SHAPES if shared else TABLE_SHAPES)]
+    heights = [cupy.asarray([team * rows for (team, rows), tabled in kinds if tabled == which]) for which in (False, True)]
+    places = [cupy.minimum(cupy.searchsorted(each, n), len(each) - 1) for each in heights]
+    kind = cupy.where(table, len(heights[0]) + places[1], places[0])
+    strips = n // cupy.concatenate(heights)[kind]  # teams of a warp, and pairs of a team, take as many strips as the one that takes most
+    order = cupy.argsort((kind << 54) + (strips << 28) + m)
     start = 0
-    for number, pairs in enumerate(counts):
-        tabled, place = divmod(number, len(SHAPES))
-        if pairs:
-            yield Form(*SHAPES[place], wide, bool(tabled), shared and bool(tabled)), order[start : start + pairs]
+    for ((team, rows), tabled), pairs in zip(kinds, cupy.bincount(kind, minlength=len(kinds)).get().tolist(), strict=True):
+        taken = order[start : start + pairs]
         start += pairs
+        if pairs:
+            yield Form(team, rows, wide, tabled, shared and tabled, int(n[taken].max()) > team * rows), taken
 
 
 class Kernels:
@@ -101,14 +112,12 @@ class Kernels:
         self._table, self._lifted, self._same = cupy.asarray(table), cupy.asarray(lifted), cupy.asarray(same)
         self._fours = cupy.asarray(np.ascontiguousarray(lifted[:, :4]).view(np.uint32)[:, 0]) if size > 4 else cupy.zeros(size, np.uint32)
         self._keep = keep
-        names = ("BEGIN_QUERY", "BEGIN_TARGET", "END_QUERY", "END_TARGET", "END_CORNER")
-        self._macros: dict[str, object] = {f"LOCAL_{name}": int(value) for name, value in zip(names, ends, strict=True)}
-        self._macros |= {"LOCAL_KEEP": int(keep), "LOCAL_PIECES": self._pieces, "LOCAL_LIFTED": int(self.lifted), "LOCAL_DEAREST": costs[::2].index(dearest)}
+        self._fixed: dict[str, Any] = {"ends": ends, "pieces": self._pieces, "dearest": costs[::2].index(dearest), "lifted": self.lifted, "keep": keep}
 
     def kept_cells(self, form: Form, n: Any, m: Any) -> Any:
         """Count what each team keeps for the way back, in cells: n, m are of the pairs of a launch in order, on the device."""
         tall, long = (_of_teams(lengths.astype(np.int64), form.pairs) for lengths in (n, m))
-        strips = -(-tall // form.strip) if form.team == 32 else 1
+        strips = -(-tall // form.strip) if form.several else 1
         steps = (long + form.team - 1 + 3) // 4 * 4
         return strips * form.team * (steps + -(-steps // COLUMNS) * form.rows)
 
@@ -124,7 +133,7 @@ class Kernels:
         count = len(query)
         scored = Scored(form, (query.codes, query.starts, query.lengths), (target.codes, target.starts, target.lengths), count)
         scored.score, scored.column, scored.place = (cupy.empty(count, np.int32) for _ in range(3))
-        tallest = int(query.lengths.max()) if form.team == 32 or form.shared else form.strip
+        tallest = int(query.lengths.max()) if form.several or form.shared else form.strip
         threads, shared_bytes = self._block(form, tallest)
         kernel = self._kernel("scores.cu", "local_scores", form, threads, shared_bytes)
         blocks = min(-(-count * form.team // (form.pairs * threads)) + 1, compiler.resident(kernel, threads, shared_bytes))
@@ -137,8 +146,8 @@ class Kernels:
         else:
             row_room = int(target.lengths.max()) if tallest > form.strip else 0
             if row_room:
-                blocks = max(1, min(blocks, most_bytes // (row_room * self.cell_bytes * threads // 32)))
-            room = blocks * threads // 32 * row_room
+                blocks = max(1, min(blocks, most_bytes // (row_room * self.cell_bytes * threads // form.team)))
+            room = blocks * threads // form.team * row_room
         scored.room = cupy.empty((room * self.cell_bytes // 16 + 1, 4), np.uint32)
         given = (*scored.query, *scored.target, count, self._lifted, self._fours, self._letters, *self._costs, 1)
         found = (scored.room, scored.kept_starts, np.int64(row_room), scored.score, scored.column, scored.place)
@@ -150,7 +159,7 @@ class Kernels:
         import cupy
 
         form, count = scored.form, scored.count
-        shared_bytes = self._letters * self._letters
+        shared_bytes = 2 * self._letters * self._letters
         kernel = self._kernel("traces.cu", "local_traces", form, 128, shared_bytes)
         scored.ends, scored.counts = cupy.zeros((count, 4), np.int32), cupy.zeros(count, np.int32)
         if operations:
@@ -163,10 +172,7 @@ class Kernels:
         compiler.launch(kernel, -(-count // 128), 128, *given, *found, shared_bytes=shared_bytes)
 
     def _kernel(self, source: str, entry: str, form: Form, threads: int, shared_bytes: int) -> compiler.Kernel:
-        macros = {"LOCAL_TEAM": form.team, "LOCAL_ROWS": form.rows, "LOCAL_WIDE": int(form.wide), "LOCAL_TABLE": int(form.table)}
-        macros |= {"LOCAL_SHARED": int(form.shared), "LOCAL_THREADS": threads}
-        macros["LOCAL_BLOCKS"] = max(1, (RESIDENT[form.rows] - self._pieces + 1) * 128 // threads)
-        return compiler.kernel(f"local/{source}", entry, self._macros | macros, shared_bytes=shared_bytes)
+        return compiler.kernel(f"local/{source}", entry, macros(form, threads, **self._fixed), shared_bytes=shared_bytes)
 
     def _block(self, form: Form, longest: int) -> tuple[int, int]:
         """Threads of a block, and the bytes of its tables."""

@@ -2,7 +2,7 @@
 #pragma once
 #include "local/cells.cuh"
 
-constexpr int COLUMNS = 32;
+constexpr int COLUMNS = 16;
 
 struct Layout {
   int steps, checks;

@@ -5,7 +5,7 @@
 #include "local/layout.cuh"
 #include "local/letters.cuh"
 
-constexpr bool KEEP = LOCAL_KEEP, SHARED = LOCAL_SHARED;
+constexpr bool KEEP = LOCAL_KEEP, SHARED = LOCAL_SHARED, SEVERAL = LOCAL_SEVERAL;  // SEVERAL: queries may take several strips
 
 // The place of the best end: the highest score, then the smallest target end, then the smallest query end (or lane).
 struct End {
@@ -17,7 +17,7 @@ struct End {
 };
 
 // Scores and ends of pairs. table: what letters score, lifted, [letters][letters]; fours: of each letter with the first four. The last letter is padding. first,
-// more: costs of a gap's first letter and of each other, of both pieces. one: 1. room: where teams keep what the way back needs, each from kept_starts on; without LOCAL_KEEP room for a row a warp, `row_room` cells each.
+// more: costs of a gap's first letter and of each other, of both pieces. one: 1. room: where teams keep what the way back needs, each from kept_starts on; without LOCAL_KEEP room for a row a team, `row_room` cells each.
 extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     local_scores(const unsigned char* queries, const long long* query_starts, const int* query_lengths, const unsigned char* targets,
                  const long long* target_starts, const int* target_lengths, int count, const signed char* table, const unsigned* fours, int letters, int first1, int more1,
@@ -49,9 +49,10 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       query[k] = queries + query_starts[pair[k]], target[k] = targets + target_starts[pair[k]];
       longest = max(longest, m[k]), tallest = max(tallest, n[k]);
     }
-    const int strips = TEAM == 32 ? (tallest + STRIP - 1) / STRIP : 1;
-    const Layout layout = layout_of(longest, strips, KEEP ? kept_starts[unit] : 0);
-    const int steps = TEAM == 32 ? layout.steps : __reduce_max_sync(~0u, layout.steps);
+    const int own_strips = SEVERAL ? (tallest + STRIP - 1) / STRIP : 1;
+    const Layout layout = layout_of(longest, own_strips, KEEP ? kept_starts[unit] : 0);
+    const int steps = __reduce_max_sync(~0u, layout.steps), strips = SEVERAL ? __reduce_max_sync(~0u, own_strips) : 1;  // of all teams of the warp
+    Kept* const row_kept = kept_cells + (warp * (long long)teams + lane / TEAM) * row_room;
     End end[PAIRS];
 #pragma unroll
     for (int k = 0; k < PAIRS; k++) end[k].score = ANYWHERE ? 0 : -(1 << 30), end[k].column = end[k].place = 0x7FFFFFFF;
@@ -91,34 +92,39 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       int column[PAIRS];
 #pragma unroll
       for (int k = 0; k < PAIRS; k++) column[k] = 0x7FFFFFFF;
-      // The row above this strip, COLUMNS cells of it at a time, a lane each.
+      // The row above this strip, TEAM cells of it at a time, a lane each.
       const Kept* upper = nullptr;
       long long stride = 1;
-      if (strip_number) {
-        upper = KEEP ? kept_cells + layout.rows + ((long long)(strip_number - 1) * layout.steps + TEAM - 1) * TEAM + TEAM - 1 : kept_cells + warp * row_room;
+      if (SEVERAL && strip_number) {
+        upper = KEEP ? kept_cells + layout.rows + ((long long)min(strip_number - 1, own_strips - 1) * layout.steps + TEAM - 1) * TEAM + TEAM - 1 : row_kept;
         stride = KEEP ? TEAM : 1;
         __syncwarp();
       }
-      Kept coming;
-      if (upper && mate < longest) coming = upper[mate * stride];
+      Kept coming, later;
+      if (SEVERAL && upper) {
+        if (mate < longest) coming = upper[mate * stride];
+        if (mate + TEAM < longest) later = upper[(mate + TEAM) * stride];
+      }
       unsigned words[PAIRS], following[PAIRS];
 #pragma unroll
       for (int k = 0; k < PAIRS; k++) following[k] = four_letters(target[k], 0, m[k], padding);
       for (int block = 0; block < steps; block += 4) {
         unsigned from_h = 0, from_gap[PIECES];
-        if (upper && block % 32 == 0) __syncwarp();
 #pragma unroll
         for (int k = 0; k < PAIRS; k++) {
           words[k] = following[k];
           following[k] = four_letters(target[k], block + 4, m[k], padding);
           if (!TABLE) words[k] = (words[k] | (words[k] << 4 & 0xF0F0F0F0u) | 0x80808080u) + (k ? 0x44444444u : 0u);
         }
-        if (upper && block % 32 == 0 && block) coming = block + mate < longest ? upper[(block + mate) * stride] : coming;
+        if (SEVERAL && upper && block % TEAM == 0 && block) {
+          coming = later;
+          if (block + TEAM + mate < longest) later = upper[(block + TEAM + mate) * stride];
+        }
 #pragma unroll
         for (int k = 0; k < 4; k++) {
           const int step = block + k, j = step - mate;
           const bool inside = (unsigned)j < (unsigned)m[0];
-          if (KEEP && k == 0 && step % COLUMNS == 0 && step && step < layout.steps) {
+          if (KEEP && k == 0 && step % COLUMNS == 0 && step && step < layout.steps && strip_number < own_strips) {
             Kept* to = kept_cells + layout.columns + ((long long)strip_number * layout.checks + step / COLUMNS) * ROWS * TEAM + mate;
 #pragma unroll
             for (int r = 0; r < ROWS; r++) {
@@ -129,17 +135,17 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
           }
           unsigned letter = __shfl_up_sync(~0u, selector, 1, TEAM), in = __shfl_up_sync(~0u, above, 1, TEAM), in_gap[PIECES];
           for (int piece = 0; piece < PIECES; piece++) in_gap[piece] = __shfl_up_sync(~0u, gap[piece], 1, TEAM);
-          if (upper) {
+          if (SEVERAL && upper) {
             unsigned gaps[PIECES], h;
             taken(coming, h, gaps);
-            from_h = __shfl_sync(~0u, h, step & 31);
-            for (int piece = 0; piece < PIECES; piece++) from_gap[piece] = __shfl_sync(~0u, gaps[piece], step & 31);
+            from_h = __shfl_sync(~0u, h, step % TEAM, TEAM);
+            for (int piece = 0; piece < PIECES; piece++) from_gap[piece] = __shfl_sync(~0u, gaps[piece], step % TEAM, TEAM);
           }
           if (mate == 0) {
             letter = prmt(words[0], words[PAIRS - 1], WIDE ? k * 0x11 : (4 + k) << 4 | k);
             if (WIDE && TABLE) letter &= 0xFF;
             if (WIDE && !TABLE) letter |= 0x0800;
-            if (upper) {
+            if (SEVERAL && upper) {
               in = from_h;
               for (int piece = 0; piece < PIECES; piece++) in_gap[piece] = from_gap[piece];
             } else {
@@ -195,9 +201,9 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
           }
           const Kept below = kept(above, gap);
           if (KEEP) {
-            if (step < layout.steps) kept_cells[layout.rows + ((long long)strip_number * layout.steps + step) * TEAM + mate] = below;
-          } else if (TEAM == 32 && mate == TEAM - 1 && strip_number + 1 < strips && j >= 0 && j < longest) {
-            kept_cells[warp * row_room + j] = below;
+            if (step < layout.steps && strip_number < own_strips) kept_cells[layout.rows + ((long long)strip_number * layout.steps + step) * TEAM + mate] = below;
+          } else if (SEVERAL && mate == TEAM - 1 && strip_number + 1 < strips && j >= 0 && j < longest) {
+            row_kept[j] = below;
           }
         }
       }

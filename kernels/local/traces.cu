@@ -1,8 +1,14 @@
 // The way back of pairs that scores.cu has scored, a thread a pair: only the strips of cells that the path goes through are made again, from what their lanes kept.
 #include "local/layout.cuh"
+#include "local/letters.cuh"
 
 // A bit a row of a column, the last row's lowest: which way H did not come, in the order in which ways are tried, and which gaps were opened here.
-enum Bits { NOT_DIAGONAL, NOT_I1, OPENED_I1, OPENED_D1, NOT_I2, NOT_D2, OPENED_I2, OPENED_D2 };
+enum Kind { NOT_DIAGONAL, NOT_I1, OPENED_I1, OPENED_D1, NOT_I2, NOT_D2, OPENED_I2, OPENED_D2 };
+#if LOCAL_ROWS > 16
+#define BITS unsigned
+#else
+#define BITS unsigned short
+#endif
 constexpr int KINDS = PIECES == 1 ? 4 : 8;
 enum Gap { NONE, I1, D1, I2, D2 };
 constexpr int INSERTION = 1, DELETION = 2, MATCH = 7, MISMATCH = 8;  // as in BAM
@@ -33,7 +39,8 @@ extern "C" __global__ void __launch_bounds__(128)
                  unsigned* operations, const long long* operation_ends, int* ends, int* operation_counts) {
   extern __shared__ uint4 shared[];
   signed char* score_of = (signed char*)shared;
-  for (int i = threadIdx.x; i < letters * letters; i += blockDim.x) score_of[i] = table[i];
+  unsigned char* is_same = (unsigned char*)shared + letters * letters;
+  for (int i = threadIdx.x; i < letters * letters; i += blockDim.x) score_of[i] = table[i], is_same[i] = same[i];
   __syncthreads();
   const int pair = blockIdx.x * blockDim.x + threadIdx.x;
   if (pair >= count || scores[pair] >= over) return;
@@ -46,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(128)
     const int each = min(unit * PAIRS + k, count - 1);
     longest = max(longest, target_lengths[each]), tallest = max(tallest, query_lengths[each]);
   }
-  const Layout layout = layout_of(longest, TEAM == 32 ? (tallest + STRIP - 1) / STRIP : 1, kept_starts[unit]);
+  const Layout layout = layout_of(longest, LOCAL_SEVERAL ? (tallest + STRIP - 1) / STRIP : 1, kept_starts[unit]);
   const bool none = ANYWHERE && scores[pair] == 0;
   bool located = !ANYWHERE, ended = none;
   int row = none ? -1 : ANYWHERE ? places[pair] * ROWS + ROWS - 1 : places[pair], column = none ? -1 : columns[pair], gap = NONE;
@@ -57,15 +64,18 @@ extern "C" __global__ void __launch_bounds__(128)
   found.at = operations ? operations + operation_ends[pair] : nullptr, found.run = 0;
   unsigned* const last = found.at;
   const int lift = costs.lift();
-  unsigned said[COLUMNS][KINDS];
+  BITS said[COLUMNS][KINDS];
   while (!ended && row >= 0 && column >= 0) {
     // The lane that had the row, from the last column on where its rows are kept: all columns up to the path are made again.
     const int lane = row / ROWS, mate = lane % TEAM, top = lane * ROWS, strip_number = lane / TEAM;
     const int check = (column + mate) / COLUMNS;
     int begin = check * COLUMNS - mate;
     int h[ROWS], d[PIECES][ROWS], codes[ROWS];
+    unsigned rows_of[ROWS / 4], columns_of[COLUMNS / 4];  // letters: the rows' and, from `begin` on, the columns'
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) codes[r] = (top + r < n ? query[top + r] : letters - 1) * letters;
+    for (int w = 0; w < ROWS / 4; w++) rows_of[w] = four_letters(query, top + 4 * w, n, (letters - 1) * 0x01010101u);
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) codes[r] = (rows_of[r / 4] >> 8 * (r & 3) & 255) * letters;
     if (begin <= 0) {
       begin = 0;
 #pragma unroll
@@ -83,33 +93,41 @@ extern "C" __global__ void __launch_bounds__(128)
         for (int piece = 0; piece < PIECES; piece++) d[piece][r] = part(of_gap[piece], half) - lift;
       }
     }
-    // What leaves the row above, column after column.
-    const Kept* upper = nullptr;
-    if (lane) upper = kept_cells + layout.rows + ((long long)((lane - 1) / TEAM) * layout.steps + (lane - 1) % TEAM) * TEAM + (lane - 1) % TEAM;
-    const auto above_at = [&](int at, int& of_h, int* of_gap) {
-      if (at < 0) {
-        of_h = boundary(top, BEGIN_QUERY, costs);
-      } else if (lane == 0) {
-        of_h = boundary(at + 1, BEGIN_TARGET, costs);
-        for (int piece = 0; piece < PIECES; piece++) of_gap[piece] = max(of_h - costs.first[piece], LOW);
-      } else {
-        unsigned packed, gaps[PIECES];
-        taken(upper[(long long)at * TEAM], packed, gaps);
-        of_h = part(packed, half);
-        for (int piece = 0; piece < PIECES; piece++) of_gap[piece] = part(gaps[piece], half) - lift;
+    // What leaves the row above, and the letters, of all columns at once: waiting for memory is most of the way back.
+    Kept above[COLUMNS];
+    int corner;
+    if (lane) {
+      const Kept* upper = kept_cells + layout.rows + ((long long)((lane - 1) / TEAM) * layout.steps + (lane - 1) % TEAM) * TEAM + (lane - 1) % TEAM;
+#pragma unroll
+      for (int j = 0; j < COLUMNS; j++)
+        if (begin + j <= column) above[j] = upper[(long long)(begin + j) * TEAM];
+      unsigned of_h, of_gap[PIECES];
+      if (begin) taken(upper[(begin - 1LL) * TEAM], of_h, of_gap);
+      corner = begin ? part(of_h, half) : boundary(top, BEGIN_QUERY, costs);
+    } else {
+      corner = begin ? boundary(begin, BEGIN_TARGET, costs) : 0;
+    }
+    {
+      const unsigned* words = (const unsigned*)(target + (begin & ~3));
+      unsigned word = words[0];
+#pragma unroll
+      for (int w = 0; w < COLUMNS / 4; w++) {
+        const unsigned next = begin + 4 * w < column ? words[w + 1] : 0;
+        columns_of[w] = __funnelshift_r(word, next, 8 * (begin & 3));
+        word = next;
       }
-    };
-    int corner, next_h, next_gap[PIECES], letter = target[begin];
-    above_at(begin - 1, corner, next_gap);
-    above_at(begin, next_h, next_gap);
+    }
     for (int j = begin; j <= column; j++) {
       int gaps[PIECES], diagonal = corner;
-      const int now = letter;
-      corner = next_h;
-      for (int piece = 0; piece < PIECES; piece++) gaps[piece] = next_gap[piece];
-      if (j < column) {  // on its way while this column is made
-        above_at(j + 1, next_h, next_gap);
-        letter = target[j + 1];
+      const int now = columns_of[(j - begin) / 4] >> 8 * (j - begin & 3) & 255;
+      if (lane) {
+        unsigned of_h, of_gap[PIECES];
+        taken(above[j - begin], of_h, of_gap);
+        corner = part(of_h, half);
+        for (int piece = 0; piece < PIECES; piece++) gaps[piece] = part(of_gap[piece], half) - lift;
+      } else {
+        corner = boundary(j + 1, BEGIN_TARGET, costs);
+        for (int piece = 0; piece < PIECES; piece++) gaps[piece] = max(corner - costs.first[piece], LOW);
       }
       unsigned bits[KINDS] = {};
       const auto put = [&](int kind, int below_zero) { bits[kind] = __funnelshift_l(below_zero, bits[kind], 1); };  // its sign, behind the rows before
@@ -133,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(128)
         h[r] = best;
       }
 #pragma unroll
-      for (int kind = 0; kind < KINDS; kind++) said[j - begin][kind] = bits[kind];
+      for (int kind = 0; kind < KINDS; kind++) said[j - begin][kind] = (BITS)bits[kind];
     }
     if (!located) {
 #pragma unroll
@@ -142,7 +160,7 @@ extern "C" __global__ void __launch_bounds__(128)
       end_row = row, located = true;
     }
     while (row >= top && column >= begin) {
-      const unsigned* here = said[column - begin];
+      const BITS* here = said[column - begin];
       const auto is = [&](int kind) { return here[kind] >> (ROWS - 1 - (row - top)) & 1; };
       const int piece = gap == I2 || gap == D2;
       if (gap != NONE) {
@@ -157,9 +175,9 @@ extern "C" __global__ void __launch_bounds__(128)
           break;
         }
         if (!is(NOT_DIAGONAL)) {
-          const int letter = query[row] * letters + target[column];
+          const int letter = (rows_of[(row - top) / 4] >> 8 * (row - top & 3) & 255) * letters + (columns_of[(column - begin) / 4] >> 8 * (column - begin & 3) & 255);
           score -= score_of[letter];
-          found.add(same[letter] ? MATCH : MISMATCH);
+          found.add(is_same[letter] ? MATCH : MISMATCH);
           row--, column--;
           continue;
         }

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tidalign.kernels.inspection import device as inspection_device
+from tidalign.kernels.local import launches
 from tidalign.kernels.runtime.compiler import FOLDER, OPTIONS, defines, source
 from tidalign.kernels.runtime.signature import Parameter, Signature, signatures
 
@@ -44,7 +45,23 @@ def bidirectional_variants() -> Iterator[dict[str, object]]:
             yield {f"WAVEFRONT_{name}": value for name, value in model.items()} | shape
 
 
+def local_variants() -> Iterator[dict[str, object]]:
+    """Local and with free ends, each width of scores and number of gap pieces, with and without tables and the way back."""
+    local, overlap = (True, True, False, False, False), (True, True, True, True, False)
+    one = {"pieces": 1, "dearest": 0, "lifted": True, "keep": True}
+    two = {"pieces": 2, "dearest": 1, "lifted": True, "keep": True}
+    yield launches.macros(launches.Form(8, 20, False, False, False, False), 128, ends=local, **one)
+    yield launches.macros(launches.Form(16, 32, False, False, False, True), 128, ends=local, **one | {"keep": False})
+    yield launches.macros(launches.Form(16, 32, False, True, True, True), 256, ends=local, **two | {"keep": False})
+    yield launches.macros(launches.Form(4, 16, True, True, False, False), 64, ends=overlap, **two | {"lifted": False})
+    yield launches.macros(launches.Form(16, 32, True, False, False, True), 128, ends=overlap, **two)
+    yield launches.macros(launches.Form(16, 24, True, False, False, False), 128, ends=(False,) * 4 + (True,), **one)
+
+
 VARIANTS = {
+    "local/codes.cu": [{}],
+    "local/scores.cu": list(local_variants()),
+    "local/traces.cu": list(local_variants()),
     "wavefront/wavefront.cu": list(wavefront_variants()),
     "bidirectional/bidirectional.cu": list(bidirectional_variants()),
     "letters/sequences.cu": [{}],
