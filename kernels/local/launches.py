@@ -9,7 +9,6 @@ import numpy as np
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.uploaded import Uploaded
 from tidalign.kernels.runtime import compiler
-from tidalign.kernels.runtime.errors import DeviceLimit
 
 SHAPES = ((4, 16), (4, 24), (4, 32), (8, 20), (8, 24), (8, 32), (16, 24), (16, 32))
 """Lanes of a team and rows of a lane, by the height of the strip that they make. A query takes the first strip that holds it, or several of the last."""
@@ -19,6 +18,12 @@ TABLE_SHAPES = ((4, 16), (8, 16), (16, 16))
 
 TALLEST = 16 * 32
 """Rows of the tallest strip."""
+
+GANGS = {1: 0, 4: 3, 8: 7, 16: 63}
+"""Teams that share the strips of a pair, by the whole strips from which on there are as many."""
+
+MOST_WITH_TABLES = 8
+"""Of them, where each has a table of its own: as many as shared memory holds tables of 34 letters."""
 
 RESIDENT = {16: 5, 20: 5, 24: 4, 32: 3}
 """Blocks of 128 threads that a multiprocessor's registers are shared among, by the rows of a lane; one less each where gaps have two pieces and where more is
@@ -37,7 +42,7 @@ WARPS = 4
 @dataclass(frozen=True, slots=True)
 class Form:
     """A form of the kernel: lanes of a team, rows of a lane, whether scores have 32 bits, come from tables, whether all pairs have one query,
-    and whether queries may take several strips."""
+    whether queries may take several strips, and how many teams share the strips of a pair."""
 
     team: int
     rows: int
@@ -45,6 +50,7 @@ class Form:
     table: bool
     shared: bool
     several: bool
+    gang: int = 1
 
     @property
     def pairs(self) -> int:
@@ -62,17 +68,18 @@ def macros(form: Form, threads: int, *, ends: tuple[bool, ...], pieces: int, dea
     begin. lifted: whether scores of a byte can be lifted by that. keep: what the way back needs."""
     names = ("BEGIN_QUERY", "BEGIN_TARGET", "END_QUERY", "END_TARGET", "END_CORNER")
     values: dict[str, int] = dict(zip(names, ends, strict=True))
-    values |= {"TEAM": form.team, "ROWS": form.rows, "WIDE": form.wide, "TABLE": form.table, "SHARED": form.shared, "SEVERAL": form.several}
+    values |= {"TEAM": form.team, "ROWS": form.rows, "WIDE": form.wide, "TABLE": form.table, "SHARED": form.shared, "SEVERAL": form.several, "GANG": form.gang}
     values |= {"PIECES": pieces, "DEAREST": dearest, "LIFTED": lifted, "KEEP": keep, "THREADS": threads}
     blocks = RESIDENT[form.rows] - (pieces == 2) - (keep or form.several)
     values["BLOCKS"] = max(1, blocks * 128 // threads)
     return {f"LOCAL_{name}": int(value) for name, value in values.items()}
 
 
-def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, shared: bool) -> Iterator[tuple[Form, Any]]:
+def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, shared: bool, gangs: bool) -> Iterator[tuple[Form, Any]]:
     """Sort pairs into forms of the kernel, each with the places of its pairs (int64, on the device), those with the shortest targets first.
 
-    table: whether the scores of a pair must come from a table (bool, on the device). shared: whether all pairs have one query.
+    table: whether the scores of a pair must come from a table (bool, on the device). shared: whether all pairs have one query. gangs: whether teams share the
+    strips of long queries, where there are too few pairs, or too little memory for more, to keep the device busy.
     """
     import cupy
 
@@ -87,8 +94,14 @@ def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, shared
     for ((team, rows), tabled), pairs in zip(kinds, cupy.bincount(kind, minlength=len(kinds)).get().tolist(), strict=True):
         taken = order[start : start + pairs]
         start += pairs
-        if pairs:
-            yield Form(team, rows, wide, tabled, shared and tabled, int(n[taken].max()) > team * rows), taken
+        if pairs and int(n[taken].max()) <= team * rows:
+            yield Form(team, rows, wide, tabled, shared and tabled, False), taken
+        elif pairs:
+            sizes = {gang: least for gang, least in GANGS.items() if gang == 1 or (gangs and gang * tabled <= MOST_WITH_TABLES)}
+            firsts = cupy.searchsorted(n[taken] // (team * rows), cupy.asarray(list(sizes.values()))).get().tolist()
+            for gang, first, last in zip(sizes, firsts, [*firsts[1:], pairs], strict=True):
+                if first < last:
+                    yield Form(team, rows, wide, tabled, shared and tabled, True, gang), taken[first:last]
 
 
 class Kernels:
@@ -136,18 +149,19 @@ class Kernels:
         tallest = int(query.lengths.max()) if form.several or form.shared else form.strip
         threads, shared_bytes = self._block(form, tallest)
         kernel = self._kernel("scores.cu", "local_scores", form, threads, shared_bytes)
-        blocks = min(-(-count * form.team // (form.pairs * threads)) + 1, compiler.resident(kernel, threads, shared_bytes))
-        row_room = 0
+        units = -(-count // form.pairs)
+        blocks = min(units if form.gang > 1 else -(-units * form.team // threads), compiler.resident(kernel, threads, shared_bytes))
+        row_room = room = 0
         if self._keep:
             cells = self.kept_cells(form, query.lengths, target.lengths)
             ends = cupy.cumsum(cells)
             scored.kept_starts = ends - cells
             room = int(ends[-1])
-        else:
-            row_room = int(target.lengths.max()) if tallest > form.strip else 0
-            if row_room:
-                blocks = max(1, min(blocks, most_bytes // (row_room * self.cell_bytes * threads // form.team)))
-            room = blocks * threads // form.team * row_room
+        elif form.several:
+            row_room = int(target.lengths.max())
+            rows = 1 if form.gang > 1 else threads // form.team  # of a block
+            blocks = max(1, min(blocks, most_bytes // (row_room * self.cell_bytes * rows)))
+            room = blocks * rows * row_room
         scored.room = cupy.empty((room * self.cell_bytes // 16 + 1, 4), np.uint32)
         given = (*scored.query, *scored.target, count, self._lifted, self._fours, self._letters, *self._costs, 1)
         found = (scored.room, scored.kept_starts, np.int64(row_room), scored.score, scored.column, scored.place)
@@ -176,17 +190,16 @@ class Kernels:
 
     def _block(self, form: Form, longest: int) -> tuple[int, int]:
         """Threads of a block, and the bytes of its tables."""
+        threads = form.gang * form.team if form.gang > 1 else 32 * WARPS
         if not form.table:
-            return 32 * WARPS, 0
+            return threads, 0
         if form.shared:
             size = -(-longest // form.strip) * form.strip * self._letters
             return 32 * min(16, max(WARPS, size >> 13)) // 128 * 128, size
-        threads = 32 * WARPS
-        while (size := threads // form.team * form.pairs * form.strip * self._letters) > compiler.most_shared_bytes() // 2 and threads > 32:
+        of_team = form.pairs * form.strip * self._letters
+        while form.gang == 1 and threads > 32 and threads // form.team * of_team > compiler.most_shared_bytes() // 2:
             threads //= 2
-        if size > compiler.most_shared_bytes():
-            raise DeviceLimit(f"tables of {self._letters} letters take {size} bytes of shared memory")
-        return threads, size
+        return threads, threads // form.team * of_team
 
 
 class Scored:

@@ -25,3 +25,16 @@ __device__ __forceinline__ void profile_made(unsigned char* profile, const unsig
     }
   }
 }
+
+// Scores of a letter with a lane's rows, from its place in a profile.
+__device__ __forceinline__ void looked_up(unsigned* scores, const unsigned char* at) {
+#pragma unroll
+  for (int w = 0; w < ROWS / 4; w++) {
+    if (ROWS % 16 == 0 && w % 4 == 0) {
+      const uint4 four = *(const uint4*)(at + 4 * w);
+      scores[w] = four.x, scores[w + 1] = four.y, scores[w + 2] = four.z, scores[w + 3] = four.w;
+    } else if (ROWS % 16) {
+      scores[w] = *(const unsigned*)(at + 4 * w);
+    }
+  }
+}

@@ -21,6 +21,9 @@ from tidalign.kernels.wavefront.alignments import Alignments
 MOST_BYTES = 1 << 34
 """Memory of a launch for what the way back needs, at most; and half of what is free."""
 
+FEW = 4096
+"""Pairs that are not enough to keep the device busy with a team for each."""
+
 MOST_SCORE = 1 << 29
 """Scores that 32 bits hold with room for what is subtracted from them."""
 
@@ -111,7 +114,8 @@ class _Work:
         query, target = self._query.at(rows), self._target.at(rows)
         table = target.others | (self._coding.scoring.letters[:4] != "ACGT")
         shared = not self._keep and bool((query.rows == query.rows[0]).all()) and self._fits_shared(int(query.lengths[0]))
-        for form, places in launches.planned(query, target, table, wide=wide, shared=shared):
+        gangs = self._keep or (len(rows) < FEW and not shared)
+        for form, places in launches.planned(query, target, table, wide=wide, shared=shared, gangs=gangs):
             most, start = self._room(), 0
             while start < len(places):
                 taken = places[start:]

@@ -6,6 +6,7 @@
 #include "local/letters.cuh"
 
 constexpr bool KEEP = LOCAL_KEEP, SHARED = LOCAL_SHARED, SEVERAL = LOCAL_SEVERAL;  // SEVERAL: queries may take several strips
+constexpr int GANG = LOCAL_GANG;  // teams that share a pair's strips: one, or all of a block
 
 // The place of the best end: the highest score, then the smallest target end, then the smallest query end (or lane).
 struct End {
@@ -38,8 +39,11 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
   } else if (TABLE) {
     profiles += threadIdx.x / TEAM * PAIRS * letters * STRIP;
   }
-  for (int turn = warp; turn * (long long)teams < units; turn += warps) {
-    const int unit = min(turn * teams + lane / TEAM, units - 1);
+  const int gang_team = threadIdx.x / TEAM % GANG;
+  const unsigned team_mask = TEAM == 32 ? ~0u : (1u << TEAM) - 1 << lane / TEAM * TEAM;
+  const int first_unit = GANG == 1 ? warp * teams : blockIdx.x, stride_of_units = GANG == 1 ? warps * teams : gridDim.x;
+  for (int turn = first_unit; turn < units; turn += stride_of_units) {
+    const int unit = GANG == 1 ? min(turn + lane / TEAM, units - 1) : turn;
     const unsigned char *query[PAIRS], *target[PAIRS];
     int pair[PAIRS], n[PAIRS], m[PAIRS], longest = 0, tallest = 0;
 #pragma unroll
@@ -52,31 +56,46 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     const int own_strips = SEVERAL ? (tallest + STRIP - 1) / STRIP : 1;
     const Layout layout = layout_of(longest, own_strips, KEEP ? kept_starts[unit] : 0);
     const int steps = __reduce_max_sync(~0u, layout.steps), strips = SEVERAL ? __reduce_max_sync(~0u, own_strips) : 1;  // of all teams of the warp
-    Kept* const row_kept = kept_cells + (warp * (long long)teams + lane / TEAM) * row_room;
+    Kept* const row_kept = kept_cells + (GANG == 1 ? warp * (long long)teams + lane / TEAM : blockIdx.x) * row_room;
     End end[PAIRS];
 #pragma unroll
     for (int k = 0; k < PAIRS; k++) end[k].score = ANYWHERE ? 0 : -(1 << 30), end[k].column = end[k].place = 0x7FFFFFFF;
-    for (int strip_number = 0; strip_number < strips; strip_number++) {
-      const int row = (strip_number * TEAM + mate) * ROWS;  // first of this lane
-      Strip strip;
-      unsigned row_scores[PAIRS][TABLE ? 1 : ROWS];  // with each of four letters
-      const unsigned char* profile[PAIRS];
+
+    // The strip that a team is at.
+    int strip_number = 0, row = 0;  // row: the first of this lane
+    Strip strip;
+    unsigned row_scores[PAIRS][TABLE ? 1 : ROWS], above = 0, gap[PIECES], selector = 0, best = 0, words[PAIRS], following[PAIRS];
+    const unsigned char* profile[PAIRS];
+    const unsigned padding = TABLE ? (letters - 1) * 0x01010101u : 0x08080808u;
+    int column[PAIRS];
+    const Kept* upper = nullptr;  // the row above the strip, TEAM cells of it at a time, a lane each
+    Kept coming, later;
+    const auto border_at = [&](int j, unsigned* of_gap) {
+      const int score = boundary(j + 1, BEGIN_TARGET, costs);
+      for (int piece = 0; piece < PIECES; piece++) of_gap[piece] = both(ANYWHERE ? lift : max(score - costs.first[piece], LOW) + lift);
+      return both(score);
+    };
+    const auto upper_at = [&](int j) {
+      unsigned gaps[PIECES];
+      if (upper) return upper[(long long)j * (KEEP ? TEAM : 1)];
+      const unsigned h = border_at(j, gaps);
+      return kept(h, gaps);
+    };
+    const auto begin_strip = [&](int number) {
+      strip_number = number, row = (number * TEAM + mate) * ROWS;
       if (TABLE) {
-        __syncwarp();
+        __syncwarp(team_mask);
 #pragma unroll
         for (int k = 0; k < PAIRS; k++) {
-          profile[k] = profiles + (SHARED ? (long long)strip_number : k) * letters * STRIP + mate * ROWS;
-          if (!SHARED) profile_made(profiles + k * letters * STRIP, query[k], n[k], strip_number * STRIP, table, letters, mate, TEAM);
+          profile[k] = profiles + (SHARED ? (long long)number : k) * letters * STRIP + mate * ROWS;
+          if (!SHARED) profile_made(profiles + k * letters * STRIP, query[k], n[k], number * STRIP, table, letters, mate, TEAM);
         }
-        __syncwarp();
+        __syncwarp(team_mask);
       } else {
 #pragma unroll
         for (int k = 0; k < PAIRS; k++)
 #pragma unroll
-          for (int r = 0; r < ROWS; r++) {
-            const int at = row + r;
-            row_scores[k][TABLE ? 0 : r] = fours[at < n[k] ? query[k][at] : letters - 1];
-          }
+          for (int r = 0; r < ROWS; r++) row_scores[k][TABLE ? 0 : r] = fours[row + r < n[k] ? query[k][row + r] : letters - 1];  // with each of four letters
       }
 #pragma unroll
       for (int r = 0; r < ROWS; r++) {
@@ -85,128 +104,101 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
         for (int piece = 0; piece < PIECES; piece++) strip.d[piece][r] = both(max(score - costs.first[piece], LOW) + lift);
       }
       strip.corner = both(boundary(row, BEGIN_QUERY, costs));
-      unsigned above = 0, gap[PIECES], selector, best = both(0);
+      above = 0, best = both(0), selector = TABLE ? (letters - 1) * 0x101u : 0xCC88u;
       for (int piece = 0; piece < PIECES; piece++) gap[piece] = both(lift);
-      const unsigned padding = TABLE ? (letters - 1) * 0x01010101u : 0x08080808u;
-      selector = TABLE ? (letters - 1) * 0x101u : 0xCC88u;
-      int column[PAIRS];
 #pragma unroll
-      for (int k = 0; k < PAIRS; k++) column[k] = 0x7FFFFFFF;
-      // The row above this strip, TEAM cells of it at a time, a lane each.
-      const Kept* upper = nullptr;
-      long long stride = 1;
-      if (SEVERAL && strip_number) {
-        upper = KEEP ? kept_cells + layout.rows + ((long long)min(strip_number - 1, own_strips - 1) * layout.steps + TEAM - 1) * TEAM + TEAM - 1 : row_kept;
-        stride = KEEP ? TEAM : 1;
-        __syncwarp();
+      for (int k = 0; k < PAIRS; k++) column[k] = 0x7FFFFFFF, following[k] = four_letters(target[k], 0, m[k], padding);
+      if (SEVERAL) {
+        upper = nullptr;
+        if (number) upper = KEEP ? kept_cells + layout.rows + ((long long)min(number - 1, own_strips - 1) * layout.steps + TEAM - 1) * TEAM + TEAM - 1 : row_kept;
+        __syncwarp(team_mask);
+        if (mate < longest) coming = upper_at(mate);
+        if (mate + TEAM < longest) later = upper_at(mate + TEAM);
       }
-      Kept coming, later;
-      if (SEVERAL && upper) {
-        if (mate < longest) coming = upper[mate * stride];
-        if (mate + TEAM < longest) later = upper[(mate + TEAM) * stride];
+    };
+    const auto four_steps = [&](int block, bool active) {
+#pragma unroll
+      for (int k = 0; k < PAIRS; k++) {
+        words[k] = following[k];
+        following[k] = four_letters(target[k], block + 4, m[k], padding);
+        if (!TABLE) words[k] = (words[k] | (words[k] << 4 & 0xF0F0F0F0u) | 0x80808080u) + (k ? 0x44444444u : 0u);
       }
-      unsigned words[PAIRS], following[PAIRS];
+      if (SEVERAL && block % TEAM == 0 && block) {
+        coming = later;
+        if (active && block + TEAM + mate < longest) later = upper_at(block + TEAM + mate);
+      }
 #pragma unroll
-      for (int k = 0; k < PAIRS; k++) following[k] = four_letters(target[k], 0, m[k], padding);
-      for (int block = 0; block < steps; block += 4) {
-        unsigned from_h = 0, from_gap[PIECES];
+      for (int k = 0; k < 4; k++) {
+        const int step = block + k, j = step - mate;
+        const bool inside = (unsigned)j < (unsigned)m[0], keeps = KEEP && active && step < layout.steps && strip_number < own_strips;
+        if (KEEP && k == 0 && step % COLUMNS == 0 && step && keeps) {
+          Kept* to = kept_cells + layout.columns + ((long long)strip_number * layout.checks + step / COLUMNS) * ROWS * TEAM + mate;
 #pragma unroll
-        for (int k = 0; k < PAIRS; k++) {
-          words[k] = following[k];
-          following[k] = four_letters(target[k], block + 4, m[k], padding);
-          if (!TABLE) words[k] = (words[k] | (words[k] << 4 & 0xF0F0F0F0u) | 0x80808080u) + (k ? 0x44444444u : 0u);
+          for (int r = 0; r < ROWS; r++) {
+            unsigned gaps[PIECES];
+            for (int piece = 0; piece < PIECES; piece++) gaps[piece] = strip.d[piece][r];
+            to[r * TEAM] = kept(strip.h[r], gaps);
+          }
         }
-        if (SEVERAL && upper && block % TEAM == 0 && block) {
-          coming = later;
-          if (block + TEAM + mate < longest) later = upper[(block + TEAM + mate) * stride];
+        unsigned letter = __shfl_up_sync(~0u, selector, 1, TEAM), in = __shfl_up_sync(~0u, above, 1, TEAM), in_gap[PIECES], from_h = 0, from_gap[PIECES];
+        for (int piece = 0; piece < PIECES; piece++) in_gap[piece] = __shfl_up_sync(~0u, gap[piece], 1, TEAM);
+        if (SEVERAL) {
+          taken(coming, from_h, from_gap);
+          from_h = __shfl_sync(~0u, from_h, step % TEAM, TEAM);
+          for (int piece = 0; piece < PIECES; piece++) from_gap[piece] = __shfl_sync(~0u, from_gap[piece], step % TEAM, TEAM);
         }
+        if (mate == 0) {
+          letter = prmt(words[0], words[PAIRS - 1], WIDE ? k * 0x11 : (4 + k) << 4 | k);
+          if (WIDE && TABLE) letter &= 0xFF;
+          if (WIDE && !TABLE) letter |= 0x0800;
+          if (!SEVERAL) from_h = border_at(step, from_gap);
+          in = from_h;
+          for (int piece = 0; piece < PIECES; piece++) in_gap[piece] = from_gap[piece];
+        }
+        selector = letter;
+        if (!WIDE || inside) {
+          above = in;
+          for (int piece = 0; piece < PIECES; piece++) gap[piece] = in_gap[piece];
+          unsigned found = best;
+          const auto track = [&](int r) {
+            if (ANYWHERE) found = highest(found, strip.h[r], strip.h[r - 1]);
+          };
+          if (TABLE) {
+            unsigned looked[PAIRS][ROWS / 4];
 #pragma unroll
-        for (int k = 0; k < 4; k++) {
-          const int step = block + k, j = step - mate;
-          const bool inside = (unsigned)j < (unsigned)m[0];
-          if (KEEP && k == 0 && step % COLUMNS == 0 && step && step < layout.steps && strip_number < own_strips) {
-            Kept* to = kept_cells + layout.columns + ((long long)strip_number * layout.checks + step / COLUMNS) * ROWS * TEAM + mate;
-#pragma unroll
-            for (int r = 0; r < ROWS; r++) {
-              unsigned gaps[PIECES];
-              for (int piece = 0; piece < PIECES; piece++) gaps[piece] = strip.d[piece][r];
-              to[r * TEAM] = kept(strip.h[r], gaps);
-            }
-          }
-          unsigned letter = __shfl_up_sync(~0u, selector, 1, TEAM), in = __shfl_up_sync(~0u, above, 1, TEAM), in_gap[PIECES];
-          for (int piece = 0; piece < PIECES; piece++) in_gap[piece] = __shfl_up_sync(~0u, gap[piece], 1, TEAM);
-          if (SEVERAL && upper) {
-            unsigned gaps[PIECES], h;
-            taken(coming, h, gaps);
-            from_h = __shfl_sync(~0u, h, step % TEAM, TEAM);
-            for (int piece = 0; piece < PIECES; piece++) from_gap[piece] = __shfl_sync(~0u, gaps[piece], step % TEAM, TEAM);
-          }
-          if (mate == 0) {
-            letter = prmt(words[0], words[PAIRS - 1], WIDE ? k * 0x11 : (4 + k) << 4 | k);
-            if (WIDE && TABLE) letter &= 0xFF;
-            if (WIDE && !TABLE) letter |= 0x0800;
-            if (SEVERAL && upper) {
-              in = from_h;
-              for (int piece = 0; piece < PIECES; piece++) in_gap[piece] = from_gap[piece];
-            } else {
-              const int score = boundary(step + 1, BEGIN_TARGET, costs);
-              in = both(score);
-              for (int piece = 0; piece < PIECES; piece++) in_gap[piece] = both(ANYWHERE ? lift : max(score - costs.first[piece], LOW) + lift);
-            }
-          }
-          selector = letter;
-          if (!WIDE || inside) {
-            above = in;
-            for (int piece = 0; piece < PIECES; piece++) gap[piece] = in_gap[piece];
-            unsigned found = best;
-            auto track = [&](int r) {
-              if (ANYWHERE) found = highest(found, strip.h[r], strip.h[r - 1]);
+            for (int k = 0; k < PAIRS; k++) looked_up(looked[k], profile[k] + (letter >> 8 * k & 255) * STRIP);
+            const auto score = [&](int r) {
+              const int low = r & 3, high = WIDE ? 8 | low : 4 + low;
+              return prmt(looked[0][r / 4], looked[PAIRS - 1][r / 4], WIDE ? low | high * 0x1110 : low | (8 | low) << 4 | high << 8 | (8 | high) << 12);
             };
-            if (TABLE) {
-              unsigned looked[PAIRS][ROWS / 4];
-#pragma unroll
-              for (int pair_of = 0; pair_of < PAIRS; pair_of++) {
-                const unsigned char* at = profile[pair_of] + (letter >> 8 * pair_of & 255) * STRIP;
-                if (ROWS % 16 == 0) {
-#pragma unroll
-                  for (int w = 0; w < ROWS / 16; w++) {
-                    const uint4 four = ((const uint4*)at)[w];
-                    looked[pair_of][4 * w] = four.x, looked[pair_of][4 * w + 1] = four.y, looked[pair_of][4 * w + 2] = four.z, looked[pair_of][4 * w + 3] = four.w;
-                  }
-                } else {
-#pragma unroll
-                  for (int w = 0; w < ROWS / 4; w++) looked[pair_of][w] = ((const unsigned*)at)[w];
-                }
-              }
-              column_made(strip, above, gap, taken_off, [&](int r) {
-                const int low = r & 3, high = WIDE ? 8 | low : 4 + low;
-                return prmt(looked[0][r / 4], looked[PAIRS - 1][r / 4], WIDE ? low | high << 4 | high << 8 | high << 12 : low | (8 | low) << 4 | high << 8 | (8 | high) << 12);
-              }, track);
-            } else {
-              column_made(strip, above, gap, taken_off, [&](int r) { return prmt(row_scores[0][TABLE ? 0 : r], row_scores[PAIRS - 1][TABLE ? 0 : r], letter); }, track);
-            }
-            if (ANYWHERE && KEEP) {
-              const unsigned changed = found ^ best;
-              if (WIDE ? changed : changed & 0xFFFF) column[0] = j;
-              if (!WIDE && changed >> 16) column[PAIRS - 1] = j;
-            }
-            best = found;
-            if (END_QUERY && (unsigned)(n[0] - 1 - row) < (unsigned)ROWS) {
-              int score = 0;
-#pragma unroll
-              for (int r = 0; r < ROWS; r++)
-                if (row + r == n[0] - 1) score = (int)strip.h[r];
-              end[0].meet(score, j, n[0] - 1);
-            }
+            column_made(strip, above, gap, taken_off, score, track);
+          } else {
+            const auto score = [&](int r) { return prmt(row_scores[0][TABLE ? 0 : r], row_scores[PAIRS - 1][TABLE ? 0 : r], letter); };
+            column_made(strip, above, gap, taken_off, score, track);
           }
-          const Kept below = kept(above, gap);
-          if (KEEP) {
-            if (step < layout.steps && strip_number < own_strips) kept_cells[layout.rows + ((long long)strip_number * layout.steps + step) * TEAM + mate] = below;
-          } else if (SEVERAL && mate == TEAM - 1 && strip_number + 1 < strips && j >= 0 && j < longest) {
-            row_kept[j] = below;
+          if (ANYWHERE && KEEP) {
+            const unsigned changed = found ^ best;
+            if (WIDE ? changed : changed & 0xFFFF) column[0] = j;
+            if (!WIDE && changed >> 16) column[PAIRS - 1] = j;
+          }
+          best = found;
+          if (END_QUERY && active && (unsigned)(n[0] - 1 - row) < (unsigned)ROWS) {
+            int score = 0;
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+              if (row + r == n[0] - 1) score = (int)strip.h[r];
+            end[0].meet(score, j, n[0] - 1);
           }
         }
+        const Kept below = kept(above, gap);
+        if (KEEP) {
+          if (keeps) kept_cells[layout.rows + ((long long)strip_number * layout.steps + step) * TEAM + mate] = below;
+        } else if (SEVERAL && active && mate == TEAM - 1 && j >= 0 && j < longest) {
+          row_kept[j] = below;
+        }
       }
+    };
+    const auto end_strip = [&]() {
       if (ANYWHERE)
 #pragma unroll
         for (int k = 0; k < PAIRS; k++) end[k].meet(part(best, k), column[k], strip_number * TEAM + mate);
@@ -214,6 +206,28 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
           if (m[0] > 0 && (END_TARGET ? row + r < n[0] : row + r == n[0] - 1)) end[0].meet((int)strip.h[r], m[0] - 1, row + r);
+    };
+    if (GANG == 1) {
+      for (int number = 0; number < strips; number++) {
+        begin_strip(number);
+        for (int block = 0; block < steps; block += 4) four_steps(block, true);
+        end_strip();
+      }
+    } else {
+      // Strips one after the other, each LAG blocks of steps behind the one above it: so the row above is there as far as this block looks ahead.
+      constexpr int BLOCK = 32, LAG = 2;
+      const int blocks = (steps + BLOCK - 1) / BLOCK, round = max(blocks, LAG * GANG);
+      const int turns = (strips + GANG - 1) / GANG;
+      for (int time = 0; time < turns * round + LAG * (GANG - 1); time++) {
+        __syncthreads();
+        const int own = time - LAG * gang_team, number = own / round * GANG + gang_team, block = own % round;
+        const bool active = own >= 0 && number < strips && block < blocks;
+        if (active && block == 0) begin_strip(number);
+        if (!__any_sync(~0u, active)) continue;
+        const int start = active ? block * BLOCK : 0;
+        for (int step = 0; step < BLOCK; step += 4) four_steps(start + step, active);
+        if (active && block == blocks - 1) end_strip();
+      }
     }
 #pragma unroll
     for (int k = 0; k < PAIRS; k++) {
@@ -221,12 +235,19 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
         const int score = __shfl_xor_sync(~0u, end[k].score, apart, TEAM), column = __shfl_xor_sync(~0u, end[k].column, apart, TEAM);
         end[k].meet(score, column, __shfl_xor_sync(~0u, end[k].place, apart, TEAM));
       }
+      if (GANG > 1) {
+        __shared__ End of_teams[GANG];
+        __syncthreads();
+        if (mate == 0) of_teams[gang_team] = end[k];
+        __syncthreads();
+        for (int team = 0; team < GANG; team++) end[k].meet(of_teams[team].score, of_teams[team].column, of_teams[team].place);
+      }
       // Ends in row 0 and column 0, which no lane has.
       if (END_QUERY) end[k].meet(boundary(n[k], BEGIN_QUERY, costs), -1, n[k] - 1);
       if (END_TARGET) end[k].meet(boundary(m[k], BEGIN_TARGET, costs), m[k] - 1, -1);
       if (END_CORNER && n[k] == 0) end[k].meet(boundary(m[k], false, costs), m[k] - 1, -1);
       if (END_CORNER && m[k] == 0) end[k].meet(boundary(n[k], false, costs), -1, n[k] - 1);
-      if (mate == 0) scores[pair[k]] = end[k].score, columns[pair[k]] = end[k].column, places[pair[k]] = end[k].place;
+      if (mate == 0 && gang_team == 0) scores[pair[k]] = end[k].score, columns[pair[k]] = end[k].column, places[pair[k]] = end[k].place;
     }
   }
 }

@@ -55,6 +55,8 @@ def local_variants() -> Iterator[dict[str, object]]:
     yield launches.macros(launches.Form(16, 32, False, True, True, True), 256, ends=local, **two | {"keep": False})
     yield launches.macros(launches.Form(4, 16, True, True, False, False), 64, ends=overlap, **two | {"lifted": False})
     yield launches.macros(launches.Form(16, 32, True, False, False, True), 128, ends=overlap, **two)
+    yield launches.macros(launches.Form(16, 32, True, False, False, True, 16), 256, ends=local, **two)
+    yield launches.macros(launches.Form(16, 16, False, True, False, True, 8), 128, ends=local, **one)
     yield launches.macros(launches.Form(16, 24, True, False, False, False), 128, ends=(False,) * 4 + (True,), **one)
 
 
