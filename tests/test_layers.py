@@ -27,7 +27,7 @@ BANNED = {
 
 COMMON = ("runtime", "letters", "text", "scoring")
 OPERATIONS = (
-    ("wavefront", "bidirectional", "pairwise", "local"),
+    ("wavefront", "bidirectional", "pairwise", "local", "search"),
     ("seed", "ungapped", "anchors"),
     ("extension", "inspection", "gapped", "commit"),
 )
@@ -41,7 +41,8 @@ FACES = {
     "wavefront": {"alignments"},
     "bidirectional": set(),
     "pairwise": {"wavefront", "wavefront_device"},
-    "local": {"best", "coding", "pairs"},
+    "local": {"coding", "pairs", "pairs_device", "uploaded"},
+    "search": {"best", "best_device"},
     "seed": {"device", "index"},
     "ungapped": {"device", "hsps"},
     "anchors": {"chain", "points"},
@@ -57,6 +58,7 @@ SHARED = {
     "letters": {"device", "host", "staging"},
     "wavefront": {"batch", "device", "host", "model", "trace"},
     "bidirectional": {"device", "host"},
+    "local": {"host", "launches"},
     "extension": {"fences", "host", "launches", "runs", "side", "sweep"},
     "inspection": {"device", "host"},
 }

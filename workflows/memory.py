@@ -13,7 +13,7 @@ from tidalign.pipeline.search.hits import search as search_slice
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.search.records import COLUMN, NAME, empty_database
 from tidalign.pipeline.search.records import sequences as packed
-from tidalign.workflows.table import columns_of, names_of, sequences
+from tidalign.workflows.table import columns_of, device_of, names_of, sequences
 
 
 def search(
@@ -28,23 +28,27 @@ def search(
     span: str = "local",
     report: str = "cigar",
     ambiguous: str = "mismatch",
+    device: str = "cpu",
 ) -> Any:
     """Find the best hits of every query in a database: a pyarrow.Table in `schema.SEARCH_HITS`, queries in order and of each the best first.
 
     queries, database: lists, arrays or Series of sequences, as `align` takes them; or a table with the columns `sequence` and, if there is one,
-    `name`. Names are numbers from 0 otherwise. All else: see `SearchParameters`. A query without a hit has no row. `search_files` does the same of files.
+    `name`. Names are numbers from 0 otherwise. device: `cpu`, or `gpu` for this process's first. All else: see `SearchParameters`. A query without a hit has
+    no row. `search_files` does the same of files.
 
-    Raises ValueError for parameters that make no sense, and InputError, a ValueError, for letters that are not of the alphabet, nulls and an empty database.
+    Raises ValueError for parameters that make no sense, NoWorkers where there is no usable GPU for `gpu`, and InputError, a ValueError, for letters that are
+    not of the alphabet, nulls and an empty database.
 
     >>> search(["GATTACA"], ["CCGATTACACC", "TTTT"], min_score=10)["target_start"].to_pylist()
     [2]
     """
+    on = device_of(device)
     parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
     query, target = (_side(given, role, parameters.alphabet) for given, role in ((queries, "queries"), (database, "database")))
     letters = databases.letters_of(target)
     if not letters:
         raise empty_database("database")
-    tables = [search_slice(query, Slice.of(target, letters, parameters), parameters)]
+    tables = [search_slice(query, Slice.of(target, letters, parameters, on.name), parameters)]
     return pa.concat_tables([SEARCH_HITS.empty_table(), *tables]).combine_chunks()
 
 

@@ -6,14 +6,13 @@ from typing import Any
 import pyarrow as pa
 
 from tidalign.cluster.gpus import usable
-from tidalign.pipeline.device import DEVICES, DeviceName
+from tidalign.pipeline.device import DEVICES, Device, DeviceName
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs import subset
 from tidalign.pipeline.pairs.aligner import PairParameters, align_batch, aligner_of, batches
 from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, pack_pairs
 from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.schema import PAIRS
-from tidalign.workflows.run.devices import Resources, on_forms
 
 
 def align(
@@ -53,16 +52,11 @@ def align(
     >>> align(["ACGT"], ["AGT"])["cigar"].to_pylist()
     ['1=1I2=']
     """
-    if device not in DEVICES:
-        raise ValueError(f"device {device!r}: expected {' or '.join(map(repr, DEVICES))}")
-    on = DEVICES[device]
+    on = device_of(device)
     parameters: Any = PairParameters(penalties=_model(penalties), ends_free=_ends(ends_free), penalty_only=penalty_only, ambiguous=ambiguous, strand=strand)
     if scoring is not None:
         parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
     aligner = aligner_of(parameters)
-    on_forms(Resources(device=device), aligner.forms)
-    if on.takes_gpu:
-        usable(1)
     names: dict[str, Any] = {}
     if targets is None:
         columns = columns_of(queries)
@@ -106,6 +100,15 @@ def _ends(ends_free: Any) -> Any:
 
 def _whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def device_of(name: str) -> Device:
+    """Find a device by its name; one that takes a GPU must have one here. ValueError for an unknown name, NoWorkers where there is no usable GPU."""
+    if name not in DEVICES:
+        raise ValueError(f"device {name!r}: expected {' or '.join(map(repr, DEVICES))}")
+    if DEVICES[name].takes_gpu:
+        usable(1)
+    return DEVICES[name]
 
 
 def columns_of(given: Any) -> dict[Any, Any]:

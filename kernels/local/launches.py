@@ -35,20 +35,23 @@ OVER = 0x7FFF - 127
 COLUMNS = 16
 """Of layout.cuh: steps from one place where all rows are kept to the next."""
 
+UNITS = 8
+"""Of pairs that a team takes at least, of a product: so often the table of a query is of use."""
+
 WARPS = 4
 """Of a block; one table that all teams share serves up to 16."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of the kernel: lanes of a team, rows of a lane, whether scores have 32 bits, come from tables, whether all pairs have one query,
+    """A form of the kernel: lanes of a team, rows of a lane, whether scores have 32 bits, come from tables, whether every query goes with every target,
     whether queries may take several strips, and how many teams share the strips of a pair."""
 
     team: int
     rows: int
     wide: bool
     table: bool
-    shared: bool
+    product: bool
     several: bool
     gang: int = 1
 
@@ -68,23 +71,31 @@ def macros(form: Form, threads: int, *, ends: tuple[bool, ...], pieces: int, dea
     begin. lifted: whether scores of a byte can be lifted by that. keep: what the way back needs."""
     names = ("BEGIN_QUERY", "BEGIN_TARGET", "END_QUERY", "END_TARGET", "END_CORNER")
     values: dict[str, int] = dict(zip(names, ends, strict=True))
-    values |= {"TEAM": form.team, "ROWS": form.rows, "WIDE": form.wide, "TABLE": form.table, "SHARED": form.shared, "SEVERAL": form.several, "GANG": form.gang}
+    values |= {
+        "TEAM": form.team,
+        "ROWS": form.rows,
+        "WIDE": form.wide,
+        "TABLE": form.table,
+        "PRODUCT": form.product,
+        "SEVERAL": form.several,
+        "GANG": form.gang,
+    }
     values |= {"PIECES": pieces, "DEAREST": dearest, "LIFTED": lifted, "KEEP": keep, "THREADS": threads}
     blocks = RESIDENT[form.rows] - (pieces == 2) - (keep or form.several)
     values["BLOCKS"] = max(1, blocks * 128 // threads)
     return {f"LOCAL_{name}": int(value) for name, value in values.items()}
 
 
-def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, shared: bool, gangs: bool) -> Iterator[tuple[Form, Any]]:
+def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs: bool) -> Iterator[tuple[Form, Any]]:
     """Sort pairs into forms of the kernel, each with the places of its pairs (int64, on the device), those with the shortest targets first.
 
-    table: whether the scores of a pair must come from a table (bool, on the device). shared: whether all pairs have one query. gangs: whether teams share the
-    strips of long queries, where there are too few pairs, or too little memory for more, to keep the device busy.
+    table: whether the scores of a pair must come from a table (bool, on the device). gangs: whether teams share the strips of long
+    queries, where there are too few pairs, or too little memory for more, to keep the device busy.
     """
     import cupy
 
     n, m = query.lengths.astype(np.int64), target.lengths.astype(np.int64)
-    kinds = [(shape, False) for shape in SHAPES] + [(shape, True) for shape in (SHAPES if shared else TABLE_SHAPES)]
+    kinds = [(shape, False) for shape in SHAPES] + [(shape, True) for shape in TABLE_SHAPES]
     heights = [cupy.asarray([team * rows for (team, rows), tabled in kinds if tabled == which]) for which in (False, True)]
     places = [cupy.minimum(cupy.searchsorted(each, n), len(each) - 1) for each in heights]
     kind = cupy.where(table, len(heights[0]) + places[1], places[0])
@@ -95,13 +106,30 @@ def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, shared
         taken = order[start : start + pairs]
         start += pairs
         if pairs and int(n[taken].max()) <= team * rows:
-            yield Form(team, rows, wide, tabled, shared and tabled, False), taken
+            yield Form(team, rows, wide, tabled, False, False), taken
         elif pairs:
             sizes = {gang: least for gang, least in GANGS.items() if gang == 1 or (gangs and gang * tabled <= MOST_WITH_TABLES)}
             firsts = cupy.searchsorted(n[taken] // (team * rows), cupy.asarray(list(sizes.values()))).get().tolist()
             for gang, first, last in zip(sizes, firsts, [*firsts[1:], pairs], strict=True):
                 if first < last:
-                    yield Form(team, rows, wide, tabled, shared and tabled, True, gang), taken[first:last]
+                    yield Form(team, rows, wide, tabled, False, True, gang), taken[first:last]
+
+
+def of_product(query: Uploaded, *, table: bool, wide: bool, letters: int) -> Iterator[tuple[Form | None, Any]]:
+    """Sort queries into forms of the kernel for every query with every target: each with the places of its queries (on the device); None for those whose tables
+    fit no block's memory."""
+    import cupy
+
+    n = query.lengths.astype(np.int64)
+    heights = cupy.asarray([team * rows for team, rows in SHAPES])
+    shape = cupy.searchsorted(heights, n)
+    if table:
+        shape = cupy.where((n + TALLEST) * letters > compiler.most_shared_bytes() - 1024, len(SHAPES) + 1, shape)
+    for number, (team, rows) in enumerate([*SHAPES, SHAPES[-1]]):
+        if len(places := cupy.flatnonzero(shape == number)):
+            yield Form(team, rows, wide, table, True, number == len(SHAPES)), places
+    if len(places := cupy.flatnonzero(shape > len(SHAPES))):
+        yield None, places
 
 
 class Kernels:
@@ -146,7 +174,7 @@ class Kernels:
         count = len(query)
         scored = Scored(form, (query.codes, query.starts, query.lengths), (target.codes, target.starts, target.lengths), count)
         scored.score, scored.column, scored.place = (cupy.empty(count, np.int32) for _ in range(3))
-        tallest = int(query.lengths.max()) if form.several or form.shared else form.strip
+        tallest = int(query.lengths.max()) if form.several else form.strip
         threads, shared_bytes = self._block(form, tallest)
         kernel = self._kernel("scores.cu", "local_scores", form, threads, shared_bytes)
         units = -(-count // form.pairs)
@@ -164,9 +192,30 @@ class Kernels:
             room = blocks * rows * row_room
         scored.room = cupy.empty((room * self.cell_bytes // 16 + 1, 4), np.uint32)
         given = (*scored.query, *scored.target, count, self._lifted, self._fours, self._letters, *self._costs, 1)
-        found = (scored.room, scored.kept_starts, np.int64(row_room), scored.score, scored.column, scored.place)
+        found = (scored.room, scored.kept_starts, np.int64(row_room), scored.score, scored.column, scored.place, 0, None, np.int64(0))
         compiler.launch(kernel, blocks, threads, *given, *found, shared_bytes=shared_bytes)
         return scored
+
+    def product(self, form: Form, query: Uploaded, target: Uploaded, slots: Any, scores: Any, most_bytes: int) -> None:
+        """Launch the scores of every query with every target: scores[query, slots[target]], int32 on the device. form: for the longest query."""
+        import cupy
+
+        tallest, longest = int(query.lengths.max()), int(target.lengths.max())
+        threads, shared_bytes = self._block(form, tallest)
+        kernel = self._kernel("scores.cu", "local_scores", form, threads, shared_bytes)
+        teams = threads // form.team
+        a_query = max(1, -(-len(target) // (form.pairs * teams * UNITS)))
+        row_room = longest if form.several else 0
+        at_once = len(query)
+        if row_room:
+            at_once = max(1, min(at_once, most_bytes // (row_room * self.cell_bytes * teams * a_query)))
+        room = cupy.empty((at_once * a_query * teams * row_room * self.cell_bytes // 16 + 1, 4), np.uint32)
+        for start in range(0, len(query), at_once):
+            part = slice(start, min(len(query), start + at_once))
+            sides = (query.codes, query.starts[part], query.lengths[part], target.codes, target.starts, target.lengths, len(target))
+            given = (*sides, self._lifted, self._fours, self._letters, *self._costs, 1, room, None, np.int64(row_room), scores[part], None, None)
+            blocks = (part.stop - part.start) * a_query
+            compiler.launch(kernel, blocks, threads, *given, a_query, slots, np.int64(scores.shape[1]), shared_bytes=shared_bytes)
 
     def trace(self, scored: "Scored", operations: bool) -> None:
         """Launch the ways back of pairs that were scored; those of too high a score are left out."""
@@ -193,7 +242,7 @@ class Kernels:
         threads = form.gang * form.team if form.gang > 1 else 32 * WARPS
         if not form.table:
             return threads, 0
-        if form.shared:
+        if form.product:
             size = -(-longest // form.strip) * form.strip * self._letters
             return 32 * min(16, max(WARPS, size >> 13)) // 128 * 128, size
         of_team = form.pairs * form.strip * self._letters

@@ -89,21 +89,11 @@ class _Work:
         """Align all pairs."""
         import cupy
 
-        narrow, wide = self._widths(self._query.lengths.astype(np.int64), self._target.lengths.astype(np.int64))
+        narrow, wide = widths(self._query.lengths.astype(np.int64), self._target.lengths.astype(np.int64), self._coding, self._span, self._kernels.lifted)
         self._left.append(cupy.flatnonzero(~(narrow | wide)))
         self._launched(cupy.flatnonzero(narrow), wide=False)
         self._launched(cupy.flatnonzero(wide | (narrow & (self._score >= launches.OVER))), wide=True)
         return self._gathered(cupy.unique(cupy.concatenate(self._left)).get())
-
-    def _widths(self, n: Any, m: Any) -> tuple[Any, Any]:
-        """Which pairs to try in 16 bits, and which to align in 32."""
-        import cupy
-
-        costs = [int(cost) for cost in self._coding.costs]
-        highest = int(self._coding.matrix.max()) * cupy.minimum(n, m)
-        sound = (highest < MOST_SCORE) & ((n + m) * max(costs[1::2]) + 2 * sum(costs) < MOST_SCORE) & (n + m < pairs.MOST_LETTERS)
-        narrow = sound & (highest < 8 * launches.OVER) & (self._span == "local" and self._kernels.lifted)
-        return narrow, sound & ~narrow
 
     def _launched(self, rows: Any, *, wide: bool) -> None:
         """Align these pairs with scores of 16 or 32 bits."""
@@ -113,10 +103,9 @@ class _Work:
             return
         query, target = self._query.at(rows), self._target.at(rows)
         table = target.others | (self._coding.scoring.letters[:4] != "ACGT")
-        shared = not self._keep and bool((query.rows == query.rows[0]).all()) and self._fits_shared(int(query.lengths[0]))
-        gangs = self._keep or (len(rows) < FEW and not shared)
-        for form, places in launches.planned(query, target, table, wide=wide, shared=shared, gangs=gangs):
-            most, start = self._room(), 0
+        gangs = self._keep or len(rows) < FEW
+        for form, places in launches.planned(query, target, table, wide=wide, gangs=gangs):
+            most, start = room(), 0
             while start < len(places):
                 taken = places[start:]
                 if self._keep:
@@ -133,15 +122,6 @@ class _Work:
                     taken = places[start : start + form.pairs]
                     self._left.append(rows[taken])
                 start += len(taken)
-
-    def _fits_shared(self, longest: int) -> bool:
-        return (longest + launches.TALLEST) * (self._coding.size + 1) < compiler.most_shared_bytes() - 1024
-
-    def _room(self) -> int:
-        import cupy
-
-        free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
-        return int(min(MOST_BYTES, free // 2))
 
     def _one(self, form: launches.Form, query: Uploaded, target: Uploaded, rows: Any, most: int) -> None:
         """Launch pairs, which are these rows, and take in what is found."""
@@ -184,6 +164,24 @@ class _Work:
     def _on_host(self, rows: Integers) -> Alignments:
         sides = [self._coding.coded(side.batch, place).at(side.rows.get()[rows]) for place, side in enumerate((self._query, self._target))]
         return pairs.align_coded(sides[0], sides[1], self._coding, span=self._span, report=self._report)
+
+
+def widths(n: Any, m: Any, coding: Coding, span: str, lifted: bool) -> tuple[Any, Any]:
+    """Tell which pairs to try in 16 bits, and which to align in 32; others the device cannot. n, m: lengths, int64."""
+    costs = [int(cost) for cost in coding.costs]
+    least = n + (m - n) * (m < n)
+    highest = int(coding.matrix.max()) * least
+    sound = (highest < MOST_SCORE) & ((n + m) * max(costs[1::2]) + 2 * sum(costs) < MOST_SCORE) & (n + m < pairs.MOST_LETTERS)
+    narrow = sound & (highest < 8 * launches.OVER) & (span == "local" and lifted)
+    return narrow, sound & ~narrow
+
+
+def room() -> int:
+    """Tell how many bytes of the device a launch may take."""
+    import cupy
+
+    free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
+    return int(min(MOST_BYTES, free // 2))
 
 
 def _gather(operations: Any, ends: Any, counts: Any, places: Any, out: Any) -> None:

@@ -5,7 +5,8 @@
 #include "local/layout.cuh"
 #include "local/letters.cuh"
 
-constexpr bool KEEP = LOCAL_KEEP, SHARED = LOCAL_SHARED, SEVERAL = LOCAL_SEVERAL;  // SEVERAL: queries may take several strips
+constexpr bool KEEP = LOCAL_KEEP, PRODUCT = LOCAL_PRODUCT, SEVERAL = LOCAL_SEVERAL;  // SEVERAL: queries may take several strips
+// PRODUCT: every query with every target, a query a block, not query i with target i
 constexpr int GANG = LOCAL_GANG;  // teams that share a pair's strips: one, or all of a block
 
 // The place of the best end: the highest score, then the smallest target end, then the smallest query end (or lane).
@@ -18,23 +19,27 @@ struct End {
 };
 
 // Scores and ends of pairs. table: what letters score, lifted, [letters][letters]; fours: of each letter with the first four. The last letter is padding. first,
-// more: costs of a gap's first letter and of each other, of both pieces. one: 1. room: where teams keep what the way back needs, each from kept_starts on; without LOCAL_KEEP room for a row a team, `row_room` cells each.
+// more: costs of a gap's first letter and of each other, of both pieces. one: 1. room: where teams keep what the way back needs, each from kept_starts on; without LOCAL_KEEP room for a row a team, `row_room` cells each. With
+// LOCAL_PRODUCT there are blocks_a_query blocks for each query, its scores lie row_scores_room apart, and that with target i at slots[i]; count is of targets.
 extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     local_scores(const unsigned char* queries, const long long* query_starts, const int* query_lengths, const unsigned char* targets,
                  const long long* target_starts, const int* target_lengths, int count, const signed char* table, const unsigned* fours, int letters, int first1, int more1,
-                 int first2, int more2, int one, uint4* room, const long long* kept_starts, long long row_room, int* scores, int* columns, int* places) {
+                 int first2, int more2, int one, uint4* room, const long long* kept_starts, long long row_room, int* scores, int* columns, int* places, int blocks_a_query,
+                 const int* slots, long long row_scores_room) {
   extern __shared__ uint4 shared[];
-  const int lane = threadIdx.x & 31, mate = lane % TEAM, warp = (blockIdx.x * blockDim.x + threadIdx.x) >> 5, warps = gridDim.x * blockDim.x >> 5;
+  const int query_row = PRODUCT ? blockIdx.x / blocks_a_query : 0, own_block = PRODUCT ? blockIdx.x % blocks_a_query : blockIdx.x;
+  const int lane = threadIdx.x & 31, mate = lane % TEAM, warp = (own_block * blockDim.x + threadIdx.x) >> 5;
+  const int warps = (PRODUCT ? blocks_a_query : gridDim.x) * blockDim.x >> 5;
   const int units = (count + PAIRS - 1) / PAIRS, teams = 32 / TEAM;
   const Costs costs = costs_of(first1, more1, first2, more2);
   Kept* kept_cells = (Kept*)room;
   const Steps taken_off(costs, one);
   const int lift = costs.lift();
   unsigned char* profiles = (unsigned char*)shared;
-  if (TABLE && SHARED) {  // of one query that all pairs have
-    const int n = query_lengths[0];
-    for (int row = 0; row < n; row += STRIP)
-      profile_made(profiles + (long long)(row / STRIP) * letters * STRIP, queries + query_starts[0], n, row, table, letters, threadIdx.x, blockDim.x);
+  if (TABLE && PRODUCT) {
+    const int n = query_lengths[query_row];
+    const unsigned char* own = queries + query_starts[query_row];
+    for (int row = 0; row < n; row += STRIP) profile_made(profiles + row / STRIP * letters * STRIP, own, n, row, table, letters, threadIdx.x, blockDim.x);
     __syncthreads();
   } else if (TABLE) {
     profiles += threadIdx.x / TEAM * PAIRS * letters * STRIP;
@@ -49,14 +54,15 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
 #pragma unroll
     for (int k = 0; k < PAIRS; k++) {
       pair[k] = min(unit * PAIRS + k, count - 1);
-      n[k] = query_lengths[pair[k]], m[k] = target_lengths[pair[k]];
-      query[k] = queries + query_starts[pair[k]], target[k] = targets + target_starts[pair[k]];
+      const int row = PRODUCT ? query_row : pair[k];
+      n[k] = query_lengths[row], m[k] = target_lengths[pair[k]];
+      query[k] = queries + query_starts[row], target[k] = targets + target_starts[pair[k]];
       longest = max(longest, m[k]), tallest = max(tallest, n[k]);
     }
     const int own_strips = SEVERAL ? (tallest + STRIP - 1) / STRIP : 1;
     const Layout layout = layout_of(longest, own_strips, KEEP ? kept_starts[unit] : 0);
     const int steps = __reduce_max_sync(~0u, layout.steps), strips = SEVERAL ? __reduce_max_sync(~0u, own_strips) : 1;  // of all teams of the warp
-    Kept* const row_kept = kept_cells + (GANG == 1 ? warp * (long long)teams + lane / TEAM : blockIdx.x) * row_room;
+    Kept* const row_kept = kept_cells + (GANG == 1 ? (blockIdx.x * (long long)blockDim.x + threadIdx.x) / TEAM : blockIdx.x) * row_room;
     End end[PAIRS];
 #pragma unroll
     for (int k = 0; k < PAIRS; k++) end[k].score = ANYWHERE ? 0 : -(1 << 30), end[k].column = end[k].place = 0x7FFFFFFF;
@@ -87,8 +93,8 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
         __syncwarp(team_mask);
 #pragma unroll
         for (int k = 0; k < PAIRS; k++) {
-          profile[k] = profiles + (SHARED ? (long long)number : k) * letters * STRIP + mate * ROWS;
-          if (!SHARED) profile_made(profiles + k * letters * STRIP, query[k], n[k], number * STRIP, table, letters, mate, TEAM);
+          profile[k] = profiles + (PRODUCT ? number : k) * letters * STRIP + mate * ROWS;
+          if (!PRODUCT) profile_made(profiles + k * letters * STRIP, query[k], n[k], number * STRIP, table, letters, mate, TEAM);
         }
         __syncwarp(team_mask);
       } else {
@@ -247,7 +253,12 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       if (END_TARGET) end[k].meet(boundary(m[k], BEGIN_TARGET, costs), m[k] - 1, -1);
       if (END_CORNER && n[k] == 0) end[k].meet(boundary(m[k], false, costs), m[k] - 1, -1);
       if (END_CORNER && m[k] == 0) end[k].meet(boundary(n[k], false, costs), -1, n[k] - 1);
-      if (mate == 0 && gang_team == 0) scores[pair[k]] = end[k].score, columns[pair[k]] = end[k].column, places[pair[k]] = end[k].place;
+      if (mate == 0 && gang_team == 0) {
+        if (PRODUCT)
+          scores[query_row * row_scores_room + slots[pair[k]]] = end[k].score;
+        else
+          scores[pair[k]] = end[k].score, columns[pair[k]] = end[k].column, places[pair[k]] = end[k].place;
+      }
     }
   }
 }

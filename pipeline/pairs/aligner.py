@@ -143,6 +143,10 @@ class Form(Generic[P]):
     coded: Callable[[Any, Any, P], Callable[[Lengths, Lengths], Alignments]] | None = None
 
 
+def later(parameters: Any, longest: int) -> None:
+    """Compile nothing: the first batch does."""
+
+
 @dataclass(frozen=True)
 class Aligner(Generic[P]):
     """A way to align pairs.
@@ -188,28 +192,16 @@ def _warm_up_core(parameters: PairParameters, longest: int) -> None:
     wavefront.warm_up([Penalties.parse(parameters.penalties)], longest)
 
 
-def _warm_up_gpu(parameters: PairParameters, longest: int) -> None:
-    """Leave it to the first batch: CUDA's kernels are kept for all lengths."""
-
-
 WAVEFRONT: Aligner[PairParameters] = Aligner(
     name="wavefront",
     parameters=PairParameters,
     schema=ALIGNMENTS,
-    forms={CPU.name: Form(_on_core, _warm_up_core), GPU.name: Form(_on_gpu, _warm_up_gpu)},
+    forms={CPU.name: Form(_on_core, _warm_up_core), GPU.name: Form(_on_gpu, later)},
     work=wavefront_cells,
 )
 
-SCORED: Aligner[scored.ScoreParameters] = Aligner(
-    name="scored",
-    parameters=scored.ScoreParameters,
-    schema=ALIGNMENTS,
-    forms={
-        CPU.name: Form(scored.on_core, scored.warm_up, scored.coded),
-        GPU.name: Form(scored.on_gpu, scored.warm_up_gpu, scored.coded_on_gpu),
-    },
-    work=scored.cells,
-)
+_SCORED = {CPU.name: Form(scored.on_core, scored.warm_up, scored.coded), GPU.name: Form(scored.on_gpu, later, scored.coded_on_gpu)}
+SCORED: Aligner[scored.ScoreParameters] = Aligner("scored", scored.ScoreParameters, ALIGNMENTS, _SCORED, scored.cells)
 
 ALIGNERS: dict[str, Aligner[Any]] = {aligner.name: aligner for aligner in (WAVEFRONT, SCORED)}
 

@@ -145,10 +145,6 @@ def warm_up(parameters: ScoreParameters, longest: int) -> None:
         cigar_counts(found)
 
 
-def warm_up_gpu(parameters: ScoreParameters, longest: int) -> None:
-    """Leave it to the first batch: CUDA's kernels are kept for all lengths."""
-
-
 def cells(query_lengths: npt.NDArray[np.int64], target_lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Estimate the work of each pair: its whole matrix."""
     return np.asarray(query_lengths + target_lengths + WORK_PER_CELL * query_lengths * target_lengths, np.float64)

@@ -8,17 +8,17 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.kernels.letters.packing import COMPLEMENT
-from tidalign.kernels.letters.sequences import Sequences
-from tidalign.kernels.local import best
-from tidalign.kernels.local.coding import Coded, Coding
-from tidalign.kernels.local.pairs import align_coded
+from tidalign.kernels.letters.sequences import Sequences, reverse_complement
+from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.search import best
 from tidalign.kernels.wavefront.alignments import Alignments
+from tidalign.pipeline.device import CPU, DeviceName
 from tidalign.pipeline.pairs.aligner import cigars
 from tidalign.pipeline.pairs.pack import sequences
 from tidalign.pipeline.pairs.scored import coding_of
 from tidalign.pipeline.schema import SEARCH_HITS
 from tidalign.pipeline.search import statistics
+from tidalign.pipeline.search.forms import FORMS, Form
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.text import cuts
 
@@ -30,54 +30,53 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Slice:
-    """A slice of a database, ready to be searched: its sequences, their codes, and the letters of the whole database."""
+    """A slice of a database, ready to be searched: its sequences, the same as the device's form takes them, and the letters of the whole database."""
 
     sequences: Any
-    coded: Coded
+    side: Any
     coding: Coding
     letters: int
+    form: Form
 
     @classmethod
-    def of(cls, table: Any, letters: int, parameters: SearchParameters) -> "Slice":
-        """Code a table in `schema.SEQUENCES`."""
-        coding = coding_of(parameters)
-        return cls(table, coding.coded(sequences(table["letters"]), 1), coding, letters)
+    def of(cls, table: Any, letters: int, parameters: SearchParameters, device: DeviceName = CPU.name) -> "Slice":
+        """Put a table in `schema.SEQUENCES` on a device."""
+        coding, form = coding_of(parameters), FORMS[device]
+        return cls(table, form.side(sequences(table["letters"]), coding, 1), coding, letters, form)
 
 
 def search(queries: Any, database: Slice, parameters: SearchParameters) -> Any:
     """Search queries, a table in `schema.SEQUENCES`, in a slice: a table in `schema.SEARCH_HITS`, queries in order and of each the best first."""
-    strands = _strands(sequences(queries["letters"]), database.coding, parameters.strands)
-    found = best.search(strands, database.coded, database.coding, top=parameters.top, least=parameters.min_score, span=parameters.span)
-    both = Coded(strands[0].codes, *(np.concatenate([getattr(strand, name) for strand in strands]) for name in ("starts", "lengths")))
-    numbers = found.query + found.strand * len(queries)
-    weights = both.lengths[numbers] + database.coded.lengths[found.target]
+    form, coding, count = database.form, database.coding, len(queries)
+    both = form.side(_both(sequences(queries["letters"]), parameters.strands), coding, 0)
+    strands = [both.at(np.arange(count) + number * count) for number in range(len(parameters.strands))]
+    found = form.search(strands, database.side, coding, top=parameters.top, least=parameters.min_score, span=parameters.span)
+    numbers = found.query + found.strand * count
+    weights = queries["length"].to_numpy()[found.query] + database.sequences["length"].to_numpy()[found.target]
     rank = best.ranks(found.query) + 1
     tables = []
     for start, stop in cuts(weights, TRACED_LETTERS, max(1, len(found))):
         rows = slice(start, stop)
-        aligned = _aligned(both.at(numbers[rows]), database.coded.at(found.target[rows]), database.coding, parameters, found.score[rows])
+        aligned = _aligned(both.at(numbers[rows]), database.side.at(found.target[rows]), database, parameters, found.score[rows])
         tables.append(_rows(queries, database, found.at(np.arange(start, stop)), rank[rows], aligned, parameters))
     return pa.concat_tables([SEARCH_HITS.empty_table(), *tables])
 
 
-def _strands(letters: Sequences, coding: Coding, strands: str) -> list[Coded]:
-    """Code the queries on each strand; codes of both lie in one array."""
-    forward = coding.coded(letters, 0)
+def _both(letters: Sequences, strands: str) -> Sequences:
+    """Put the other strand of all queries behind them, where it is searched too."""
     if strands == "+":
-        return [forward]
-    total = len(letters.letters)
-    backward = coding.coded(Sequences(COMPLEMENT[letters.letters[::-1]], letters.offsets), 0)
-    codes = np.concatenate([forward.codes, backward.codes])
-    ends = letters.offsets[1:]
-    return [Coded(codes, forward.starts, forward.lengths), Coded(codes, total + (total - ends), forward.lengths)]
+        return letters
+    backward = reverse_complement(letters)
+    assert isinstance(backward, Sequences)
+    return Sequences(np.concatenate([letters.letters, backward.letters]), np.concatenate([letters.offsets, letters.offsets[1:] + len(letters.letters)]))
 
 
-def _aligned(queries: Coded, targets: Coded, coding: Coding, parameters: SearchParameters, score: Integers) -> Alignments:
+def _aligned(queries: Any, targets: Any, database: Slice, parameters: SearchParameters, score: Integers) -> Alignments:
     """Align the pairs of hits as far as rows say; what was scored comes out again."""
     if parameters.report == "score":
         none = np.zeros(len(score), np.int64)
         return Alignments(none, none, none, none, none, score=score, placed=False)
-    found = align_coded(queries, targets, coding, span=parameters.span, report=parameters.report)
+    found = database.form.align(queries, targets, database.coding, span=parameters.span, report=parameters.report)
     if found.score is None or not np.array_equal(found.score, score):
         raise RuntimeError("an alignment scores other than its pair did")
     return found

@@ -31,10 +31,10 @@ import record
 
 from tidalign.kernels.letters.nucleotides import COMPLEMENT
 from tidalign.kernels.letters.sequences import Sequences
-from tidalign.kernels.local import best
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.lanes import LANES
 from tidalign.kernels.scoring.substitution import Substitution
+from tidalign.kernels.search import best
 
 TOP = 10
 SHARE = 40

@@ -36,6 +36,8 @@ def search_files(
     span: str = "local",
     report: str = "cigar",
     ambiguous: str = "mismatch",
+    device: str = "auto",
+    gpus: int | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
     insecure: bool = False,
@@ -46,14 +48,14 @@ def search_files(
 
     queries, database: FASTA, FASTQ (plain, gzip, bgzip), or Parquet / Arrow with the columns `sequence` and `name`; the database may be an index.
     top, min_score, strand, scoring, alphabet, span, report, ambiguous: see `SearchParameters`.
-    workers, scheduler, insecure, new: see `align_pairs`.
+    device, gpus, workers, scheduler, insecure, new: see `align_pairs`.
 
     Raises ValueError for parameters that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
     parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
     source = _source(None if new else Path(out), str(queries), str(database))
-    return _search(source, parameters, out, Resources(workers, scheduler, insecure=insecure), new=new, progress=progress)
+    return _search(source, parameters, out, Resources(workers, scheduler, device, gpus, insecure), new=new, progress=progress)
 
 
 def _search(

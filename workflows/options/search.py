@@ -3,7 +3,7 @@
 import argparse
 
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.common import REPORTS, SPANS, Error, add_new, add_scoring, add_workers, typed
+from tidalign.workflows.options.common import REPORTS, SPANS, Error, add_device, add_new, add_scoring, add_workers, typed
 from tidalign.workflows.options.scoring import scoring_of
 from tidalign.workflows.options.values import integer
 
@@ -26,6 +26,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", choices=REPORTS, help="scores alone, also where alignments begin and end, or CIGARs too (default)")
     letters = "a letter other than A, C, G, T equals nothing (default), or every letter"
     parser.add_argument("--ambiguous", choices=("mismatch", "match"), default="mismatch", help=letters)
+    add_device(parser)
     add_workers(parser)
     add_new(parser)
     parser.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.SEARCH))}, where the name of OUT does not say it")

@@ -56,15 +56,6 @@ class Gpus:
         return replace(self, names=dict([*self.names.items()][:1]), why=why)
 
 
-def on_forms(resources: Resources, forms: Mapping[str, Any]) -> Resources:
-    """Take the CPU where an aligner has no other form. NoWorkers where a GPU is asked for."""
-    if GPU.name in forms:
-        return resources
-    if resources.device == GPU.name or resources.gpus:
-        raise NoWorkers("alignment by scores runs on cores only for now: leave --device gpu and --gpus out")
-    return replace(resources, device=CPU.name)
-
-
 def placed(resources: Resources) -> Resources:
     """Take the workers of the Slurm allocation that this process has, if it has one of several nodes and nobody said who is to work."""
     found = allocation() if resources.allocated and "SLURM_JOB_ID" in os.environ else None

@@ -61,6 +61,7 @@ def local_variants() -> Iterator[dict[str, object]]:
 
 
 VARIANTS = {
+    "search/best.cu": [{}],
     "local/codes.cu": [{}],
     "local/scores.cu": list(local_variants()),
     "local/traces.cu": list(local_variants()),

@@ -15,7 +15,7 @@ from tidalign.pipeline.pairs.partition import partition_block, partition_stream
 from tidalign.pipeline.store import layout, parts, rundir
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Repeated
-from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, on_forms
+from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
 from tidalign.workflows.run.pairs.alignment import Alignment
 from tidalign.workflows.run.pairs.tasks import align_ranges
 from tidalign.workflows.run.runner import Kind, Readers, Report
@@ -159,9 +159,7 @@ def run_pairs(
     check: Check | None = None,
     shard: Shard | None = None,
 ) -> PairReport:
-    """Align every pair of `source` into a run directory, by the aligner of these parameters: see `runner.run`. Every pair has its row, or its reason.
-    NoWorkers where GPUs are asked for that the aligner cannot use."""
-    resources = on_forms(resources, aligner_of(parameters).forms)
+    """Align every pair of `source` into a run directory, by the aligner of these parameters: see `runner.run`. Every pair has its row, or its reason."""
     return runner.run(directory, Pairs(source, parameters, check, shard), resources, progress)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tidalign.cluster.stop import Stop
-from tidalign.pipeline.device import CPU
+from tidalign.pipeline.device import Device
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.search.manifest import Check, SearchManifest, packed
 from tidalign.pipeline.search.parameters import SearchParameters
@@ -15,7 +15,7 @@ from tidalign.pipeline.store import layout
 from tidalign.pipeline.store.parts import gaps, part_path, read_part
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew
-from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, on_forms
+from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
 from tidalign.workflows.run.runner import Kind, Readers, Report
 from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, isolate_range, patience, search_range, warm_up
 from tidalign.workflows.run.tracker import Told, Tracker
@@ -48,9 +48,9 @@ class Searching(Tracker[QueryRange]):
     stage = "search"
     scale = 1
 
-    def __init__(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told) -> None:
+    def __init__(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told, device: Device) -> None:
         super().__init__(directory, manifest.run, stop, told)
-        self.manifest = manifest
+        self.manifest, self.device = manifest, device
         queries = sum(each.queries for each in manifest.queries)
         self.rejectable = max(100, queries // 10_000)
 
@@ -78,7 +78,7 @@ class Searching(Tracker[QueryRange]):
         return patience(sum(map(self.amount, pieces)), PATIENCE)
 
     def call(self, pieces: Sequence[QueryRange]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return search_range, (self.directory, self.run, pieces[0])
+        return search_range, (self.directory, self.run, pieces[0], self.device.name)
 
     def isolation(self, piece: QueryRange, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
         return isolate_range, (self.directory, self.run, piece.chunk, piece.start, piece.stop, CHILD_PATIENCE, most)
@@ -130,7 +130,10 @@ class Search(Kind[SearchManifest, Searching, SearchReport]):
         return packed(crew.directory, self._source.queries, self._source.database, told, self._check)
 
     def tracker(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told, gpus: Gpus) -> Searching:
-        return Searching(directory, manifest, stop, told)
+        return Searching(directory, manifest, stop, told, gpus.device)
+
+    def compiles(self, gpus: Gpus) -> bool:
+        return not gpus.device.takes_gpu
 
     def compile(self, tracker: Searching) -> None:
         warm_up(tracker.manifest)
@@ -161,5 +164,5 @@ def run_search(
     progress: Told | None = None,
     check: Check | None = None,
 ) -> SearchReport:
-    """Search every query in the database into a run directory: see `runner.run`. NoWorkers where GPUs are asked for: a search runs on cores."""
-    return runner.run(directory, Search(source, parameters, check), on_forms(resources, {CPU.name: None}), progress)
+    """Search every query in the database into a run directory: see `runner.run`."""
+    return runner.run(directory, Search(source, parameters, check), resources, progress)

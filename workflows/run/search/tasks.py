@@ -3,6 +3,8 @@
 The run directory says everything else.
 """
 
+import multiprocessing
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +16,8 @@ import pyarrow as pa
 
 from tidalign.cluster.task import inject
 from tidalign.kernels.local.pairs import SHARED_PAIRS
+from tidalign.kernels.runtime.errors import KernelError
+from tidalign.pipeline.device import CPU, DEVICES, DeviceName
 from tidalign.pipeline.schema import SEARCH_HITS
 from tidalign.pipeline.search.hits import Slice, rejected, search
 from tidalign.pipeline.search.manifest import SearchManifest, read_manifest, read_queries, read_slice
@@ -26,11 +30,6 @@ from tidalign.workflows.run.isolate import isolate
 
 SECONDS_PER_CELL = 1e-10
 """Nominal speed of one core."""
-
-CALL_CELLS = 1e10
-"""Cells of the queries that are claimed at a time, about: a second of one core."""
-
-CALL_QUERIES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +47,31 @@ class QueryRange:
         return QueryRange(self.chunk, start, stop, claim)
 
 
-def search_range(directory: str, run: str, piece: QueryRange) -> float:
+def search_range(directory: str, run: str, piece: QueryRange, device: DeviceName = CPU.name) -> float:
     """Search a range of queries and write its part; returns the seconds it took. A part that is there already is left alone."""
     began = time.perf_counter()
     if read_part(part_path(f"{directory}/parts", piece.chunk, piece.start, piece.stop), run):
         return 0.0
     manifest = read_manifest(directory)
     queries, number = manifest.halves(piece.chunk)
-    table, database = read_queries(directory, queries.id), _slice(directory, run, number)
+    table = read_queries(directory, queries.id)
+    with DEVICES[device].turn():
+        database = _slice(directory, run, number, device)
     cells = table["length"].to_numpy() * float(manifest.slice_of(number).letters * len(manifest.parameters.strands))
     found = []
-    for start, stop in cuts(cells[piece.start : piece.stop], CALL_CELLS, CALL_QUERIES):
+    for start, stop in cuts(cells[piece.start : piece.stop], database.form.cells, database.form.queries):
         rows = table.slice(piece.start + start, stop - start)
         if piece.claim:
             claims.write(piece.claim, piece.start + start, piece.start + stop)
         try:
             inject(partial(map, str, rows["ordinal"].to_pylist()))
-            found.append(search(rows, database, manifest.parameters))
+            with DEVICES[device].turn():
+                found.append(search(rows, database, manifest.parameters))
+        except KernelError:
+            # No call of CUDA works in this process any more. A worker gives way to a new one; the claim stays.
+            if multiprocessing.parent_process() is not None:
+                os._exit(86)
+            raise
         except MemoryError:
             raise  # the claim stays: these queries are to blame
         except BaseException:
@@ -81,10 +88,10 @@ def _withdraw(piece: QueryRange) -> None:
 
 
 @lru_cache(maxsize=1)
-def _slice(directory: str, run: str, number: int) -> Slice:
+def _slice(directory: str, run: str, number: int, device: DeviceName) -> Slice:
     """Give a slice of a run's database, ready to be searched: the next task mostly wants the same."""
     manifest: SearchManifest = read_manifest(directory)
-    return Slice.of(read_slice(directory, manifest, number), manifest.database.letters, manifest.parameters)
+    return Slice.of(read_slice(directory, manifest, number), manifest.database.letters, manifest.parameters, device)
 
 
 def _write(directory: str, run: str, piece: QueryRange, table: Any) -> None:

@@ -7,7 +7,6 @@ import pytest
 from chaos import simulate
 
 import tidalign
-from tidalign.cluster.errors import NoWorkers
 from tidalign.workflows.cli import main
 
 DNA, PROTEIN = "match:2,mismatch:-4,gap:4,2", "blosum62,gap:11,1"
@@ -109,14 +108,6 @@ def test_a_matrix_file_that_is_none(tmp_path: Path, made: Any, capsys: pytest.Ca
         main(["pairs", str(made[0] / "q.fa"), str(made[0] / "t.fa"), "-o", str(tmp_path / "out.tsv"), "--matrix", str(tmp_path / "m"), "--gap", "2"])
     assert end.value.code == 2
     assert "expected a row for each letter, found none for C, G, T" in capsys.readouterr().err.splitlines()[0]
-
-
-def test_cores_only(tmp_path: Path, made: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    inputs = [str(made[0] / "q.fa"), str(made[0] / "t.fa")]
-    assert main(["pairs", *inputs, "-o", str(tmp_path / "out.tsv"), "--scoring", DNA, "--device", "gpu"]) == 69
-    assert "runs on cores only for now" in capsys.readouterr().err
-    with pytest.raises(NoWorkers, match="cores only"):
-        tidalign.align(["A"], ["A"], scoring=DNA, device="gpu")
 
 
 def test_proteins_given_as_dna(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

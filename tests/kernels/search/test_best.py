@@ -7,9 +7,10 @@ import pytest
 import scored_oracle
 
 from tidalign.kernels.letters.sequences import Sequences
-from tidalign.kernels.local import best, lookups, pairs
+from tidalign.kernels.local import lookups, pairs
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.scoring.substitution import Substitution
+from tidalign.kernels.search import best
 
 COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 
