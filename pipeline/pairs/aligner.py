@@ -200,7 +200,7 @@ WAVEFRONT: Aligner[PairParameters] = Aligner(
     work=wavefront_cells,
 )
 
-_SCORED = {CPU.name: Form(scored.on_core, scored.warm_up, scored.coded), GPU.name: Form(scored.on_gpu, later, scored.coded_on_gpu)}
+_SCORED: dict[str, Form[Any]] = {CPU.name: Form(scored.on_core, scored.warm_up, scored.coded), GPU.name: Form(scored.on_gpu, later, scored.coded_on_gpu)}
 SCORED: Aligner[scored.ScoreParameters] = Aligner("scored", scored.ScoreParameters, ALIGNMENTS, _SCORED, scored.cells)
 
 ALIGNERS: dict[str, Aligner[Any]] = {aligner.name: aligner for aligner in (WAVEFRONT, SCORED)}

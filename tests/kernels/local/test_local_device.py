@@ -8,7 +8,6 @@ import pytest
 import scored_oracle
 from scored_cases import SCORINGS, SPANS, aligned, batch, cases, mutated
 
-from tidalign.kernels.letters.sequences import Sequences
 from tidalign.kernels.local import pairs
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments
@@ -102,24 +101,20 @@ def test_parts_of_launches_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     same(whole, parts, "cigar")
 
 
-def test_one_query_with_many() -> None:
-    """A table of scores that all teams share, of one strip and of several."""
-    from tidalign.kernels.local import pairs_device
-    from tidalign.kernels.local.coding import Coding
-    from tidalign.kernels.local.uploaded import uploaded
-
-    chance = random.Random(2)
-    for text, alphabet in (("blosum62", "ARNDCQEGHILKMFPSTWYVBZX*"), ("match:1,mismatch:-4,n:-1,gap:6,1", "ACGTN")):
-        scoring = Substitution.parse(text)
-        queries, targets = alike(3, [70, 500, 1500], alphabet)
-        coding = Coding(scoring)
-        on_host = [coding.coded(Sequences.from_strings(strings), place) for place, strings in enumerate((queries, targets))]
-        on_device = [uploaded(Sequences.from_strings(strings), coding) for strings in (queries, targets)]
-        for query in (0, len(queries) // 2, len(queries) - 1):
-            i, j = np.full(len(targets), query), np.array(chance.sample(range(len(targets)), len(targets)))
-            expected = pairs.align_coded(on_host[0].at(i), on_host[1].at(j), coding, report="score")
-            found = pairs_device.align_uploaded(on_device[0].at(i), on_device[1].at(j), coding, report="score")
-            same(expected, found, "score")
+@pytest.mark.parametrize("text", ["match:2,mismatch:-4,gap:4,2", "match:2,mismatch:-4,gap:4,2,24,1", "blosum62"])
+@pytest.mark.parametrize("span", ["local", "global", "overlap"])
+def test_long_pairs_are_shared(text: str, span: str) -> None:
+    """Strips of a pair among 4, 8 and 16 teams, in 16 bits and in 32, where the target is short and where it is long."""
+    scoring = Substitution.parse(text)
+    alphabet = "ACGT" if scoring.alphabet == "dna" else "ARNDCQEGHILKMFPSTWYV"
+    queries, targets = alike(6, [1600, 2100, 4200], alphabet, 1)
+    queries += [queries[0] * 30, queries[2] * 9, queries[2]]
+    targets += [targets[0] * 2, targets[2][:40], targets[2] * 8]
+    sides = [batch(strings, scoring) for strings in (queries, targets)]
+    for report in ("cigar", "score"):
+        expected, found = (each(*sides, scoring, span=span, report=report) for each in (pairs.align, align))
+        assert found.by_host == 0
+        same(expected, found, report)
 
 
 def test_nothing() -> None:
