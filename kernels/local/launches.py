@@ -243,7 +243,7 @@ class Kernels:
         if not form.table:
             return threads, 0
         if form.product:
-            size = -(-longest // form.strip) * form.strip * self._letters
+            size = -(-max(longest, 1) // form.strip) * form.strip * self._letters
             return 32 * min(16, max(WARPS, size >> 13)) // 128 * 128, size
         of_team = form.pairs * form.strip * self._letters
         while form.gang == 1 and threads > 32 and threads // form.team * of_team > compiler.most_shared_bytes() // 2:

@@ -39,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
   if (TABLE && PRODUCT) {
     const int n = query_lengths[query_row];
     const unsigned char* own = queries + query_starts[query_row];
-    for (int row = 0; row < n; row += STRIP) profile_made(profiles + row / STRIP * letters * STRIP, own, n, row, table, letters, threadIdx.x, blockDim.x);
+    for (int row = 0; row < max(n, 1); row += STRIP) profile_made(profiles + row / STRIP * letters * STRIP, own, n, row, table, letters, threadIdx.x, blockDim.x);
     __syncthreads();
   } else if (TABLE) {
     profiles += threadIdx.x / TEAM * PAIRS * letters * STRIP;
@@ -224,6 +224,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       constexpr int BLOCK = 32, LAG = 2;
       const int blocks = (steps + BLOCK - 1) / BLOCK, round = max(blocks, LAG * GANG);
       const int turns = (strips + GANG - 1) / GANG;
+      begin_strip(gang_team);  // teams that wait make cells too, which nobody sees: of something
       for (int time = 0; time < turns * round + LAG * (GANG - 1); time++) {
         __syncthreads();
         const int own = time - LAG * gang_team, number = own / round * GANG + gang_team, block = own % round;
