@@ -1,13 +1,18 @@
 """Alignment by scores on the current GPU: cells a second of the kernels and of arrays to arrays, beside the figures of GPU peers and the bound. Writes JSON.
 
-    python tests/benchmarks/local_device.py RESULT.json [--only WORD]
+    python tests/benchmarks/local_device.py RESULT.json [--only WORD] [--search NAME QUERIES DATABASE OPTIONS] ...
 
 Pairs are those of `wavefront_device.py` at 5 % error, queries with proteins random residues. Kernel times are the device's own (events around launches), the
-best of three calls; whole times are of `pairs_device.align_uploaded`, letters on the device, results on the host.
+best of three calls; whole times are of `pairs_device.align_uploaded`, letters on the device, results on the host. --search: whole commands, `tidalign search QUERIES DATABASE`, on one GPU and on all.
 """
 
 import argparse
+import hashlib
+import json
+import shlex
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -25,6 +30,7 @@ from tidalign.kernels.local import launches, pairs_device
 from tidalign.kernels.local.coding import Coding
 from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.scoring.substitution import RESIDUES, Substitution
+from tidalign.kernels.search import best_device
 
 DNA = "match:1,mismatch:-4,gap:6,2"
 CELLS = {4096: 3e11, 10_000: 1e12}
@@ -53,9 +59,14 @@ LAUNCH = launches.compiler.launch
 launches.compiler.launch = timed_launch
 
 
-def measured(query: Any, target: Any, coding: Coding, **options: Any) -> dict[str, Any]:
+def of_kernels() -> dict[str, float]:
+    """Seconds of each kernel since `spent` was cleared."""
     import cupy
 
+    return {name: sum(cupy.cuda.get_elapsed_time(*each) for each in events) / 1e3 for name, events in spent.items()}
+
+
+def measured(query: Any, target: Any, coding: Coding, **options: Any) -> dict[str, Any]:
     cells = float((query.lengths.astype(float) * target.lengths).sum())
     best: dict[str, float] = {}
     for _ in range(3):
@@ -63,8 +74,7 @@ def measured(query: Any, target: Any, coding: Coding, **options: Any) -> dict[st
         began = time.perf_counter()
         found = pairs_device.align_uploaded(query, target, coding, **options)
         seconds = {"whole": time.perf_counter() - began}
-        for name, events in spent.items():
-            seconds[name] = sum(cupy.cuda.get_elapsed_time(*each) for each in events) / 1e3
+        seconds |= of_kernels()
         seconds["kernels"] = sum(seconds.get(name, 0.0) for name in ("local_scores", "local_traces", "operations_gathered"))
         best = {name: min(value, best.get(name, value)) for name, value in seconds.items()}
     assert found.by_host == 0
@@ -86,32 +96,70 @@ def one_to_one() -> list[dict[str, Any]]:
 
 
 def one_to_many() -> list[dict[str, Any]]:
+    """20 queries of a length with sequences of 512 letters, the best ten of each."""
     random = np.random.default_rng(1)
-    letters = np.frombuffer(RESIDUES[:20].encode(), np.uint8)
     rows = []
-    for text, alphabet in (("blosum62", letters), (DNA, letters[:0])):
+    for text, alphabet in (("blosum62", RESIDUES[:20]), (DNA, "ACGT")):
         coding = Coding(Substitution.parse(text))
-        if not len(alphabet):
-            alphabet = np.frombuffer(b"ACGT", np.uint8)
+        letters = np.frombuffer(alphabet.encode(), np.uint8)
         for length in (144, 512, 1024, 2005, 5478):
             count = int(1e11 / length / 512)
-            query = uploaded(Sequences(random.choice(alphabet, length), np.array([0, length])), coding).at(np.zeros(count, np.int64))
-            target = uploaded(Sequences(random.choice(alphabet, 512 * count), np.arange(count + 1) * 512), coding)
-            row = {"scoring": text, "query": length, "targets": count, "of letters": 512, **measured(query, target, coding, report="score")}
-            rows.append(row)
-            print(row, flush=True)
+            query = uploaded(Sequences(random.choice(letters, 20 * length), np.arange(21) * length), coding)
+            target = uploaded(Sequences(random.choice(letters, 512 * count), np.arange(count + 1) * 512), coding)
+            best: dict[str, float] = {}
+            for _ in range(2):
+                spent.clear()
+                began = time.perf_counter()
+                best_device.search([query], target, coding, top=10, least=1)
+                seconds = {"whole": time.perf_counter() - began, **of_kernels()}
+                best = {name: min(value, best.get(name, value)) for name, value in seconds.items()}
+            rates = {name: round(20.0 * length * 512 * count / best[name] / 1e9) for name in ("local_scores", "whole")}
+            rows.append({"scoring": text, "queries": 20, "query": length, "targets": count, "target": 512, "gcups": rates})
+            print(rows[-1], flush=True)
     return rows
 
 
-JOBS = {"one to one": one_to_one, "one to many": one_to_many}
+def long_pairs() -> list[dict[str, Any]]:
+    rows = []
+    for text in (DNA, "match:2,mismatch:-4,gap:4,2,24,1"):
+        coding = Coding(Substitution.parse(text))
+        query, target = (uploaded(side, coding) for side in pairs(1, 100_000, 0.05))
+        for report in ("score", "cigar"):
+            rows.append({"scoring": text, "length": 100_000, "pairs": 1, "report": report, **measured(query, target, coding, report=report)})
+            print(rows[-1], flush=True)
+    return rows
+
+
+def searched(name: str, queries: str, database: str, options: str) -> list[dict[str, Any]]:
+    import cupy
+
+    rows = []
+    for gpus in sorted({1, cupy.cuda.runtime.getDeviceCount()}):
+        with tempfile.TemporaryDirectory() as folder:
+            words = ["search", queries, database, "-o", f"{folder}/out", "--gpus", str(gpus), "--quiet", *shlex.split(options)]
+            began = time.perf_counter()
+            subprocess.run([sys.executable, "-m", "tidalign.workflows", *words], check=True)
+            seconds = time.perf_counter() - began
+            report = json.loads(Path(folder, "out", "report.json").read_text())
+            parts = sorted(Path(folder, "out", "parts").glob("*.parquet"))
+            digest = hashlib.sha256(b"".join(part.name.encode() + part.read_bytes() for part in parts)).hexdigest()[:16]
+        row = {"search": name, "options": options, "gpus": gpus, "cells": report["cells"], "seconds": round(seconds, 2), "parts": digest}
+        rows.append(row | {"gcups": round(report["cells"] / seconds / 1e9), "rows": sum(report["statuses"].values())})
+        print(rows[-1], flush=True)
+    return rows
+
+
+JOBS = {"one to one": one_to_one, "one to many": one_to_many, "long": long_pairs}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("result")
     parser.add_argument("--only", default="")
+    parser.add_argument("--search", nargs=4, action="append", default=[], metavar=("NAME", "QUERIES", "DATABASE", "OPTIONS"))
     arguments = parser.parse_args()
     found = {name: job() for name, job in JOBS.items() if arguments.only in name}
+    found["searches"] = [row for each in arguments.search for row in searched(*each)]
     record.write(arguments.result, {"card": gpu_record.card(), **found})
 
 
