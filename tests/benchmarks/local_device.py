@@ -3,7 +3,8 @@
     python tests/benchmarks/local_device.py RESULT.json [--only WORD] [--search NAME QUERIES DATABASE OPTIONS] ...
 
 Pairs are those of `wavefront_device.py` at 5 % error, queries with proteins random residues. Kernel times are the device's own (events around launches), the
-best of three calls; whole times are of `pairs_device.align_uploaded`, letters on the device, results on the host. --search: whole commands, `tidalign search QUERIES DATABASE`, on one GPU and on all.
+best of three calls; whole times are of `pairs_device.align_uploaded`, letters on the device, results on the host.
+--search: whole commands, `tidalign search QUERIES DATABASE`, on one GPU and on all.
 """
 
 import argparse
