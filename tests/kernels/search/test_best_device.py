@@ -52,7 +52,7 @@ def test_hits_are_the_hosts(monkeypatch: pytest.MonkeyPatch, text: str, alphabet
     options: dict[str, Any] = {"top": top, "least": least, "span": span}
     expected = best.search([coding.coded(side, 0) for side in sides], coding.coded(database, 1), coding, **options)
     found = best_device.search([uploaded(side, coding) for side in sides], uploaded(database, coding), coding, **options)
-    assert hits(found) == hits(expected) and len(found)
+    assert hits(found) == hits(expected) and (len(found) or span != "local")
 
 
 @pytest.mark.parametrize(("width", "top", "least"), [(1, 1, 0), (5, 9, -100), (300, 10, -1000), (1000, 999, -5), (70_000, 17, 40), (4000, 100, 1000)])
