@@ -8,8 +8,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -93,74 +94,103 @@ def _refuse(names: Any, role: str, format: Format, file: str | None = None) -> N
         raise InputError(file or f"format {format.name}", expected, shown(names[strange].as_py()), f"read the {role} with [nameparse=darkspace]")
 
 
-def write_text(request: Request[Any], sink: BinaryIO) -> int:
-    """Write all rows of a request; returns how many. Memory: the text of as many pieces as the rows have threads."""
-    format, count = request.format, 0
-    if request.lift is not None:
-        from tidalign.pipeline.pairs.formats.lift import contigs
-
-        request.found["contigs"] = contigs(request.rows, request.lift)
-    if format.header:
-        _write(format.load(format.header)(request), format, sink)
-    for rows, pieces in _made(request):
-        if format.above and rows and not count:
-            _write(format.load(format.above)(request), format, sink)
-        sink.writelines(pieces)
-        count += rows
-    if request.markend:
-        _write([format.footer.encode()], format, sink)
-    if format.bgzf:
-        from tidalign.pipeline.formats.bgzf import END
-
-        sink.write(END)
-    return count
+T = TypeVar("T")
 
 
-def _write(pieces: Iterable[Any], format: Format, sink: BinaryIO) -> None:
-    """Write what does not come from threads."""
-    if format.bgzf:
-        from tidalign.pipeline.formats.bgzf import compressed, gathered
-
-        pieces = compressed(gathered(pieces))
-    sink.writelines(pieces)
-
-
-def _made(request: Request[Any]) -> Iterator[tuple[int, list[Any]]]:
-    """Make the lines of every batch, in order: how many rows they are of, and their bytes, compressed where the format is."""
-    format, threads = request.format, request.rows.threads
-    lines_of = format.load(format.lines)
-    pack = _packer(format)
-
-    def made(piece: Callable[[], Iterable[Any]]) -> list[tuple[int, list[Any]]]:
-        written = []
-        for batch in piece():
-            refuse_names(batch, format)
-            if request.lift is not None:
-                batch = request.found["contigs"].lifted(batch)
-            lines = lines_of(batch, request)
-            written.append((len(lines), pack([content(lines)])))
-        return written
-
-    coming: deque[Future[list[tuple[int, list[Any]]]]] = deque()
+def in_turn(tasks: Iterable[Callable[[], T]], threads: int) -> Iterator[T]:
+    """Give what the tasks return, in their order; at most `threads` of them run, or wait to be taken. Of errors the first in that order is raised."""
+    coming: deque[Future[T]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for piece in request.rows.pieces(letters=True) if format.wants_letters({"cs": request.cs}) else request.rows.pieces():
+            for task in tasks:
                 if len(coming) == threads:
-                    yield from coming.popleft().result()
-                coming.append(pool.submit(made, piece))
+                    yield coming.popleft().result()
+                coming.append(pool.submit(task))
             while coming:
-                yield from coming.popleft().result()
+                yield coming.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _packer(format: Format) -> Callable[[list[Any]], list[Any]]:
-    """Give what compresses pieces of an output, if the format is compressed."""
-    if not format.bgzf:
-        return list
-    from tidalign.pipeline.formats.bgzf import compressed
+class _Handed:
+    """Hold what a piece of a text gives to the one after it: `rest`, how many rows there were and the begin of a block that is not full yet, as soon as that is
+    known, so that pieces are compressed at once; and `written`."""
 
-    return lambda pieces: list(compressed(pieces))
+    def __init__(self) -> None:
+        self.rest: Future[tuple[int, bytes]] = Future()
+        self.written: Future[None] = Future()
+
+    def fail(self, error: BaseException) -> None:
+        for future in (self.rest, self.written):
+            if not future.done():
+                future.set_exception(error)
+
+
+def write_text(request: Request[Any], sink: BinaryIO) -> int:
+    """Write all rows of a request; returns how many. Memory: the text of as many pieces as the rows have threads.
+
+    Threads make the text, and each writes its own when those before it have. Not all at once to known places: a file's lock lets one of them write at a time.
+    """
+    format = request.format
+    if request.lift is not None:
+        from tidalign.pipeline.pairs.formats.lift import contigs
+
+        request.found["contigs"] = contigs(request.rows, request.lift)
+    whole, rest = _blocks(format, format.load(format.header)(request) if format.header else ())
+    sink.writelines(whole)
+    last = _Handed()
+    last.rest.set_result((0, rest))
+    last.written.set_result(None)
+
+    def tasks() -> Iterator[Callable[[], int]]:
+        nonlocal last
+        for piece in request.rows.pieces(letters=True) if format.wants_letters({"cs": request.cs}) else request.rows.pieces():
+            before, last = last, _Handed()
+            yield partial(_write_piece, request, sink, piece, before, last)
+
+    count = sum(in_turn(tasks(), request.rows.threads))
+    whole, rest = _blocks(format, [last.rest.result()[1], format.footer.encode() if request.markend else b""])
+    sink.writelines(whole)
+    if format.bgzf:
+        from tidalign.pipeline.formats.bgzf import END, block
+
+        sink.write((block(rest) if rest else b"") + END)
+    return count
+
+
+def _write_piece(request: Request[Any], sink: BinaryIO, piece: Callable[[], Iterable[Any]], before: _Handed, after: _Handed) -> int:
+    """Make the text of a piece and write it when that before it is written; returns how many rows it has."""
+    try:
+        format, count = request.format, 0
+        lines_of, texts = format.load(format.lines), []
+        for batch in piece():
+            refuse_names(batch, format)
+            lines = lines_of(batch if request.lift is None else request.found["contigs"].lifted(batch), request)
+            texts.append(content(lines))
+            count += len(lines)
+        rows, rest = before.rest.result()
+        above = format.load(format.above)(request) if format.above and count and not rows else ()
+        whole, _ = _blocks(format, [rest, *above, *texts], lambda rest: after.rest.set_result((rows + count, rest)))
+        before.written.result()
+        sink.writelines(whole)
+        after.written.set_result(None)
+    except BaseException as error:
+        after.fail(error)
+        raise
+    return count
+
+
+def _blocks(format: Format, texts: Iterable[Any], known: Callable[[bytes], None] = lambda rest: None) -> tuple[Iterable[Any], bytes]:
+    """Give what is written of a text, and what is left of it for the next one to begin with: of a compressed format the end that fills no block.
+    known: is told this end before anything is compressed."""
+    if not format.bgzf:
+        known(b"")
+        return texts, b""
+    from tidalign.pipeline.formats.bgzf import block, cut
+
+    whole, rest = cut(texts)
+    known(rest)
+    return [b"".join(map(block, whole))], rest
 
 
 def export(rows: Rows, output: str, format: str | None = None, *, notice: Callable[[str], None] | None = None, **options: Any) -> int:

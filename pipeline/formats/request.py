@@ -44,6 +44,9 @@ class Rows(Batches, Protocol):
     def threads(self) -> int:
         """How many pieces are turned into text at a time, at most."""
 
+    def groups(self, most: int) -> Iterator[Callable[[], Iterable[Any]]]:
+        """What makes tables of the rows, of at most `most` bytes each, in order: each is called by a thread. Where they are cut depends on the run alone."""
+
     def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Any]]]:
         """What makes the batches that the formats of this kind of run take, in order: each is called by a thread. `batch[name]` is a column; with `letters`
         those of `schema.LETTERS` too."""
