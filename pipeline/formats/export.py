@@ -4,11 +4,13 @@ import errno
 import os
 import stat
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
@@ -137,47 +139,87 @@ def write_text(request: Request[Any], sink: BinaryIO) -> int:
 
         request.found["contigs"] = contigs(request.rows, request.lift)
     whole, rest = _blocks(format, format.load(format.header)(request) if format.header else ())
-    sink.writelines(whole)
+    if request.sort and format.index:
+        request.found["index"] = format.load(format.index)(request, len(list(whole)), len(rest))
+    _write(request, sink, whole)
     last = _Handed()
     last.rest.set_result((0, rest))
     last.written.set_result(None)
 
     def tasks() -> Iterator[Callable[[], int]]:
         nonlocal last
-        for piece in request.rows.pieces(letters=True) if format.wants_letters({"cs": request.cs}) else request.rows.pieces():
+        for text in _texts(request):
             before, last = last, _Handed()
-            yield partial(_write_piece, request, sink, piece, before, last)
+            yield partial(_write_text, request, sink, text, before, last)
 
     count = sum(in_turn(tasks(), request.rows.threads))
     whole, rest = _blocks(format, [last.rest.result()[1], format.footer.encode() if request.markend else b""])
-    sink.writelines(whole)
+    _write(request, sink, whole)
     if format.bgzf:
         from tidalign.pipeline.formats.bgzf import END, block
 
-        sink.write((block(rest) if rest else b"") + END)
+        _write(request, sink, [block(rest), END] if rest else [END])
     return count
 
 
-def _write_piece(request: Request[Any], sink: BinaryIO, piece: Callable[[], Iterable[Any]], before: _Handed, after: _Handed) -> int:
-    """Make the text of a piece and write it when that before it is written; returns how many rows it has."""
+def _pieces(request: Request[Any]) -> Iterator[Callable[[], Iterable[Any]]]:
+    """Give what makes the batches of a request, in order."""
+    rows: Iterator[Callable[[], Iterable[Any]]]
+    rows = request.rows.pieces(letters=True) if request.format.wants_letters({"cs": request.cs}) else request.rows.pieces()
+    return rows
+
+
+def _texts(request: Request[Any]) -> Iterator[Callable[[], tuple[int, list[Any]]]]:
+    """Give what makes the text of the rows, a piece at a time: how many rows, and their lines."""
+    if not request.sort:
+        yield from (partial(_text, request, piece) for piece in _pieces(request))
+        return
+    from tidalign.pipeline.pairs.formats.coordinate import records, texts
+
+    def tables(piece: Callable[[], Iterable[Any]]) -> list[Any]:
+        return [records(batch, lines, request) for batch, lines in _lines(request, piece)]
+
+    made = in_turn((partial(tables, piece) for piece in _pieces(request)), request.rows.threads)
+    yield from texts(chain.from_iterable(made), request)
+
+
+def _lines(request: Request[Any], piece: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:
+    """Give each batch of a piece, as it is written, with its lines."""
+    lines_of = request.format.load(request.format.lines)
+    for batch in piece():
+        refuse_names(batch, request.format)
+        lifted = batch if request.lift is None else request.found["contigs"].lifted(batch)
+        yield lifted, lines_of(lifted, request)
+
+
+def _text(request: Request[Any], piece: Callable[[], Iterable[Any]]) -> tuple[int, list[Any]]:
+    """Make the text of a piece: how many rows, and their lines."""
+    lines = [lines for _, lines in _lines(request, piece)]
+    return sum(map(len, lines)), list(map(content, lines))
+
+
+def _write_text(request: Request[Any], sink: BinaryIO, text: Callable[[], tuple[int, list[Any]]], before: _Handed, after: _Handed) -> int:
+    """Make a text and write it when that before it is written; returns how many rows it has."""
     try:
-        format, count = request.format, 0
-        lines_of, texts = format.load(format.lines), []
-        for batch in piece():
-            refuse_names(batch, format)
-            lines = lines_of(batch if request.lift is None else request.found["contigs"].lifted(batch), request)
-            texts.append(content(lines))
-            count += len(lines)
+        format = request.format
+        count, texts = text()
         rows, rest = before.rest.result()
         above = format.load(format.above)(request) if format.above and count and not rows else ()
         whole, _ = _blocks(format, [rest, *above, *texts], lambda rest: after.rest.set_result((rows + count, rest)))
         before.written.result()
-        sink.writelines(whole)
+        _write(request, sink, whole)
         after.written.set_result(None)
     except BaseException as error:
         after.fail(error)
         raise
     return count
+
+
+def _write(request: Request[Any], sink: BinaryIO, texts: Iterable[Any]) -> None:
+    """Write the next bytes of the output; the index, if there is one, learns where blocks begin."""
+    sink.writelines(texts)
+    if "index" in request.found:
+        request.found["index"].blocks.extend(map(len, texts))
 
 
 def _blocks(format: Format, texts: Iterable[Any], known: Callable[[bytes], None] = lambda rest: None) -> tuple[Iterable[Any], bytes]:
@@ -190,15 +232,16 @@ def _blocks(format: Format, texts: Iterable[Any], known: Callable[[bytes], None]
 
     whole, rest = cut(texts)
     known(rest)
-    return [b"".join(map(block, whole))], rest
+    return list(map(block, whole)), rest
 
 
 def export(rows: Rows, output: str, format: str | None = None, *, notice: Callable[[str], None] | None = None, **options: Any) -> int:
     """Write all rows, in order, to a file or (`-`) to standard output; returns how many.
 
     format: a name in `table.FORMATS` for this kind of run; left out, the ending of `output`. options: see `table.OPTIONS`.
-    notice: takes one line of advice for the user. A file appears under its name only when it is whole. Raises ValueError for what cannot be asked,
-    CannotWrite before any work, DiskFull, MissingInput for an unfinished run, InputError for names, lengths or rows that the format cannot hold.
+    notice: takes one line of advice for the user. A file appears under its name only when it is whole, and then its index beside it, if it has one.
+    Raises ValueError for what cannot be asked, CannotWrite before any work, DiskFull, MissingInput for an unfinished run, InputError for names, lengths or
+    rows that the format cannot hold.
     """
     if options.get("rg"):
         options["rg"] = table.find(table.PAIRS, "sam").load("read_group")(options["rg"])
@@ -211,8 +254,14 @@ def export(rows: Rows, output: str, format: str | None = None, *, notice: Callab
     if chosen.placed and not rows.placed:
         others = [other.suffix for other in table.formats(rows.kind) if other.suffix and not other.placed]
         raise InputError(chosen.name.upper(), "a run with places", "one made with --report score", f"export {table.listed(others)}")
+    stream = output == "-" or (Path(output).exists() and not Path(output).is_file())
+    request = Request(rows, chosen, notice or _silent, **options, folder=tempfile.gettempdir() if stream else str(Path(output).resolve().parent))
     with destination(output) as sink:
-        return write(Request(rows, chosen, notice or _silent, **options), sink)
+        count = write(request, sink)
+    if (index := request.found.get("index")) is not None and not stream:
+        with destination(f"{output}{index.suffix}") as sink:
+            sink.write(index.content())
+    return count
 
 
 def write(request: Request[Any], sink: BinaryIO) -> int:

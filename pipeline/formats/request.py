@@ -58,7 +58,8 @@ R = TypeVar("R", bound=Rows)
 @dataclass(frozen=True, slots=True)
 class Request(Generic[R]):
     """Hold what is to be written. rows: those of a run; format: a line of the table; notice: takes one line of advice for the user;
-    cigar, markend, cs, rg, lift: see `table.OPTIONS`. found: what is found in the rows before they are written."""
+    cigar, markend, cs, rg, lift, sort: see `table.OPTIONS`. folder: where temporary files may be. found: what is found in the rows before they are written; and
+    the index of what was."""
 
     rows: R
     format: Format
@@ -68,4 +69,6 @@ class Request(Generic[R]):
     cs: bool = False
     rg: str | None = None
     lift: str | None = None
+    sort: bool = False
+    folder: str = ""
     found: dict[str, Any] = field(default_factory=dict)

@@ -27,7 +27,7 @@ from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import EXTENDED
-from tidalign.pipeline.store import files
+from tidalign.pipeline.store import files, sorted_runs
 from tidalign.workflows.commands.demo import DATA
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.run.pairs.run import run_pairs
@@ -63,7 +63,7 @@ def test_sorted_runs_are_merged_as_all_rows_are_sorted(given: list[tuple[int, in
     expected = table.sort_by([(name, "ascending") for name in (*independent.ENDS, "anchor")])
     seen = expected["target_start"].to_numpy()
     expected = expected.filter(pa.array(np.diff(seen, prepend=-1) != 0)) if len(seen) else expected
-    with tempfile.TemporaryDirectory() as folder, mock.patch.multiple(text, TABLE_BYTES=3000, PIECE_BYTES=1000), mock.patch.object(independent, "RUNS", most):
+    with tempfile.TemporaryDirectory() as folder, mock.patch.multiple(text, BATCH_BYTES=3000, PIECE_BYTES=1000), mock.patch.object(sorted_runs, "RUNS", most):
         found = list(independent.in_order(iter([table]), folder))
     assert pa.concat_tables([table.schema.empty_table(), *found]).combine_chunks() == expected.combine_chunks()
 
