@@ -131,7 +131,7 @@ class _Handed:
 def write_text(request: Request[Any], sink: BinaryIO) -> int:
     """Write all rows of a request; returns how many. Memory: the text of as many pieces as the rows have threads.
 
-    Threads make the text, and each writes its own when those before it have. Not all at once to known places: a file's lock lets one of them write at a time.
+    Threads make the text, and each writes its own when those before it have. Not all at once to known places (EXECUTION.md 13).
     """
     format = request.format
     if request.lift is not None:
