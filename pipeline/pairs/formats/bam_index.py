@@ -5,6 +5,7 @@ A place in the file is known by the bytes of the stream before it: blocks are of
 
 import struct
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -95,38 +96,42 @@ class Index:
         contigs, bai = len(self._counts), self.suffix == ".bai"
         yield struct.pack("<4si", b"BAI\1", contigs) if bai else struct.pack("<4s4i", b"CSI\1", SHIFT, self.depth, 0, contigs)
         target, bins = self._chunks[:2]
-        begin, stop = (_virtual(places, blocks).astype("<u8") for places in self._chunks[2:])
-        first = np.flatnonzero((np.diff(target, prepend=-1) != 0) | (np.diff(bins, prepend=-1) != 0))  # of each bin the first chunk
-        last = np.append(first[1:], len(target))
-        of_contig = np.searchsorted(target[first], np.arange(contigs + 1))
-        chunks = np.stack([begin, stop], axis=1)
+        chunks = np.stack([_virtual(places, blocks).astype("<u8") for places in self._chunks[2:]], axis=1)
+        fresh = np.flatnonzero((np.diff(target, prepend=-1) != 0) | (np.diff(bins, prepend=-1) != 0))
+        of_contig = np.searchsorted(target[fresh], np.arange(contigs + 1)).tolist()
+        numbers, first = bins[fresh].tolist(), [*fresh.tolist(), len(target)]  # of each bin its number and the first of its chunks
+        begin, windows, used = self._linear(blocks)
+        ends, counts = _virtual(self._counts[:, 1:], blocks).tolist(), self._counts[:, 0].tolist()
+        counted = struct.Struct("<IQi4Q" if not bai else "<Ii4Q")  # the bin of what is counted: where a contig's records lie, how many have places, and not
         for contig in range(contigs):
-            count, *ends = self._counts[contig].tolist()
-            windows = self._linear(contig, blocks)
+            linear = windows[begin[contig] : begin[contig] + used[contig]]
             inside = range(of_contig[contig], of_contig[contig + 1])
-            yield struct.pack("<i", len(inside) + (count > 0))
+            yield struct.pack("<i", len(inside) + (counts[contig] > 0))
             for place in inside:
-                number = int(bins[first[place]])
-                least = b"" if bai else struct.pack("<Q", self._least(number, windows))
-                yield struct.pack("<I", number) + least + struct.pack("<i", last[place] - first[place]) + chunks[first[place] : last[place]].tobytes()
-            if count:  # the bin of what is counted: where its records lie, how many have places, how many have none
-                least = b"" if bai else bytes(8)
-                where = _virtual(np.array(ends), blocks).tolist()
-                yield struct.pack("<I", _first_bin(self.depth + 1) + 1) + least + struct.pack("<i4Q", 2, *where, count, 0)
+                least = () if bai else (self._least(numbers[place], linear),)
+                yield struct.pack("<Ii" if bai else "<IQi", numbers[place], *least, first[place + 1] - first[place])
+                yield chunks[first[place] : first[place + 1]].tobytes()
+            if counts[contig]:
+                yield counted.pack(_first_bin(self.depth + 1) + 1, *(() if bai else (0,)), 2, *ends[contig], counts[contig], 0)
             if bai:
-                yield struct.pack("<i", len(windows)) + windows.astype("<u8").tobytes()
+                yield struct.pack("<i", len(linear)) + linear.tobytes()
         yield struct.pack("<Q", self._unplaced)
 
-    def _linear(self, contig: int, blocks: Numbers) -> Numbers:
-        """Where the first record on each window of a contig lies, up to the last window with one; in others, where that of the window before does."""
-        first = self._first[self._windows[contig] : self._windows[contig + 1]]
-        known = np.flatnonzero(first != _NONE)
+    def _linear(self, blocks: Numbers) -> tuple[list[int], Any, list[int]]:
+        """Where the windows of each contig begin; where the first record on each window lies, of one without any that of the window before; how many windows
+        each contig has, up to the last with a record."""
+        begin = self._windows[:-1]
+        known = np.flatnonzero(self._first != _NONE)
         if not len(known):
-            return np.empty(0, np.int64)
-        before = np.searchsorted(known, np.arange(known[-1] + 1), "right") - 1
-        return _virtual(first[known[np.maximum(before, 0)]], blocks)
+            return begin.tolist(), np.empty(0, "<u8"), [0] * len(begin)
+        before = np.maximum(np.searchsorted(known, np.arange(len(self._first)), "right") - 1, 0)
+        # Before a contig's first record there is none: there its first one counts.
+        before += known[before] < np.repeat(begin, np.diff(self._windows))
+        windows = _virtual(self._first[known[np.minimum(before, len(known) - 1)]], blocks).astype("<u8")
+        last = known[np.searchsorted(known, self._windows[1:]) - 1]
+        return begin.tolist(), windows, np.maximum(last + 1 - begin, 0).tolist()
 
-    def _least(self, number: int, windows: Numbers) -> int:
+    def _least(self, number: int, windows: Any) -> int:
         """Where the first record on the first window of a bin lies."""
         level = next(level for level in range(self.depth + 1) if number < _first_bin(level + 1))
         window = (number - _first_bin(level)) << 3 * (self.depth - level)
