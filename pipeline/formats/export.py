@@ -150,7 +150,7 @@ def write_text(request: Request[Any], sink: BinaryIO) -> int:
         nonlocal last
         for text in _texts(request):
             before, last = last, _Handed()
-            yield partial(_write_text, request, sink, text, before, last)
+            yield partial(_write_piece, request, sink, text, before, last)
 
     count = sum(in_turn(tasks(), request.rows.threads))
     whole, rest = _blocks(format, [last.rest.result()[1], format.footer.encode() if request.markend else b""])
@@ -198,8 +198,8 @@ def _text(request: Request[Any], piece: Callable[[], Iterable[Any]]) -> tuple[in
     return sum(map(len, lines)), list(map(content, lines))
 
 
-def _write_text(request: Request[Any], sink: BinaryIO, text: Callable[[], tuple[int, list[Any]]], before: _Handed, after: _Handed) -> int:
-    """Make a text and write it when that before it is written; returns how many rows it has."""
+def _write_piece(request: Request[Any], sink: BinaryIO, text: Callable[[], tuple[int, list[Any]]], before: _Handed, after: _Handed) -> int:
+    """Make the text of a piece and write it when that before it is written; returns how many rows it has."""
     try:
         format = request.format
         count, texts = text()
