@@ -95,3 +95,86 @@ def _bin(start: int, stop: int) -> int:
         if start >> shift == stop >> shift:
             return (first + (start >> shift)) & 0xFFFF
     return 0
+
+
+def query(data: bytes, index: bytes, contig: int, start: int, stop: int) -> list[str]:
+    """The names of records that overlap [start, stop) of a contig, by number: nothing is read but what the index (BAI, CSI) says. Section 5.3."""
+    shift, depth, contigs, _ = parsed_index(index)
+    bins, windows = contigs[contig]
+    least = windows[start >> shift] if start >> shift < len(windows) else 0
+    chunks = []
+    for level in range(depth + 1):
+        first, width = ((1 << 3 * level) - 1) // 7, shift + 3 * (depth - level)
+        for number in range(first + (start >> width), first + (stop - 1 >> width) + 1):
+            offset, found = bins.get(number, (0, []))
+            chunks += [(begin, end) for begin, end in found if end > max(least, offset if number == first + (start >> width) and level == depth else 0)]
+    names, joined = [], []
+    for begin, end in sorted(chunks):  # some of which have bytes in common
+        if joined and begin <= joined[-1][1]:
+            joined[-1][1] = max(joined[-1][1], end)
+        else:
+            joined.append([begin, end])
+    for begin, end in joined:
+        for record in _records_between(data, begin, end):
+            number, place = struct.unpack_from("<ii", record)
+            name_size, operations = record[8], struct.unpack_from("<H", record, 12)[0]
+            words = struct.unpack_from(f"<{operations}I", record, 32 + name_size)
+            span = sum(word >> 4 for word in words if word & 15 in (0, 2, 7, 8))
+            assert number == contig
+            if place < stop and place + span > start:
+                names.append(record[32 : 31 + name_size].decode())
+    return names
+
+
+def parsed_index(index: bytes) -> tuple[int, int, list[tuple[dict[int, tuple[int, list[tuple[int, int]]]], list[int]]], int]:
+    """Shift, depth, of each contig its bins (least offset, chunks) and its windows, and how many records have no place."""
+    bai = index[:4] == b"BAI\1"
+    content = index if bai else b"".join(blocks(index))
+    assert bai or content[:4] == b"CSI\1"
+    shift, depth, extra = (14, 5, 0) if bai else struct.unpack_from("<3i", content, 4)
+    at = 4 if bai else 16 + extra
+    (count,) = struct.unpack_from("<i", content, at)
+    at += 4
+    contigs = []
+    for _ in range(count):
+        (size,) = struct.unpack_from("<i", content, at)
+        at += 4
+        bins, windows = {}, []
+        for _ in range(size):
+            (number,) = struct.unpack_from("<I", content, at)
+            (least,) = (0,) if bai else struct.unpack_from("<Q", content, at + 4)
+            at += 4 if bai else 12
+            (chunks,) = struct.unpack_from("<i", content, at)
+            places = struct.unpack_from(f"<{2 * chunks}Q", content, at + 4)
+            assert number not in bins
+            bins[number] = least, list(zip(places[::2], places[1::2], strict=True))
+            at += 4 + 16 * chunks
+        if bai:
+            (size,) = struct.unpack_from("<i", content, at)
+            windows = list(struct.unpack_from(f"<{size}Q", content, at + 4))
+            at += 4 + 8 * size
+        contigs.append((bins, windows))
+    assert at + 8 == len(content)
+    return shift, depth, contigs, struct.unpack_from("<Q", content, at)[0]
+
+
+def _records_between(data: bytes, begin: int, end: int) -> list[bytes]:
+    """Records between two virtual places."""
+    found, held, here = [], b"", []  # here: (bytes held before, place in the file) of each block
+    at, skip = begin >> 16, begin & 0xFFFF
+    while at <= end >> 16:
+        (size,) = struct.unpack_from("<H", data, at + 16)
+        content = zlib.decompress(data[at + 18 : at + size - 7], -15)
+        here.append((len(held), at))
+        held += content
+        at += size + 1
+    place = skip
+    stop = next(before for before, block in here if block == end >> 16) + (end & 0xFFFF)
+    while place < stop:
+        while place + 4 > len(held):
+            raise AssertionError("a record goes on behind its chunk")
+        (size,) = struct.unpack_from("<i", held, place)
+        found.append(held[place + 4 : place + 4 + size])
+        place += 4 + size
+    assert place == stop
+    return found

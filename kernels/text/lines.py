@@ -1,5 +1,6 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Where lines of a text end, and whether its letters are plain: many threads look at once, without the interpreter lock and without temporary arrays."""
+"""Where lines of a text end, whether its letters are plain, and what names say: many threads look at once, without the interpreter lock and without temporary
+arrays."""
 
 from typing import Any
 
@@ -162,3 +163,44 @@ def has_controls(letters):
     for j in range(len(letters)):
         found |= (letters[j] < 32) | (letters[j] == 127)
     return found
+
+
+@jit
+def hash_names(letters, offsets, weights, words):
+    """Hash each name letters[offsets[i] : offsets[i + 1]] to words[:, i], uint64[2, n]: sums of its bytes, each times the weight of its place in
+    weights, uint64[2, longest]."""
+    for i in range(len(offsets) - 1):
+        one = two = np.uint64(0)
+        for j in range(offsets[i], offsets[i + 1]):
+            letter, place = np.uint64(letters[j]), j - offsets[i]
+            one += letter * weights[0, place]
+            two += letter * weights[1, place]
+        words[0, i], words[1, i] = one, two
+
+
+@jit
+def numbers_behind(letters, offsets, stops, first, last):
+    """Read names as `contig:first-last`, numbers from 1 of at most ten digits without zeros before them: where the contig ends, int64[n], and both numbers; of
+    other names -1."""
+    for i in range(len(offsets) - 1):
+        stops[i] = first[i] = last[i] = -1
+        end, stop = _number_before(letters, offsets[i], offsets[i + 1])
+        if end < 0 or stop == offsets[i] or letters[stop - 1] != 45:  # -
+            continue
+        begin, stop = _number_before(letters, offsets[i], stop - 1)
+        if begin < 0 or stop - 1 <= offsets[i] or letters[stop - 1] != 58:  # :
+            continue
+        stops[i], first[i], last[i] = stop - 1, begin, end
+
+
+@jit
+def _number_before(letters, start, stop):
+    """Read the number that ends at a place, and where it begins; -1 where there is none."""
+    value, scale, at = 0, 1, stop
+    while at > start and 48 <= letters[at - 1] <= 57 and stop - at < 11:
+        at -= 1
+        value += scale * (letters[at] - 48)
+        scale *= 10
+    if at == stop or stop - at > 10 or letters[at] == 48:
+        return -1, at
+    return value, at

@@ -1,10 +1,11 @@
 """Compress an output in blocks, BGZF (SAM's specification, section 4.1): gzip to who reads from the beginning, and each block can be read by itself.
 
-A block depends on its own bytes alone, so threads make them, without the interpreter lock, and the file is the same for any number of them.
+Every block but the last holds BLOCK_BYTES, wherever the pieces of an output were cut, and depends on them alone: so threads make blocks, without the
+interpreter lock, and the file is the same for any number of them and any batches.
 """
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from isal import isal_zlib
@@ -22,30 +23,23 @@ _HEADER = struct.Struct("<4BI2BH2B2H")
 _TRAILER = struct.Struct("<2I")
 
 
-def gathered(pieces: Iterable[Any]) -> Iterator[bytes]:
-    """Give the same bytes in pieces of a block at least, but for the last."""
+def cut(texts: Iterable[Any]) -> tuple[list[Any], bytes]:
+    """Cut a text, given in pieces, into what each full block holds; and its end, which fills none."""
+    blocks: list[Any] = []
     held: list[Any] = []
-    size = 0
-    for piece in pieces:
-        held.append(piece)
-        size += len(piece)
-        if size >= BLOCK_BYTES:
-            yield b"".join(held)
-            held, size = [], 0
-    if held:
-        yield b"".join(held)
-
-
-def compressed(pieces: Iterable[Any]) -> Iterator[bytes]:
-    """Give the blocks of each piece."""
-    for piece in pieces:
-        view = memoryview(piece)
-        for start in range(0, len(view), BLOCK_BYTES):
-            yield block(view[start : start + BLOCK_BYTES])
+    room = BLOCK_BYTES
+    for text in texts:
+        view = memoryview(text)
+        while len(view) >= room:
+            blocks.append(b"".join([*held, view[:room]]) if held else view[:room])
+            view, held, room = view[room:], [], BLOCK_BYTES
+        held.append(view)
+        room -= len(view)
+    return blocks, b"".join(held)
 
 
 def block(data: Any) -> bytes:
-    """Make one block of at most BLOCK_BYTES."""
+    """Make the block that holds at most BLOCK_BYTES."""
     deflated = isal_zlib.compress(data, level=LEVEL, wbits=-15)
     if len(deflated) > len(data) + 5:
         deflated = struct.pack("<BHH", 1, len(data), 0xFFFF ^ len(data)) + bytes(data)  # as it is

@@ -4,12 +4,15 @@ import errno
 import os
 import stat
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -93,82 +96,152 @@ def _refuse(names: Any, role: str, format: Format, file: str | None = None) -> N
         raise InputError(file or f"format {format.name}", expected, shown(names[strange].as_py()), f"read the {role} with [nameparse=darkspace]")
 
 
-def write_text(request: Request[Any], sink: BinaryIO) -> int:
-    """Write all rows of a request; returns how many. Memory: the text of as many pieces as the rows have threads."""
-    format, count = request.format, 0
-    if request.lift is not None:
-        from tidalign.pipeline.pairs.formats.lift import contigs
-
-        request.found["contigs"] = contigs(request.rows, request.lift)
-    if format.header:
-        _write(format.load(format.header)(request), format, sink)
-    for rows, pieces in _made(request):
-        if format.above and rows and not count:
-            _write(format.load(format.above)(request), format, sink)
-        sink.writelines(pieces)
-        count += rows
-    if request.markend:
-        _write([format.footer.encode()], format, sink)
-    if format.bgzf:
-        from tidalign.pipeline.formats.bgzf import END
-
-        sink.write(END)
-    return count
+T = TypeVar("T")
 
 
-def _write(pieces: Iterable[Any], format: Format, sink: BinaryIO) -> None:
-    """Write what does not come from threads."""
-    if format.bgzf:
-        from tidalign.pipeline.formats.bgzf import compressed, gathered
-
-        pieces = compressed(gathered(pieces))
-    sink.writelines(pieces)
-
-
-def _made(request: Request[Any]) -> Iterator[tuple[int, list[Any]]]:
-    """Make the lines of every batch, in order: how many rows they are of, and their bytes, compressed where the format is."""
-    format, threads = request.format, request.rows.threads
-    lines_of = format.load(format.lines)
-    pack = _packer(format)
-
-    def made(piece: Callable[[], Iterable[Any]]) -> list[tuple[int, list[Any]]]:
-        written = []
-        for batch in piece():
-            refuse_names(batch, format)
-            if request.lift is not None:
-                batch = request.found["contigs"].lifted(batch)
-            lines = lines_of(batch, request)
-            written.append((len(lines), pack([content(lines)])))
-        return written
-
-    coming: deque[Future[list[tuple[int, list[Any]]]]] = deque()
+def in_turn(tasks: Iterable[Callable[[], T]], threads: int) -> Iterator[T]:
+    """Give what the tasks return, in their order; at most `threads` of them run, or wait to be taken. Of errors the first in that order is raised."""
+    coming: deque[Future[T]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for piece in request.rows.pieces(letters=True) if format.wants_letters({"cs": request.cs}) else request.rows.pieces():
+            for task in tasks:
                 if len(coming) == threads:
-                    yield from coming.popleft().result()
-                coming.append(pool.submit(made, piece))
+                    yield coming.popleft().result()
+                coming.append(pool.submit(task))
             while coming:
-                yield from coming.popleft().result()
+                yield coming.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _packer(format: Format) -> Callable[[list[Any]], list[Any]]:
-    """Give what compresses pieces of an output, if the format is compressed."""
-    if not format.bgzf:
-        return list
-    from tidalign.pipeline.formats.bgzf import compressed
+class _Handed:
+    """Hold what a piece of a text gives to the one after it: `rest`, how many rows there were and the begin of a block that is not full yet, as soon as that is
+    known, so that pieces are compressed at once; and `written`."""
 
-    return lambda pieces: list(compressed(pieces))
+    def __init__(self) -> None:
+        self.rest: Future[tuple[int, bytes]] = Future()
+        self.written: Future[None] = Future()
+
+    def fail(self, error: BaseException) -> None:
+        for future in (self.rest, self.written):
+            if not future.done():
+                future.set_exception(error)
+
+
+def write_text(request: Request[Any], sink: BinaryIO) -> int:
+    """Write all rows of a request; returns how many. Memory: the text of as many pieces as the rows have threads.
+
+    Threads make the text, and each writes its own when those before it have. Not all at once to known places (EXECUTION.md 13).
+    """
+    format = request.format
+    if request.lift is not None:
+        from tidalign.pipeline.pairs.formats.lift import contigs
+
+        request.found["contigs"] = contigs(request.rows, request.lift)
+    whole, rest = _blocks(format, format.load(format.header)(request) if format.header else ())
+    if request.sort and format.index:
+        request.found["index"] = format.load(format.index)(request, len(list(whole)), len(rest))
+    _write(request, sink, whole)
+    last = _Handed()
+    last.rest.set_result((0, rest))
+    last.written.set_result(None)
+
+    def tasks() -> Iterator[Callable[[], int]]:
+        nonlocal last
+        for text in _texts(request):
+            before, last = last, _Handed()
+            yield partial(_write_piece, request, sink, text, before, last)
+
+    count = sum(in_turn(tasks(), request.rows.threads))
+    whole, rest = _blocks(format, [last.rest.result()[1], format.footer.encode() if request.markend else b""])
+    _write(request, sink, whole)
+    if format.bgzf:
+        from tidalign.pipeline.formats.bgzf import END, block
+
+        _write(request, sink, [block(rest), END] if rest else [END])
+    return count
+
+
+def _pieces(request: Request[Any]) -> Iterator[Callable[[], Iterable[Any]]]:
+    """Give what makes the batches of a request, in order."""
+    rows: Iterator[Callable[[], Iterable[Any]]]
+    rows = request.rows.pieces(letters=True) if request.format.wants_letters({"cs": request.cs}) else request.rows.pieces()
+    return rows
+
+
+def _texts(request: Request[Any]) -> Iterator[Callable[[], tuple[int, list[Any]]]]:
+    """Give what makes the text of the rows, a piece at a time: how many rows, and their lines."""
+    if not request.sort:
+        yield from (partial(_text, request, piece) for piece in _pieces(request))
+        return
+    from tidalign.pipeline.pairs.formats.coordinate import records, texts
+
+    def tables(piece: Callable[[], Iterable[Any]]) -> list[Any]:
+        return [records(batch, lines, request) for batch, lines in _lines(request, piece)]
+
+    made = in_turn((partial(tables, piece) for piece in _pieces(request)), request.rows.threads)
+    yield from texts(chain.from_iterable(made), request)
+
+
+def _lines(request: Request[Any], piece: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:
+    """Give each batch of a piece, as it is written, with its lines."""
+    lines_of = request.format.load(request.format.lines)
+    for batch in piece():
+        refuse_names(batch, request.format)
+        lifted = batch if request.lift is None else request.found["contigs"].lifted(batch)
+        yield lifted, lines_of(lifted, request)
+
+
+def _text(request: Request[Any], piece: Callable[[], Iterable[Any]]) -> tuple[int, list[Any]]:
+    """Make the text of a piece: how many rows, and their lines."""
+    lines = [lines for _, lines in _lines(request, piece)]
+    return sum(map(len, lines)), list(map(content, lines))
+
+
+def _write_piece(request: Request[Any], sink: BinaryIO, text: Callable[[], tuple[int, list[Any]]], before: _Handed, after: _Handed) -> int:
+    """Make the text of a piece and write it when that before it is written; returns how many rows it has."""
+    try:
+        format = request.format
+        count, texts = text()
+        rows, rest = before.rest.result()
+        above = format.load(format.above)(request) if format.above and count and not rows else ()
+        whole, _ = _blocks(format, [rest, *above, *texts], lambda rest: after.rest.set_result((rows + count, rest)))
+        before.written.result()
+        _write(request, sink, whole)
+        after.written.set_result(None)
+    except BaseException as error:
+        after.fail(error)
+        raise
+    return count
+
+
+def _write(request: Request[Any], sink: BinaryIO, texts: Iterable[Any]) -> None:
+    """Write the next bytes of the output; the index, if there is one, learns where blocks begin."""
+    sink.writelines(texts)
+    if "index" in request.found:
+        request.found["index"].blocks.extend(map(len, texts))
+
+
+def _blocks(format: Format, texts: Iterable[Any], known: Callable[[bytes], None] = lambda rest: None) -> tuple[Iterable[Any], bytes]:
+    """Give what is written of a text, and what is left of it for the next one to begin with: of a compressed format the end that fills no block.
+    known: is told this end before anything is compressed."""
+    if not format.bgzf:
+        known(b"")
+        return texts, b""
+    from tidalign.pipeline.formats.bgzf import block, cut
+
+    whole, rest = cut(texts)
+    known(rest)
+    return list(map(block, whole)), rest
 
 
 def export(rows: Rows, output: str, format: str | None = None, *, notice: Callable[[str], None] | None = None, **options: Any) -> int:
     """Write all rows, in order, to a file or (`-`) to standard output; returns how many.
 
     format: a name in `table.FORMATS` for this kind of run; left out, the ending of `output`. options: see `table.OPTIONS`.
-    notice: takes one line of advice for the user. A file appears under its name only when it is whole. Raises ValueError for what cannot be asked,
-    CannotWrite before any work, DiskFull, MissingInput for an unfinished run, InputError for names, lengths or rows that the format cannot hold.
+    notice: takes one line of advice for the user. A file appears under its name only when it is whole, and then its index beside it, if it has one.
+    Raises ValueError for what cannot be asked, CannotWrite before any work, DiskFull, MissingInput for an unfinished run, InputError for names, lengths or
+    rows that the format cannot hold.
     """
     if options.get("rg"):
         options["rg"] = table.find(table.PAIRS, "sam").load("read_group")(options["rg"])
@@ -181,8 +254,14 @@ def export(rows: Rows, output: str, format: str | None = None, *, notice: Callab
     if chosen.placed and not rows.placed:
         others = [other.suffix for other in table.formats(rows.kind) if other.suffix and not other.placed]
         raise InputError(chosen.name.upper(), "a run with places", "one made with --report score", f"export {table.listed(others)}")
+    stream = output == "-" or (Path(output).exists() and not Path(output).is_file())
+    request = Request(rows, chosen, notice or _silent, **options, folder=tempfile.gettempdir() if stream else str(Path(output).resolve().parent))
     with destination(output) as sink:
-        return write(Request(rows, chosen, notice or _silent, **options), sink)
+        count = write(request, sink)
+    if (index := request.found.get("index")) is not None and not stream:
+        with destination(f"{output}{index.suffix}") as sink:
+            sink.write(index.content())
+    return count
 
 
 def write(request: Request[Any], sink: BinaryIO) -> int:

@@ -44,6 +44,9 @@ class Rows(Batches, Protocol):
     def threads(self) -> int:
         """How many pieces are turned into text at a time, at most."""
 
+    def groups(self, most: int) -> Iterator[Callable[[], Iterable[Any]]]:
+        """What makes tables of the rows, of at most `most` bytes each, in order: each is called by a thread. Where they are cut depends on the run alone."""
+
     def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Any]]]:
         """What makes the batches that the formats of this kind of run take, in order: each is called by a thread. `batch[name]` is a column; with `letters`
         those of `schema.LETTERS` too."""
@@ -55,7 +58,8 @@ R = TypeVar("R", bound=Rows)
 @dataclass(frozen=True, slots=True)
 class Request(Generic[R]):
     """Hold what is to be written. rows: those of a run; format: a line of the table; notice: takes one line of advice for the user;
-    cigar, markend, cs, rg, lift: see `table.OPTIONS`. found: what is found in the rows before they are written."""
+    cigar, markend, cs, rg, lift, sort: see `table.OPTIONS`. folder: where temporary files may be. found: what is found in the rows before they are written; and
+    the index of what was."""
 
     rows: R
     format: Format
@@ -65,4 +69,6 @@ class Request(Generic[R]):
     cs: bool = False
     rg: str | None = None
     lift: str | None = None
+    sort: bool = False
+    folder: str = ""
     found: dict[str, Any] = field(default_factory=dict)

@@ -20,10 +20,12 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "cs": (False, True),
     "rg": (None,),
     "lift": (None,),
+    "sort": (False, True),
 }
 """Values of the options that formats may take, the default first; where it is alone, any text may be given. cigar: letters of matches; markend: the last line
 says that it is the last; cs: the tag with the letters that differ; rg: the read group, as in bwa's -R; lift: places are
-those of the contigs that targets are named after, with a .fai file or an empty text (pairs/formats/lift.py)."""
+those of the contigs that targets are named after, with a .fai file or an empty text (pairs/formats/lift.py); sort: by coordinate, BAM with an index
+(pairs/formats/coordinate.py)."""
 
 GZIP = ".gz"
 """Behind the name or the ending of a format of lines: the same, compressed."""
@@ -49,6 +51,7 @@ class Format:
     names: `(batches, where)`, the same of pairs: batches have `NAMED`, `where(role, ordinal)` says the file and record of one.
     cigars: every row must have a CIGAR. placed: every row must have its places. letters: rows come with the letters of the input (`schema.LETTERS`): always,
     or where the option of that name is given. bgzf: what is written is compressed in blocks (bgzf.py).
+    index: `(request, blocks, bytes) -> an index`, of a compressed format that --sort sorts, for a file beside it; what the header fills.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Format:
     placed: bool = False
     letters: bool | str = False
     bgzf: bool = False
+    index: str | None = None
 
     def wants_letters(self, options: Mapping[str, Any]) -> bool:
         """Tell whether rows must come with letters, with these options of OPTIONS."""
@@ -83,13 +87,13 @@ class Format:
 
 _pairs = partial(Format, kinds=(PAIRS,))
 _search = partial(Format, kinds=(SEARCH,))
-_aligned = partial(_pairs, header="header", options=("cigar", "cs", "rg", "lift"), names="check", cigars=True, placed=True, letters=True)
+_aligned = partial(_pairs, header="header", options=("cigar", "cs", "rg", "lift", "sort"), names="check", cigars=True, placed=True, letters=True)
 _genome = partial(Format, kinds=(GENOME,), footer=END, options=("markend",))
 
 FORMATS: tuple[Format, ...] = (
     _pairs("paf", module="pairs.formats.paf", suffix="paf", options=("cigar", "cs", "lift"), placed=True, letters="cs"),
     _aligned("sam", module="pairs.formats.sam", suffix="sam"),
-    _aligned("bam", module="pairs.formats.bam", suffix="bam", lines="records", per_row=None, bgzf=True),
+    _aligned("bam", module="pairs.formats.bam", suffix="bam", lines="records", per_row=None, bgzf=True, index="index"),
     _pairs("tsv", module="pairs.formats.tsv", suffix="tsv", header="header", options=("lift",)),
     _search("m8", module="search.formats.m8", suffix="m8", cigars=True, placed=True),
     _search("paf", module="pairs.formats.paf", suffix="paf", options=("cigar",), placed=True),

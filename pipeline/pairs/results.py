@@ -1,10 +1,13 @@
 """Gather the results of a run over pairs block by block: a row for each, in input order, with the letters of the input where a format wants them."""
 
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -15,12 +18,14 @@ from tidalign.pipeline.errors import ManifestMismatch, MissingInput
 from tidalign.pipeline.formats.export import export
 from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest, letters_path
 from tidalign.pipeline.schema import ALIGNMENTS
-from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import read_table
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.pipeline.store.parts import read_tables
 from tidalign.pipeline.store.results import Reader, RunResults, batches
-from tidalign.pipeline.text import in_order
+from tidalign.pipeline.text import in_batches, in_order
+
+LETTERS = 6_000_000
+"""Letters of the input that a thread reads at once, both sides together, about: a block has many times as many."""
 
 
 class Results(RunResults[PairManifest]):
@@ -58,7 +63,8 @@ class Results(RunResults[PairManifest]):
         """Write the rows as SAM, BAM, PAF, TSV or Parquet, by the ending of `output` or `format`: see `pipeline.formats.export.export`.
 
         options: cigar, `=X`, or `M` for matches and mismatches alike; cs=True, the tag with the letters that differ (PAF, SAM and BAM); rg, a read group as
-        `ID:x\\tSM:y` (SAM and BAM); lift, the path of a .fai file or an empty text, for places on the contigs that targets are named after (all text and BAM).
+        `ID:x\\tSM:y` (SAM and BAM); lift, the path of a .fai file or an empty text, for places on the contigs that targets are named after (all text and BAM);
+        sort=True, by coordinate, with an index beside BAM (SAM and BAM).
         """
         return export(self, str(output), format, notice=notice, **options)
 
@@ -67,26 +73,36 @@ class Results(RunResults[PairManifest]):
         if not letters:
             yield from super().pieces()
             return
-        for read, originals in zip(self._readers(self.schema.names), self._originals(), strict=True):
-            yield partial(_lettered, read, originals)
+        rows = _Blocks(self._manifest.blocks, list(self._readers(self.schema.names)))
+        stop = 0
+        for first, pairs, read in self._originals():
+            stop = first + pairs
+            yield partial(_lettered, partial(rows.between, first, stop), read)
+        if stop != len(self):
+            raise _changed("the input")
 
-    def _originals(self) -> Iterator[Callable[[], Any]]:
-        """Give what reads the letters of each block, in order: kept ones, or the input again. ManifestMismatch where it has changed, MissingInput where it is
-        gone."""
-        from tidalign.pipeline.pairs.input.read import Block, Source, read_block, stream_blocks  # nobody else wants what reads
+    def groups(self, most: int) -> Iterator[Callable[[], Iterable[Any]]]:
+        """Give what makes tables of each block (`formats.request.Rows`)."""
+        for read in self._readers(self.schema.names):
+            yield partial(_cut, read, most)
 
-        blocks, directory = self._manifest.blocks, str(self.path)
-        kept = [letters_path(directory, block["id"]) for block in blocks]
-        if all(Path(path).exists() for path in kept):
-            yield from (partial(read_table, path) for path in kept)
+    def _originals(self) -> Iterator[tuple[int, int, Callable[[], Any]]]:
+        """Give pieces of the letters, in order: first pair, how many, and what reads them, kept ones or the input again. ManifestMismatch where it has changed,
+        MissingInput where it is gone."""
+        from tidalign.pipeline.pairs.input.read import Source, plan, read_block, stream_blocks  # nobody else wants what reads
+
+        kept = [(block["first"], block["pairs"], letters_path(str(self.path), block["id"])) for block in self._manifest.blocks]
+        if all(Path(path).exists() for *_, path in kept):
+            yield from ((first, pairs, partial(read_table, path)) for first, pairs, path in kept)
             return
         source = replace(Source.from_json(self.source), whole=True)
         _see_unchanged(source)
-        planned = rundir.read_plan(directory)["blocks"]
-        if planned is None:
-            yield from (partial(_given, pairs) for _, pairs in stream_blocks(source))
-        else:
-            yield from (partial(read_block, source, Block.from_json(block)) for block in planned)
+        if not source.has_ranges:
+            yield from ((block.first, block.pairs, partial(_given, pairs)) for block, pairs in stream_blocks(source, block_bases=LETTERS))
+            return
+        with ThreadPoolExecutor(self.threads) as pool:
+            blocks = plan(source, pool.map, block_bases=LETTERS)
+        yield from ((block.first, block.pairs, partial(read_block, source, block)) for block in blocks or ())
 
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
         """Give what reads each block of the input, in order."""
@@ -94,6 +110,10 @@ class Results(RunResults[PairManifest]):
         for block in self._manifest.blocks:
             paths = [part.path for chunk in block["chunks"] for part in parts[chunk["id"]]]
             yield partial(_ordered, paths, columns, block)
+
+
+def _cut(read: Reader, most: int) -> Iterator[Any]:
+    return in_batches(read(), most)
 
 
 def _ordered(paths: list[str], wanted: list[str], block: BlockRecord) -> Iterator[Any]:
@@ -136,9 +156,37 @@ def _given(pairs: Any) -> Any:
     return pairs
 
 
+class _Blocks:
+    """Give the rows of any range of pairs: the thread that first wants a block reads it, and it is held until all of its rows were given."""
+
+    def __init__(self, blocks: list[BlockRecord], readers: list[Reader]) -> None:
+        self._firsts = [block["first"] for block in blocks]
+        self._left = [block["pairs"] for block in blocks]
+        self._stops = [first + pairs for first, pairs in zip(self._firsts, self._left, strict=True)]
+        self._readers = readers
+        self._tables: list[Any] = [None] * len(blocks)
+        self._locks = [Lock() for _ in blocks]
+
+    def between(self, start: int, stop: int) -> Iterator[Any]:
+        """The rows of pairs [start, stop), in tables."""
+        for place in range(bisect_right(self._firsts, start) - 1, bisect_left(self._firsts, stop)):
+            first, last = max(start, self._firsts[place]), min(stop, self._stops[place])
+            yield self._taken(place, last - first).slice(first - self._firsts[place], last - first)
+
+    def _taken(self, place: int, rows: int) -> Any:
+        with self._locks[place]:
+            if self._tables[place] is None:
+                self._tables[place] = pa.concat_tables(self._readers[place]())
+            table = self._tables[place]
+            self._left[place] -= rows
+            if not self._left[place]:
+                self._tables[place] = None
+        return table
+
+
 def _lettered(read: Reader, originals: Callable[[], Any]) -> Iterator[Any]:
     """Give a piece of the rows in record batches, the letters of their pairs beside them."""
-    pairs = originals()
+    pairs = originals()  # before the rows: meanwhile another thread may read their block
     qualities = pairs["query_quality"] if "query_quality" in pairs.column_names else pa.nulls(len(pairs), pa.large_binary())
     first = pairs["ordinal"][0].as_py() if len(pairs) else 0
     for batch in batches(read):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -84,6 +85,11 @@ class RunResults(Generic[M]):
         """Give what makes the batches that formats take, in order (`formats.request.Rows`); a kind of run that has `letters` beside its rows adds them."""
         for read in self._readers(self.schema.names):
             yield partial(batches, read)
+
+    def groups(self, most: int) -> Iterator[Callable[[], Iterable[Any]]]:
+        """Give what makes tables of all rows of at most `most` bytes each (`formats.request.Rows`); where pieces are small, threads read them."""
+        for table in text.in_batches(chain.from_iterable(read() for read in self._readers(self.schema.names)), most):
+            yield partial(list, [table])
 
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
         """Give what reads each piece of the rows, in order: these columns of it."""

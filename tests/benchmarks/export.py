@@ -27,7 +27,7 @@ OURS = str(Path(sys.executable).with_name("tidalign"))
 LIFTED = ("--lift",)
 KINDS = (
     *(("paf", ()), ("paf", ("--cigar", "M")), ("sam", ()), ("sam", LIFTED), ("tsv", ()), ("parquet", ())),
-    *(("sam.gz", ()), ("paf.gz", ()), ("bam", ()), ("bam", LIFTED)),
+    *(("sam.gz", ()), ("paf.gz", ()), ("bam", ()), ("bam", LIFTED), ("bam", (*LIFTED, "--sort"))),
 )
 WHOLE = ("paf", "sam", "bam")
 """Of whole commands, from files to a file."""

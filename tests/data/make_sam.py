@@ -15,6 +15,8 @@ HERE = Path(__file__).parent / "sam"
 COMPLEMENT = str.maketrans("ACGTacgt", "TGCAtgca")
 OPTIONS = ("--ends-free", "0,0,16,16", "--strand", "both", "--device", "cpu", "--quiet")
 READS = 1200
+REGIONS = [(start, start + size) for size in (1, 150, 20_000, 1_000_000) for start in range(0, 4_600_000, 92_000)]
+"""Of the one contig, from 0."""
 
 
 def write_inputs(folder: Path) -> tuple[Path, Path]:
@@ -55,6 +57,11 @@ def main() -> None:
             "calmd.tsv": "\n".join(rows) + "\n",
             "depth.tsv": shell("samtools sort genome.bam | samtools depth - | head -n 4000 || true"),
             "mpileup.tsv": shell("samtools sort plain.bam | samtools mpileup -Q 0 -f windows.fasta - 2>/dev/null | cut -f 1-5 | head -n 3000 || true"),
+            "regions.tsv": shell(
+                "samtools sort -o sorted.bam genome.bam; samtools index sorted.bam; "
+                + "; ".join(f"echo {start} {stop} $(samtools view sorted.bam NC_000913.3:{start + 1}-{stop} | cut -f 1)" for start, stop in REGIONS)
+            ),
+            "sorted.tsv": shell("samtools view sorted.bam | cut -f 3,4"),
             "stats.txt": shell("samtools stats genome.bam | grep ^SN | cut -f 2,3"),
         }
         for file, text in answers.items():

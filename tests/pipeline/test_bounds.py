@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tidalign.kernels.pairwise import wavefront
 from tidalign.pipeline import text
 from tidalign.pipeline.errors import DiskFull
+from tidalign.pipeline.formats import bgzf
 from tidalign.pipeline.formats import table as formats
 from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
@@ -24,10 +25,11 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.genome.stages import independent
 from tidalign.pipeline.pairs.aligner import PairParameters
+from tidalign.pipeline.pairs.input import index
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.schema import EXTENDED
-from tidalign.pipeline.store import files
+from tidalign.pipeline.store import files, sorted_runs
 from tidalign.workflows.commands.demo import DATA
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.run.pairs.run import run_pairs
@@ -63,7 +65,7 @@ def test_sorted_runs_are_merged_as_all_rows_are_sorted(given: list[tuple[int, in
     expected = table.sort_by([(name, "ascending") for name in (*independent.ENDS, "anchor")])
     seen = expected["target_start"].to_numpy()
     expected = expected.filter(pa.array(np.diff(seen, prepend=-1) != 0)) if len(seen) else expected
-    with tempfile.TemporaryDirectory() as folder, mock.patch.multiple(text, TABLE_BYTES=3000, PIECE_BYTES=1000), mock.patch.object(independent, "RUNS", most):
+    with tempfile.TemporaryDirectory() as folder, mock.patch.multiple(text, BATCH_BYTES=3000, PIECE_BYTES=1000), mock.patch.object(sorted_runs, "RUNS", most):
         found = list(independent.in_order(iter([table]), folder))
     assert pa.concat_tables([table.schema.empty_table(), *found]).combine_chunks() == expected.combine_chunks()
 
@@ -102,14 +104,11 @@ def test_errors_of_who_makes_rows_are_not_called_errors_of_writing(tmp_path: Pat
 
 
 def exported(results: Any, folder: Path) -> dict[str, Any]:
-    """By format: what it holds; of Parquet its rows, of BAM what its blocks hold, which are cut where batches are."""
+    """By format: its bytes; of Parquet its rows."""
     found: dict[str, Any] = {"table": results.to_table().combine_chunks()}
     for format in formats.formats(results.kind):
         results.export(folder / "out", format=format.name) if format.name != "segments" else None
-        content = (folder / "out").read_bytes()
-        found[format.name] = (
-            pq.read_table(folder / "out").combine_chunks() if format.name == "parquet" else gzip.decompress(content) if format.bgzf else content
-        )
+        found[format.name] = pq.read_table(folder / "out").combine_chunks() if format.name == "parquet" else (folder / "out").read_bytes()
     return found
 
 
@@ -190,3 +189,35 @@ def test_a_sequence_whose_operations_no_word_holds_is_refused(monkeypatch: pytes
     assert align(["ACG"], [""])["cigar"].to_pylist() == ["3I"]
     with pytest.raises(MemoryError, match="a sequence of 4 letters: pairs have at most 3 on a side"):
         align(["AC"], ["ACGT"])
+
+
+@pytest.mark.parametrize("kind", ["fastq", "gzip", "bgzip", "seq", "parquet"])
+def test_letters_in_any_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Letters are read in other pieces than the blocks of a run: the borders of both lie anywhere."""
+    generator = np.random.default_rng(5)
+    pairs = [tuple("".join(generator.choice(list("ACGTNacgt"), int(size))) for size in generator.integers(1, 90, 2)) for _ in range(60)]
+    quality = ["".join(chr(33 + (number + place) % 90) for place in range(len(query))) for number, (query, _) in enumerate(pairs)]
+    paths = [str(tmp_path / "q"), str(tmp_path / "t")]
+    reads = "".join(f"@q{number}\n{query}\n+\n{quality[number]}\n" for number, (query, _) in enumerate(pairs)).encode()
+    (tmp_path / "t").write_text("".join(f">t{number}\n{target}\n" for number, (_, target) in enumerate(pairs)))
+    if kind == "bgzip":
+        reads = b"".join(bgzf.block(reads[start : start + 500]) for start in range(0, len(reads), 500)) + bgzf.END
+    (tmp_path / "q").write_bytes(gzip.compress(reads) if kind == "gzip" else reads)
+    if kind == "seq":
+        (tmp_path / "q").write_text("".join(f">{query}\n<{target}\n" for query, target in pairs))
+    if kind == "parquet":
+        pq.write_table(pa.table({"query": [query for query, _ in pairs], "target": [target for _, target in pairs]}), tmp_path / "q", row_group_size=13)
+    bare = kind in ("seq", "parquet")
+    monkeypatch.setattr(index, "BLOCK_PAIRS", 7)
+    monkeypatch.setattr(index, "CELL_BYTES", 256)
+    run_pairs(tmp_path / "run", inspect(*paths[: 1 if bare else 2]), PairParameters())
+    results = Results(tmp_path / "run")
+    written = set()
+    for most, letters in ((7, 1 << 20), (5, 1 << 20), (1 << 20, 1 << 20), (1 << 20, 300), (1 << 20, 1)):
+        monkeypatch.setattr(index, "BLOCK_PAIRS", most)
+        monkeypatch.setattr("tidalign.pipeline.pairs.results.LETTERS", letters)
+        results.export(tmp_path / "out.sam")
+        written.add((tmp_path / "out.sam").read_text())
+    assert len(written) == 1
+    found = [line.split("\t")[9:11] for line in written.pop().splitlines() if line[0] != "@"]
+    assert found == [[query, "*" if bare else quality[number]] for number, (query, _) in enumerate(pairs)]

@@ -56,8 +56,8 @@ def test_standard_output_that_is_closed(command: str, folder: Path) -> None:
 @pytest.mark.parametrize("command", FORMATS)
 def test_outputs_that_are_no_files(command: str, folder: Path) -> None:
     whole, given = expected(folder, command), f"--format {FORMATS[command]} --device cpu --quiet"
-    for output in ("-", "/dev/stdout", "/dev/fd/1"):
-        answer = shell(folder, f"{command} a.fa b.fa -o {output} {given}")
+    for output in ("", "-o -", "-o /dev/stdout", "-o /dev/fd/1"):
+        answer = shell(folder, f"{command} a.fa b.fa {output} {given}")
         assert (answer.returncode, answer.stdout, answer.stderr) == (Exit.COMPLETE, whole, "")
     (folder / "kept").write_text("kept\n")
     assert shell(folder, f"{command} a.fa b.fa -o /dev/stdout {given} >> kept").returncode == Exit.COMPLETE

@@ -70,11 +70,11 @@ def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, module:
     return parser
 
 
-def _add_run(parser: _Parser, output: str) -> None:
-    """What `pairs` and `partition` share."""
+def _add_run(parser: _Parser, output: str, default: str | None = None) -> None:
+    """What `pairs` and `partition` share. default: of OUT; None: it must be given."""
     parser.add_argument("queries", metavar="QUERIES", help="FASTA or FASTQ (plain, gzip, bgzip); or one file of pairs: .seq, Parquet, Arrow, or --interleaved")
     parser.add_argument("targets", metavar="TARGETS", nargs="?", help="FASTA or FASTQ; record i is aligned with record i of QUERIES")
-    parser.add_argument("-o", dest="output", metavar="OUT", required=True, help=output)
+    parser.add_argument("-o", dest="output", metavar="OUT", required=default is None, default=default, help=output)
     shapes = "edit, linear:X,G, affine:X,O,E or affine2p:X,O1,E1,O2,E2: mismatch X, a gap of n letters O+nE (default: affine:4,6,2)"
     parser.add_argument("--penalties", metavar="MODEL", type=typed(_penalties), help=shapes)
     free = "letters free of charge at the begin and end of query and target (default: 0,0,0,0, end to end)"
@@ -106,7 +106,8 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
 
     pairs = _command(commands, "pairs", "pairs", "align every query with its target", texts.PAIRS)
     files = table.listed(table.suffixes(table.PAIRS))
-    _add_run(pairs, f"a run directory; or a file {files}, written from the run directory OUT.run, which is then removed; or -, standard output, with --format")
+    written = f"a file {files}, written from the run directory OUT.run, which is then removed"
+    _add_run(pairs, f"a run directory; or {written}; or - (default), standard output, with --format", STANDARD_OUTPUT)
     add_device(pairs)
     add_shard(pairs)
     pairs.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.PAIRS))}, where the name of OUT does not say it")
@@ -135,8 +136,8 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
 
     export = _command(commands, "export", "export", "write the results of a finished run as one file", texts.EXPORT)
     export.add_argument("run", metavar="RUN", help="a run directory of `tidalign pairs`, `search` or `genome`")
-    files = f"a file {files}, for a search also .m8, for genomes {table.listed(table.suffixes(table.GENOME))}; or - for standard output with --format"
-    export.add_argument("-o", dest="output", metavar="OUT", required=True, help=files)
+    files = f"a file {files}, for a search also .m8, for genomes {table.listed(table.suffixes(table.GENOME))}; or - (default), standard output, with --format"
+    export.add_argument("-o", dest="output", metavar="OUT", default=STANDARD_OUTPUT, help=files)
     export.add_argument("--format", metavar="FORMAT", help="format where the name of OUT does not say it: as its endings, or for genomes as `tidalign genome`")
     export.add_argument("--markend", action="store_true", help="genomes: end the output with a line that says so")
     export.add_argument("--pair", metavar="NAME", help="genomes: one pair of a run over many")
@@ -220,6 +221,8 @@ def _check_export(args: argparse.Namespace) -> None:
     for elsewhere in table.ELSEWHERE.values():
         if not args.format and suffix in elsewhere and not any(found.values()):
             args.error(f"cannot write {suffix}: {elsewhere[suffix]}")
+    if args.output == STANDARD_OUTPUT and not args.format:
+        args.error("standard output needs a --format, such as --format=sam; or name a file with -o")
     if not args.format and not any(found.values()):
         args.error(f"no format in {args.output!r}: end it in {table.listed(table.suffixes(*found))}, or give --format")
     wrong = [table.refused(kind, format, options_of(args)) for kind, format in found.items() if format]

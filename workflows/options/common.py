@@ -115,6 +115,7 @@ def add_export(parser: argparse.ArgumentParser, kind: str = table.PAIRS) -> None
         "targets are named chr:start-end, as samtools faidx names what it cuts out: write places on chr; its length is that of FILE.fai, else the largest end"
     )
     parser.add_argument("--lift", metavar="FILE.fai", nargs="?", const="", type=typed(_fai), help=lift)
+    parser.add_argument("--sort", action="store_true", help="SAM and BAM by coordinate, BAM with an index OUT.bai, or OUT.csi for a contig above 2^29 letters")
 
 
 def _fai(text: str) -> str:

@@ -14,8 +14,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("queries", metavar="QUERIES", help=kinds)
     parser.add_argument("database", metavar="DATABASE", help="the same, or what `tidalign index` packed")
     files = table.listed(table.suffixes(table.SEARCH))
-    place = f"a run directory; or a file {files}, written from the run directory OUT.run, which is then removed; or -, standard output, with --format"
-    parser.add_argument("-o", dest="output", metavar="OUT", required=True, help=place)
+    written = f"a file {files}, written from the run directory OUT.run, which is then removed"
+    place = f"a run directory; or {written}; or - (default), standard output, with --format"
+    parser.add_argument("-o", dest="output", metavar="OUT", default="-", help=place)
     parser.add_argument("--top", metavar="N", type=typed(integer(1, 10**6)), default=10, help="hits of a query that are kept, the best (default: 10)")
     parser.add_argument("--min-score", metavar="S", type=typed(integer(-(10**9), 10**9)), default=1, help="least score of a hit (default: 1)")
     parser.add_argument("--strand", choices=("plus", "both"), help="of queries of DNA (default: both)")

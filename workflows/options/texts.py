@@ -3,6 +3,7 @@
 PAIRS = """examples:
   tidalign pairs reads.fastq windows.fasta -o run           the run directory `run`; `tidalign export` and Python read it
   tidalign pairs reads.fastq windows.fasta -o out.sam       SAM; a killed command goes on from out.sam.run
+  tidalign pairs reads.fastq windows.fasta -o out.bam --sort --lift genome.fa.fai       BAM by coordinate, with out.bam.bai
   tidalign pairs pairs.parquet -o out.parquet --penalties edit
   tidalign pairs both.fastq.gz --interleaved -o out.paf --penalties affine2p:4,6,2,24,1
   tidalign pairs reads.fq windows.fa -o out.tsv --ends-free 0,0,16,16       up to 16 target letters free at either end

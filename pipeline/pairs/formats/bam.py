@@ -16,8 +16,10 @@ import pyarrow.compute as pc
 from tidalign.kernels.text import bam
 from tidalign.kernels.text.writing import CS, MD
 from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.formats.bgzf import BLOCK_BYTES
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.pairs.formats import sam
+from tidalign.pipeline.pairs.formats.bam_index import Index
 from tidalign.pipeline.pairs.formats.cigars import cigar_words
 from tidalign.pipeline.text import Words, alignment_score, content_of, differences, joined, two_kinds
 
@@ -38,14 +40,18 @@ def header(request: Request[Rows]) -> Iterator[bytes]:
     if request.rows.parameters.alphabet != "dna":
         raise InputError("format bam", "DNA, whose letters BAM has in four bits each", "proteins", "write .sam, .paf or .tsv")
     references = sam.references(request)
-    request.found["references"] = references
-    references.numbers(pa.array([], pa.string()))  # now, rather than in each thread
     text = b"".join(map(bytes, sam.header_lines(request, references)))
     if len(text) >= 1 << 31:
         raise InputError("BAM header", "text of fewer than 2^31 bytes", f"{len(text):,}", "export .paf.gz")
     yield b"BAM\1" + struct.pack("<i", len(text)) + text + struct.pack("<i", len(references))
     for names, lengths in references.batches():
         yield _bytes(joined(Words(pc.add(pc.binary_length(names), 1).to_numpy().astype(np.int64)), names, "\0", Words(lengths)))
+
+
+def index(request: Request[Rows], blocks: int, rest: int) -> Index:
+    """Begin the index of records that are sorted, behind a header of so many full blocks and bytes of the next."""
+    lengths = [lengths for _, lengths in request.found["references"].batches()]
+    return Index(np.concatenate([np.empty(0, np.int64), *lengths]), blocks * BLOCK_BYTES + rest)
 
 
 def _bytes(column: Any) -> bytes:

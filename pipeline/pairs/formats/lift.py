@@ -14,12 +14,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalign.kernels.text.lines import copy_ranges, numbers_behind
 from tidalign.pipeline.errors import InputError, MissingInput, shown
 from tidalign.pipeline.formats.request import Batches
+from tidalign.pipeline.text import content_of
 
 Numbers = npt.NDArray[np.int64]
-
-NAME = r"^(?P<contig>.+):(?P<start>[1-9][0-9]{0,9})-(?P<end>[1-9][0-9]{0,9})$"
 
 _EXPECTED = "a target named chr:start-end, from 1 and both ends included, as `samtools faidx` names it"
 
@@ -88,11 +88,14 @@ def contigs(rows: Batches, fai: str, where: Where = lambda role, ordinal: ("--li
 
 def _parsed(batch: Any) -> tuple[Any, Numbers, Numbers]:
     """Contig, first and last letter of each target; null, and -1, where a name says none."""
-    fields = pc.extract_regex(batch["target_name"], NAME)
-    contig, start, end = (pc.struct_field(fields, index) for index in range(3))
-    said = fields.is_valid()
-    first, last = (pc.fill_null(pc.if_else(said, side, None).cast(pa.int64()), -1).to_numpy() for side in (start, end))
-    return pc.if_else(said, contig, None).cast(pa.string()), first, last
+    letters, places = content_of(batch["target_name"])
+    stops, first, last = (np.empty(len(batch), np.int64) for _ in range(3))
+    numbers_behind(letters, places, stops, first, last)
+    ends = np.concatenate(([0], np.cumsum(np.where(stops < 0, 0, stops - places[:-1]))))
+    contigs = np.empty(ends[-1], np.uint8)
+    copy_ranges(letters, places[:-1], ends, contigs)
+    known = pa.py_buffer(np.packbits(stops >= 0, bitorder="little"))
+    return pa.Array.from_buffers(pa.string(), len(batch), [known, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(contigs)]), first, last
 
 
 def _error(batch: Any, row: int, lengths: dict[str, int], fai: str, where: Where) -> InputError:

@@ -1,4 +1,4 @@
-"""SAM 1.6 (https://samtools.github.io/hts-specs/SAMv1.pdf): one record for each pair, in input order.
+"""SAM 1.6 (https://samtools.github.io/hts-specs/SAMv1.pdf): one record for each pair, in input order, or with --sort by coordinate.
 
 POS is 1-based; SEQ and QUAL are those of the input, `*` where it has none; query ends that stay out are soft-clipped. Tags: NM:i and MD:Z, of the letters, as
 `samtools calmd` computes them (only A, C, G and T are equal, case aside); AS:i (the score, or minus the penalty); with --cs cs:Z, with --rg RG:Z; and st:Z and
@@ -44,20 +44,24 @@ def header(request: Request[Rows]) -> Iterator[bytes | memoryview]:
 
 
 def references(request: Request[Rows]) -> References | Contigs:
-    """Find the targets of a header, and say so where they are many."""
+    """Find the targets of a header, keep them in the request, and say so where they are many."""
     if request.lift is not None:
         contigs: Contigs = request.found["contigs"]
+        request.found["references"] = contigs
         return contigs
     found = References(request.rows, first_rows(request.rows))
     if len(found.ordinals) > MANY_TARGETS:
         advice = "which many programs cannot take: PAF (-o out.paf) suits such pairs better"
         request.notice(f"{len(found.ordinals):,} distinct targets give as many @SQ lines, {advice}")
+    if request.format.bgzf or request.sort:
+        found.numbers(pa.array([], pa.string()))  # now, rather than in each thread
+    request.found["references"] = found
     return found
 
 
 def header_lines(request: Request[Rows], targets: References | Contigs) -> Iterator[bytes | memoryview]:
     """Give the lines of a header with these targets."""
-    yield b"@HD\tVN:1.6\tSO:unsorted\n"
+    yield b"@HD\tVN:1.6\tSO:%s\n" % (b"coordinate" if request.sort else b"unsorted")
     for names, lengths in targets.batches():
         yield content(reference_lines(names, lengths))
     if request.rg:

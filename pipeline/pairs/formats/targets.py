@@ -10,9 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidalign.kernels.text.lines import hash_names
 from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats.request import Batches
-from tidalign.pipeline.text import strings
+from tidalign.pipeline.text import content_of, strings
 
 MERGE_ROWS = 1_000_000
 """Rows gathered before they are merged with the targets known, or half as many as are known if that is more."""
@@ -84,15 +85,10 @@ def hashes(names: Any) -> tuple[Words, Words]:
 
     Two given names have the same with a probability below 2^-110, so names of equal hash are taken to be one.
     """
-    array = strings(names)
-    _, offset_buffer, data = array.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int64)[array.offset : array.offset + len(array) + 1]
-    letters = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]].astype(np.uint64)
-    lengths = np.diff(offsets)
-    places = np.arange(len(letters)) - np.repeat(offsets[:-1] - offsets[0], lengths)
-    # Names have at least one letter, so no range of reduceat is empty.
-    one, two = (np.add.reduceat(letters * _weights(int(lengths.max()), seed)[places], offsets[:-1] - offsets[0]) for seed in (1, 2))
-    return one, two
+    letters, places = content_of(strings(names))
+    words = np.empty((2, len(names)), np.uint64)
+    hash_names(letters, places, np.stack([_weights(int(np.diff(places).max(initial=0)), seed) for seed in (1, 2)]), words)
+    return words[0], words[1]
 
 
 def _weights(count: int, seed: int) -> Words:

@@ -1,10 +1,12 @@
 """Where lines begin and end, and which are marks: against Python's own splitting of small texts."""
 
+import re
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidalign.kernels.text.lines import before_blanks, copy_ranges, count_marks, line_bounds, other_record
+from tidalign.kernels.text.lines import before_blanks, copy_ranges, count_marks, hash_names, line_bounds, numbers_behind, other_record
 
 TEXTS = st.one_of(
     st.text("\n\r@+A", max_size=300),
@@ -68,3 +70,32 @@ def test_ranges_are_copied_up_to_their_first_blanks(text: bytes, data: st.DataOb
     out = np.empty(offsets[-1], np.uint8)
     copy_ranges(array(text), starts, offsets, out)
     assert out.tobytes() == b"".join(words)
+
+
+PLACED = re.compile(rb"^(.+):([1-9][0-9]{0,9})-([1-9][0-9]{0,9})$", re.DOTALL)
+NAMES = st.one_of(
+    st.text("a:-0129", max_size=30),
+    st.builds("{}:{}-{}".format, st.text("a:-1é", max_size=5), st.integers(0, 10**11), st.integers(0, 10**11)),
+    st.builds("{}:{:03d}-{}".format, st.text("a", max_size=2), st.integers(0, 2000), st.integers(1, 10**10)),
+)
+
+
+@given(st.lists(NAMES.map(str.encode), max_size=20))
+def test_numbers_behind_names(names: list[bytes]) -> None:
+    """Against a regular expression."""
+    letters, offsets = array(b"before" + b"".join(names) or b" "), 6 + np.cumsum([0, *map(len, names)])
+    stops, first, last = (np.zeros(len(names), np.int64) for _ in range(3))
+    numbers_behind(letters, offsets, stops, first, last)
+    found = [PLACED.match(name) for name in names]
+    expected = [(offset + len(match[1]), int(match[2]), int(match[3])) if match else (-1, -1, -1) for match, offset in zip(found, offsets, strict=False)]
+    assert list(zip(stops.tolist(), first.tolist(), last.tolist(), strict=True)) == expected
+
+
+@given(st.lists(st.binary(max_size=40), max_size=20))
+def test_hashes_are_sums(names: list[bytes]) -> None:
+    weights = np.random.default_rng(1).integers(0, 1 << 64, (2, 40), np.uint64)
+    words = np.zeros((2, len(names)), np.uint64)
+    hash_names(array(b"".join(names) or b" "), np.cumsum([0, *map(len, names)]), weights, words)
+    for number, name in enumerate(names):
+        for word in (0, 1):
+            assert int(words[word, number]) == sum(letter * int(weights[word, place]) for place, letter in enumerate(name)) % (1 << 64)

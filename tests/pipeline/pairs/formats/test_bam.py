@@ -8,6 +8,7 @@ import bam_reader
 import numpy as np
 import pytest
 
+from tidalign.pipeline import text
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats import bgzf
 from tidalign.pipeline.pairs.formats import bam
@@ -94,16 +95,34 @@ def test_compressed_lines_are_the_lines(results, tmp_path, format: str) -> None:
 @pytest.mark.parametrize("size", [0, 1, 65_279, 65_280, 65_281, 300_000])
 @pytest.mark.parametrize("letters", [1, 4, 256])
 def test_blocks(size: int, letters: int) -> None:
+    """Wherever a text was cut, it is in the same blocks, each full but the last."""
     data = np.random.default_rng(size).integers(0, letters, size, np.uint8).tobytes()
-    written = b"".join(bgzf.compressed([data])) + bgzf.END
-    assert b"".join(bam_reader.blocks(written)) == data == gzip.decompress(written)
-    assert b"".join(bgzf.gathered([data[:5], data[5:70_000], data[70_000:]])) == data
+    for places in ((), (5,), (5, 5, 70_000), range(0, size, 50_000), (65_280, 130_560)):
+        edges = [0, *places, size]
+        whole, rest = bgzf.cut(data[start:stop] for start, stop in zip(edges, edges[1:], strict=False))
+        assert all(len(block) == bgzf.BLOCK_BYTES for block in whole) and len(rest) < bgzf.BLOCK_BYTES
+        written = b"".join(map(bgzf.block, [*whole, rest] if rest else whole)) + bgzf.END
+        assert b"".join(bam_reader.blocks(written)) == data == gzip.decompress(written)
+
+
+def test_batches_change_no_block(results, tmp_path, monkeypatch) -> None:
+    written = {}
+    monkeypatch.setattr(bgzf, "BLOCK_BYTES", 1000)
+    for most in (1 << 26, 2000, 100):
+        monkeypatch.setattr(text, "BATCH_BYTES", most)
+        for format in ("bam", "sam.gz", "tsv.gz"):
+            results.export(tmp_path / f"out.{format}")
+            data = (tmp_path / f"out.{format}").read_bytes()
+            assert written.setdefault(format, data) == data
+            sizes = [len(block) for block in bam_reader.blocks(data)]
+            assert set(sizes[:-2]) == {1000} and len(sizes) > 10
 
 
 def test_threads_change_nothing(results, tmp_path, monkeypatch) -> None:
-    written = []
-    for threads in (1, 2, 7):
-        monkeypatch.setattr(type(results), "threads", threads)
-        results.export(tmp_path / "out.bam")
-        written.append((tmp_path / "out.bam").read_bytes())
-    assert len(set(written)) == 1
+    for format in ("bam", "sam", "parquet"):
+        written = set()
+        for threads in (1, 2, 7):
+            monkeypatch.setattr(type(results), "threads", threads)
+            results.export(tmp_path / f"out.{format}")
+            written.add((tmp_path / f"out.{format}").read_bytes())
+        assert len(written) == 1
