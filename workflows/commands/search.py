@@ -67,7 +67,7 @@ def _search(
 def command(args: argparse.Namespace) -> Exit:
     """`tidalign search`: OUT is a run directory, or a file to export to from a run directory beside it."""
     with running.command(args) as this:
-        source = _source(None if args.new else this.run, args.queries, args.database)
+        source = source_of(args, this.run)
         with running.progress(args) as told:
             check = partial(check_names, args.format, source)
             results = _search(source, args.parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check)
@@ -101,6 +101,11 @@ class _Names:
         """Record batches of `ordinal` and the names."""
         for each in self.tables:
             yield from each.select(["ordinal", "name"]).rename_columns(["ordinal", self.column]).to_batches()
+
+
+def source_of(args: argparse.Namespace, run: Path | None) -> Source:
+    """Read what the options say of the input. run: where a finished run may know of inputs that are gone."""
+    return _source(None if args.new else run, args.queries, args.database)
 
 
 def _source(run: Path | None, queries: str, database: str) -> Source:
