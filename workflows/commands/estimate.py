@@ -2,7 +2,8 @@
 
 import argparse
 import json
-from typing import Any
+import sys
+from typing import Any, TextIO
 
 from tidalign.cluster.task import cores
 from tidalign.pipeline.formats import table as formats
@@ -17,19 +18,19 @@ from tidalign.workflows.status import Exit
 
 def command(args: argparse.Namespace) -> Exit:
     """Print what the command would take: a table, or JSON."""
-    show(args, forecast_of(args))
+    show(args, forecast_of(args), sys.stdout)
     return Exit.COMPLETE
 
 
-def show(args: argparse.Namespace, forecast: Forecast, **more: Any) -> None:
-    """Print a forecast to standard output. more: lines of the table, and names of the JSON."""
+def show(args: argparse.Namespace, forecast: Forecast, file: TextIO, **more: Any) -> None:
+    """Print a forecast. more: lines of the table, and names of the JSON."""
     if args.json:
-        print(json.dumps(values(forecast, cores()) | more, indent=1))
+        print(json.dumps(values(forecast, cores()) | more, indent=1), file=file)
         return
     lines = [*table(forecast, cores()), *((name.replace("_", " "), str(value)) for name, value in more.items())]
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
-        print(f"{name:<{width}}  {value}")
+        print(f"{name:<{width}}  {value}", file=file)
 
 
 def forecast_of(args: argparse.Namespace) -> Forecast:

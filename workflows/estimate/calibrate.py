@@ -38,7 +38,8 @@ SETS = ((2000, 100, 0.02), (500, 150, 0.1), (200, 1000, 0.02), (100, 1000, 0.1),
 LONG = ((1, 40_000, 0.01), (1, 40_000, 0.04), (2, 60_000, 0.002))
 """The same of pairs that are cut from both ends."""
 
-SCORED = ((400, 150, 0.05), (40, 1000, 0.05), (4, 4000, 0.05))
+SCORED = ((1024, 150, 0.05), (256, 500, 0.05), (128, 1000, 0.05))
+"""The same of pairs by scores, as many as fill the lanes of a vector."""
 
 MODELS = ("edit", "linear:4,2", "affine:4,6,2", "affine2p:4,6,2,24,1")
 SCORINGS = {

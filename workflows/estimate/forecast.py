@@ -1,7 +1,7 @@
 """Say what a run takes on so many cores or GPUs, from how much work it is and what a unit of it takes there."""
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,9 +37,21 @@ class Forecast:
     sample: str
     core: Rates
 
-    def sooner(self, cores: int) -> int:
-        """Choose how many workers, none or one a core, have it done sooner."""
-        return min((0, cores), key=self.seconds)
+    def sooner(self, cores: int, share: float = 1.0) -> int:
+        """Choose how many workers, none or one a core, have a share of the work done sooner."""
+        start = self.core.of("start", {"workers": 1.0})
+        return cores if start + share * makespan(self.tasks, cores) < share * self.work else 0
+
+    def predicted(self, gpus: Collection[str] | None, workers: int, share: float) -> dict[str, float] | None:
+        """Predict the seconds of each stage of a run with so many workers, or on GPUs of these names, of whose work a share is left. None for unknown GPUs."""
+        stages = self.stages(workers)
+        stages["work"] *= share
+        if gpus is not None:
+            known = [seconds for rates, seconds in self.gpu.items() if rates.device in gpus]
+            if not known:
+                return None
+            stages |= {"start": 0.0, "work": share * known[0] / len(gpus)}
+        return {name: round(seconds, 3) for name, seconds in stages.items()}
 
     @property
     def work(self) -> float:

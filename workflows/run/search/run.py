@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidalign.cluster.stop import Stop
 from tidalign.pipeline.device import CPU
@@ -14,11 +14,14 @@ from tidalign.pipeline.search.results import counted
 from tidalign.pipeline.store import layout
 from tidalign.pipeline.store.parts import gaps, part_path, read_part
 from tidalign.workflows.run import runner
-from tidalign.workflows.run.crew import Crew
+from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, on_forms
-from tidalign.workflows.run.runner import Kind, Readers, Report
+from tidalign.workflows.run.runner import Kind, Report
 from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, isolate_range, patience, search_range, warm_up
 from tidalign.workflows.run.tracker import Told, Tracker
+
+if TYPE_CHECKING:
+    from tidalign.workflows.estimate.forecast import Forecast
 
 PATIENCE = 60.0
 """Least seconds of CPU time without progress after which a task hangs."""
@@ -113,6 +116,7 @@ class Search(Kind[SearchManifest, Searching, SearchReport]):
     report = SearchReport
     reading_threads = 1
     small_work = 3.0
+    forecast_from = 3.0
 
     def __init__(self, source: Source, parameters: SearchParameters, check: Check | None = None) -> None:
         self._source, self._parameters, self._check = source, parameters, check
@@ -134,6 +138,12 @@ class Search(Kind[SearchManifest, Searching, SearchReport]):
 
     def compile(self, tracker: Searching) -> None:
         warm_up(tracker.manifest)
+
+    def forecast(self) -> "Forecast | None":
+        from tidalign.workflows.estimate import search as of_search
+
+        sides = self._source.queries, self._source.database
+        return None if any(each.stream for each in sides) else of_search.forecast(*sides, self._parameters)
 
     def counted(self, manifest: SearchManifest, tracker: Searching) -> dict[str, Any]:
         statuses, hit = counted(manifest, tracker.parts)
