@@ -3,7 +3,8 @@
 python tests/benchmarks/estimate.py REAL OUT.json [--times N] [--only NAME]
 
 REAL: a folder with real pairs and genomes (pairs/*.gz, wga/*.gz); other sets are made up. Rates are those that `tidalign check --calibrate` measured
-on sequences of its own. Runs of a set alternate with others; the least of its times counts, as a machine that does other things is only slower.
+on sequences of its own. Runs of a set alternate with others and wait for an idle machine; the least of its times counts, as one that does other things is only
+slower.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import record
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,18 +68,32 @@ def _write(files: tuple[Path, Path], count: int, length: int, error: float) -> N
             targets.write(b">%d\n%s\n" % (number, simulate.mutate(random, query, error)))
 
 
-def once(words: list[str], place: Path, workers: int) -> tuple[float, dict[str, object]]:
-    """Run a command; its seconds, start to end, and its report."""
+PATIENCE = 90.0
+"""Seconds that a run waits for the machine to do nothing else, at most."""
+
+
+def quiet() -> bool:
+    """Wait until the machine has been idle for a second; whether it has."""
+    last = time.monotonic() + PATIENCE
+    while time.monotonic() < last:
+        if psutil.cpu_percent(1.0) < 8:
+            return True
+    return False
+
+
+def once(words: list[str], place: Path, workers: int) -> tuple[float, bool]:
+    """Run a command; its seconds, start to end, and whether the machine was idle before."""
     out = place / "run"
     form = words[words.index("--format") + 1] if "--format" in words else ""
     output = place / f"out.{form}" if form else out
     line = [sys.executable, "-P", "-m", "tidalign.workflows", *words, "-o", str(output), "--new", "--device", "cpu", "--workers", str(workers)]
     shutil.rmtree(out, ignore_errors=True)
+    idle = quiet()
     began = time.perf_counter()
     done = subprocess.run([*line, *(["--keep-run"] if form else []), "--quiet"], capture_output=True, text=True)
     seconds = time.perf_counter() - began
     assert done.returncode in (0, 3), done.stderr
-    return seconds, json.loads(Path(f"{output}.run" if form else out, "report.json").read_text())
+    return seconds, idle
 
 
 def main() -> None:
@@ -98,9 +114,9 @@ def main() -> None:
         for _ in range(args.times):
             for name, words in chosen.items():
                 for workers in (1, 2):
-                    found[name]["taken"][str(workers)].append(once(words, Path(folder), workers)[0])  # type: ignore[index]
+                    found[name]["taken"][str(workers)].append(once(words, Path(folder), workers))  # type: ignore[index]
     for name, each in found.items():
-        taken = {workers: min(times) for workers, times in each["taken"].items()}  # type: ignore[attr-defined]
+        taken = {workers: min(seconds for seconds, _ in times) for workers, times in each["taken"].items()}  # type: ignore[attr-defined]
         each["off"] = {workers: round(each["estimate"]["seconds"]["workers"][workers] / seconds, 3) for workers, seconds in taken.items()}  # type: ignore[index]
         print(f"{name:32} taken {taken['1']:6.2f} {taken['2']:6.2f} s, predicted / taken {each['off']}, estimate took {each['seconds_of_estimate']} s")
     record.write(args.out, {"sets": found})
