@@ -18,10 +18,10 @@ from importlib import import_module
 from types import FrameType
 from typing import Any
 
-from tidalign.cluster.allocation import allocation
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.forks import make_room, serve
 from tidalign.cluster.gpus import begin, installed
+from tidalign.cluster.slurm.allocation import allocation
 from tidalign.cluster.stop import STOPPING, limited
 from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput, OutputClosed

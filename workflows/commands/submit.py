@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tidalign.cluster import job, site
+from tidalign.cluster.slurm import job, site
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.workflows.estimate.forecast import duration
 from tidalign.workflows.progress import say

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tidalign.cluster.allocation import Allocation, allocation
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
+from tidalign.cluster.slurm.allocation import Allocation, allocation
 from tidalign.pipeline.device import CPU, DEVICES, GPU, Device
 
 ASKED_CPU = "--device cpu"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tidalign.cluster import job, site
 from tidalign.cluster.errors import NoWorkers, Stopped
-from tidalign.cluster.site import Profile, read
+from tidalign.cluster.slurm import job, site
+from tidalign.cluster.slurm.site import Profile, read
 from tidalign.workflows import cli, stopped
 
 
