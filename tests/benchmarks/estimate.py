@@ -14,7 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -68,7 +70,7 @@ def _write(files: tuple[Path, Path], count: int, length: int, error: float) -> N
             targets.write(b">%d\n%s\n" % (number, simulate.mutate(random, query, error)))
 
 
-PATIENCE = 90.0
+PATIENCE = 5.0
 """Seconds that a run waits for the machine to do nothing else, at most."""
 
 
@@ -81,19 +83,24 @@ def quiet() -> bool:
     return False
 
 
-def once(words: list[str], place: Path, workers: int) -> tuple[float, bool]:
-    """Run a command; its seconds, start to end, and whether the machine was idle before."""
-    out = place / "run"
+def once(words: list[str], place: Path, workers: int) -> dict[str, Any]:
+    """Run a command: its seconds, start to end, the CPU seconds of all its processes, and whether the machine was idle before."""
     form = words[words.index("--format") + 1] if "--format" in words else ""
-    output = place / f"out.{form}" if form else out
-    line = [sys.executable, "-P", "-m", "tidalign.workflows", *words, "-o", str(output), "--new", "--device", "cpu", "--workers", str(workers)]
-    shutil.rmtree(out, ignore_errors=True)
-    idle = quiet()
-    began = time.perf_counter()
-    done = subprocess.run([*line, *(["--keep-run"] if form else []), "--quiet"], capture_output=True, text=True)
-    seconds = time.perf_counter() - began
-    assert done.returncode in (0, 3), done.stderr
-    return seconds, idle
+    output = place / (f"out.{form}" if form else "run")
+    shutil.rmtree(output, ignore_errors=True)
+    line = [sys.executable, "-P", "-m", "tidalign.workflows", *words, "-o", str(output), "--new", "--device", "cpu", "--workers", str(workers), "--quiet"]
+    idle, began = quiet(), time.perf_counter()
+    cpu: dict[int, float] = {}
+    with psutil.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            with suppress(psutil.Error):
+                for each in (process, *process.children(recursive=True)):
+                    with suppress(psutil.Error):
+                        times = each.cpu_times()
+                        cpu[each.pid] = times.user + times.system
+            time.sleep(0.02)
+    assert process.returncode in (0, 3), words
+    return {"seconds": round(time.perf_counter() - began, 3), "cpu": round(sum(cpu.values()), 3), "idle": idle}
 
 
 def main() -> None:
@@ -105,7 +112,9 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tidalign-") as folder:
         chosen = {name: words for name, words in sets(args.real, Path(folder)).items() if args.only in name}
-        found: dict[str, dict[str, object]] = {}
+        Path(folder, "one.seq").write_text(">ACGTACGT\n<ACGTACGT\n")
+        empty = [once(["pairs", f"{folder}/one.seq"], Path(folder), 1) for _ in range(3)]
+        found: dict[str, dict[str, Any]] = {}
         for name, words in chosen.items():
             line = [sys.executable, "-P", "-m", "tidalign.workflows", "estimate", "--json", *words, "-o", f"{folder}/out", "--device", "cpu"]
             began = time.perf_counter()
@@ -114,12 +123,19 @@ def main() -> None:
         for _ in range(args.times):
             for name, words in chosen.items():
                 for workers in (1, 2):
-                    found[name]["taken"][str(workers)].append(once(words, Path(folder), workers))  # type: ignore[index]
+                    found[name]["taken"][str(workers)].append(once(words, Path(folder), workers))
+    least = min(each["cpu"] for each in empty)
     for name, each in found.items():
-        taken = {workers: min(seconds for seconds, _ in times) for workers, times in each["taken"].items()}  # type: ignore[attr-defined]
-        each["off"] = {workers: round(each["estimate"]["seconds"]["workers"][workers] / seconds, 3) for workers, seconds in taken.items()}  # type: ignore[index]
-        print(f"{name:32} taken {taken['1']:6.2f} {taken['2']:6.2f} s, predicted / taken {each['off']}, estimate took {each['seconds_of_estimate']} s")
-    record.write(args.out, {"sets": found})
+        taken = {workers: min(run["seconds"] for run in runs) for workers, runs in each["taken"].items()}
+        cpu = min(run["cpu"] for run in each["taken"]["1"]) - least
+        each["off"] = {workers: round(each["estimate"]["seconds"]["workers"][workers] / seconds, 3) for workers, seconds in taken.items()}
+        each["off_in_cpu_seconds"] = round(sum(each["estimate"]["core_seconds"].values()) / cpu, 3)
+        idle = [run["idle"] for runs in each["taken"].values() for run in runs]
+        print(
+            f"{name:32} taken {taken['1']:6.2f} {taken['2']:6.2f} s, CPU {cpu:6.2f} s; predicted / taken {each['off']}, of CPU {each['off_in_cpu_seconds']}; "
+            f"idle before {sum(idle)} of {len(idle)} runs, estimate took {each['seconds_of_estimate']} s"
+        )
+    record.write(args.out, {"empty": empty, "sets": found})
 
 
 if __name__ == "__main__":
