@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidalign.cluster.task import inject
+from tidalign.cluster.task import inject, logged
 from tidalign.kernels.local.pairs import SHARED_PAIRS
 from tidalign.pipeline.schema import SEARCH_HITS
 from tidalign.pipeline.search.hits import Slice, rejected, search
@@ -58,21 +58,27 @@ def search_range(directory: str, run: str, piece: QueryRange) -> float:
     table, database = read_queries(directory, queries.id), _slice(directory, run, number)
     cells = table["length"].to_numpy() * float(manifest.slice_of(number).letters * len(manifest.parameters.strands))
     found = []
-    for start, stop in cuts(cells[piece.start : piece.stop], CALL_CELLS, CALL_QUERIES):
-        rows = table.slice(piece.start + start, stop - start)
-        if piece.claim:
-            claims.write(piece.claim, piece.start + start, piece.start + stop)
-        try:
-            inject(partial(map, str, rows["ordinal"].to_pylist()))
-            found.append(search(rows, database, manifest.parameters))
-        except MemoryError:
-            raise  # the claim stays: these queries are to blame
-        except BaseException:
-            _withdraw(piece)
-            raise
+    with logged(f"{directory}/logs", f"{piece.chunk}.{piece.start}-{piece.stop}"):
+        for start, stop in cuts(cells[piece.start : piece.stop], CALL_CELLS, CALL_QUERIES):
+            found.append(_found(table, database, manifest, piece, start, stop))
     _write(directory, run, piece, pa.concat_tables(found))
     _withdraw(piece)
     return time.perf_counter() - began
+
+
+def _found(table: Any, database: Slice, manifest: SearchManifest, piece: QueryRange, start: int, stop: int) -> Any:
+    """Search some queries of a range, and claim them meanwhile."""
+    rows = table.slice(piece.start + start, stop - start)
+    if piece.claim:
+        claims.write(piece.claim, piece.start + start, piece.start + stop)
+    try:
+        inject(partial(map, str, rows["ordinal"].to_pylist()))
+        return search(rows, database, manifest.parameters)
+    except MemoryError:
+        raise  # the claim stays: these queries are to blame
+    except BaseException:
+        _withdraw(piece)
+        raise
 
 
 def _withdraw(piece: QueryRange) -> None:

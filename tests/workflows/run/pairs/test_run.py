@@ -29,6 +29,7 @@ from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.manifest import read_manifest
 from tidalign.pipeline.schema import COUNTS
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import PAIRS
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import devices, watch
 from tidalign.workflows.run.isolate import TooManyRejected
@@ -427,3 +428,11 @@ def test_a_report_counts_the_calls_that_a_run_took(inputs: list[str], tmp_path: 
     with (tmp_path / "journal.jsonl").open("a") as lines:
         lines.write('{"time": 1, "ev')  # cut short by a kill
     assert rundir.calls(str(tmp_path))[0] == 2
+
+
+def test_workers_leave_logs_by_host(inputs: list[str], tmp_path: Path) -> None:
+    run_pairs(tmp_path, inspect(*inputs), PairParameters(), resources=devices.Resources(workers=2))
+    logs = [log.read_text() for log in (tmp_path / "logs").iterdir()]
+    parts = len(list((tmp_path / "parts").iterdir()))
+    assert logs and sum(text.count(" begins\n") for text in logs) == sum(text.count(" ends, ") for text in logs) == parts
+    rundir.tidy(str(tmp_path), PAIRS)  # they are files of a run
