@@ -13,6 +13,7 @@ from typing import Any
 
 from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
 
+from tidalign.cluster.backlog import Backlog
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.start import Workers
 from tidalign.cluster.stop import Stop
@@ -61,6 +62,7 @@ class _Run:
     def __init__(self, workers: Workers, outcomes: Outcomes, stop: Stop, queue: Queue) -> None:
         self.workers, self.outcomes, self.stop, self.queue = workers, outcomes, stop, queue
         self.flights: dict[str, _Flight] = {}
+        self.backlog = None if workers.local else Backlog(workers.client)
         self.submitted = 0
         self.wake = threading.Event()
         self.live = self.threads = 0
@@ -81,12 +83,16 @@ class _Run:
                     self._look_at_tasks()
                     looked = time.monotonic()
                 self._feed()
+                if self.backlog and self.fit:
+                    self.backlog.show(len(self.queue))
                 if self.flights or self.queue:
                     self.wake.wait(TICK / 2)
         finally:
             with suppress(Exception):
                 # Tasks that run finish all the same; those that do not must not begin.
                 self.workers.client.cancel([flight.future for flight in self.flights.values()], force=True)
+                if self.backlog:
+                    self.backlog.show(0)
 
     def _feed(self) -> None:
         while self.queue and len(self.flights) < self.threads and self.stop.number is None:

@@ -23,12 +23,12 @@ from distributed import Client, LocalCluster
 from distributed.utils import silence_logging_cmgr
 
 from tidalign.cluster import forks
-from tidalign.cluster.allocation import Allocation, started
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, unfit
 from tidalign.cluster.private import MuteNanny, credentials, with_mute_scheduler
 from tidalign.cluster.settings import settings
+from tidalign.cluster.slurm.allocation import Allocation, started
 from tidalign.cluster.task import cores
 
 START_ATTEMPTS = 3

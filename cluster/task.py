@@ -1,15 +1,21 @@
 """Say what workers are given to do, and what the caller wants to hear of it. Needs no Dask: small jobs run in this process."""
 
+import faulthandler
 import heapq
+import logging
+import multiprocessing
 import os
+import platform
+import re
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, TextIO
 
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop
@@ -72,6 +78,43 @@ class Queue:
 def cores() -> int:
     """Processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_log: TextIO | None = None
+"""Of this worker, in the folder that it works for now."""
+
+_handler = logging.StreamHandler()
+
+
+@contextmanager
+def logged(folder: str, what: str) -> Iterator[None]:
+    """Write down in a folder what this worker does: HOST-PROCESS.log has a line where something begins and one where it ends, what libraries warn of, and where
+    each thread was when a fault of the machine's ended it. Nothing of a process that is no worker, or where nothing can be written."""
+    global _log
+    if multiprocessing.parent_process() is None:
+        yield
+        return
+    with suppress(OSError):
+        path = Path(folder, f"{re.sub(r'[^A-Za-z0-9-]', '-', platform.node())}-{os.getpid()}.log")
+        if _log is None or _log.name != str(path):
+            _log = path.open("a", buffering=1)  # for as long as the worker lives
+            faulthandler.enable(_log)
+            _handler.setStream(_log)
+            logging.getLogger().addHandler(_handler)
+    began = time.monotonic()
+    _note(f"{what} begins")
+    try:
+        yield
+    except BaseException as error:
+        _note(f"{what} ends by {error!r}")
+        raise
+    _note(f"{what} ends, {time.monotonic() - began:.3f} s")
+
+
+def _note(line: str) -> None:
+    if _log is not None:
+        with suppress(OSError):
+            _log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {line}\n")
 
 
 PULSE = 1.0

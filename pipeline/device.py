@@ -16,6 +16,7 @@ class Device:
 
     takes_gpu: whether a process that aligns has a GPU to itself: workers are as many as GPUs, the GPU may lack room that the host has, and it extends
         anchors ahead of a walk, which other workers do for a core.
+    speed: about how many times as fast as a core it is: what is worth the look at a sample depends on it.
     batch_work, batch_rows: of a call of the kernels over pairs, at most: estimated wavefront cells (under a second of the device: what a crash can be
         blamed on) and pairs.
     task_work, task_rows: the same of a task over pairs, for which ranges of several chunks are put together; 0: each range is a task of its own.
@@ -26,6 +27,7 @@ class Device:
 
     name: DeviceName
     takes_gpu: bool
+    speed: float
     batch_work: float
     batch_rows: int
     task_work: float
@@ -46,6 +48,7 @@ class Device:
 CPU = Device(
     name="cpu",
     takes_gpu=False,
+    speed=1.0,
     batch_work=1e8,
     batch_rows=65_536,
     task_work=0.0,
@@ -60,6 +63,7 @@ CPU = Device(
 GPU = Device(
     name="gpu",
     takes_gpu=True,
+    speed=100.0,
     batch_work=1e10,
     batch_rows=1 << 20,
     task_work=1e11,  # a second or more, within which all reading and writing hides behind the kernels

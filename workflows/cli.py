@@ -18,10 +18,10 @@ from importlib import import_module
 from types import FrameType
 from typing import Any
 
-from tidalign.cluster.allocation import allocation
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.forks import make_room, serve
 from tidalign.cluster.gpus import begin, installed
+from tidalign.cluster.slurm.allocation import allocation
 from tidalign.cluster.stop import STOPPING, limited
 from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput, OutputClosed
@@ -85,6 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         gc.disable()  # what is imported stays
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["estimate"] and not {"-h", "--help"} & {*arguments[1:2]}:
+        arguments[:1] = ["--dry-run"]
     asked, before = list(arguments), bool(arguments) and arguments[0].startswith("-")
     place = command_at(arguments) if before else 0 if arguments else None
     chosen = None if place is None else arguments[place]
@@ -108,6 +110,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from tidalign.workflows.commands.submit import submit
 
             return submit(args, asked[place:])
+        if args.dry_run:
+            from tidalign.workflows.commands import estimate
+
+            return int(estimate.command(args))
         if argv is None:
             _begin(args)
         name = f"tidalign.workflows.commands.{args.module}"

@@ -20,6 +20,7 @@ _WORDS = {
     "read": "reading",
     "genomes": "aligning",
     "compile": "compiling",
+    "calibrate": "measuring",
     "database": "reading",
     "queries": "reading",
     "search": "searching",

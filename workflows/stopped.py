@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from tidalign.cluster.errors import Stopped
-from tidalign.cluster.job import requeue as put_back
+from tidalign.cluster.slurm.job import requeue as put_back
 from tidalign.workflows.progress import say
 
 TIME_IS_OVER = (signal.SIGUSR1, signal.SIGALRM)

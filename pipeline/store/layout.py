@@ -104,11 +104,15 @@ _CHUNK = r"b\d{5,}-\d{2,}-\d{3,}"
 _JOB = r"j\d{6,}"
 _UNIT = rf"{_JOB}\.u\d+"
 _RANGE = r"\.\d+-\d+"
+_LOG = {"logs": r"[A-Za-z0-9-]+\.log"}
+"""What workers say, by host and process (cluster/task.py)."""
+
 _FOLDER = re.compile(rf"sides/s\d{{4,}}(?:{_TEMPORARY})?|kept/(?:hits|hsps|anchors)")
 
 PAIRS = Layout(
     "pairs",
-    {
+    _LOG
+    | {
         "chunks": rf"{_CHUNK}\.parquet",
         "blocks": r"b\d{5,}\.json",
         "letters": r"b\d{5,}\.parquet",
@@ -120,7 +124,8 @@ PAIRS = Layout(
 
 GENOMES = Layout(
     "genome",
-    {
+    _LOG
+    | {
         "sides": rf"s\d{{4,}}(?:{_TEMPORARY})?/(?:letters|codes|genome\.json|side\.json)",
         "stages": rf"{_UNIT}(?:\.anchors\.arrow|\.anchors\.json|\.walk\.parquet|\.asked|{_RANGE}\.ahead\.parquet)",
         "extended": rf"{_UNIT}\.extend{_RANGE}\.parquet",
@@ -143,7 +148,8 @@ _QUERIES = r"q\d{5,}"
 
 SEARCH = Layout(
     "search",
-    {
+    _LOG
+    | {
         "database": r"sequences\.parquet",
         "queries": rf"{_QUERIES}\.parquet",
         "parts": rf"{_QUERIES}-d\d{{5,}}{_RANGE}\.parquet",

@@ -220,6 +220,21 @@ def journal(directory: str, event: str, **details: Any) -> None:
         raise writing_error(f"{directory}/journal.jsonl", error) from error
 
 
+def calls(directory: str) -> tuple[int, float]:
+    """Count the calls that a run took, this one too, and the seconds of all, by its journal: of one that was killed, those to its last line."""
+    count, seconds, began, last = 0, 0.0, 0.0, 0.0
+    for line in Path(directory, "journal.jsonl").read_text(errors="replace").splitlines():
+        try:
+            event = json.loads(line)
+            when, name = float(event["time"]), event["event"]
+        except (ValueError, KeyError, TypeError):
+            continue  # cut short by a kill
+        if name == "start":
+            count, seconds, began = count + 1, seconds + max(0.0, last - began), when
+        last = when
+    return count, round(seconds + max(0.0, time.time() - began), 3)
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """Hold what manifest.json says of any kind of run; each kind adds its own fields.

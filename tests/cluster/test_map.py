@@ -241,3 +241,21 @@ def test_workers_that_join_late_are_tried_as_the_first_ones(external: Any, monke
         assert len(joined) == 2 and len(bare) == 1 and "no nanny" in str(workers.said[bare[0]])
     assert len(where) == 80 and set(where.values()) == set(workers.said) - set(bare)
     assert len(warned) == 1 and warned[0].startswith(f"worker {bare[0]}, which has just joined, has no nanny")
+
+
+def test_an_adaptive_cluster_starts_workers_for_what_waits() -> None:
+    """As many as it may, and no more is asked for once nothing waits."""
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None) as cluster:
+        cluster.adapt(minimum=1, maximum=2, interval="200ms")
+        with start(scheduler=cluster.scheduler_address) as workers:
+            outcomes = Recorded()
+            run_on(workers, [Task(f"t{number}", whereabouts, (2.0,)) for number in range(12)], outcomes, Stop())
+            assert len(outcomes.results) == 12 and len(set(outcomes.results.values())) == 2
+            assert not outcomes.deaths, "nobody died of it"
+            assert not [key for key in workers.client.run_on_scheduler(_keys) if "waiting" in key]
+
+
+def _keys(dask_scheduler: Any) -> list[str]:
+    return [str(key) for key in dask_scheduler.tasks]

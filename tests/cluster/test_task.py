@@ -1,10 +1,13 @@
 """Tasks in this process, and the two signals that stop a run."""
 
+import logging
+import multiprocessing
 import os
 import signal
 import threading
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +17,7 @@ from tidalign.cluster import stop as stopping
 from tidalign.cluster import task as task_module
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop, on_signals
-from tidalign.cluster.task import Task, run_here
+from tidalign.cluster.task import Task, logged, run_here
 
 
 class Recorded:
@@ -156,3 +159,23 @@ def test_other_threads_leave_signals_alone() -> None:
     thread.start()
     thread.join()
     assert inside == [before, None]
+
+
+def crash(folder: str) -> None:
+    with logged(folder, "b00001 begins well and"):
+        logging.getLogger("library").warning("a hint")
+    with logged(folder, "b00002"):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def test_a_worker_says_what_it_does_and_where_it_was_when_it_crashed(tmp_path: Path) -> None:
+    worker = multiprocessing.get_context("spawn").Process(target=crash, args=(str(tmp_path),))
+    worker.start()
+    worker.join()
+    (log,) = tmp_path.iterdir()
+    text = log.read_text()
+    assert log.name.endswith(f"-{worker.pid}.log") and "a hint" in text and "b00002 begins" in text and "b00002 ends" not in text
+    assert "Segmentation fault" in text and "in crash" in text
+    with logged(str(tmp_path / "none"), "x"):
+        pass  # the command's own process has no log
+    assert [*tmp_path.iterdir()] == [log]

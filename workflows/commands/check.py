@@ -44,6 +44,8 @@ def command(args: argparse.Namespace) -> Exit:
         raise NoWorkers(f"missing: {', '.join(missing)}; install what tidalign needs: python -m pip install --upgrade tidalign")
     devices = _machine()
     made = [_compile(devices)] if args.compile else []
+    if args.calibrate:
+        _calibrate(devices)
     return max([*made, *(_self_test(device, every=args.compile) for device in devices)])
 
 
@@ -62,6 +64,24 @@ def _compile(devices: list[Device]) -> Exit:
         print(f"wrong: {line}")
     print(f"kernels compiled and kept: {total - len(failed)} of {total} commands ran, {time.monotonic() - began:.0f} s")
     return Exit.BUG if failed else Exit.COMPLETE
+
+
+def _calibrate(devices: list[Device]) -> None:
+    """Measure every device, and keep what is found; a line for each."""
+    from tidalign.workflows.estimate import calibrate, rates
+
+    for device in devices:
+        name = next(iter(usable().values())) if device.takes_gpu else ""
+        progress, began, found = Progress(), time.monotonic(), None
+        try:
+            for done, total, measured in calibrate.calibrated(device, name):
+                progress("calibrate", done, total)
+                found = measured or found
+        finally:
+            progress.close()
+        if found:
+            rates.keep(found)
+            print(f"calibrated: {found.device}, {len(found.seconds)} kinds of work, {time.monotonic() - began:.0f} s; estimates are of it from now on")
 
 
 def _verify(run: str) -> Exit:

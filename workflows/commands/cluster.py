@@ -3,7 +3,7 @@
 import argparse
 import os
 
-from tidalign.cluster import site
+from tidalign.cluster.slurm import site
 from tidalign.pipeline.errors import CannotWrite
 from tidalign.workflows.progress import say
 from tidalign.workflows.status import Exit

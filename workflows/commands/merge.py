@@ -49,6 +49,14 @@ def _finished(run: Path, plan: dict[str, Any], layout: Layout) -> Any:
 
         run_pairs(run, Source.from_json(plan["source"]), described(plan["parameters"])[1], resources=HERE)
         return Results(run)
+    if layout.kind == table.SEARCH:
+        from tidalign.pipeline.search.parameters import SearchParameters
+        from tidalign.pipeline.search.results import SearchResults
+        from tidalign.workflows.run.search.run import Source as SearchSource
+        from tidalign.workflows.run.search.run import run_search
+
+        run_search(run, SearchSource.from_json(plan["source"]), SearchParameters.from_json(plan["parameters"]), resources=HERE)
+        return SearchResults(run)
     from tidalign.pipeline.genome.input.source import GenomeSource, Pair
     from tidalign.pipeline.genome.parameters import GenomeParameters
     from tidalign.pipeline.genome.results import GenomeResults

@@ -128,8 +128,8 @@ def check_names(run: Path, format: table.Format | None, lift: str | None, source
         contigs(names, lift, where)
 
 
-def source_of(args: argparse.Namespace, run: Path, alphabet: str) -> Source:
-    """Read what the options say of the input, whose letters are of an alphabet."""
+def source_of(args: argparse.Namespace, run: Path | None, alphabet: str) -> Source:
+    """Read what the options say of the input, whose letters are of an alphabet. run: where a finished run may know of inputs that are gone."""
     names = ("interleaved", "same_names", "query_column", "target_column", "allow_empty")
     return _source(None if args.new else run, args.queries, args.targets, alphabet=alphabet, **{name: getattr(args, name) for name in names})
 

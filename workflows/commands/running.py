@@ -112,7 +112,8 @@ class Command:
         if self.args.quiet:
             return
         seconds = time.monotonic() - self.began
-        took = "the run was finished already" if self.finished else f"{seconds:.1f} s{rate(seconds)} on {device_of(report)}"
+        said = f" ({sum(report['predicted'].values()):.1f} s estimated of the run's {report['seconds']:.1f})" if report.get("predicted") else ""
+        took = "the run was finished already" if self.finished else f"{seconds:.1f} s{said}{rate(seconds)} on {device_of(report)}"
         kept = f"; the run directory is kept: {self.run}" if beside and self.run.exists() else ""
         say(f"{what}: {by_status(statuses, none)}; {took}; {where or ('standard output' if output == STANDARD_OUTPUT else output)}{kept}")
 

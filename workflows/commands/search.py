@@ -19,6 +19,7 @@ from tidalign.workflows.commands import running
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.search.run import Source, run_search
+from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import Told
 from tidalign.workflows.status import Exit
 
@@ -59,20 +60,28 @@ def search_files(
 
 
 def _search(
-    source: Source, parameters: SearchParameters, out: str | Path, resources: Resources = DEFAULT, *, new: bool, progress: Told | None, check: Any = None
+    source: Source,
+    parameters: SearchParameters,
+    out: str | Path,
+    resources: Resources = DEFAULT,
+    *,
+    new: bool,
+    progress: Told | None,
+    check: Any = None,
+    shard: Shard | None = None,
 ) -> SearchResults:
     with running.prepared(Path(out), SEARCH, new=new):
-        run_search(str(out), source, parameters, resources=resources, progress=progress, check=check)
+        run_search(str(out), source, parameters, resources=resources, progress=progress, check=check, shard=shard)
     return SearchResults(out)
 
 
 def command(args: argparse.Namespace) -> Exit:
     """`tidalign search`: OUT is a run directory, or a file to export to from a run directory beside it."""
     with running.command(args) as this:
-        source = _source(None if args.new else this.run, args.queries, args.database)
+        source = source_of(args, this.run)
         with running.progress(args) as told:
             check = partial(check_names, args.format, source)
-            results = _search(source, args.parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check)
+            results = _search(source, args.parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check, shard=args.shard)
         statuses, without = results.statuses(), results.without_hits
         incomplete = bool(statuses["capped"] or statuses["rejected"])
         this.export(results, cigar=args.cigar, notice=say)
@@ -103,6 +112,11 @@ class _Names:
         """Record batches of `ordinal` and the names."""
         for each in self.tables:
             yield from each.select(["ordinal", "name"]).rename_columns(["ordinal", self.column]).to_batches()
+
+
+def source_of(args: argparse.Namespace, run: Path | None) -> Source:
+    """Read what the options say of the input. run: where a finished run may know of inputs that are gone."""
+    return _source(None if args.new else run, args.queries, args.database)
 
 
 def _source(run: Path | None, queries: str, database: str) -> Source:

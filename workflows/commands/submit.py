@@ -5,8 +5,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tidalign.cluster import job, site
-from tidalign.pipeline.errors import MissingInput
+from tidalign.cluster.slurm import job, site
+from tidalign.pipeline.errors import InputError, MissingInput
+from tidalign.workflows.estimate.forecast import duration
 from tidalign.workflows.progress import say
 
 
@@ -21,6 +22,7 @@ def submit(args: argparse.Namespace, command: Sequence[str]) -> int:
     text = job.script([*program(), *before, *command], profile, name=f"tidalign-{args.module}", folder=str(Path.cwd()), log=log, requeue=args.requeue)
     if args.dry_run:
         sys.stdout.write(text)
+        _estimate(args, profile)
         return 0
     number = job.submit(text)
     print(number, flush=True)
@@ -34,6 +36,23 @@ def submit(args: argparse.Namespace, command: Sequence[str]) -> int:
     except KeyboardInterrupt:
         say(f"job {number} goes on without being followed; scancel {number} ends it")
         raise
+
+
+def _estimate(args: argparse.Namespace, profile: site.Profile) -> None:
+    """Show on standard error what the job would take, where this node sees its inputs."""
+    from tidalign.workflows.commands import estimate
+
+    try:
+        forecast = estimate.forecast_of(args)
+    except (InputError, MissingInput) as error:
+        say(f"no estimate: {error}")
+        return
+    gpus, workers = profile.nodes * profile.gpus_per_node, profile.nodes * (profile.cpus_per_node or 1)
+    on_gpus = [forecast.seconds_on(gpu, gpus, workers) for gpu in forecast.gpu if gpus]
+    what = f"{gpus} GPUs of {profile.nodes} nodes" if gpus else f"{workers} processors of {profile.nodes} nodes"
+    seconds = on_gpus[0] if on_gpus else None if gpus else forecast.seconds(workers)
+    job = f"{what}, {'no figures for them' if seconds is None else duration(seconds)}; time asked for: {profile.time or 'as Slurm gives'}"
+    estimate.show(args, forecast, sys.stderr, job=job)
 
 
 def program() -> list[str]:

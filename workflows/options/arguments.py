@@ -143,6 +143,10 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
     export.add_argument("--pair", metavar="NAME", help="genomes: one pair of a run over many")
     add_export(export)
 
+    estimate = _command(commands, "estimate", "estimate", "show what a command would take, in seconds and bytes, and do none of it", texts.ESTIMATE)
+    estimate.add_argument("--json", action="store_true", help="as JSON")
+    estimate.add_argument("words", metavar="COMMAND", nargs=argparse.REMAINDER, help="pairs, genome, genomes or search, with its arguments")
+
     merge = _command(commands, "merge", "merge", "put the shards of a run together: the same bytes as one run", texts.MERGE)
     merge.add_argument("runs", metavar="RUN", nargs="+", help="the run directory of each shard (of `tidalign genomes` DIR/run)")
     merge.add_argument("-o", dest="output", metavar="OUT", required=True, help="a run directory; or a file, as of `tidalign pairs` or `tidalign genome`")
@@ -160,6 +164,7 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
 
     check = _command(commands, "check", "check", "show what is installed and test it on known answers; or look for damage in a run directory")
     check.add_argument("run", metavar="RUN", nargs="?", help="a run directory: name each of its files that is not what was written")
+    check.add_argument("--calibrate", action="store_true", help="measure cores and GPU, some twenty seconds each, for estimates")
     check.add_argument("--compile", action="store_true", help="compile every kernel now, as for an image, and test all of them; no run compiles then")
     cluster = _command(commands, "cluster", "cluster", "write the profile of this site, for jobs of --cluster slurm, of what Slurm says of it")
     cluster.add_argument("action", choices=("init",), help="write ~/.config/tidalign/cluster.yaml")
@@ -193,8 +198,8 @@ def check(args: argparse.Namespace) -> None:
             check_pairs_scores(args, args.error)
         if args.interleaved and args.targets:
             args.error("--interleaved takes one file")
-    if args.module == "check" and args.run and args.compile:
-        args.error("--compile takes no run directory")
+    if args.module == "check" and args.run and (args.compile or args.calibrate):
+        args.error(f"--{'compile' if args.compile else 'calibrate'} takes no run directory")
     if args.module == "partition" and is_stream(args.output):
         args.error("-o takes a run directory")
     if args.module in ("genome", "genomes"):

@@ -26,13 +26,14 @@ _SLURM: dict[str, tuple[str, Callable[[Any], Any], str]] = {
 _FLAGS = {
     "requeue": "when its time is almost over, have Slurm start the job again, which goes on from there; also inside a job",
     "follow": "show the job's log until it ends, and end with its exit status",
-    "dry-run": "show the job's script and submit nothing",
+    "dry-run": "do nothing but show what it would take, as `tidalign estimate` does; with --cluster slurm also the job's script",
+    "json": "with --dry-run and `tidalign estimate`: as JSON",
 }
 _VALUES = ("cluster", "stop-after", *_SLURM)
-RUNS = ("pairs", "genome", "genomes")
+RUNS = ("pairs", "genome", "genomes", "search")
 """Commands that are done on clusters."""
 
-DEFAULTS: dict[str, Any] = {"cluster": "auto", **dict.fromkeys(("requeue", "follow", "dry_run"), False), "stop_after": None}
+DEFAULTS: dict[str, Any] = {"cluster": "auto", **dict.fromkeys(("requeue", "follow", "dry_run", "json"), False), "stop_after": None}
 """As if nothing stood before the command."""
 
 
@@ -70,9 +71,11 @@ def check(args: argparse.Namespace, environment: Mapping[str, str], error: Calla
     """Call error(message) for what makes no sense before this command."""
     given = vars(args)
     submits = args.cluster == "slurm"
-    if args.module not in RUNS and (submits or args.requeue or args.stop_after):
-        error(f"--cluster slurm, --requeue and --stop-after go before {', '.join(RUNS)}")
-    if wrong := next((name for name in (*_SLURM, "follow", "dry-run") if given[name.replace("-", "_")] not in (None, False) and not submits), None):
+    if args.module not in RUNS and (submits or args.requeue or args.stop_after or args.dry_run):
+        error(f"{'an estimate is' if args.dry_run else '--cluster slurm, --requeue and --stop-after are'} for {', '.join(RUNS)}")
+    if args.json and not args.dry_run:
+        error("--json goes with --dry-run")
+    if wrong := next((name for name in (*_SLURM, "follow") if given[name.replace("-", "_")] not in (None, False) and not submits), None):
         error(f"--{wrong} goes with --cluster slurm")
     if args.requeue and not submits and "SLURM_JOB_ID" not in environment:
         error("--requeue goes with --cluster slurm, or inside a job of Slurm's")

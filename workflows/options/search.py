@@ -3,7 +3,7 @@
 import argparse
 
 from tidalign.pipeline.formats import table
-from tidalign.workflows.options.common import REPORTS, SPANS, Error, add_device, add_new, add_scoring, add_workers, typed
+from tidalign.workflows.options.common import REPORTS, SPANS, Error, add_device, add_new, add_scoring, add_shard, add_workers, check_shard, typed
 from tidalign.workflows.options.scoring import scoring_of
 from tidalign.workflows.options.values import integer
 
@@ -30,6 +30,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     add_device(parser)
     add_workers(parser)
     add_new(parser)
+    add_shard(parser)
     parser.add_argument("--format", metavar="FORMAT", help=f"{', '.join(table.names(table.SEARCH))}, where the name of OUT does not say it")
     parser.add_argument("--keep-run", action="store_true", help="keep OUT.run")
 
@@ -45,6 +46,7 @@ def check_search(args: argparse.Namespace, error: Error) -> None:
     """Set `parameters`, or call error(message) for those that make no sense."""
     from tidalign.pipeline.search.parameters import SearchParameters
 
+    check_shard(args, error)
     if args.format and args.report == "ends" and table.find(table.SEARCH, args.format).cigars:
         others = [format.suffix for format in table.formats(table.SEARCH) if format.suffix and not format.cigars]
         error(f"{args.format.upper()} needs CIGARs: leave --report ends out, or write {table.listed(others)}")

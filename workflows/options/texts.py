@@ -12,6 +12,12 @@ PAIRS = """examples:
   tidalign pairs reads.fq windows.fa -o run --scheduler tls://10.0.0.1:8786
 """
 
+ESTIMATE = """examples:
+  tidalign check --calibrate                                               once for a machine, so that estimates are of it
+  tidalign estimate pairs reads.fastq windows.fasta -o out.sam
+  tidalign estimate --json genome target.fa query.fa -o out.maf
+"""
+
 PARTITION = """example:
   tidalign partition reads.fastq windows.fasta -o run && tidalign pairs reads.fastq windows.fasta -o run
 """

@@ -1,24 +1,37 @@
-"""Whoever does a run's tasks: this process, until workers are hired."""
+"""Whoever does a run's tasks: this process, until workers are hired; and the run directory, held meanwhile."""
 
 import os
+import platform
 import secrets
-from collections.abc import Callable, Collection, Iterable, Sequence
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from tidalign.cluster.allocation import Allocation
-from tidalign.cluster.errors import ClusterLost
+from tidalign.cluster.address import address_of
+from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
-from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import Outcomes, Task, run_here
-from tidalign.pipeline.errors import CannotWrite
+from tidalign.cluster.slurm.allocation import Allocation
+from tidalign.cluster.stop import Stop, on_signals
+from tidalign.cluster.task import Outcomes, Task, cores, run_here
+from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.rundir import locked
+from tidalign.workflows.run.devices import Gpus, Resources
 
 if TYPE_CHECKING:
     from tidalign.cluster.start import Workers
+
+A = TypeVar("A")
+
+Readers = Literal["here", "threads", "workers"]
+"""Who reads the input: this process, threads of it, or workers."""
 
 DEATHS_ALLOWED = 5
 """How often a task that says nothing of its progress may lose its worker; the worker may have died of another's."""
@@ -40,6 +53,19 @@ class Crew:
         self._coming: Future[None] | None = None
         self.size = 0
         """Workers that were there when they were last asked for something; 0: this process does the work."""
+        self.seconds: dict[str, float] = {}
+        """What the stages of the run took."""
+        self.hosts: dict[str, int] = {}
+        """How many of them were on each host."""
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the seconds of what is done inside to those of a stage."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[stage] = round(self.seconds.get(stage, 0.0) + time.monotonic() - began, 3)
 
     def begin_to_hire(self) -> None:
         """What `hire` does, meanwhile: who needs the workers calls it all the same."""
@@ -63,6 +89,7 @@ class Crew:
         for worker, trouble in self._workers.undergo(self._probe).items():
             raise CannotWrite(f"{self.directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
         self.size = list(self._workers.said.values()).count(None)
+        self.hosts = dict(Counter(map(str, self.everywhere(platform.node).values())))
         rundir.journal(self.directory, "hired", workers=self.size)
         if not self.size:
             raise ClusterLost("every worker left before it had begun; run the same command again to resume, with workers running")
@@ -170,3 +197,47 @@ class _Collected(Repeated):
 
     def done(self, task: Task, result: Any) -> None:
         self.results[result[0]] = result[1]
+
+
+def mending(directory: str, call: Callable[[], A]) -> A:
+    """Call again what met a damaged file of the run, which is removed, so that it is made again."""
+    last: Damaged | None = None
+    removed: set[str] = set()
+    while True:
+        try:
+            return call()
+        except Damaged as damaged:
+            if damaged.path in removed:
+                raise
+            with locked(directory):
+                rundir.mend(directory, damaged)
+            removed.add(damaged.path)
+            last = damaged
+        except (InputError, MissingInput) as error:
+            if last is None:
+                raise
+            raise Damaged(last.path, f"{last.found}; it cannot be made again", str(error)) from error
+
+
+@contextmanager
+def opened(directory: str | Path, kind: Any, resources: Resources, gpus: Gpus) -> Iterator[tuple[Crew, Stop, Readers]]:
+    """Hold the run directory, see that it is of this run (a `runner.Kind`) and can be written, and have somebody to read the input."""
+    directory = str(Path(directory).absolute())
+    scheduler = address_of(resources.scheduler, insecure=resources.insecure) if isinstance(resources.scheduler, str) else resources.scheduler
+    rundir.probe(directory, kind.layout)
+    with locked(directory), on_signals(patient=kind.patient) as stop:
+        rundir.tidy(directory, kind.layout)
+        kind.open(directory)
+        rundir.journal(directory, "start", command=sys.argv)
+        readers = kind.readers(resources, gpus)
+        crew = Crew(stop, directory, kind.module, resources.workers, scheduler, min(kind.reading_threads, cores()) if readers == "threads" else 1)
+        try:
+            if readers == "workers" and not rundir.has_manifest(directory):
+                crew.hire()
+            yield crew, stop, readers
+        except (KeyboardInterrupt, ClusterLost, NoWorkers) as error:
+            if stop.number is None and not isinstance(error, KeyboardInterrupt):
+                raise
+            raise Stopped(stop.number or signal.SIGINT) from None  # the signal may have gone to workers too
+        finally:
+            crew.dismiss()

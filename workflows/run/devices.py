@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tidalign.cluster.allocation import Allocation, allocation
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
+from tidalign.cluster.slurm.allocation import Allocation, allocation
 from tidalign.pipeline.device import CPU, DEVICES, GPU, Device
-from tidalign.workflows.run.crew import Crew
 
 ASKED_CPU = "--device cpu"
 
@@ -94,9 +93,8 @@ def choose(resources: Resources) -> Gpus:
     return Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", GPU)
 
 
-def of_workers(gpus: Gpus, crew: Crew) -> Gpus:
-    """Name the GPU of each hired worker. Raises NoWorkers where one has none."""
-    found = crew.everywhere(usable)
+def of_workers(gpus: Gpus, found: Mapping[str, Any]) -> Gpus:
+    """Name the GPU of each hired worker, of what `usable` gave there. Raises NoWorkers where one has none."""
     for worker, names in found.items():
         if not isinstance(names, dict):
             raise NoWorkers(f"worker {worker}: {names}; start GPU workers with `dask cuda worker`")

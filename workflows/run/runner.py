@@ -4,32 +4,31 @@ What is left to do is read from the directory each time, so starting, going on a
 """
 
 import platform
-import signal
 import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from tidalign.cluster.address import address_of
-from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
-from tidalign.cluster.stop import Stop, on_signals
+from tidalign.cluster.gpus import usable
+from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
-from tidalign.pipeline.errors import Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
-from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import devices
-from tidalign.workflows.run.crew import Crew
+from tidalign.workflows.run.crew import Crew, Readers, mending, opened
 from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.tracker import Told, Tracker
 from tidalign.workflows.status import Exit
+
+if TYPE_CHECKING:
+    from tidalign.workflows.estimate.forecast import Forecast
 
 _PACKAGES = ("tidalign", "numpy", "pyarrow", "numba", "dask", "distributed")
 
@@ -39,18 +38,24 @@ class Report:
     """report.json; kinds of runs add what they count.
 
     run: id of the run. statuses: rows of each status. shortfalls: what a guard cut or a crash cost without a row of its own.
-    seconds: what this call took, start to end; earlier calls that were cut short are not in it.
+    seconds: what this call took, start to end; stages: of them, to `read`, to `start` workers or compile, to `work`. predicted: what an estimate said of these
+        stages once the input was read; None where the work was too little to be worth one. calls, total_seconds: with all that were cut short before.
     device: `cpu`, or the names of the GPUs; device_why: these and no others.
-    workers: processes that aligned, 0 for this one alone; deaths: workers that died with a task begun; retries: tasks started again.
+    workers: processes that aligned, 0 for this one alone; hosts: how many on each; deaths: workers that died with a task begun; retries: tasks started again.
     """
 
     run: str
     statuses: Mapping[str, int]
     shortfalls: tuple[Mapping[str, Any], ...] = ()
     seconds: float
+    stages: Mapping[str, float] = field(default_factory=dict)
+    predicted: Mapping[str, float] | None = None
+    calls: int = 1
+    total_seconds: float = 0.0
     device: str
     device_why: str
     workers: int
+    hosts: Mapping[str, int] = field(default_factory=dict)
     deaths: int
     retries: int
     command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv))
@@ -61,8 +66,14 @@ class Report:
         """Give PARTIAL if something is capped, rejected or was given up."""
         return Exit.PARTIAL if self.statuses.get("capped") or self.statuses.get("rejected") or self.shortfalls else Exit.COMPLETE
 
+    @property
+    def off(self) -> float | None:
+        """Give the predicted seconds as a share of those that the same stages took; None without a prediction."""
+        taken = sum(self.stages[stage] for stage in self.predicted or ())
+        return round(sum(self.predicted.values()) / taken, 3) if self.predicted and taken else None
+
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return asdict(self) | {"predicted_to_taken": self.off}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -75,13 +86,9 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
 
 
-Readers = Literal["here", "threads", "workers"]
-"""Who reads the input: this process, threads of it, or workers."""
-
 M = TypeVar("M")
 T = TypeVar("T", bound=Tracker[Any])
 R = TypeVar("R", bound=Report)
-A = TypeVar("A")
 
 
 class Kind(ABC, Generic[M, T, R]):
@@ -97,6 +104,8 @@ class Kind(ABC, Generic[M, T, R]):
     """Most files or blocks that threads of this process read at a time."""
     small_work: float
     """Estimated seconds of one core below which this process does all of it."""
+    forecast_from: float
+    """The same from which on it is worth looking at a sample of the input."""
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
@@ -148,6 +157,10 @@ class Kind(ABC, Generic[M, T, R]):
         """Tell whether tasks run kernels of the CPU."""
         return True
 
+    def forecast(self) -> "Forecast | None":
+        """Look at a sample of the input, and say what all of it takes; None where that cannot be."""
+        return None
+
     def heeding(self, stop: Stop) -> AbstractContextManager[None]:
         """Hold something while tasks run: those of this process may heed `stop`."""
         return nullcontext()
@@ -163,27 +176,7 @@ def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
     """
-    return _mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told or _silent))
-
-
-def _mending(directory: str, call: Callable[[], A]) -> A:
-    """Call again what met a damaged file of the run, which is removed, so that it is made again."""
-    last: Damaged | None = None
-    removed: set[str] = set()
-    while True:
-        try:
-            return call()
-        except Damaged as damaged:
-            if damaged.path in removed:
-                raise
-            with locked(directory):
-                rundir.mend(directory, damaged)
-            removed.add(damaged.path)
-            last = damaged
-        except (InputError, MissingInput) as error:
-            if last is None:
-                raise
-            raise Damaged(last.path, f"{last.found}; it cannot be made again", str(error)) from error
+    return mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told or _silent))
 
 
 def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told) -> R:
@@ -193,32 +186,42 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
     starting = threading.Thread(target=kind.start, args=(gpus,), name="start")
     if len(gpus.names) == 1 and not rundir.finished(str(directory)):
         starting.start()  # meanwhile
-    with _opened(directory, kind, resources, gpus) as (crew, stop, readers):
+    with opened(directory, kind, resources, gpus) as (crew, stop, readers):
         going = not rundir.finished(crew.directory)
         if gpus.device.takes_gpu and resources.scheduler and going:
             crew.hire()
-            gpus = devices.of_workers(gpus, crew)
+            gpus = devices.of_workers(gpus, crew.everywhere(usable))
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
         if going and resources.workers and readers != "workers" and not gpus.device.takes_gpu:
             crew.begin_to_hire()
-        planned = kind.read(crew, told, readers)
+        fresh = not rundir.has_manifest(crew.directory)
+        with crew.timed("read"):
+            planned = kind.read(crew, told, readers)
         if starting.ident:
             starting.join()
         tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
         try:
-            _work(crew, kind, tracker, stop, resources, gpus, told)
+            predicted = _work(crew, kind, tracker, stop, resources, gpus)
         finally:
             if crew.dismiss():
                 tracker.withdraw_claims()
         if rundir.finished(crew.directory):
             return kind.report.from_json(rundir.read_report(crew.directory))
         counted = kind.counted(planned, tracker)
+        if predicted and not fresh:
+            del predicted["read"]
+        count, total = rundir.calls(crew.directory)
         report = kind.report(
             **counted,
             seconds=round(time.monotonic() - began, 3),
+            stages=crew.seconds,
+            predicted=predicted,
+            calls=count,
+            total_seconds=total,
             device=str(gpus),
             device_why=gpus.why,
             workers=crew.size,
+            hosts=crew.hosts,
             deaths=tracker.deaths,
             retries=tracker.retries,
         )
@@ -233,67 +236,51 @@ def read(directory: str | Path, kind: Kind[M, Any, Any], resources: Resources, t
     """Do the first stage of `run` alone."""
 
     def call() -> M:
-        with _opened(directory, kind, resources, Gpus({}, "")) as (crew, _, readers):
+        with opened(directory, kind, resources, Gpus({}, "")) as (crew, _, readers):
             return kind.read(crew, told or _silent, readers)
 
     resources = devices.placed(resources)
-    return _mending(str(Path(directory).absolute()), call)
+    return mending(str(Path(directory).absolute()), call)
 
 
-def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus, told: Told) -> None:
-    """Do what is left of a run."""
+def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus) -> dict[str, float] | None:
+    """Do what is left of a run; what was predicted of its stages, where that was worth it."""
     tasks = tracker.tasks()
     if not tasks:
-        return
+        return None
     rundir.reopen(crew.directory)
+    large = tracker.work() > kind.forecast_from * gpus.device.speed
+    forecast, share = kind.forecast() if large else None, tracker.left()
     if gpus.device.takes_gpu:
         crew.replace(list(gpus.names))
         several = len(gpus.names) > 1
     else:
-        several = bool(resources.workers) or tracker.work() > kind.small_work
+        several = bool(resources.workers) or (bool(forecast.sooner(cores(), share)) if forecast else tracker.work() > kind.small_work)
     # A claim left behind may be of what kills its process: not this one again.
     wanted = bool(resources.scheduler) or tracker.claims or several
-    if wanted:
-        crew.begin_to_hire()
-    if kind.compiles(gpus):
-        kind.compile(tracker)
-    if wanted:
-        crew.hire()
+    with crew.timed("start"):
+        if wanted:
+            crew.begin_to_hire()
+        if kind.compiles(gpus):
+            kind.compile(tracker)
+        if wanted:
+            crew.hire()
     tracker.workers = 0 if gpus.device.takes_gpu else crew.size
+    on = gpus.names.values() if gpus.device.takes_gpu else None
+    predicted = forecast.predicted(on, crew.size, share) if forecast else None
+    if predicted:
+        rundir.journal(crew.directory, "predicted", **predicted)
     while tasks:
         try:
-            with kind.heeding(stop):
+            with kind.heeding(stop), crew.timed("work"):
                 crew.run(tasks, tracker)
         except KernelError:
             if crew.size:
                 raise
             crew.hire()  # this process has lost its GPU; a worker can go on
         tasks = tracker.tasks()
+    return predicted
 
 
 def _silent(stage: str, done: int, total: int | None) -> None:
     pass
-
-
-@contextmanager
-def _opened(directory: str | Path, kind: Kind[Any, Any, Any], resources: Resources, gpus: Gpus) -> Iterator[tuple[Crew, Stop, Readers]]:
-    """Hold the run directory, see that it is of this run and can be written, and have somebody to read the input."""
-    directory = str(Path(directory).absolute())
-    scheduler = address_of(resources.scheduler, insecure=resources.insecure) if isinstance(resources.scheduler, str) else resources.scheduler
-    rundir.probe(directory, kind.layout)
-    with locked(directory), on_signals(patient=kind.patient) as stop:
-        rundir.tidy(directory, kind.layout)
-        kind.open(directory)
-        rundir.journal(directory, "start", command=sys.argv)
-        readers = kind.readers(resources, gpus)
-        crew = Crew(stop, directory, kind.module, resources.workers, scheduler, min(kind.reading_threads, cores()) if readers == "threads" else 1)
-        try:
-            if readers == "workers" and not rundir.has_manifest(directory):
-                crew.hire()
-            yield crew, stop, readers
-        except (KeyboardInterrupt, ClusterLost, NoWorkers) as error:
-            if stop.number is None and not isinstance(error, KeyboardInterrupt):
-                raise
-            raise Stopped(stop.number or signal.SIGINT) from None  # the signal may have gone to workers too
-        finally:
-            crew.dismiss()

@@ -150,6 +150,10 @@ class Tracker(ABC, Generic[P]):
         """Estimate the seconds of one core for all tasks that are left."""
         return sum(self.weight(piece) for pieces in self._running.values() for piece in pieces)
 
+    def left(self) -> float:
+        """Tell the share of all that is still to be done."""
+        return 1.0 - self._finished / (self.total() or 1.0)
+
     def withdraw_claims(self) -> None:
         """Forget who was at what: their processes were stopped by us. None may run any more."""
         for piece in (piece for pieces in self._running.values() for piece in pieces):
@@ -194,7 +198,7 @@ class Tracker(ABC, Generic[P]):
                 if at := claims.read(piece.claim or ""):
                     self._at[task] = done + amount * (at[0] - piece.start) / (piece.stop - piece.start)
                     self.tell()
-                    return piece, at, _changed(piece.claim or "")
+                    return piece, at, claims.changed(piece.claim or "")
                 done += amount
             return None
 
@@ -291,10 +295,3 @@ def _key(pieces: Sequence[Piece]) -> str:
 
 def _touches(piece: Piece, blamed: Iterable[Range]) -> bool:
     return any(lo < piece.stop and piece.start < hi for lo, hi in blamed)
-
-
-def _changed(path: str) -> int:
-    try:
-        return Path(path).stat().st_mtime_ns
-    except OSError:
-        return 0

@@ -44,6 +44,21 @@ def test_shares_are_all_of_it_and_of_like_work() -> None:
         assert max(work) - min(work) <= 4
 
 
+def test_a_search(inputs: tuple[Path, Path], tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several slices of the database and shares that end within one."""
+    monkeypatch.setattr("tidalign.pipeline.search.database.SLICE_BYTES", 12_000)
+    words = ("search", *inputs, "--top", 3)
+    assert command(*words, "-o", tmp_path / "out.m8").returncode == 0
+    runs = [tmp_path / f"shard.{number}" for number in (1, 2, 3)]
+    for number, run in enumerate(runs, 1):
+        answer = command(*words, "-o", run, "--shard", f"{number}/3")
+        assert (answer.returncode, not (run / "SUCCESS").exists()) == (0, True) and f"shard {number}/3: done" in answer.stderr, answer.stderr
+        assert list((run / "parts").iterdir())
+    assert command("merge", *runs[1:], "-o", tmp_path / "merged.m8").returncode == Exit.NO_INPUT
+    assert command("merge", *runs, "-o", tmp_path / "merged.m8").returncode == 0
+    assert (tmp_path / "merged.m8").read_bytes() == (tmp_path / "out.m8").read_bytes() != b""
+
+
 @pytest.mark.parametrize("name", ["out.sam", "out.parquet"])
 def test_pairs(name: str, inputs: tuple[Path, Path], tmp_path: Path, command: Any) -> None:
     words = ("pairs", *inputs, "--device", "cpu")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidalign.cluster.stop import Stop
 from tidalign.kernels.runtime import compiler
@@ -16,13 +16,16 @@ from tidalign.pipeline.genome.plan import Check, GenomeManifest, read_manifest, 
 from tidalign.pipeline.genome.units import warm_up
 from tidalign.pipeline.store import layout, parts, rundir
 from tidalign.workflows.run import runner
-from tidalign.workflows.run.crew import Crew
+from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
 from tidalign.workflows.run.genome.tasks import heeding
 from tidalign.workflows.run.genome.tiles import Tiles
-from tidalign.workflows.run.runner import Kind, Readers, Report
+from tidalign.workflows.run.runner import Kind, Report
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told
+
+if TYPE_CHECKING:
+    from tidalign.workflows.estimate.forecast import Forecast
 
 SMALL_INPUT = 64_000_000
 """Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
@@ -59,6 +62,7 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
     patient = False  # a walk can last for hours, and has checkpoints
     reading_threads = 4
     small_work = 5.0
+    forecast_from = 60.0
 
     def __init__(self, source: GenomeSource, parameters: GenomeParameters, check: Check | None = None, shard: Shard | None = None) -> None:
         self._shard = shard
@@ -115,6 +119,12 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
 
     def compile(self, tracker: Tiles) -> None:
         warm_up(self._parameters)
+
+    def forecast(self) -> "Forecast | None":
+        from tidalign.workflows.estimate import of_genomes
+
+        pipe = any(file["size"] < 0 for file in self._source.files())
+        return None if pipe or self._source.segments or self._shard else of_genomes.forecast(self._source, self._parameters)
 
     def heeding(self, stop: Stop) -> AbstractContextManager[None]:
         return heeding(stop)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import inject
+from tidalign.cluster.task import inject, logged
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS, GpuLost
@@ -60,7 +60,7 @@ def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name)
     if manifest.run != run:
         raise RuntimeError(f"{directory}: holds run {manifest.run}, not {run}")
     try:
-        with _claimed(tile, on) as beat:
+        with logged(f"{directory}/logs", tile.key), _claimed(tile, on) as beat:
             counts = _STAGES[tile.stage](directory, run, tile, beat, on)
     except KernelError:
         # No call of CUDA works in this process any more. A worker gives way to a new one; only the tile that was on the GPU is to blame.

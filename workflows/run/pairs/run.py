@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
@@ -14,13 +14,16 @@ from tidalign.pipeline.pairs.manifest import BlockRecord, Check, PairManifest, r
 from tidalign.pipeline.pairs.partition import partition_block, partition_stream
 from tidalign.pipeline.store import layout, parts, rundir
 from tidalign.workflows.run import runner
-from tidalign.workflows.run.crew import Crew, Repeated
+from tidalign.workflows.run.crew import Crew, Readers, Repeated
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
 from tidalign.workflows.run.pairs.alignment import Alignment
 from tidalign.workflows.run.pairs.tasks import align_ranges
-from tidalign.workflows.run.runner import Kind, Readers, Report
+from tidalign.workflows.run.runner import Kind, Report
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told
+
+if TYPE_CHECKING:
+    from tidalign.workflows.estimate.forecast import Forecast
 
 
 def partition(
@@ -98,6 +101,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
     report = PairReport
     reading_threads = 16  # each block takes up to half a gigabyte, and more are hardly faster
     small_work = 3.0
+    forecast_from = 5.0
 
     def __init__(self, source: Source, parameters: Any, check: Check | None = None, shard: Shard | None = None) -> None:
         self._shard = shard
@@ -132,6 +136,11 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
 
     def compile(self, tracker: Alignment) -> None:
         self._aligner.on(CPU).warm_up(self._parameters, tracker.longest())
+
+    def forecast(self) -> "Forecast | None":
+        from tidalign.workflows.estimate import of_pairs
+
+        return None if self._source.has_pipe or self._shard else of_pairs.forecast(self._source, self._parameters)
 
     def counted(self, manifest: PairManifest, tracker: Alignment) -> dict[str, Any]:
         statuses = parts.counts(tracker.parts)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidalign.cluster.task import inject
+from tidalign.cluster.task import inject, logged
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
 from tidalign.kernels.wavefront.alignments import Alignments, part_of
@@ -48,7 +48,8 @@ def align_ranges(directory: str, run: str, parameters: dict[str, Any], ranges: S
     if todo:
         pipeline = _Pipeline(directory, run, *described(parameters), DEVICES[device])
         try:
-            pipeline.align(todo)
+            with logged(f"{directory}/logs", f"{todo[0].chunk}.{todo[0].start}-{todo[0].stop} and {len(todo) - 1} more"):
+                pipeline.align(todo)
             by_host = pipeline.by_host
         except KernelError:
             # No call of CUDA works in this process any more. A worker gives way to a new one; the claims stay.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidalign.cluster.stop import Stop
 from tidalign.pipeline.device import Device
@@ -12,13 +12,17 @@ from tidalign.pipeline.search.manifest import Check, SearchManifest, packed
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.search.results import counted
 from tidalign.pipeline.store import layout
-from tidalign.pipeline.store.parts import gaps, part_path, read_part
+from tidalign.pipeline.store.parts import all_parts, gaps, part_path, read_part
 from tidalign.workflows.run import runner
-from tidalign.workflows.run.crew import Crew
+from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
-from tidalign.workflows.run.runner import Kind, Readers, Report
+from tidalign.workflows.run.runner import Kind, Report
 from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, isolate_range, patience, search_range, warm_up
+from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told, Tracker
+
+if TYPE_CHECKING:
+    from tidalign.workflows.estimate.forecast import Forecast
 
 PATIENCE = 60.0
 """Least seconds of CPU time without progress after which a task hangs."""
@@ -48,18 +52,20 @@ class Searching(Tracker[QueryRange]):
     stage = "search"
     scale = 1
 
-    def __init__(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told, device: Device) -> None:
+    def __init__(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told, device: Device, shard: Shard | None = None) -> None:
         super().__init__(directory, manifest.run, stop, told)
         self.manifest, self.device = manifest, device
         queries = sum(each.queries for each in manifest.queries)
         self.rejectable = max(100, queries // 10_000)
+        pieces = {chunk: (count, self.amount(QueryRange(chunk, 0, count))) for chunk, count in manifest.chunks.items()}
+        self._share = shard.ranges(pieces) if shard else {chunk: (0, count) for chunk, count in manifest.chunks.items()}
 
     def missing(self) -> Iterable[QueryRange]:
         for number in range(len(self.manifest.database.slices)):  # tasks of one slice follow each other
             for queries in self.manifest.queries:
                 chunk = f"{queries.id}-d{number:05d}"
                 done = [(part.start, part.stop) for part in self.parts.get(chunk, [])]
-                for start, stop in gaps(0, queries.queries, done):
+                for start, stop in gaps(*self._share[chunk], done):
                     yield QueryRange(chunk, start, stop)
 
     def amount(self, piece: QueryRange) -> float:
@@ -68,8 +74,7 @@ class Searching(Tracker[QueryRange]):
         return letters * self.manifest.slice_of(number).letters * len(self.manifest.parameters.strands) + 1.0
 
     def total(self) -> float:
-        manifest = self.manifest
-        return sum(self.amount(QueryRange(f"{each.id}-d{n:05d}", 0, each.queries)) for each in manifest.queries for n in range(len(manifest.database.slices)))
+        return sum(self.amount(QueryRange(chunk, start, stop)) for chunk, (start, stop) in self._share.items() if start < stop)
 
     def weight(self, piece: QueryRange) -> float:
         return self.amount(piece) * SECONDS_PER_CELL
@@ -113,8 +118,10 @@ class Search(Kind[SearchManifest, Searching, SearchReport]):
     report = SearchReport
     reading_threads = 1
     small_work = 3.0
+    forecast_from = 3.0
 
-    def __init__(self, source: Source, parameters: SearchParameters, check: Check | None = None) -> None:
+    def __init__(self, source: Source, parameters: SearchParameters, check: Check | None = None, shard: Shard | None = None) -> None:
+        self._shard = shard
         self._source, self._parameters, self._check = source, parameters, check
 
     def parameters(self) -> dict[str, Any]:
@@ -130,7 +137,7 @@ class Search(Kind[SearchManifest, Searching, SearchReport]):
         return packed(crew.directory, self._source.queries, self._source.database, told, self._check)
 
     def tracker(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told, gpus: Gpus) -> Searching:
-        return Searching(directory, manifest, stop, told, gpus.device)
+        return Searching(directory, manifest, stop, told, gpus.device, self._shard)
 
     def compiles(self, gpus: Gpus) -> bool:
         return not gpus.device.takes_gpu
@@ -138,7 +145,16 @@ class Search(Kind[SearchManifest, Searching, SearchReport]):
     def compile(self, tracker: Searching) -> None:
         warm_up(tracker.manifest)
 
+    def forecast(self) -> "Forecast | None":
+        from tidalign.workflows.estimate import search as of_search
+
+        sides = self._source.queries, self._source.database
+        return None if self._shard or any(each.stream for each in sides) else of_search.forecast(*sides, self._parameters)
+
     def counted(self, manifest: SearchManifest, tracker: Searching) -> dict[str, Any]:
+        done = sum(part.stop - part.start for part in all_parts(tracker.parts))
+        if done < (wanted := sum(manifest.chunks.values())) and self._shard:
+            raise ShardDone(self._shard, tracker.directory, done, wanted, "queries against a slice")
         statuses, hit = counted(manifest, tracker.parts)
         queries, letters = (sum(getattr(each, name) for each in manifest.queries) for name in ("queries", "letters"))
         if any(sum(part.stop - part.start for part in tracker.parts.get(chunk, [])) != wanted for chunk, wanted in manifest.chunks.items()):
@@ -163,6 +179,7 @@ def run_search(
     resources: Resources = DEFAULT,
     progress: Told | None = None,
     check: Check | None = None,
+    shard: Shard | None = None,
 ) -> SearchReport:
     """Search every query in the database into a run directory: see `runner.run`."""
-    return runner.run(directory, Search(source, parameters, check), resources, progress)
+    return runner.run(directory, Search(source, parameters, check, shard), resources, progress)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidalign.cluster.task import inject
+from tidalign.cluster.task import inject, logged
 from tidalign.kernels.local.pairs import SHARED_PAIRS
 from tidalign.kernels.runtime.errors import KernelError
-from tidalign.pipeline.device import CPU, DEVICES, DeviceName
+from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
 from tidalign.pipeline.schema import SEARCH_HITS
 from tidalign.pipeline.search.hits import Slice, rejected, search
 from tidalign.pipeline.search.manifest import SearchManifest, read_manifest, read_queries, read_slice
@@ -59,27 +59,33 @@ def search_range(directory: str, run: str, piece: QueryRange, device: DeviceName
         database = _slice(directory, run, number, device)
     cells = table["length"].to_numpy() * float(manifest.slice_of(number).letters * len(manifest.parameters.strands))
     found = []
-    for start, stop in cuts(cells[piece.start : piece.stop], database.form.cells, database.form.queries):
-        rows = table.slice(piece.start + start, stop - start)
-        if piece.claim:
-            claims.write(piece.claim, piece.start + start, piece.start + stop)
-        try:
-            inject(partial(map, str, rows["ordinal"].to_pylist()))
-            with DEVICES[device].turn():
-                found.append(search(rows, database, manifest.parameters))
-        except KernelError:
-            # No call of CUDA works in this process any more. A worker gives way to a new one; the claim stays.
-            if multiprocessing.parent_process() is not None:
-                os._exit(86)
-            raise
-        except MemoryError:
-            raise  # the claim stays: these queries are to blame
-        except BaseException:
-            _withdraw(piece)
-            raise
+    with logged(f"{directory}/logs", f"{piece.chunk}.{piece.start}-{piece.stop}"):
+        for start, stop in cuts(cells[piece.start : piece.stop], database.form.cells, database.form.queries):
+            found.append(_found(table, database, manifest, piece, start, stop, DEVICES[device]))
     _write(directory, run, piece, pa.concat_tables(found))
     _withdraw(piece)
     return time.perf_counter() - began
+
+
+def _found(table: Any, database: Slice, manifest: SearchManifest, piece: QueryRange, start: int, stop: int, device: Device) -> Any:
+    """Search some queries of a range, and claim them meanwhile."""
+    rows = table.slice(piece.start + start, stop - start)
+    if piece.claim:
+        claims.write(piece.claim, piece.start + start, piece.start + stop)
+    try:
+        inject(partial(map, str, rows["ordinal"].to_pylist()))
+        with device.turn():
+            return search(rows, database, manifest.parameters)
+    except KernelError:
+        # No call of CUDA works in this process any more. A worker gives way to a new one; the claim stays.
+        if multiprocessing.parent_process() is not None:
+            os._exit(86)
+        raise
+    except MemoryError:
+        raise  # the claim stays: these queries are to blame
+    except BaseException:
+        _withdraw(piece)
+        raise
 
 
 def _withdraw(piece: QueryRange) -> None:

@@ -29,6 +29,7 @@ from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.manifest import read_manifest
 from tidalign.pipeline.schema import COUNTS
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import PAIRS
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import devices, watch
 from tidalign.workflows.run.isolate import TooManyRejected
@@ -402,3 +403,36 @@ def test_much_work_is_spread_over_the_cores(tmp_path: Path, inputs: list[str], m
     monkeypatch.setattr(run.Pairs, "small_work", 0.0)
     report = drive(str(tmp_path), *inputs)
     assert report.workers == len(os.sched_getaffinity(0))
+
+
+def test_a_report_says_what_stages_took_and_what_was_predicted(inputs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run.Pairs, "forecast_from", 0.0)
+    report = run_pairs(tmp_path, inspect(*inputs), PairParameters())
+    assert report.predicted is not None and report.predicted.keys() == report.stages.keys() == {"read", "start", "work"}
+    assert report.off == round(sum(report.predicted.values()) / sum(report.stages.values()), 3)
+    assert sum(report.stages.values()) <= report.seconds + 0.01 and (report.calls, report.hosts) == (1, {})
+    said = json.loads((tmp_path / "report.json").read_text())
+    assert said["predicted_to_taken"] == report.off and said["predicted"] == report.predicted
+    assert run_pairs(tmp_path, inspect(*inputs), PairParameters()).predicted == report.predicted, "a finished run is as it was"
+
+
+def test_a_report_counts_the_calls_that_a_run_took(inputs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run.Pairs, "forecast_from", 0.0)
+    with mock.patch.object(run.Pairs, "counted", side_effect=DiskFull("full")), pytest.raises(DiskFull):
+        run_pairs(tmp_path, inspect(*inputs), PairParameters())
+    next((tmp_path / "parts").iterdir()).unlink()
+    time.sleep(0.3)
+    report = run_pairs(tmp_path, inspect(*inputs), PairParameters())
+    assert report.calls == 2 and report.seconds < report.total_seconds < report.seconds + 60
+    assert report.predicted is not None and "read" not in report.predicted, "what an earlier call had read"
+    with (tmp_path / "journal.jsonl").open("a") as lines:
+        lines.write('{"time": 1, "ev')  # cut short by a kill
+    assert rundir.calls(str(tmp_path))[0] == 2
+
+
+def test_workers_leave_logs_by_host(inputs: list[str], tmp_path: Path) -> None:
+    run_pairs(tmp_path, inspect(*inputs), PairParameters(), resources=devices.Resources(workers=2))
+    logs = [log.read_text() for log in (tmp_path / "logs").iterdir()]
+    parts = len(list((tmp_path / "parts").iterdir()))
+    assert logs and sum(text.count(" begins\n") for text in logs) == sum(text.count(" ends, ") for text in logs) == parts
+    rundir.tidy(str(tmp_path), PAIRS)  # they are files of a run

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tidalign.cluster import allocation as allocations
 from tidalign.cluster.address import address_of
-from tidalign.cluster.allocation import Allocation, address_of_node, allocation, started
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.node import processors
 from tidalign.cluster.private import credentials, keep
+from tidalign.cluster.slurm import allocation as allocations
+from tidalign.cluster.slurm.allocation import Allocation, address_of_node, allocation, started
+from tidalign.cluster.slurm.node import processors
 from tidalign.cluster.task import cores
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.devices import Resources, choose, placed
@@ -36,9 +36,9 @@ def test_an_allocation_of_several_nodes_is_used(environment: dict[str, str], nod
     ("said", "node", "count"), [("72(x2),36", "1", 72), ("72(x2),36", "2", 36), ("3", "0", 3), ("", "0", None), ("3", "5", None), ("1(x3),2", "3", 2)]
 )
 def test_a_node_has_as_many_workers_as_the_job_has_processors_there(said: str, node: str, count: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidalign.cluster.node.cores", lambda: 1000)
+    monkeypatch.setattr("tidalign.cluster.slurm.node.cores", lambda: 1000)
     assert processors({"SLURM_JOB_CPUS_PER_NODE": said, "SLURM_NODEID": node}) == (count or 1000)
-    monkeypatch.setattr("tidalign.cluster.node.cores", cores)
+    monkeypatch.setattr("tidalign.cluster.slurm.node.cores", cores)
     assert processors({"SLURM_JOB_CPUS_PER_NODE": "1000000"}) == cores()
 
 

@@ -1,14 +1,15 @@
 """Scripts of jobs and the profile of a site: what they hold, and what is refused."""
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tidalign.cluster import job, site
 from tidalign.cluster.errors import NoWorkers, Stopped
-from tidalign.cluster.site import Profile, read
+from tidalign.cluster.slurm import job, site
+from tidalign.cluster.slurm.site import Profile, read
 from tidalign.workflows import cli, stopped
 
 
@@ -91,7 +92,23 @@ def test_without_slurm_one_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     err = capsys.readouterr().err.splitlines()
     assert "sinfo is not found" in err[0] and "sbatch is not found" in err[1]
     assert cli.main(["--cluster=slurm", "--dry-run", "--time", "9", "pairs", "a.fa", "b.fa", "-o", str(tmp_path / "o.sam")]) == 0
-    assert "exec " in (out := capsys.readouterr().out) and "#SBATCH --time=9\n" in out and out.endswith(f"pairs a.fa b.fa -o {tmp_path}/o.sam\n")
+    out, err_of_dry = capsys.readouterr()
+    assert "exec " in out and "#SBATCH --time=9\n" in out and out.endswith(f"pairs a.fa b.fa -o {tmp_path}/o.sam\n")
+    assert "no estimate: " in err_of_dry and "a.fa: No such file" in err_of_dry
+
+
+def test_a_dry_run_shows_the_script_and_what_the_job_would_take(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    for name in ("a.fa", "b.fa"):
+        (tmp_path / name).write_text("".join(f">{number}\n{'ACGT' * 25}\n" for number in range(30)))
+    words = ["pairs", *(str(tmp_path / name) for name in ("a.fa", "b.fa")), "-o", str(tmp_path / "o.sam")]
+    asked = ["--cluster", "slurm", "--dry-run", "--nodes", "2"]
+    assert cli.main([*asked, "--cpus-per-node", "3", "--time", "7", *words]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("#!/bin/bash") and "pairs  " in err and "30" in err.splitlines()[0]
+    assert "6 processors of 2 nodes, " in err and "time asked for: 7" in err
+    assert cli.main([*asked, "--gpus-per-node", "4", "--json", *words]) == 0
+    assert json.loads(capsys.readouterr().err)["job"].startswith("8 GPUs of 2 nodes, ")
 
 
 PAIRS = ["pairs", "a.fa", "b.fa", "-o", "o.sam"]
@@ -104,7 +121,9 @@ PAIRS = ["pairs", "a.fa", "b.fa", "-o", "o.sam"]
         (["--nodes", "2", *PAIRS], "--nodes goes with --cluster slurm"),
         (["--follow", *PAIRS], "--follow goes with --cluster slurm"),
         (["--requeue", *PAIRS], "--requeue goes with --cluster slurm, or inside a job"),
-        (["--cluster", "slurm", "check"], "go before pairs, genome, genomes"),
+        (["--cluster", "slurm", "check"], "--stop-after are for pairs, genome, genomes, search"),
+        (["--dry-run", "check"], "an estimate is for pairs, genome, genomes, search"),
+        (["--json", *PAIRS], "--json goes with --dry-run"),
         (["--cluster", "slurm", "--time", "soon", *PAIRS], "expected a time as Slurm has it"),
         (["--stop-after", "0", *PAIRS], "expected a time such as 90s"),
         (["--cluster", "slurm", "genome", "a.fa", "b.fa", "--format=maf"], "a job has no terminal"),

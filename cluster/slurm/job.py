@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.site import Profile
+from tidalign.cluster.slurm.site import Profile
 
 LOOK = 2.0
 """Seconds between questions to Slurm, whose controller serves many."""

@@ -128,7 +128,7 @@ def _workers(allocation: Allocation, own: str, cluster: Any) -> Iterator[None]:
     log = Path(own, "srun.log")
     with log.open("wb") as said:
         # Ctrl-C of a terminal is for this process alone: it lets workers finish.
-        command = ["srun", *layout, sys.executable, "-P", "-m", "tidalign.cluster.node", own]
+        command = ["srun", *layout, sys.executable, "-P", "-m", "tidalign.cluster.slurm.node", own]
         srun = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said, start_new_session=True)
     try:
         _await(allocation, cluster, srun, log)

@@ -1,0 +1,64 @@
+"""Forecasts: how tasks fall on workers, and what an estimate says of seconds, for a machine whose rates are made up."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+
+from tidalign.workflows.estimate.forecast import Forecast, makespan, table, values
+from tidalign.workflows.estimate.rates import Rates
+
+CORE = Rates("core", False, "then", {"start": {"command": 0.5, "workers": 1.0}})
+CARD = Rates("card", True, "then", {"start": {"device": 2.0}})
+
+
+def forecast(**changes: object) -> Forecast:
+    fields = {"what": {"pairs": 7.0}, "read": 4.0, "readers": 2, "tasks": [(3.0, 4)], "gpu": {CARD: 6.0}, "host": 1.0, "export": 0.25}
+    return Forecast(**(fields | {"bytes": {"in": 2e6}, "sample": "all", "core": CORE} | changes))  # type: ignore[arg-type]
+
+
+def best(tasks: list[float], workers: int) -> float:
+    """The least time of all ways to give tasks to workers."""
+    ways = product(range(workers), repeat=len(tasks))
+    return min(max(sum(task for task, to in zip(tasks, way, strict=True) if to == worker) for worker in range(workers)) for way in ways)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_longest_first_are_within_a_third_of_the_best_way(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    tasks = random.integers(1, 20, random.integers(1, 8)).astype(float).tolist()
+    for workers in (1, 2, 3):
+        found, least = makespan([(task, 1) for task in tasks], workers), best(tasks, workers)
+        assert least <= found + 1e-9 <= least * (4 / 3) + 1e-6
+    assert makespan([(2.0, 3)], 2) == 4.0 == makespan([(2.0, 1)] * 3, 2)
+    assert makespan([(1.0, 10**9)], 4) == 10**9 / 4 and makespan([], 3) == 0
+
+
+def test_seconds_of_a_command() -> None:
+    one = forecast()
+    assert one.work == 12
+    assert one.seconds(0) == 0.5 + 4 + 12 + 0.25
+    assert one.seconds(2) == 0.5 + 2 + 6 + 0.25, "workers start while the input is read"
+    assert forecast(read=0.5).seconds(2) == 0.5 + 0.25 + 0.75 + 6 + 0.25, "which is waited for where that is sooner done"
+    assert one.seconds_on(CARD, 1, 4) == 2.5 + 2 + 6 + 0.25 and one.seconds_on(CARD, 2, 4) == 3.5 + 2 + 3 + 0.25
+    assert forecast(host=40.0).seconds_on(CARD, 4, 2) == 3.5 + 2 + 20 + 0.25, "cores that write may be what is waited for"
+
+
+def test_workers_are_worth_their_start_or_not() -> None:
+    assert forecast().sooner(2) == 2 and forecast().sooner(2, 0.1) == 0
+    assert forecast(tasks=[(3.0, 1)]).sooner(8) == 0, "one task is no faster by more"
+
+
+def test_a_prediction_of_what_is_left() -> None:
+    assert forecast().predicted(None, 2, 0.5) == {"read": 2.0, "start": 0.0, "work": 3.0}
+    assert forecast().predicted(["card", "card"], 2, 1.0) == {"read": 2.0, "start": 0.0, "work": 3.0}
+    assert forecast().predicted(["another"], 2, 1.0) is None
+
+
+def test_a_table_and_json_say_the_same() -> None:
+    said, shown = values(forecast(), 2), dict(table(forecast(), 2))
+    assert said["seconds"]["workers"] == {str(count): forecast().seconds(count) for count in (0, 1, 2)}
+    assert said["seconds"]["gpus"] == {"card": {str(count): forecast().seconds_on(CARD, count, 2) for count in (1, 2, 4)}}
+    assert shown["one process"] == "16.8 s" and shown["4 GPUs"] == f"{said['seconds']['gpus']['card']['4']:.1f} s, card" and shown["bytes in"] == "2.0 MB"
+    assert math.isclose(said["core_seconds"]["work"], 12) and "no figures" in dict(table(forecast(gpu={}), 2))["GPUs"]

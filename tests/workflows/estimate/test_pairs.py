@@ -1,0 +1,144 @@
+"""What an estimate counts of pairs, against counts of all of them, and the begin of an input against what is in it."""
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import simulate
+
+from tidalign.kernels.letters.sequences import reverse_complement
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.pipeline.device import CPU
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.pairs.aligner import WAVEFRONT, PairParameters, work
+from tidalign.pipeline.pairs.input.read import Source, inspect
+from tidalign.pipeline.pairs.pack import packed
+from tidalign.pipeline.pairs.scored import ScoreParameters
+from tidalign.workflows.estimate import of_pairs, pairs
+from tidalign.workflows.estimate.head import head
+
+Pairs = list[tuple[bytes, bytes]]
+
+
+def made(count: int, length: int, error: float) -> Pairs:
+    random = np.random.default_rng(count + length)
+    queries = [simulate.sequence(random, int(random.integers(length // 2, length * 2))) for _ in range(count)]
+    return [(query, simulate.mutate(random, query, error)) for query in queries]
+
+
+def written(folder: Path, made: Pairs, form: str) -> Source:
+    """Pairs as FASTQ and FASTA, .seq, interleaved FASTA or Parquet, .gz of each text."""
+    name, gz = form.removesuffix(".gz"), form.endswith(".gz")
+    seq, fasta = b"".join(b">%b\n<%b\n" % pair for pair in made), b"".join(b">q\n%b\n>t\n%b\n" % pair for pair in made)
+    fastq, targets = b"".join(b"@q\n%b\n+\n%b\n" % (q, b"I" * len(q)) for q, _ in made), b"".join(b">target\n%b\n" % t for _, t in made)
+    texts = {"seq": [seq], "interleaved": [fasta], "fastq": [fastq, targets]}
+    if name == "parquet":
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({"query": [q for q, _ in made], "target": [t for _, t in made]}), folder / "pairs.parquet")
+        return inspect(str(folder / "pairs.parquet"))
+    paths = [folder / f"{number}.{name}" for number in range(len(texts[name]))]
+    for path, text in zip(paths, texts[name], strict=True):
+        path.write_bytes(gzip.compress(text) if gz else text)
+    return inspect(*map(str, paths), interleaved=name == "interleaved")
+
+
+@pytest.mark.parametrize("form", ["fastq", "seq", "interleaved", "parquet", "fastq.gz", "seq.gz"])
+def test_the_begin_tells_how_much_there_is(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    several = made(3000, 120, 0.05)
+    source = written(tmp_path, several, form)
+    whole = head(source, "mismatch", plain=False)
+    letters = sum(len(side) for pair in several for side in pair)
+    assert (whole.pairs, len(whole.chunk), whole.letters, whole.whole) == (3000, 3000, letters, True)
+    if form == "parquet":
+        return
+    monkeypatch.setattr("tidalign.workflows.estimate.head.HEAD_BYTES", 1 << 14)
+    monkeypatch.setattr("tidalign.workflows.estimate.head.HEAD_BASES", 20_000)
+    begin = head(source, "mismatch", plain=False)
+    assert len(begin.chunk) < 300 and not begin.whole
+    assert begin.pairs == pytest.approx(3000, rel=0.15) and begin.letters * begin.scale == pytest.approx(letters, rel=0.15)
+    text = sum(len(gzip.decompress(raw) if form.endswith("gz") else raw) for raw in (Path(each.path).read_bytes() for each in source.inputs))
+    assert begin.text == pytest.approx(text, rel=0.15)
+
+
+def test_a_pipe_is_refused() -> None:
+    with pytest.raises(InputError, match="write it to a file"):
+        of_pairs.forecast(Source((replace(inspect_nothing(), stream=True),)), PairParameters())
+
+
+def inspect_nothing() -> Any:
+    from tidalign.pipeline.files.sniff import Input
+
+    return Input("-", -1, -1, "seq", "none", "")
+
+
+@pytest.mark.parametrize("count", [1, 5, 5000])
+def test_places_stand_for_all_work(count: int) -> None:
+    weights = np.random.default_rng(count).lognormal(3, 2, count)
+    at, each = pairs.places(weights, budget=200 * weights.mean())
+    assert (each * weights[at]).sum() == pytest.approx(weights.sum())
+    assert len(at) == count if count < pairs.LEAST else pairs.LEAST <= len(at) <= pairs.MOST
+    assert [len(found) for found in pairs.places(np.zeros(0), 1.0)] == [0, 0]
+
+
+def counted(parameters: Any, chunk: Any, strands: tuple[bool, ...] = (False,)) -> tuple[float, float]:
+    """Steps and cells of all pairs, of their penalties."""
+    query, target = packed(chunk, "query"), packed(chunk, "target")
+    unit = Penalties.parse(parameters.penalties).unit()
+    steps = np.concatenate([WAVEFRONT.on(CPU).align(reverse_complement(query) if turn else query, target, parameters).penalty / unit for turn in strands])
+    return float(steps.sum()), float((steps * steps).sum())
+
+
+@pytest.mark.parametrize("model", ["edit", "affine:4,6,2"])
+def test_a_sample_of_mixed_pairs_counts_as_all_do(tmp_path: Path, model: str) -> None:
+    mixed = [*made(2000, 100, 0.02), *made(300, 1000, 0.1)]
+    chunk = head(written(tmp_path, mixed, "seq"), "mismatch", plain=False).chunk
+    parameters = PairParameters(penalties=model)
+    at, each = pairs.places(work(WAVEFRONT, chunk), budget=3e6)
+    found = pairs.sampled(parameters, chunk.take(at), each)
+    steps, cells = counted(parameters, chunk)
+    unit = Penalties.parse(model).unit() / min(extend for _, extend in Penalties.parse(model).pieces)
+    assert len(at) < 600 and found.total("pair") == pytest.approx(2300, rel=0.25)
+    assert found.total("step") == pytest.approx(steps, rel=0.15) and found.total("cell") == pytest.approx(cells * unit, rel=0.2)
+
+
+def test_both_strands_are_two_alignments_without_cigar_and_one_with(tmp_path: Path) -> None:
+    chunk = head(written(tmp_path, made(20, 200, 0.05), "seq"), "mismatch", plain=False).chunk
+    parameters = PairParameters(strand="both")
+    kinds = pairs.sampled(parameters, chunk, np.ones(20)).kinds
+    plus, both = counted(parameters, chunk), counted(parameters, chunk, (False, True))
+    assert kinds["wavefront affine cigar"]["step"] == plus[0] and kinds["wavefront affine penalty"]["step"] == both[0]
+    assert kinds["wavefront affine penalty"]["pair"] == 40
+
+
+def test_errors_of_the_begin_stand_for_a_long_pair(tmp_path: Path) -> None:
+    chunk = head(written(tmp_path, made(2, 30_000, 0.03), "seq"), "mismatch", plain=False).chunk
+    found, (steps, _) = pairs.sampled(PairParameters(), chunk, np.ones(2)), counted(PairParameters(), chunk)
+    assert found.total("step") == pytest.approx(steps, rel=0.15)
+
+
+def test_scores_take_whole_matrices(tmp_path: Path) -> None:
+    several = made(30, 100, 0.1)
+    chunk = head(written(tmp_path, several, "seq"), "mismatch", plain=False).chunk
+    found = pairs.sampled(ScoreParameters("match:2,mismatch:-4,gap:4,2,24,1", report="ends"), chunk, np.full(30, 10.0))
+    assert found.kinds.keys() == {"scores dna 2 ends"} and found.total("cell") == 10 * sum(len(q) * len(t) for q, t in several)
+
+
+def test_the_command_says_what_a_run_would_take_and_writes_nothing(tmp_path: Path, command: Any) -> None:
+    source = written(tmp_path, made(400, 300, 0.05), "fastq")
+    files = [each.path for each in source.inputs]
+    before = sorted(tmp_path.iterdir())
+    done = command("estimate", "--json", "pairs", *files, "-o", tmp_path / "out.sam")
+    said = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, said["pairs"]) == (0, "", 400) and said["bytes"]["in"] == sum(Path(file).stat().st_size for file in files)
+    assert said["core_seconds"]["work"] > 0 and said["seconds"]["workers"].keys() >= {"0", "1"} and sorted(tmp_path.iterdir()) == before
+    shown = command("--dry-run", "pairs", *files, "-o", tmp_path / "out.sam").stdout
+    assert "core seconds" in shown and shown.splitlines()[0].split() == ["pairs", "400"]
+    assert command("estimate", "pairs", tmp_path / "none.fq", files[1], "-o", tmp_path / "x").returncode == 66
+    disk = command("pairs", *files, "-o", tmp_path / "run").returncode, sum(path.stat().st_size for path in (tmp_path / "run").rglob("*.parquet"))
+    assert disk[0] == 0 and said["bytes"]["disk"] > disk[1] / 3

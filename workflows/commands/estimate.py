@@ -1,0 +1,61 @@
+"""Forecast what a command would take, and do none of it: `tidalign estimate COMMAND ..`, the same as --dry-run before a command."""
+
+import argparse
+import json
+import sys
+from typing import Any, TextIO
+
+from tidalign.cluster.task import cores
+from tidalign.pipeline.formats import table as formats
+from tidalign.workflows.commands import genome, genomes, pairs, search
+from tidalign.workflows.estimate import of_genomes, of_pairs
+from tidalign.workflows.estimate import search as of_search
+from tidalign.workflows.estimate.forecast import Forecast, table, values
+from tidalign.workflows.options.common import options_of
+from tidalign.workflows.options.given import parameters
+from tidalign.workflows.status import Exit
+
+
+def command(args: argparse.Namespace) -> Exit:
+    """Print what the command would take: a table, or JSON."""
+    show(args, forecast_of(args), sys.stdout)
+    return Exit.COMPLETE
+
+
+def show(args: argparse.Namespace, forecast: Forecast, file: TextIO, **more: Any) -> None:
+    """Print a forecast. more: lines of the table, and names of the JSON."""
+    if args.json:
+        print(json.dumps(values(forecast, cores()) | more, indent=1), file=file)
+        return
+    lines = [*table(forecast, cores()), *((name.replace("_", " "), str(value)) for name, value in more.items())]
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        print(f"{name:<{width}}  {value}", file=file)
+
+
+def forecast_of(args: argparse.Namespace) -> Forecast:
+    """Forecast a command of pairs, genomes or a search. Raises what the command does for inputs that are wrong, as far as they are looked at."""
+    return _OF[args.module](args)
+
+
+def _pairs(args: argparse.Namespace) -> Forecast:
+    wanted = pairs.parameters_of(args)
+    chosen = formats.find(formats.PAIRS, args.format) if args.format else None
+    letters = chosen is not None and chosen.wants_letters({name: value for name, value in options_of(args).items() if name in chosen.options})
+    return of_pairs.forecast(pairs.source_of(args, None, wanted.alphabet), wanted, text=chosen is not None and chosen.name != "parquet", letters=letters)
+
+
+def _genome(args: argparse.Namespace) -> Forecast:
+    return of_genomes.forecast(genome.source_of(args), parameters(args.options))
+
+
+def _genomes(args: argparse.Namespace) -> Forecast:
+    return of_genomes.forecast(genomes.source_of(args), parameters(args.options))
+
+
+def _search(args: argparse.Namespace) -> Forecast:
+    source = search.source_of(args, None)
+    return of_search.forecast(source.queries, source.database, args.parameters)
+
+
+_OF = {"pairs": _pairs, "genome": _genome, "genomes": _genomes, "search": _search}

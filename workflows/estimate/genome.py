@@ -1,0 +1,195 @@
+"""Estimate a run over genomes: what there is of it, by kind of work, from windows of both sides that are seeded and extended here."""
+
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tidalign.pipeline.device import Device
+from tidalign.pipeline.genome.input.read import read_genome
+from tidalign.pipeline.genome.input.sequences import Genome
+from tidalign.pipeline.genome.input.sides import read_side
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+from tidalign.pipeline.genome.parameters import MODES, GenomeParameters
+from tidalign.pipeline.genome.plan import GenomeManifest, strands, write_manifest
+from tidalign.pipeline.genome.stages.anchoring import find, schema_of
+from tidalign.pipeline.genome.stages.independent import extend
+from tidalign.pipeline.genome.stages.unit import HOST, Unit
+from tidalign.pipeline.genome.walk.walk import walk
+from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import GENOMES
+from tidalign.workflows.estimate.rates import Counts, Rates
+
+WINDOW, WINDOWS = 1 << 16, 12
+"""Letters of a window of the query, in which an alignment is mostly whole, and how many are looked at."""
+
+TARGET, TARGET_WINDOW = 1 << 25, 1 << 20
+"""Letters of the target that are indexed at most, and of its windows."""
+
+PIECES = 96
+"""Sequences of a side that is no larger than that which are looked at, at most."""
+
+BARE = 1500
+"""Anchors of a strand that are extended where every hit is one: chosen at random."""
+
+
+@dataclass(frozen=True, slots=True)
+class StrandWork:
+    """Hold how much work the query sequences of a job are on one strand, by kind, and how many alignments come of it."""
+
+    strand: str
+    kinds: dict[str, Counter[str]]
+    rows: float
+
+    def seconds(self, rates: Rates) -> float | None:
+        """Give the seconds of one core, or one GPU; None where some of it was not measured there."""
+        return sum(rates.of(kind, counts) for kind, counts in self.kinds.items()) if all(map(rates.knows, self.kinds)) else None
+
+
+def sampled(parameters: GenomeParameters, target: Genome, query: Genome) -> list[StrandWork]:
+    """Count the work of a job, a target side against a query side, strand by strand: of windows of both, times what these stand for.
+
+    Seeding takes its time for letters that are looked up and hits that are tried, exact mode's extension for anchors, most of which lie on something better,
+    and cells. Where every hit is an anchor, or each is extended on its own, some are extended here and the rest take as long.
+    """
+    letters = int(query.lengths.sum())
+    cut = replace(parameters, filters=(), cells=None, seconds=None)
+    with tempfile.TemporaryDirectory(prefix="tidalign-") as place:
+        sizes = [
+            _write(Path(place, name), side, *size)
+            for name, side, size in (("target.fa", target, (TARGET // TARGET_WINDOW, TARGET_WINDOW)), ("query.fa", query, (WINDOWS, WINDOW)))
+        ]
+        if not all(sizes):
+            return []
+        manifest = _planned(place, cut)
+        share = letters / sizes[1], letters / sizes[1] * int(target.lengths.sum()) / sizes[0]
+        found: dict[str, dict[str, Counter[str]]] = {strand: {} for strand in strands(cut)}
+        rows = dict.fromkeys(found, 0.0)
+        for number in range(manifest.jobs[0].units):
+            unit = Unit(place, 0, number)
+            kinds, count = _counts(unit)
+            rows[unit.strand] += count * share[1]
+            for kind, counts in kinds.items():
+                scaled = {term: value * share[term != "letter"] for term, value in counts.items()}
+                found[unit.strand].setdefault(kind, Counter()).update(scaled)
+    return [StrandWork(strand, kinds, rows[strand]) for strand, kinds in found.items()]
+
+
+def _counts(unit: Unit) -> tuple[dict[str, dict[str, float]], float]:
+    """Seed and extend a unit of a sample here; what there was of each kind of work, and how many alignments."""
+    parameters = unit.parameters
+    hits = sum(len(places) for places, _ in unit.words().hits(unit.query_codes, parameters))
+    counts = {"seed": {"letter": float(len(unit.query_codes)), "hit": float(hits)}}
+    anchors = _anchors(unit)
+    if not parameters.gapped or not len(anchors):
+        return counts, len(anchors)
+    chosen = anchors
+    alone = parameters.mode != "exact" or not parameters.gfextend
+    if alone and len(anchors) > BARE:
+        chosen = anchors.take(np.sort(np.random.default_rng(1).choice(len(anchors), BARE, replace=False)))
+    began = time.process_time()
+    done = walk(unit, chosen, lambda _: None, checkpoint=False) if parameters.mode == "exact" else extend(unit, chosen, 0, lambda _: None)
+    rows = sum(len(table) for table in done[0])
+    seconds = time.process_time() - began
+    scale = len(anchors) / len(chosen)
+    terms = {"anchor": float(len(anchors))}
+    if alone:
+        return counts | {f"extend {parameters.mode}": terms | {"second": seconds * scale}}, rows * scale
+    terms |= {"extension": float(unit.counts["extended in the walk"]), "cell": float(unit.counts["cells"])}
+    return counts | {"extend": terms}, rows
+
+
+def _anchors(unit: Unit) -> Any:
+    return find(unit, lambda: None, lambda tables: pa.concat_tables([schema_of(unit).empty_table(), *tables]))
+
+
+def _write(path: Path, side: Genome, windows: int, size: int) -> int:
+    """Write windows of a side as FASTA, evenly over it, or all of it where that is no more; returns their letters."""
+    total = int(side.lengths.sum())
+    ends = np.cumsum(side.lengths)
+    pieces = [side.letters[start : start + length] for start, length in zip(side.starts, side.lengths, strict=True)]
+    if total <= windows * size and len(pieces) > PIECES:
+        pieces = [pieces[i] for i in np.linspace(0, len(pieces) - 1, PIECES).astype(int)]
+    elif total > windows * size:
+        chosen = []
+        for place in (total - size) * (np.arange(windows) + 0.5) / windows:
+            i = int(np.searchsorted(ends, place, "right"))
+            at = int(place - (ends[i] - side.lengths[i]))
+            chosen.append(pieces[i][max(0, min(at, len(pieces[i]) - size)) :][:size])
+        pieces = chosen
+    path.write_bytes(b"".join(b">%d\n%s\n" % (number, piece.tobytes().replace(b"\0", b"N")) for number, piece in enumerate(pieces) if len(piece)))
+    return sum(map(len, pieces))
+
+
+def _planned(place: str, parameters: GenomeParameters) -> GenomeManifest:
+    """Make a run directory of two files of windows."""
+    source = GenomeSource((Pair("sample", f"{place}/target.fa", f"{place}/query.fa"),))
+    rundir.create(place, parameters.to_json(), source.to_json(), None, GENOMES)
+    letters = parameters.scoring.ambiguous[0] if parameters.scoring.ambiguous else None
+    return write_manifest(place, [read_side(place, side, role, spec, letters) for side, (role, spec) in enumerate(source.sides())])
+
+
+# ---- calibration
+
+Best = Callable[[Device, Callable[[], Any]], float]
+"""Measures the seconds of some work on a device."""
+
+LETTERS = 400_000
+TARGETS = (1 << 20, 1 << 23)
+"""Letters of a query and of the targets: the words of the larger one lie in memory, not in caches."""
+
+RELATED = ((0.0, 0.9), (0.02, 0.0), (0.15, 0.9), (0.22, 0.5), (0.3, 0.0), (0.0, 0.95))
+"""Differences a letter, and the share of a query that is not related to the target at all, by stretches of `STRETCH`."""
+
+STRETCH = 600
+
+
+def points(device: Device, best: Best) -> dict[str, list[tuple[Counts, float]]]:
+    """Measure indexing, seeding and exact extension on a device, on made-up genomes. best(device, work): the seconds that it takes."""
+    found: dict[str, list[tuple[Counts, float]]] = {"index": [], "seed": [], "extend": [], "read genome": []}
+    random, letters = np.random.default_rng(3), np.frombuffer(b"ACGT", np.uint8)
+    whole = random.choice(letters, max(TARGETS))
+    for number, (error, other) in enumerate(RELATED):
+        target = whole[: TARGETS[number % len(TARGETS)]]
+        query = np.where(random.random(LETTERS) < error, random.choice(letters, LETTERS), target[:LETTERS])[random.random(LETTERS) > error / 10]
+        related = random.random(len(query) // STRETCH + 1) >= other
+        query = np.where(np.repeat(related, STRETCH)[: len(query)], query, random.choice(letters, len(query)))
+        with tempfile.TemporaryDirectory(prefix="tidalign-") as place:
+            for name, side in (("target", target), ("query", query)):
+                Path(place, f"{name}.fa").write_bytes(b">%s\n%s\n" % (name.encode(), side.tobytes()))
+            if not device.takes_gpu:
+                read = {"letter": float(len(target))}, best(device, lambda place=place: read_genome(f"{place}/target.fa", role="target", ambiguous=None))  # type: ignore[misc]
+                found["read genome"].append(read)
+            _planned(place, GenomeParameters())
+            for kind, point in _measured(place, device).items():
+                if number:
+                    found[kind].append(point)  # the first is there to compile
+    if not device.takes_gpu:  # what a sample is timed for is in seconds of a core already
+        found |= {f"extend {mode}": [({"second": 1.0}, 1.0)] for mode in MODES}
+    return {kind: points for kind, points in found.items() if points}
+
+
+def _measured(place: str, device: Device) -> dict[str, tuple[Counts, float]]:
+    """Measure the stages of one strand, each once, as a run does them."""
+    clock = time.perf_counter if device.takes_gpu else time.process_time
+    unit, (counts, _) = Unit(place, 0, 0, device), _counts(Unit(place, 0, 0))
+    HOST.words.cache_clear()  # type: ignore[attr-defined]
+    times = []
+    with device.turn():
+        for step in (unit.words, lambda: _anchors(unit), lambda: _anchors(unit), lambda: [*walk(unit, _anchors(unit), lambda _: None, checkpoint=False)[0]]):
+            began = clock()
+            step()
+            times.append(clock() - began)
+    index, first, seed, both = times  # what is packed for the first strand serves all
+    counts["index"] = {"letter": float(len(unit.target_codes))}
+    return {
+        kind: (counts[kind], taken)
+        for kind, taken in (("index", index + max(0.0, first - seed)), ("seed", seed), ("extend", max(1e-6, both - seed)))
+        if kind in counts
+    }

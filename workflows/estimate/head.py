@@ -1,0 +1,114 @@
+"""Look at the begin of an input of pairs: how many pairs it has by that, and a sample of them."""
+
+import io
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.files.decompress import Damage, decompress
+from tidalign.pipeline.files.sniff import Input
+from tidalign.pipeline.pairs.input import stream, tables
+from tidalign.pipeline.pairs.input.read import Source
+from tidalign.pipeline.pairs.pack import pack_pairs, pair_table
+from tidalign.pipeline.schema import CHUNK
+
+HEAD_BYTES = 1 << 20
+"""Of a file, as it lies on the disk."""
+
+HEAD_BASES = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Hold the begin of an input: its pairs (`schema.CHUNK`), how many pairs there are in all, about, and the bytes of all text, unpacked.
+
+    whole: whether that is all, and the numbers exact.
+    """
+
+    chunk: Any
+    pairs: float
+    text: float
+    whole: bool
+
+    @property
+    def scale(self) -> float:
+        """Tell how many pairs of the input one of the begin stands for."""
+        return self.pairs / max(1, len(self.chunk))
+
+    @property
+    def letters(self) -> float:
+        """Count the letters of the begin, both sides."""
+        return sum(float(self.chunk[f"{side}_length"].to_numpy().sum()) for side in tables.SIDES)
+
+
+def head(source: Source, ambiguous: str, *, plain: bool) -> Head:
+    """Read the begin of an input. InputError for one that can be read only once, and for what is wrong in it."""
+    if source.has_pipe:
+        raise InputError(source.queries, "a file, to look at before it is read", "a pipe, which can be read only once", "write it to a file")
+    if source.inputs[0].format == "empty":
+        return Head(CHUNK.empty_table(), 0, 0, whole=True)
+    if source.inputs[0].is_table:
+        query, target, pairs = _of_table(source)
+        text, whole = float(source.inputs[0].size), len(query) == pairs
+    else:
+        blocks = stream.stream_pairs(source.inputs, interleaved=source.interleaved, alphabet=source.alphabet, bases=HEAD_BASES)
+        query, target = next(blocks)
+        whole = next(blocks, None) is None
+        texts = [_text(each) for each in source.inputs]
+        text = sum(of_all for of_all, _ in texts)
+        pairs = texts[0][0] / texts[0][1] / (2 if source.interleaved else 1)
+    table = pair_table(source.queries, 0, query, target)
+    chunk = pack_pairs(table, ambiguous=ambiguous, file=source.queries, plain=plain)
+    return Head(chunk, float(len(chunk)) if whole else pairs, text, whole)
+
+
+def _text(source: Input) -> tuple[float, float]:
+    """Give the bytes of a file's text, unpacked, and of one record, by its begin."""
+    with Path(source.path).open("rb") as file:
+        raw = file.read(HEAD_BYTES)
+    text = raw
+    if source.compression != "none":
+        pieces: list[bytes] = []
+        reading = io.BytesIO(raw)
+        with suppress(Damage):  # it was cut short here
+            pieces.extend(decompress(reading.read))
+        text = b"".join(pieces)
+    lines = text.count(b"\n") or 1
+    records = {"fastq": lines / 4, "seq": float(lines)}.get(source.format) or float(text.count(b"\n>") + text.startswith(b">")) or 1.0
+    return source.size * len(text) / max(1, len(raw)), max(1.0, len(text)) / max(records, 0.25)
+
+
+def _of_table(source: Source) -> tuple[Any, Any, float]:
+    """Give the first rows of a table's two sides, and how many rows it has."""
+    first = source.inputs[0]
+    sides = [
+        next(tables.records(first, column, f"{side}_name", source.alphabet))
+        for side, column in zip(tables.SIDES, (source.query_column, source.target_column), strict=True)
+    ]
+    rows = min(map(len, sides))
+    if first.format == "parquet":
+        count = pq.read_metadata(first.path).num_rows
+    else:
+        file = pa.ipc.open_file(pa.memory_map(first.path))
+        count = sum(file.get_batch(batch).num_rows for batch in range(file.num_record_batches))
+    return sides[0].slice(0, rows), sides[1].slice(0, rows), float(count)
+
+
+def records(source: Input, alphabet: str) -> tuple[float, float]:
+    """Count the sequences of a side of a search, and their letters, by the begin of its file. InputError for one that can be read only once."""
+    if source.stream:
+        raise InputError(source.path, "a file, to look at before it is read", "a pipe, which can be read only once", "write it to a file")
+    if source.is_table:
+        file = pq.read_metadata(source.path) if source.format == "parquet" else None
+        table = next(tables.records(source, "sequence", "name", alphabet))
+        count = float(file.num_rows) if file else float(len(table))
+        return count, count * float(pc.sum(pc.binary_length(table["letters"])).as_py()) / max(1, len(table))
+    table, (text, record) = next(iter(stream.records(source, alphabet))), _text(source)
+    count = text / record
+    return count, count * float(pc.sum(pc.binary_length(table["letters"])).as_py()) / max(1, len(table))

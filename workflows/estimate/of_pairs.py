@@ -1,0 +1,66 @@
+"""Forecast a run over pairs from its input: how much that is, what a sample of it takes, and bytes."""
+
+from typing import Any
+
+import numpy as np
+
+from tidalign.pipeline.pairs.aligner import aligner_of, work
+from tidalign.pipeline.pairs.input.index import BLOCK_BASES, BLOCK_PAIRS
+from tidalign.pipeline.pairs.input.read import Source
+from tidalign.pipeline.pairs.partition import CHUNK_ROWS, CHUNK_WORK, length_bin
+from tidalign.workflows.estimate.forecast import EXPORTED, PROCESS, Forecast
+from tidalign.workflows.estimate.head import Head, head
+from tidalign.workflows.estimate.pairs import SAMPLE_SECONDS, PairWork, places, sampled
+from tidalign.workflows.estimate.rates import of_core, of_gpus
+
+NOMINAL = 1e-8
+"""Seconds of a core for a unit of `Aligner.work`, about: how large a sample may be."""
+
+
+def forecast(source: Source, parameters: Any, *, text: bool = False, letters: bool = False) -> Forecast:
+    """Forecast a run over pairs. text: rows are written as lines; letters: with those of the input. InputError for a pipe, and for what is wrong in the begin.
+
+    Bytes are roughly so: a letter takes a quarter of one in a chunk, a pair thirty in chunks and parts and a hundred in lines beside its CIGAR, and a step of
+    a wavefront half a letter of a packed CIGAR and one and a half of a plain one.
+    """
+    core, begin = of_core(), head(source, parameters.ambiguous, plain=parameters.plain)
+    weights = work(aligner_of(parameters), begin.chunk)
+    at, stands_for = places(weights, SAMPLE_SECONDS / NOMINAL)
+    amount = sampled(parameters, begin.chunk.take(at), stands_for * begin.scale) if len(at) else PairWork({})
+    bases, steps = begin.letters * begin.scale, amount.total("step")
+    write = core.of("write", {"row": begin.pairs, "step": steps})
+    packed = any(each.compression != "none" for each in source.inputs)
+    lines = begin.pairs * 100 + steps * 1.5 + bases * 0.75 * letters
+    disk = bases * 0.27 + begin.pairs * 30 + steps * 0.5
+    known = {gpu: seconds for gpu in of_gpus() if amount.kinds and (seconds := amount.seconds(gpu)) is not None}
+    chunk = min(begin.pairs, CHUNK_ROWS) * (bases / max(1.0, begin.pairs) + 400)
+    return Forecast(
+        what={"pairs": begin.pairs, "letters": bases, "cells": amount.total("cell")},
+        read=core.of("read", {"pair": begin.pairs, "byte": begin.text, "run": 1.0}) + core.of("unpack", {"byte": begin.text * packed}),
+        readers=int(bases / BLOCK_BASES) + 1 if source.has_ranges else 1,
+        tasks=_chunks(begin, weights, (amount.seconds(core) or 0.0) + write),
+        gpu=known,
+        host=write,
+        export=lines / EXPORTED if text else 0.0,
+        bytes={
+            "in": sum(each.size for each in source.inputs),
+            "out": lines if text else disk,
+            "disk": disk + lines * text,
+            "memory of a process": PROCESS + 1.9 * chunk,
+        },
+        sample=f"{len(at):,} of {'' if begin.whole else 'about '}{begin.pairs:,.0f} pairs{'' if begin.whole else ', from the begin of the input'}",
+        core=core,
+    )
+
+
+def _chunks(begin: Head, weights: Any, seconds: float) -> list[tuple[float, int]]:
+    """Say what tasks pairs are cut into, [(seconds, how many)]: chunks of one length bin of one block."""
+    bins = length_bin(*(begin.chunk[f"{side}_length"].to_numpy() for side in ("query", "target")))
+    blocks = max(1.0, np.ceil(begin.letters * begin.scale / BLOCK_BASES), np.ceil(begin.pairs / BLOCK_PAIRS))
+    tasks = []
+    for each in np.unique(bins):
+        chosen = bins == each
+        heavy, rows = (float(total) * begin.scale / blocks for total in (weights[chosen].sum(), chosen.sum()))
+        pieces = int(blocks * max(1.0, np.ceil(heavy / CHUNK_WORK), np.ceil(rows / CHUNK_ROWS)))
+        tasks.append((float(weights[chosen].sum() / weights.sum()) * seconds / pieces, pieces))
+    return tasks
