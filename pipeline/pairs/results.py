@@ -15,7 +15,6 @@ from tidalign.pipeline.errors import ManifestMismatch, MissingInput
 from tidalign.pipeline.formats.export import export
 from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest, letters_path
 from tidalign.pipeline.schema import ALIGNMENTS
-from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import read_table
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.pipeline.store.parts import read_tables
@@ -73,7 +72,8 @@ class Results(RunResults[PairManifest]):
     def _originals(self) -> Iterator[Callable[[], Any]]:
         """Give what reads the letters of each block, in order: kept ones, or the input again. ManifestMismatch where it has changed, MissingInput where it is
         gone."""
-        from tidalign.pipeline.pairs.input.read import Block, Source, read_block, stream_blocks  # nobody else wants what reads
+        from tidalign.pipeline.pairs.input.blocks import Block  # nobody else wants what reads
+        from tidalign.pipeline.pairs.input.read import Source, read_block, stream_blocks
 
         blocks, directory = self._manifest.blocks, str(self.path)
         kept = [letters_path(directory, block["id"]) for block in blocks]
@@ -82,11 +82,10 @@ class Results(RunResults[PairManifest]):
             return
         source = replace(Source.from_json(self.source), whole=True)
         _see_unchanged(source)
-        planned = rundir.read_plan(directory)["blocks"]
-        if planned is None:
-            yield from (partial(_given, pairs) for _, pairs in stream_blocks(source))
+        if source.has_ranges:
+            yield from (partial(read_block, source, Block.from_json(block)) for block in blocks)
         else:
-            yield from (partial(read_block, source, Block.from_json(block)) for block in planned)
+            yield from (partial(_given, pairs) for _, pairs in stream_blocks(source))
 
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
         """Give what reads each block of the input, in order."""

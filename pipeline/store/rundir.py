@@ -2,7 +2,7 @@
 
 A name that exists is a whole file (files.py). Every kind of run has
 
-    plan.json                      layout (layout.py), parameters, source and blocks; written first, compared when a run is taken up again
+    plan.json                      layout (layout.py), parameters and source; written first, compared when a run is taken up again
     manifest.json                  what is to be done, when the input is read (Manifest)
     parts/<chunk>.<a>-<b>.parquet  what became of [a, b) of a chunk (parts.py)
     claims/                        what was being run when a worker died (claims.py)
@@ -71,11 +71,11 @@ def probe(directory: str, layout: Layout = PAIRS) -> None:
         raise writing_error(directory, error) from error
 
 
-def create(directory: str, parameters: dict[str, Any], source: dict[str, Any], blocks: list[dict[str, Any]] | None, layout: Layout = PAIRS) -> None:
-    """Begin a run: folders and plan.json. `blocks` is None where the input can only be read in sequence."""
+def create(directory: str, parameters: dict[str, Any], source: dict[str, Any], layout: Layout = PAIRS) -> None:
+    """Begin a run: folders and plan.json."""
     probe(directory, layout)
     made = {"format": FORMAT, "version": version("tidalign"), "kind": layout.kind, "tables": layout.digests()}
-    write_json(f"{directory}/plan.json", {**made, "parameters": parameters, "source": source, "blocks": blocks})
+    write_json(f"{directory}/plan.json", {**made, "parameters": parameters, "source": source})
 
 
 def exists(directory: str) -> bool:
@@ -97,7 +97,7 @@ def require(directory: str, layout: Layout | None = None) -> dict[str, Any]:
 
 
 def read_plan(directory: str) -> dict[str, Any]:
-    """plan.json: {format, version, kind, tables, parameters, source, blocks}. ManifestMismatch where it was made with another layout or is no plan;
+    """plan.json: {format, version, kind, tables, parameters, source}. ManifestMismatch where it was made with another layout or is no plan;
     CannotWrite where this machine does not see it."""
     try:
         return read_json(f"{directory}/plan.json", partial(check, directory))

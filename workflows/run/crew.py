@@ -7,13 +7,13 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tidalign.cluster.allocation import Allocation
 from tidalign.cluster.errors import ClusterLost
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import Outcomes, Task, run_here
+from tidalign.cluster.task import Kind, Outcomes, Queue, Task, Threads, run_here
 from tidalign.pipeline.errors import CannotWrite
 from tidalign.pipeline.store import rundir
 
@@ -28,13 +28,15 @@ class Crew:
     """Runs tasks for a run in `directory`. `dismiss` it at the end.
 
     module: of the tasks; loaded by who is hired before they get one. count, scheduler: which workers `hire` takes, as `cluster.start.start` has it.
-    threads: of this process, for tasks that nobody was hired for.
+    threads: of this process, for tasks that nobody was hired for. readers: threads of it for tasks that make work for others, while these are done; 0: none.
     """
 
-    def __init__(self, stop: Stop, directory: str, module: str, count: int | None, scheduler: str | Allocation | None, threads: int = 1) -> None:
+    def __init__(
+        self, stop: Stop, directory: str, module: str, count: int | None, scheduler: str | Allocation | None, threads: int = 1, readers: int = 0
+    ) -> None:
         self._stop, self.directory, self._module, self._count, self._scheduler = stop, directory, module, count, scheduler
         self._gpus: Sequence[str] = ()
-        self.threads = threads
+        self.threads, self._readers = threads, readers
         self._contract = ExitStack()
         self._workers: Workers | None = None
         self._coming: Future[None] | None = None
@@ -82,7 +84,7 @@ class Crew:
     def replace(self, gpus: Sequence[str]) -> None:
         """From now on workers with a GPU each, or this process with one. Those of a scheduler stay."""
         self.threads = TASKS_OF_A_CARD
-        if not self._scheduler:
+        if not self._scheduler and list(gpus) != list(self._gpus):
             self._contract.close()
             self._contract, self._workers, self.size, self._gpus = ExitStack(), None, 0, gpus
 
@@ -102,14 +104,34 @@ class Crew:
         self._contract.close()
         return not isinstance(self._scheduler, str)
 
-    def run(self, tasks: Iterable[Task], outcomes: Outcomes, *, here: bool = False) -> None:
-        """Run tasks to the end of them all; see `cluster.map.run_on`. here: in this process in any case."""
-        if self._workers and not here:
-            from tidalign.cluster.map import run_on
+    @property
+    def hiring(self) -> bool:
+        """Tell whether workers are there, or will be."""
+        return bool(self._workers or self._coming)
 
-            run_on(self._workers, tasks, outcomes, self._stop)
-        else:
+    def run(self, tasks: Iterable[Task], outcomes: Outcomes, *, here: bool = False) -> None:
+        """Run tasks to the end of them all; see `cluster.map.run_on`. here: in this process in any case.
+
+        With readers, this process reads until workers are there, and all the time for workers with GPUs.
+        """
+        if here or not (self._workers or self._readers):
             run_here(tasks, outcomes, self._stop, self.threads)
+            return
+        queue = Queue(tasks)
+        with Threads(self._room) as threads:
+            if not self._workers:
+                threads.run(queue, outcomes, self._stop, lambda: self._coming)
+            if queue or threads or self._workers:
+                self.hire()
+                from tidalign.cluster.map import run_on
+
+                kinds: tuple[Kind, ...] = ("work",) if self._gpus else ("work", "read")
+                run_on(cast("Workers", self._workers), queue, outcomes, self._stop, threads, kinds)
+
+    def _room(self) -> dict[Kind, int]:
+        """Tell how many tasks of each kind this process may have."""
+        reads = self._readers and (not self._workers or self._gpus)
+        return {"here": max(2, min(4, self._readers)), "read": self._readers if reads else 0, "work": 0 if self.hiring else self.threads}
 
     def map(self, function: Callable[..., Any], *items: Iterable[Any], here: bool = False) -> list[Any]:
         """As the built-in `map`, a task for each call, results in order. here: in this process in any case."""

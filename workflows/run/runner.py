@@ -3,18 +3,17 @@
 What is left to do is read from the directory each time, so starting, going on after a kill and answering for a finished run are the same call.
 """
 
-import platform
 import signal
 import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field, fields
-from importlib.metadata import version
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from tidalign.cluster.address import address_of
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
@@ -28,52 +27,8 @@ from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.crew import Crew
 from tidalign.workflows.run.devices import Gpus, Resources
+from tidalign.workflows.run.report import Report
 from tidalign.workflows.run.tracker import Told, Tracker
-from tidalign.workflows.status import Exit
-
-_PACKAGES = ("tidalign", "numpy", "pyarrow", "numba", "dask", "distributed")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """report.json; kinds of runs add what they count.
-
-    run: id of the run. statuses: rows of each status. shortfalls: what a guard cut or a crash cost without a row of its own.
-    seconds: what this call took, start to end; earlier calls that were cut short are not in it.
-    device: `cpu`, or the names of the GPUs; device_why: these and no others.
-    workers: processes that aligned, 0 for this one alone; deaths: workers that died with a task begun; retries: tasks started again.
-    """
-
-    run: str
-    statuses: Mapping[str, int]
-    shortfalls: tuple[Mapping[str, Any], ...] = ()
-    seconds: float
-    device: str
-    device_why: str
-    workers: int
-    deaths: int
-    retries: int
-    command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv))
-    versions: Mapping[str, str] = field(default_factory=lambda: versions())
-
-    @property
-    def exit(self) -> Exit:
-        """Give PARTIAL if something is capped, rejected or was given up."""
-        return Exit.PARTIAL if self.statuses.get("capped") or self.statuses.get("rejected") or self.shortfalls else Exit.COMPLETE
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        known: dict[str, Any] = {each.name: values[each.name] for each in fields(cls) if each.name in values}
-        return cls(**known | {name: tuple(value) for name, value in known.items() if isinstance(value, list)})
-
-
-def versions() -> dict[str, str]:
-    """Give the versions of Python and of the packages that take part."""
-    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
-
 
 Readers = Literal["here", "threads", "workers"]
 """Who reads the input: this process, threads of it, or workers."""
@@ -82,6 +37,15 @@ M = TypeVar("M")
 T = TypeVar("T", bound=Tracker[Any])
 R = TypeVar("R", bound=Report)
 A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """How a run works on what was read while it reads on. ready: waits for the GPU of this process."""
+
+    stop: Stop
+    gpus: Gpus
+    ready: Callable[[], object]
 
 
 class Kind(ABC, Generic[M, T, R]):
@@ -95,8 +59,12 @@ class Kind(ABC, Generic[M, T, R]):
     """Whether Ctrl-C lets running tasks finish, however long they take."""
     reading_threads: int
     """Most files or blocks that threads of this process read at a time."""
+    working_threads = 1
+    """Tasks that this process has at a time, where it does all of it."""
     small_work: float
-    """Estimated seconds of one core below which this process does all of it."""
+    """Estimated seconds of each of these threads below which it does."""
+    begun: T | None = None
+    """What tracks work on what was read, from when it begins."""
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
@@ -111,8 +79,11 @@ class Kind(ABC, Generic[M, T, R]):
         """Say who reads the input."""
 
     @abstractmethod
-    def read(self, crew: Crew, told: Told, readers: Readers) -> M:
-        """Read the input and plan the work, the first stage; what was read before is not read again. The caller holds the directory's lock."""
+    def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> M:
+        """Read the input and plan the work, the first stage; what was read before is not read again. The caller holds the directory's lock.
+
+        meanwhile: how what was read may be worked on already; None: not at all.
+        """
 
     @abstractmethod
     def tracker(self, directory: str, manifest: M, stop: Stop, told: Told, gpus: Gpus) -> T:
@@ -133,9 +104,13 @@ class Kind(ABC, Generic[M, T, R]):
         else:
             self.begin(directory)
 
+    def threads(self, resources: Resources, readers: Readers) -> tuple[int, int]:
+        """Tell how many tasks this process has at a time, and how many readers beside them (`Crew`)."""
+        return min(self.reading_threads, cores()) if readers == "threads" else 1, 0
+
     def begin(self, directory: str) -> None:
         """Write the plan of a new run."""
-        rundir.create(directory, self.parameters(), self.source(), None, self.layout)
+        rundir.create(directory, self.parameters(), self.source(), self.layout)
 
     def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
         """Choose those of the GPUs that could be had that are worth their start."""
@@ -199,17 +174,20 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
             crew.hire()
             gpus = devices.of_workers(gpus, crew)
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
-        if going and resources.workers and readers != "workers" and not gpus.device.takes_gpu:
-            crew.begin_to_hire()
-        planned = kind.read(crew, told, readers)
-        if starting.ident:
-            starting.join()
-        tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
+        if going and readers != "workers":
+            if gpus.device.takes_gpu:
+                crew.replace(list(gpus.names))
+            if len(gpus.names) > 1 if gpus.device.takes_gpu else resources.workers:
+                crew.begin_to_hire()
         try:
+            planned = kind.read(crew, told, readers, Meanwhile(stop, gpus, partial(_join, starting)) if going else None)
+            _join(starting)
+            tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
+            kind.begun = tracker
             _work(crew, kind, tracker, stop, resources, gpus, told)
         finally:
-            if crew.dismiss():
-                tracker.withdraw_claims()
+            if crew.dismiss() and kind.begun:
+                kind.begun.withdraw_claims()
         if rundir.finished(crew.directory):
             return kind.report.from_json(rundir.read_report(crew.directory))
         counted = kind.counted(planned, tracker)
@@ -234,7 +212,7 @@ def read(directory: str | Path, kind: Kind[M, Any, Any], resources: Resources, t
 
     def call() -> M:
         with _opened(directory, kind, resources, Gpus({}, "")) as (crew, _, readers):
-            return kind.read(crew, told or _silent, readers)
+            return kind.read(crew, told or _silent, readers, None)
 
     resources = devices.placed(resources)
     return _mending(str(Path(directory).absolute()), call)
@@ -250,7 +228,7 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
         crew.replace(list(gpus.names))
         several = len(gpus.names) > 1
     else:
-        several = bool(resources.workers) or tracker.work() > kind.small_work
+        several = bool(resources.workers) or tracker.work() > kind.small_work * kind.working_threads
     # A claim left behind may be of what kills its process: not this one again.
     wanted = bool(resources.scheduler) or tracker.claims or several
     if wanted:
@@ -271,6 +249,12 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
         tasks = tracker.tasks()
 
 
+def _join(thread: threading.Thread) -> None:
+    """Wait for a thread, if it was started."""
+    if thread.ident:
+        thread.join()
+
+
 def _silent(stage: str, done: int, total: int | None) -> None:
     pass
 
@@ -286,7 +270,7 @@ def _opened(directory: str | Path, kind: Kind[Any, Any, Any], resources: Resourc
         kind.open(directory)
         rundir.journal(directory, "start", command=sys.argv)
         readers = kind.readers(resources, gpus)
-        crew = Crew(stop, directory, kind.module, resources.workers, scheduler, min(kind.reading_threads, cores()) if readers == "threads" else 1)
+        crew = Crew(stop, directory, kind.module, resources.workers, scheduler, *kind.threads(resources, readers))
         try:
             if readers == "workers" and not rundir.has_manifest(directory):
                 crew.hire()

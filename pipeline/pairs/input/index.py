@@ -1,13 +1,12 @@
-"""Where the records of a file lie, in cells of about a quarter megabyte, and how an input is cut into blocks.
+"""Where the records of a file lie, in cells of about a quarter megabyte, and how an input is cut into blocks while it is counted.
 
 Lines are only counted, a cell at a time: no record's number is ever guessed, whatever its qualities look like.
 A reader starts at the cell that holds its first record and skips what lies before it.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -112,43 +111,58 @@ def _counted(source: Input, positions: Positions, form: Format) -> Iterator[tupl
         yield counts, letters[bounds[:-1]] == first if first else np.ones(len(counts), np.bool_), letters[bounds[1:] - 1] == ord("\n")
 
 
-def index_texts(sources: Sequence[Input], map: Callable[..., Iterable[Any]]) -> list[Index]:
-    """The indexes of text files, counted by `map` in tasks of TASK_CELLS cells."""
-    laid = [cells(source) for source in sources]
-    tasks = [
-        (source, positions[begin : begin + TASK_CELLS + 1])
-        for source, (positions, _) in zip(sources, laid, strict=True)
-        for begin in range(0, len(positions) - 1, TASK_CELLS)
-    ]
-    results = iter(list(map(count_marks, tasks)))
-    indexes = []
-    for source, (positions, before) in zip(sources, laid, strict=True):
-        counts: list[int] = []
-        line_starts = [True]
-        while len(counts) < len(positions) - 1:
-            numbers, first, ended = next(results)
-            counts += [numbers[0] + (first and line_starts[-1]), *numbers[1:]]
-            line_starts += ended
-        marks = np.concatenate([[0], np.cumsum(counts)])
-        indexes.append(Index(marks, (before * FORMATS[source.format].weight).astype(np.float64), positions, np.array(line_starts)))
-    return indexes
+class Counted:
+    """The index of a text that grows: of the cells that were counted so far.
+
+    tasks: stretches of TASK_CELLS cells, each to be counted by `count_marks`.
+    """
+
+    def __init__(self, source: Input) -> None:
+        positions, before = cells(source)
+        self.tasks = [(source, positions[begin : begin + TASK_CELLS + 1]) for begin in range(0, len(positions) - 1, TASK_CELLS)]
+        self._marks = np.zeros(len(positions), np.int64)
+        self._line_starts = np.ones(len(positions), np.bool_)
+        self._letters, self._positions = (before * FORMATS[source.format].weight).astype(np.float64), positions
+        self._cells = 0
+
+    def add(self, counted: tuple[list[int], bool, list[bool]]) -> None:
+        """Take in what `count_marks` gave for the next task."""
+        counts, first, ended = counted
+        begin, end = self._cells, self._cells + len(counts)
+        counts[0] += first and bool(self._line_starts[begin])
+        self._marks[begin + 1 : end + 1] = self._marks[begin] + np.cumsum(counts)
+        self._line_starts[begin + 1 : end + 1] = ended
+        self._cells = end
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether all cells were counted."""
+        return self._cells == len(self._positions) - 1
+
+    @property
+    def index(self) -> Index:
+        """The index of the cells that were counted."""
+        known = slice(self._cells + 1)
+        return Index(self._marks[known], self._letters[known], self._positions[known], self._line_starts[known])
 
 
-def cut(indexes: Sequence[tuple[Index, int]], pairs: int, bases: int) -> list[tuple[int, int]]:
-    """Blocks (first pair, pairs) of at most BLOCK_PAIRS pairs and about `bases` letters, from indexes and the marks that a pair has in each.
+def cut(indexes: Sequence[tuple[Index, int]], first: int, pairs: int, bases: int, *, more: bool = False) -> list[tuple[int, int]]:
+    """Blocks (first pair, pairs) of at most BLOCK_PAIRS pairs and about `bases` letters, from pair `first` on, from indexes and the marks that a pair has in
+    each; `pairs`: that are known of. more: others may follow them; then without the block that these might belong to.
 
-    They depend on the input alone, not on who reads it. A pair with more letters than that is a block of its own.
+    They depend on the input alone, not on who reads it or when. A pair with more letters than that is a block of its own.
     """
 
     def letters(pair: int) -> float:
         return sum(index.letters_before(pair * marks) for index, marks in indexes)
 
     blocks = []
-    first = 0
     while first < pairs:
         limit = letters(first) + bases
         stops = range(first + 1, min(first + BLOCK_PAIRS, pairs) + 1)
         stop = first + max(1, bisect_right(stops, limit, key=letters))
+        if more and stop == pairs:
+            break
         blocks.append((first, stop - first))
         first = stop
     return blocks

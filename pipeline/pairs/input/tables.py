@@ -1,6 +1,6 @@
 """Pairs in the columns of Parquet and Arrow files: a row group or record batch at a time, never a whole file."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -121,11 +121,14 @@ def _binary_lengths(letters: Any) -> Any:
     return pc.binary_length(letters.cast(pa.large_binary()))
 
 
-def index_table(source: Input, columns: tuple[str, str], map: Callable[..., Iterable[Any]]) -> Index:
-    """The index of a table: a mark is a row, a position the row group or record batch that a cell lies in."""
-    units = _units(source)
-    measured = list(map(measure, [(source, columns, unit) for unit in range(units)]))
-    positions = [unit for unit, (rows, _) in enumerate(measured) for _ in rows] + [units]
+def measures(source: Input, columns: tuple[str, str]) -> list[tuple[Input, tuple[str, str], int]]:
+    """What `measure` is to be called with for the index of a table."""
+    return [(source, columns, unit) for unit in range(_units(source))]
+
+
+def index_table(measured: Sequence[tuple[list[int], list[float]]]) -> Index:
+    """The index of a table, of what `measure` gave: a mark is a row, a position the row group or record batch that a cell lies in."""
+    positions = [unit for unit, (rows, _) in enumerate(measured) for _ in rows] + [len(measured)]
     marks = np.concatenate([[0], np.cumsum([count for rows, _ in measured for count in rows])]).astype(np.int64)
     letters = np.concatenate([[0.0], np.cumsum([count for _, counts in measured for count in counts])])
     return Index(marks, letters, np.array(positions, np.int64), np.ones(len(positions), bool))

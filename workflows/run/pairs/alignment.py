@@ -3,10 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.stop import Stop
+from tidalign.cluster.task import Task
 from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.pairs.aligner import described, longest, rejected, work, write_rows
-from tidalign.pipeline.pairs.manifest import PairManifest
+from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest
 from tidalign.pipeline.pairs.partition import read_chunk
 from tidalign.pipeline.store.parts import gaps, part_path, read_part
 from tidalign.workflows.run.child import try_in_child
@@ -62,31 +64,83 @@ PATIENCE = 60.0
 CHILD_PATIENCE = 20.0
 """The same for a range tried in a process of its own, which has loaded everything by then."""
 
-GROUPS = 4
+GROUPS = 8
 """Tasks that each GPU gets, at least, so that all are done at about the same time."""
 
 
 class Alignment(Tracker[RowRange]):
-    """Makes the tasks that align what a run's parts do not hold yet."""
+    """Makes the tasks that align what a run's parts do not hold yet: of all blocks that were read (`add`), or of each as it is (`found`)."""
 
     stage = "align"
 
-    def __init__(self, directory: str, manifest: PairManifest, stop: Stop, told: Told, device: Device, gpus: int = 1, shard: Shard | None = None) -> None:
-        super().__init__(directory, manifest.run, stop, told)
-        self._parameters, self._pairs, self._device, self._gpus = manifest.aligner.to_json(manifest.parameters), manifest.pairs, device, gpus
+    def __init__(self, directory: str, run: str, parameters: dict[str, Any], stop: Stop, told: Told, device: Device, gpus: int = 1) -> None:
+        super().__init__(directory, run, stop, self._tell)
+        self._tell_all = told
+        self._parameters, self._device, self._gpus = parameters, device, gpus
+        self._chunks: dict[str, ChunkRecord] = {}
+        self._share: dict[str, tuple[int, int]] = {}
+        self._waiting: list[RowRange] = []
+        self.expected: int | None = 0
+        """Pairs that there will be; None while nobody knows."""
+        self.by_host = 0
+        """Pairs that the host took for a GPU."""
+
+    def add(self, manifest: PairManifest, shard: Shard | None = None) -> None:
+        """Have all of a run that was read be aligned, or its share."""
         self._chunks = {chunk["id"]: chunk for record in manifest.blocks for chunk in record["chunks"]}
         rows = {name: (chunk["rows"], chunk["work"]) for name, chunk in self._chunks.items()}
         self._share = shard.ranges(rows) if shard else {name: (0, count) for name, (count, _) in rows.items()}
-        self.rejectable = max(100, self._pairs // 10_000)
-        self.by_host = 0
-        """Pairs that the host took for a GPU."""
+        self.expected = 0
+
+    @property
+    def rejectable(self) -> int:  # type: ignore[override]
+        return max(100, sum(chunk["rows"] for chunk in self._chunks.values()) // 10_000)
+
+    def _tell(self, stage: str, done: int, total: int | None) -> None:
+        """Tell progress in what there will be, not in what was read so far."""
+        known = self.total()
+        if self.expected is None:
+            total = None
+        elif total is not None and self.expected > known:
+            total = int(total * self.expected / known)
+        self._tell_all(stage, done, total)
+
+    def found(self, record: BlockRecord) -> Iterable[Task]:
+        """Make tasks of a block that has just been read."""
+        chunks = {chunk["id"]: chunk for chunk in record["chunks"]}
+        self._chunks |= chunks
+        self._share |= {name: (0, chunk["rows"]) for name, chunk in chunks.items()}
+        pieces = list(self._lacking(chunks))
+        self._finished += sum(chunk["rows"] for chunk in chunks.values()) - sum(map(self.amount, pieces))
+        self._work += sum(map(self.weight, pieces))
+        self._waiting += pieces
+        self.tell()
+        return self._begun()
+
+    def done(self, task: Task, result: Any) -> Iterable[Task]:
+        return [*super().done(task, result), *self._begun()]
+
+    def _begun(self) -> list[Task]:
+        """Make tasks of what waits: at once for cores; for a GPU when it has little left to do, so that what was read meanwhile shares tasks."""
+        if self._device.task_rows and len(self._running) >= TASKS_OF_A_CARD * self._gpus:
+            return []
+        pieces, self._waiting = self._waiting, []
+        return self._made(pieces)
+
+    def work_of(self, record: BlockRecord) -> float:
+        """Estimate the seconds that a block takes one core."""
+        return sum(chunk["work"] for chunk in record["chunks"]) * SECONDS_PER_WORK
 
     def longest(self) -> int:
         """Tell the letters of the longest sequence of the run."""
         return max((record["longest"] for record in self._chunks.values()), default=0)
 
     def missing(self) -> Iterable[RowRange]:
-        for chunk, (begin, end) in self._share.items():
+        return self._lacking(self._share)
+
+    def _lacking(self, chunks: Iterable[str]) -> Iterable[RowRange]:
+        for chunk in chunks:
+            begin, end = self._share[chunk]
             done = [(part.start, part.stop) for part in self.parts.get(chunk, [])]
             for start, stop in gaps(begin, end, done):
                 yield RowRange(chunk, start, stop)
