@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.pipeline.pairs.aligner import Lengths, described
-from tidalign.pipeline.pairs.input.blocks import Block
+from tidalign.pipeline.pairs.input.index import Block
 from tidalign.pipeline.pairs.input.read import Source, read_block
 from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, chunk_path, letters_path, read_block_record, write_block_record
 from tidalign.pipeline.pairs.pack import pack_pairs

@@ -72,7 +72,7 @@ class Results(RunResults[PairManifest]):
     def _originals(self) -> Iterator[Callable[[], Any]]:
         """Give what reads the letters of each block, in order: kept ones, or the input again. ManifestMismatch where it has changed, MissingInput where it is
         gone."""
-        from tidalign.pipeline.pairs.input.blocks import Block  # nobody else wants what reads
+        from tidalign.pipeline.pairs.input.index import Block  # nobody else wants what reads
         from tidalign.pipeline.pairs.input.read import Source, read_block, stream_blocks
 
         blocks, directory = self._manifest.blocks, str(self.path)

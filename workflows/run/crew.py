@@ -36,7 +36,7 @@ class Crew:
     ) -> None:
         self._stop, self.directory, self._module, self._count, self._scheduler = stop, directory, module, count, scheduler
         self._gpus: Sequence[str] = ()
-        self.threads, self._readers = threads, readers
+        self.threads, self.readers = threads, readers
         self._contract = ExitStack()
         self._workers: Workers | None = None
         self._coming: Future[None] | None = None
@@ -114,7 +114,7 @@ class Crew:
 
         With readers, this process reads until workers are there, and all the time for workers with GPUs.
         """
-        if here or not (self._workers or self._readers):
+        if here or not (self._workers or self.readers):
             run_here(tasks, outcomes, self._stop, self.threads)
             return
         queue = Queue(tasks)
@@ -130,8 +130,8 @@ class Crew:
 
     def _room(self) -> dict[Kind, int]:
         """Tell how many tasks of each kind this process may have."""
-        reads = self._readers and (not self._workers or self._gpus)
-        return {"here": max(2, min(4, self._readers)), "read": self._readers if reads else 0, "work": 0 if self.hiring else self.threads}
+        reads = self.readers and (not self._workers or self._gpus)
+        return {"here": max(2, min(4, self.readers)), "read": self.readers if reads else 0, "work": 0 if self.hiring else self.threads}
 
     def map(self, function: Callable[..., Any], *items: Iterable[Any], here: bool = False) -> list[Any]:
         """As the built-in `map`, a task for each call, results in order. here: in this process in any case."""

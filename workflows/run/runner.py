@@ -3,32 +3,74 @@
 What is left to do is read from the directory each time, so starting, going on after a kill and answering for a finished run are the same call.
 """
 
+import platform
 import signal
 import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import asdict, dataclass, field, fields
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar
 
 from tidalign.cluster.address import address_of
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
-from tidalign.pipeline.errors import Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.crew import Crew
 from tidalign.workflows.run.devices import Gpus, Resources
-from tidalign.workflows.run.report import Report
 from tidalign.workflows.run.tracker import Told, Tracker
+from tidalign.workflows.status import Exit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """report.json; kinds of runs add what they count.
+
+    run: id of the run. statuses: rows of each status. shortfalls: what a guard cut or a crash cost without a row of its own.
+    seconds: what this call took, start to end; earlier calls that were cut short are not in it.
+    device: `cpu`, or the names of the GPUs; device_why: these and no others.
+    workers: processes that aligned, 0 for this one alone; deaths: workers that died with a task begun; retries: tasks started again.
+    """
+
+    run: str
+    statuses: Mapping[str, int]
+    shortfalls: tuple[Mapping[str, Any], ...] = ()
+    seconds: float
+    device: str
+    device_why: str
+    workers: int
+    deaths: int
+    retries: int
+    command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv))
+    versions: Mapping[str, str] = field(default_factory=lambda: versions())
+
+    @property
+    def exit(self) -> Exit:
+        """Give PARTIAL if something is capped, rejected or was given up."""
+        return Exit.PARTIAL if self.statuses.get("capped") or self.statuses.get("rejected") or self.shortfalls else Exit.COMPLETE
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        known: dict[str, Any] = {each.name: values[each.name] for each in fields(cls) if each.name in values}
+        return cls(**known | {name: tuple(value) for name, value in known.items() if isinstance(value, list)})
+
+
+def versions() -> dict[str, str]:
+    """Give the versions of Python and of the packages that take part."""
+    return {"python": platform.python_version(), **{name: version(name) for name in ("tidalign", "numpy", "pyarrow", "numba", "dask", "distributed")}}
+
 
 Readers = Literal["here", "threads", "workers"]
 """Who reads the input: this process, threads of it, or workers."""
@@ -36,7 +78,6 @@ Readers = Literal["here", "threads", "workers"]
 M = TypeVar("M")
 T = TypeVar("T", bound=Tracker[Any])
 R = TypeVar("R", bound=Report)
-A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,27 +179,7 @@ def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
     """
-    return _mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told or _silent))
-
-
-def _mending(directory: str, call: Callable[[], A]) -> A:
-    """Call again what met a damaged file of the run, which is removed, so that it is made again."""
-    last: Damaged | None = None
-    removed: set[str] = set()
-    while True:
-        try:
-            return call()
-        except Damaged as damaged:
-            if damaged.path in removed:
-                raise
-            with locked(directory):
-                rundir.mend(directory, damaged)
-            removed.add(damaged.path)
-            last = damaged
-        except (InputError, MissingInput) as error:
-            if last is None:
-                raise
-            raise Damaged(last.path, f"{last.found}; it cannot be made again", str(error)) from error
+    return rundir.mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told or _nothing))
 
 
 def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told) -> R:
@@ -166,22 +187,23 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
     gpus = kind.chosen(devices.choose(resources), resources)
     began = time.monotonic()
     starting = threading.Thread(target=kind.start, args=(gpus,), name="start")
+    ready: Callable[..., object] = _nothing
     if len(gpus.names) == 1 and not rundir.finished(str(directory)):
         starting.start()  # meanwhile
+        ready = starting.join
     with _opened(directory, kind, resources, gpus) as (crew, stop, readers):
         going = not rundir.finished(crew.directory)
         if gpus.device.takes_gpu and resources.scheduler and going:
             crew.hire()
             gpus = devices.of_workers(gpus, crew)
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
-        if going and readers != "workers":
-            if gpus.device.takes_gpu:
-                crew.replace(list(gpus.names))
-            if len(gpus.names) > 1 if gpus.device.takes_gpu else resources.workers:
-                crew.begin_to_hire()
+        if going and gpus.device.takes_gpu and crew.readers:
+            crew.replace(list(gpus.names))
+        if going and (len(gpus.names) > 1 and crew.readers if gpus.device.takes_gpu else resources.workers and readers != "workers"):
+            crew.begin_to_hire()
         try:
-            planned = kind.read(crew, told, readers, Meanwhile(stop, gpus, partial(_join, starting)) if going else None)
-            _join(starting)
+            planned = kind.read(crew, told, readers, Meanwhile(stop, gpus, ready) if going else None)
+            ready()
             tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
             kind.begun = tracker
             _work(crew, kind, tracker, stop, resources, gpus, told)
@@ -212,10 +234,10 @@ def read(directory: str | Path, kind: Kind[M, Any, Any], resources: Resources, t
 
     def call() -> M:
         with _opened(directory, kind, resources, Gpus({}, "")) as (crew, _, readers):
-            return kind.read(crew, told or _silent, readers, None)
+            return kind.read(crew, told or _nothing, readers, None)
 
     resources = devices.placed(resources)
-    return _mending(str(Path(directory).absolute()), call)
+    return rundir.mending(str(Path(directory).absolute()), call)
 
 
 def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus, told: Told) -> None:
@@ -249,13 +271,7 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
         tasks = tracker.tasks()
 
 
-def _join(thread: threading.Thread) -> None:
-    """Wait for a thread, if it was started."""
-    if thread.ident:
-        thread.join()
-
-
-def _silent(stage: str, done: int, total: int | None) -> None:
+def _nothing(*_: object) -> None:
     pass
 
 

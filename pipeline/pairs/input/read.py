@@ -13,8 +13,7 @@ from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.decompress import PLAIN_BYTES, changed, plain_range, range_pieces
 from tidalign.pipeline.files.sniff import Input, sniff
 from tidalign.pipeline.pairs.input import tables
-from tidalign.pipeline.pairs.input.blocks import Block, Blocks, TableBlocks, TextBlocks
-from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Span
+from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Block, Blocks, Span, TextBlocks
 from tidalign.pipeline.pairs.input.records import FORMATS, find_lines, gathered, marked, parse
 from tidalign.pipeline.pairs.input.stream import stream_pairs
 from tidalign.pipeline.pairs.pack import pair_table, split
@@ -111,7 +110,7 @@ def blocks(source: Source, *, block_bases: int = BLOCK_BASES) -> Blocks | None:
     if not source.has_ranges:
         return None
     if source.inputs[0].is_table:
-        return TableBlocks(source.inputs[0], (source.query_column, source.target_column), block_bases)
+        return tables.TableBlocks(source.inputs[0], (source.query_column, source.target_column), block_bases)
     return TextBlocks(source.inputs, block_bases, interleaved=source.interleaved)
 
 

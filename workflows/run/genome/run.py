@@ -20,8 +20,7 @@ from tidalign.workflows.run.crew import Crew
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
 from tidalign.workflows.run.genome.tasks import heeding
 from tidalign.workflows.run.genome.tiles import Tiles
-from tidalign.workflows.run.report import Report
-from tidalign.workflows.run.runner import Kind, Meanwhile, Readers
+from tidalign.workflows.run.runner import Kind, Meanwhile, Readers, Report
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told
 

@@ -1,62 +1,22 @@
-"""Align what a run over pairs has left: which rows share a task, and the pairs that kill their process, which get a row that says so."""
+"""Make the tasks of a run over pairs, those that read its input and those that align what a run has left, and hear what becomes of them (EXECUTION.md 15)."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
-from tidalign.pipeline.device import CPU, Device
-from tidalign.pipeline.pairs.aligner import described, longest, rejected, work, write_rows
-from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest
-from tidalign.pipeline.pairs.partition import read_chunk
+from tidalign.pipeline.device import Device
+from tidalign.pipeline.pairs.input.index import Block, Blocks
+from tidalign.pipeline.pairs.input.read import Source, blocks, stream_blocks
+from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, read_block_record
+from tidalign.pipeline.pairs.partition import partition_block, write_block
 from tidalign.pipeline.store.parts import gaps, part_path, read_part
-from tidalign.workflows.run.child import try_in_child
-from tidalign.workflows.run.isolate import isolate
-from tidalign.workflows.run.pairs.tasks import RowRange, align_ranges
+from tidalign.workflows.run.crew import Crew, Repeated
+from tidalign.workflows.run.pairs.tasks import SECONDS_PER_WORK, RowRange, align_ranges, isolate_range, patience
 from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import Told, Tracker
-
-SECONDS_PER_WORK = 1e-8
-"""Nominal speed of one core; see pipeline/pairs/aligner.py for what a unit is."""
-
-
-def patience(work_units: float, floor: float) -> float:
-    """Tell the seconds of CPU time after which rows of that much estimated work count as hanging.
-
-    The estimate is for 10 % divergence; unrelated sequences take a hundred times it.
-    """
-    return max(floor, 100 * SECONDS_PER_WORK * work_units)
-
-
-def isolate_range(directory: str, run: str, parameters: dict[str, Any], chunk: str, start: int, stop: int, floor: float, most: int) -> int:
-    """Write parts for all rows [start, stop) of a chunk; ranges hang after `patience(.., floor)`.
-
-    Returns the number of pairs rejected; TooManyRejected where there are more than `most`.
-    """
-    pairs = read_chunk(directory, chunk, start, stop)
-    weights = work(described(parameters)[0], pairs)
-
-    def attempt(a: int, b: int) -> str | None:
-        if read_part(part_path(f"{directory}/parts", chunk, a, b), run):
-            return None
-        seconds = patience(float(weights[a - start : b - start].sum()), floor)
-        return try_in_child("rows", [directory, run, parameters, chunk, a, b], seconds)
-
-    def reject(a: int, reason: str) -> None:
-        write_rows(directory, run, chunk, a, a + 1, rejected(pairs.slice(a - start, 1), reason))
-
-    return isolate(start, stop, attempt, reject, most, directory, "pairs")
-
-
-def do(order: Any, begun: Callable[[], object]) -> None:
-    """Align one range of rows and write its part; in a child."""
-    directory, run, parameters, chunk, start, stop = order
-    aligner, settings = described(parameters)
-    aligner.on(CPU).warm_up(settings, longest(read_chunk(directory, chunk, start, stop)))
-    begun()
-    align_ranges(directory, run, parameters, [RowRange(chunk, start, stop)])
-
 
 PATIENCE = 60.0
 """Least seconds of CPU time without progress after which a task hangs."""
@@ -194,3 +154,141 @@ class Alignment(Tracker[RowRange]):
             units, count = units + self._units(each), count + self.amount(each)
             full = units >= most[0] or count >= most[1]
         return groups
+
+
+SECONDS_PER_PAIR = 2e-6
+"""Nominal, of reading and packing: less than aligning takes, which goes first, so that chunks are read again soon after they were written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """How what was read is aligned meanwhile.
+
+    prepare: has ready what aligns sequences of so many letters, in this process. much: seconds of one core, by estimate, from which on workers are hired, and
+    below which this process does all of it; None: that is settled.
+    """
+
+    tracker: Alignment
+    prepare: Callable[[int], object]
+    much: float | None
+
+
+class Reading(Repeated):
+    """Makes the tasks that count, read and pack the input, and hears what becomes of them, and of those that align.
+
+    planned: blocks that are known from an earlier call. aligned: None where nothing is aligned meanwhile.
+    """
+
+    def __init__(self, crew: Crew, source: Source, told: Told, planned: Sequence[Block] | None, aligned: Aligned | None = None) -> None:
+        super().__init__(crew.directory)
+        self._crew, self._source, self._told, self._planned, self._aligned = crew, source, told, planned, aligned
+        self._blocks: Blocks | None = None if planned else blocks(source)
+        self._stream: Iterator[tuple[Block, Any]] = iter(())
+        self._settled = aligned is not None and aligned.much is None
+        self._held: list[BlockRecord] = []
+        self._prepared: dict[int, bool] = {}
+        self._pairs = 0
+        self._estimated = 0.0
+        self.records: list[BlockRecord] = []
+
+    def tasks(self) -> list[Task]:
+        """Make the tasks to begin with."""
+        self._expect()
+        if self._planned and self._source.has_ranges:
+            return [task for block in self._planned for task in self._of(block)]
+        if self._blocks is None:
+            self._stream = stream_blocks(self._source)
+            return [self._next()]
+        return [Task(f"count-{place}", _placed, (place, *call), kind="here") for place, call in enumerate(self._blocks.tasks)]
+
+    def done(self, task: Task, result: Any) -> Iterable[Task]:
+        if task.kind == "work" and self._aligned:
+            self._aligned.tracker.workers = self._crew.size
+            return self._aligned.tracker.done(task, result)
+        if task.function is partition_block or task.function is write_block:
+            return self._read(result)
+        if task.function is next:
+            return self._streamed(result)
+        if task.function is _placed and self._blocks:
+            known = self._blocks.hear(*result)
+            self._expect()
+            return [new for block in known for new in self._of(block)]
+        self._prepared[result] = True
+        return self._released()
+
+    def _expect(self) -> None:
+        """Say how many pairs there are, as far as is known."""
+        pairs = self._blocks.pairs if self._blocks else sum(block.pairs for block in self._planned) if self._planned else None
+        if self._aligned:
+            self._aligned.tracker.expected = pairs
+        self._told("partition", self._pairs, pairs)
+
+    def _of(self, block: Block) -> Iterable[Task]:
+        """Make the task that reads a block, unless that was done."""
+        if record := read_block_record(self._crew.directory, block.id):
+            return self._read(record)
+        weight = block.pairs * SECONDS_PER_PAIR
+        return [Task(f"partition-{block.id}", partition_block, (self._crew.directory, self._source, block), weight, kind="read")]
+
+    def _next(self) -> Task:
+        return Task("read", next, (self._stream, None), kind="here")
+
+    def _streamed(self, read: tuple[Block, Any] | None) -> Iterable[Task]:
+        """What was read before is written before more is read than is written beside it."""
+        if read is None:
+            self._settled = True
+            return self._released()
+        return [Task(f"partition-{read[0].id}", write_block, (self._crew.directory, self._source, *read), 1.0, kind="here"), self._next()]
+
+    def _read(self, record: BlockRecord) -> Iterable[Task]:
+        self.records.append(record)
+        self._pairs += record["pairs"]
+        self._expect()
+        if not self._aligned:
+            return ()
+        self._held.append(record)
+        self._settle(record)
+        return self._released()
+
+    def _settle(self, record: BlockRecord) -> None:
+        """Hire workers where much is to be aligned: as much a pair as of this block, or, of an input that is read in sequence, what was read."""
+        if self._settled or not self._aligned:
+            return
+        self._estimated += self._aligned.tracker.work_of(record)
+        share = self._blocks.share(Block.from_json(record)) if self._blocks else 1.0
+        if self._estimated > (self._aligned.much or 0.0) * min(1.0, share):
+            self._crew.begin_to_hire()
+        self._settled = self._crew.hiring or self._blocks is not None
+
+    def _released(self) -> list[Task]:
+        """Make tasks of what was read, once what aligns is ready: loaded, or compiled once for all workers."""
+        if not self._settled or not self._aligned:
+            return []
+        tasks: list[Task] = []
+        held, self._held = self._held, []
+        for record in held:
+            longest = max((chunk["longest"] for chunk in record["chunks"]), default=0)
+            kind = longest.bit_length()
+            if self._prepared.get(kind):
+                tasks += self._aligned.tracker.found(record)
+                continue
+            self._held.append(record)
+            if kind not in self._prepared:
+                self._prepared[kind] = False
+                tasks.append(Task(f"prepare-{kind}", _prepared, (self._aligned.prepare, longest, kind), float("inf"), kind="here"))
+        return tasks
+
+    def died(self, task: Task, killed: bool) -> Iterable[Task]:
+        return self._aligned.tracker.died(task, killed) if task.kind == "work" and self._aligned else super().died(task, killed)
+
+    def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
+        return self._aligned.tracker.failed(task, error) if task.kind == "work" and self._aligned else super().failed(task, error)
+
+
+def _placed(place: int, function: Callable[[Any], Any], argument: Any) -> tuple[int, Any]:
+    return place, function(argument)
+
+
+def _prepared(prepare: Callable[[int], object], longest: int, kind: int) -> int:
+    prepare(longest)
+    return kind

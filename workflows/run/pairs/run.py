@@ -9,18 +9,16 @@ from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.device import CPU
 from tidalign.pipeline.pairs.aligner import aligner_of, start
-from tidalign.pipeline.pairs.input.blocks import Block
+from tidalign.pipeline.pairs.input.index import Block
 from tidalign.pipeline.pairs.input.read import Source
 from tidalign.pipeline.pairs.manifest import Check, PairManifest, read_block_record, read_manifest, write_manifest
 from tidalign.pipeline.store import claims, layout, parts, rundir
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, on_forms
-from tidalign.workflows.run.pairs.alignment import Alignment
-from tidalign.workflows.run.pairs.reading import Aligned, Reading
+from tidalign.workflows.run.pairs.alignment import Aligned, Alignment, Reading
 from tidalign.workflows.run.pairs.tasks import align_ranges
-from tidalign.workflows.run.report import Report
-from tidalign.workflows.run.runner import Kind, Meanwhile, Readers
+from tidalign.workflows.run.runner import Kind, Meanwhile, Readers, Report
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told
 

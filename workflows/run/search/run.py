@@ -16,8 +16,7 @@ from tidalign.pipeline.store.parts import gaps, part_path, read_part
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, on_forms
-from tidalign.workflows.run.report import Report
-from tidalign.workflows.run.runner import Kind, Meanwhile, Readers
+from tidalign.workflows.run.runner import Kind, Meanwhile, Readers, Report
 from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, isolate_range, patience, search_range, warm_up
 from tidalign.workflows.run.tracker import Told, Tracker
 
