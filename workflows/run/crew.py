@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tidalign.cluster.allocation import Allocation
 from tidalign.cluster.errors import ClusterLost
-from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Kind, Outcomes, Queue, Task, Threads, run_here
 from tidalign.pipeline.errors import CannotWrite
@@ -81,9 +80,9 @@ class Crew:
         found = {worker: seen[worker] for worker in workers if not isinstance(seen.get(worker, OSError()), OSError)}
         return {worker: trouble if trouble is None else str(trouble) for worker, trouble in found.items()}
 
-    def replace(self, gpus: Sequence[str]) -> None:
-        """From now on workers with a GPU each, or this process with one. Those of a scheduler stay."""
-        self.threads = TASKS_OF_A_CARD
+    def replace(self, gpus: Sequence[str], threads: int) -> None:
+        """From now on workers with a GPU each, or this process with one, which has so many tasks at a time. Those of a scheduler stay."""
+        self.threads = threads
         if not self._scheduler and list(gpus) != list(self._gpus):
             self._contract.close()
             self._contract, self._workers, self.size, self._gpus = ExitStack(), None, 0, gpus

@@ -18,6 +18,7 @@ from typing import Any, Generic, Literal, Self, TypeVar
 
 from tidalign.cluster.address import address_of
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
+from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
@@ -100,8 +101,8 @@ class Kind(ABC, Generic[M, T, R]):
     """Whether Ctrl-C lets running tasks finish, however long they take."""
     reading_threads: int
     """Most files or blocks that threads of this process read at a time."""
-    working_threads = 1
-    """Tasks that this process has at a time, where it does all of it."""
+    working_threads, card_tasks = 1, TASKS_OF_A_CARD
+    """Tasks that this process has at a time where it does all of it, on cores and with a GPU."""
     small_work: float
     """Estimated seconds of each of these threads below which it does."""
     begun: T | None = None
@@ -198,7 +199,7 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
             gpus = devices.of_workers(gpus, crew)
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
         if going and gpus.device.takes_gpu and crew.readers:
-            crew.replace(list(gpus.names))
+            crew.replace(list(gpus.names), kind.card_tasks)
         if going and (len(gpus.names) > 1 and crew.readers if gpus.device.takes_gpu else resources.workers and readers != "workers"):
             crew.begin_to_hire()
         try:
@@ -247,7 +248,7 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
         return
     rundir.reopen(crew.directory)
     if gpus.device.takes_gpu:
-        crew.replace(list(gpus.names))
+        crew.replace(list(gpus.names), kind.card_tasks)
         several = len(gpus.names) > 1
     else:
         several = bool(resources.workers) or tracker.work() > kind.small_work * kind.working_threads

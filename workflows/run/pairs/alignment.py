@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
 from typing import Any
 
-from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline.device import Device
@@ -33,13 +34,17 @@ class Alignment(Tracker[RowRange]):
 
     stage = "align"
 
-    def __init__(self, directory: str, run: str, parameters: dict[str, Any], stop: Stop, told: Told, device: Device, gpus: int = 1) -> None:
+    def __init__(self, directory: str, run: str, parameters: dict[str, Any], stop: Stop, told: Told, device: Device, gpus: int = 1, at_once: int = 1) -> None:
+        """gpus: how many there are. at_once: tasks that they have at a time."""
         super().__init__(directory, run, stop, self._tell)
         self._tell_all = told
-        self._parameters, self._device, self._gpus = parameters, device, gpus
+        self._parameters, self._device, self._gpus, self._at_once = parameters, device, gpus, at_once
         self._chunks: dict[str, ChunkRecord] = {}
         self._share: dict[str, tuple[int, int]] = {}
         self._waiting: list[RowRange] = []
+        self._rows, self.rejectable = 0, 100
+        self.finest = float("inf")
+        """Estimated seconds of what is cut no further, where a block is to keep several threads busy."""
         self.expected: int | None = 0
         """Pairs that there will be; None while nobody knows."""
         self.by_host = 0
@@ -50,19 +55,15 @@ class Alignment(Tracker[RowRange]):
         self._chunks = {chunk["id"]: chunk for record in manifest.blocks for chunk in record["chunks"]}
         rows = {name: (chunk["rows"], chunk["work"]) for name, chunk in self._chunks.items()}
         self._share = shard.ranges(rows) if shard else {name: (0, count) for name, (count, _) in rows.items()}
-        self.expected = 0
-
-    @property
-    def rejectable(self) -> int:  # type: ignore[override]
-        return max(100, sum(chunk["rows"] for chunk in self._chunks.values()) // 10_000)
+        self._rows, self.expected = sum(stop - start for start, stop in self._share.values()), 0
+        self.rejectable = max(100, manifest.pairs // 10_000)
 
     def _tell(self, stage: str, done: int, total: int | None) -> None:
         """Tell progress in what there will be, not in what was read so far."""
-        known = self.total()
         if self.expected is None:
             total = None
-        elif total is not None and self.expected > known:
-            total = int(total * self.expected / known)
+        elif total is not None and self.expected > self._rows:
+            total = int(total * self.expected / self._rows)
         self._tell_all(stage, done, total)
 
     def found(self, record: BlockRecord) -> Iterable[Task]:
@@ -71,9 +72,14 @@ class Alignment(Tracker[RowRange]):
         self._chunks |= chunks
         self._share |= {name: (0, chunk["rows"]) for name, chunk in chunks.items()}
         pieces = list(self._lacking(chunks))
-        self._finished += sum(chunk["rows"] for chunk in chunks.values()) - sum(map(self.amount, pieces))
+        self._rows += record["pairs"]
+        self._finished += record["pairs"] - sum(map(self.amount, pieces))
+        self.rejectable = max(100, self._rows // 10_000)
         self._work += sum(map(self.weight, pieces))
-        self._waiting += pieces
+        for piece in pieces:
+            count = min(piece.stop - piece.start, ceil(self.weight(piece) / self.finest) or 1)
+            edges = [piece.start + (piece.stop - piece.start) * place // count for place in range(count + 1)]
+            self._waiting += [piece.cut(start, stop, None) for start, stop in pairwise(edges)]
         self.tell()
         return self._begun()
 
@@ -81,15 +87,13 @@ class Alignment(Tracker[RowRange]):
         return [*super().done(task, result), *self._begun()]
 
     def _begun(self) -> list[Task]:
-        """Make tasks of what waits: at once for cores; for a GPU when it has little left to do, so that what was read meanwhile shares tasks."""
-        if self._device.task_rows and len(self._running) >= TASKS_OF_A_CARD * self._gpus:
-            return []
+        """Make tasks of what waits: at once for cores; for GPUs when they have little left to do, so that what was read meanwhile shares calls."""
+        if self._device.task_rows:
+            given = sum(self._units(piece) for pieces in self._running.values() for piece in pieces)
+            if len(self._running) >= self._at_once or given >= self._device.batch_work * self._gpus:
+                return []
         pieces, self._waiting = self._waiting, []
         return self._made(pieces)
-
-    def work_of(self, record: BlockRecord) -> float:
-        """Estimate the seconds that a block takes one core."""
-        return sum(chunk["work"] for chunk in record["chunks"]) * SECONDS_PER_WORK
 
     def longest(self) -> int:
         """Tell the letters of the longest sequence of the run."""
@@ -109,7 +113,7 @@ class Alignment(Tracker[RowRange]):
         return piece.stop - piece.start
 
     def total(self) -> float:
-        return float(sum(stop - start for start, stop in self._share.values()))
+        return float(self._rows)
 
     def _units(self, piece: RowRange) -> float:
         """Estimate the work (pipeline/pairs/aligner.py)."""
@@ -159,6 +163,9 @@ class Alignment(Tracker[RowRange]):
 SECONDS_PER_PAIR = 2e-6
 """Nominal, of reading and packing: less than aligning takes, which goes first, so that chunks are read again soon after they were written."""
 
+FINEST = 0.2
+"""Estimated seconds of a task where this process does all of the work, with a thread for each core."""
+
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
@@ -174,7 +181,7 @@ class Aligned:
 
 
 class Reading(Repeated):
-    """Makes the tasks that count, read and pack the input, and hears what becomes of them, and of those that align.
+    """Makes the tasks that count, read and pack the input, and hears of them and of those that align.
 
     planned: blocks that are known from an earlier call. aligned: None where nothing is aligned meanwhile.
     """
@@ -194,12 +201,13 @@ class Reading(Repeated):
     def tasks(self) -> list[Task]:
         """Make the tasks to begin with."""
         self._expect()
+        tasks = self._preparing(0)
+        if self._blocks:
+            return [*tasks, *(Task(f"count-{place}", _placed, (place, *call), kind="here") for place, call in enumerate(self._blocks.tasks))]
         if self._planned and self._source.has_ranges:
-            return [task for block in self._planned for task in self._of(block)]
-        if self._blocks is None:
-            self._stream = stream_blocks(self._source)
-            return [self._next()]
-        return [Task(f"count-{place}", _placed, (place, *call), kind="here") for place, call in enumerate(self._blocks.tasks)]
+            return [*tasks, *(task for block in self._planned for task in self._of(block))]
+        self._stream = stream_blocks(self._source)
+        return [*tasks, Task("read", next, (self._stream, None), kind="here")]
 
     def done(self, task: Task, result: Any) -> Iterable[Task]:
         if task.kind == "work" and self._aligned:
@@ -213,7 +221,7 @@ class Reading(Repeated):
             known = self._blocks.hear(*result)
             self._expect()
             return [new for block in known for new in self._of(block)]
-        self._prepared[result] = True
+        self._prepared[task.arguments[0].bit_length()] = True
         return self._released()
 
     def _expect(self) -> None:
@@ -227,25 +235,21 @@ class Reading(Repeated):
         """Make the task that reads a block, unless that was done."""
         if record := read_block_record(self._crew.directory, block.id):
             return self._read(record)
-        weight = block.pairs * SECONDS_PER_PAIR
-        return [Task(f"partition-{block.id}", partition_block, (self._crew.directory, self._source, block), weight, kind="read")]
-
-    def _next(self) -> Task:
-        return Task("read", next, (self._stream, None), kind="here")
+        arguments = self._crew.directory, self._source, block
+        return [Task(f"partition-{block.id}", partition_block, arguments, block.pairs * SECONDS_PER_PAIR, kind="read")]
 
     def _streamed(self, read: tuple[Block, Any] | None) -> Iterable[Task]:
         """What was read before is written before more is read than is written beside it."""
         if read is None:
             self._settled = True
             return self._released()
-        return [Task(f"partition-{read[0].id}", write_block, (self._crew.directory, self._source, *read), 1.0, kind="here"), self._next()]
+        writing = Task(f"partition-{read[0].id}", write_block, (self._crew.directory, self._source, *read), 1.0, kind="here")
+        return [writing, Task("read", next, (self._stream, None), kind="here")]
 
     def _read(self, record: BlockRecord) -> Iterable[Task]:
         self.records.append(record)
         self._pairs += record["pairs"]
         self._expect()
-        if not self._aligned:
-            return ()
         self._held.append(record)
         self._settle(record)
         return self._released()
@@ -254,10 +258,11 @@ class Reading(Repeated):
         """Hire workers where much is to be aligned: as much a pair as of this block, or, of an input that is read in sequence, what was read."""
         if self._settled or not self._aligned:
             return
-        self._estimated += self._aligned.tracker.work_of(record)
+        self._estimated += sum(chunk["work"] for chunk in record["chunks"]) * SECONDS_PER_WORK
         share = self._blocks.share(Block.from_json(record)) if self._blocks else 1.0
         if self._estimated > (self._aligned.much or 0.0) * min(1.0, share):
             self._crew.begin_to_hire()
+        self._aligned.tracker.finest = float("inf") if self._crew.hiring else FINEST
         self._settled = self._crew.hiring or self._blocks is not None
 
     def _released(self) -> list[Task]:
@@ -268,15 +273,20 @@ class Reading(Repeated):
         held, self._held = self._held, []
         for record in held:
             longest = max((chunk["longest"] for chunk in record["chunks"]), default=0)
-            kind = longest.bit_length()
-            if self._prepared.get(kind):
+            if self._prepared.get(longest.bit_length()):
                 tasks += self._aligned.tracker.found(record)
-                continue
-            self._held.append(record)
-            if kind not in self._prepared:
-                self._prepared[kind] = False
-                tasks.append(Task(f"prepare-{kind}", _prepared, (self._aligned.prepare, longest, kind), float("inf"), kind="here"))
+            else:
+                self._held.append(record)
+                tasks += self._preparing(longest)
         return tasks
+
+    def _preparing(self, longest: int) -> list[Task]:
+        """Make the task that has ready what aligns sequences of so many letters, once for lengths of as many bits."""
+        bits = longest.bit_length()
+        if not self._aligned or bits in self._prepared:
+            return []
+        self._prepared[bits] = False
+        return [Task(f"prepare-{bits}", self._aligned.prepare, (longest,), float("inf"), kind="here")]
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
         return self._aligned.tracker.died(task, killed) if task.kind == "work" and self._aligned else super().died(task, killed)
@@ -287,8 +297,3 @@ class Reading(Repeated):
 
 def _placed(place: int, function: Callable[[Any], Any], argument: Any) -> tuple[int, Any]:
     return place, function(argument)
-
-
-def _prepared(prepare: Callable[[int], object], longest: int, kind: int) -> int:
-    prepare(longest)
-    return kind

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
@@ -49,7 +50,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
     module = align_ranges.__module__
     report = PairReport
     reading_threads = 16  # each block takes up to half a gigabyte, and more are hardly faster
-    working_threads = cores()
+    working_threads, card_tasks = cores(), 8  # with a GPU one is on it, the others read, or write, which takes longer
     small_work = 3.0
 
     def __init__(self, source: Source, parameters: Any, check: Check | None = None, shard: Shard | None = None) -> None:
@@ -119,7 +120,8 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
     def _tracker(self, directory: str, stop: Stop, told: Told, gpus: Gpus) -> Alignment:
         plan = rundir.read_plan(directory)
         run = rundir.run_id(plan["parameters"], plan["source"])
-        return Alignment(directory, run, self.parameters(), stop, told, gpus.device, max(1, len(gpus.names)))
+        count = max(1, len(gpus.names))
+        return Alignment(directory, run, self.parameters(), stop, told, gpus.device, count, self.card_tasks if count == 1 else TASKS_OF_A_CARD * count)
 
     def tracker(self, directory: str, manifest: PairManifest, stop: Stop, told: Told, gpus: Gpus) -> Alignment:
         alignment = self.begun or self._tracker(directory, stop, told, gpus)
