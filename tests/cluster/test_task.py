@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterable
+from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +15,7 @@ from tidalign.cluster import stop as stopping
 from tidalign.cluster import task as task_module
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop, on_signals
-from tidalign.cluster.task import Task, run_here
+from tidalign.cluster.task import Queue, Task, Threads, run_here
 
 
 class Recorded:
@@ -156,3 +157,36 @@ def test_other_threads_leave_signals_alone() -> None:
     thread.start()
     thread.join()
     assert inside == [before, None]
+
+
+def test_tasks_of_a_kind_wait_for_room_of_their_own() -> None:
+    """What reads goes on while what works waits for others; when these are there, what is left is theirs."""
+    seen, stop, others, most, lock = Recorded(), Stop(), Future[None](), [0, 0], threading.Lock()
+
+    def reads(place: int) -> None:
+        with lock:
+            most[0] += 1
+            most[1] = max(most)
+        time.sleep(0.02)
+        with lock:
+            most[0] -= 1
+        if place == 5:
+            others.set_result(None)
+
+    queue = Queue([Task(f"work {place}", divmod, (place, 2), weight=9) for place in range(3)])
+    queue.push(Task(f"read {place}", reads, (place,), kind="read") for place in range(20))
+    with Threads(lambda: {"read": 2, "work": 0}) as threads:
+        threads.run(queue, seen, stop, lambda: others)
+        done = [key for key, _ in seen.results]
+        assert 5 <= len(done) < 20 and all(key.startswith("read") for key in done)
+        assert most[1] == 2
+        assert len(queue) + len(threads) + len(done) == 23
+    assert queue.pop(("work", "read")).key == "work 0"  # type: ignore[union-attr]
+    assert Queue([Task("a", divmod, (1, 1), kind="here")]).pop(("work", "read")) is None
+
+
+def test_who_waits_for_others_alone_can_be_stopped() -> None:
+    stop = Stop()
+    stop.ask(signal.SIGTERM)
+    with Threads(lambda: {}) as threads, pytest.raises(Stopped):
+        threads.run(Queue([Task("work", divmod, (1, 1))]), Recorded(), stop, Future[None])

@@ -26,14 +26,16 @@ DEATHS_ALLOWED = 5
 class Crew:
     """Runs tasks for a run in `directory`. `dismiss` it at the end.
 
-    module: of the tasks; loaded by who is hired before they get one. count, scheduler: which workers `hire` takes, as `cluster.start.start` has it.
+    module: of the tasks; loaded by who is hired before they get one. count, scheduler: which workers `hire` takes, as `cluster.start.start` has it;
+    0: one, where this process, which is to do all, has died at it before.
     threads: of this process, for tasks that nobody was hired for. readers: threads of it for tasks that make work for others, while these are done; 0: none.
     """
 
     def __init__(
         self, stop: Stop, directory: str, module: str, count: int | None, scheduler: str | Allocation | None, threads: int = 1, readers: int = 0
     ) -> None:
-        self._stop, self.directory, self._module, self._count, self._scheduler = stop, directory, module, count, scheduler
+        self._stop, self.directory, self._module, self._scheduler = stop, directory, module, scheduler
+        self._count, self.alone = count if count is None else max(1, count), count == 0
         self._gpus: Sequence[str] = ()
         self.threads, self.readers = threads, readers
         self._contract = ExitStack()

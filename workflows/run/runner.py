@@ -251,7 +251,7 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
         crew.replace(list(gpus.names), kind.card_tasks)
         several = len(gpus.names) > 1
     else:
-        several = bool(resources.workers) or tracker.work() > kind.small_work * kind.working_threads
+        several = tracker.work() > kind.small_work * kind.working_threads if resources.workers is None else bool(resources.workers)
     # A claim left behind may be of what kills its process: not this one again.
     wanted = bool(resources.scheduler) or tracker.claims or several
     if wanted:

@@ -76,7 +76,7 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
         return gpus
 
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
-        here = not resources.scheduler and self._source.size() <= SMALL_INPUT
+        here = not resources.scheduler and (resources.workers == 0 or self._source.size() <= SMALL_INPUT)
         # Where GPUs align, worker processes would have to be started for reading alone.
         return "threads" if here or (gpus.names and not resources.workers) else "workers"
 

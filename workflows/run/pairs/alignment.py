@@ -193,7 +193,7 @@ class Reading(Repeated):
         self._stream: Iterator[tuple[Block, Any]] = iter(())
         self._settled = aligned is not None and aligned.much is None
         self._held: list[BlockRecord] = []
-        self._prepared: dict[int, bool] = {}
+        self._asked = self._ready = -1  # bits of the lengths up to which what aligns is to be ready, and is
         self._pairs = 0
         self._estimated = 0.0
         self.records: list[BlockRecord] = []
@@ -221,7 +221,7 @@ class Reading(Repeated):
             known = self._blocks.hear(*result)
             self._expect()
             return [new for block in known for new in self._of(block)]
-        self._prepared[task.arguments[0].bit_length()] = True
+        self._ready = max(self._ready, task.arguments[0].bit_length())
         return self._released()
 
     def _expect(self) -> None:
@@ -273,7 +273,7 @@ class Reading(Repeated):
         held, self._held = self._held, []
         for record in held:
             longest = max((chunk["longest"] for chunk in record["chunks"]), default=0)
-            if self._prepared.get(longest.bit_length()):
+            if longest.bit_length() <= self._ready:
                 tasks += self._aligned.tracker.found(record)
             else:
                 self._held.append(record)
@@ -281,11 +281,11 @@ class Reading(Repeated):
         return tasks
 
     def _preparing(self, longest: int) -> list[Task]:
-        """Make the task that has ready what aligns sequences of so many letters, once for lengths of as many bits."""
+        """Make the task that has ready what aligns sequences of up to so many letters, unless one of longer ones does."""
         bits = longest.bit_length()
-        if not self._aligned or bits in self._prepared:
+        if not self._aligned or bits <= self._asked:
             return []
-        self._prepared[bits] = False
+        self._asked = bits
         return [Task(f"prepare-{bits}", self._aligned.prepare, (longest,), float("inf"), kind="here")]
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:

@@ -1,6 +1,7 @@
 """Run over pairs: partition them into chunks, and align what the run's parts do not hold yet, meanwhile and after it."""
 
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
             else:
                 meanwhile.ready()
 
-        much = None if crew.hiring or meanwhile.gpus.device.takes_gpu else self.small_work * self.working_threads
+        much = None if crew.hiring or meanwhile.gpus.device.takes_gpu else inf if crew.alone else self.small_work * self.working_threads
         return Reading(crew, self._source, told, blocks, Aligned(alignment, prepare, much))
 
     def _tracker(self, directory: str, stop: Stop, told: Told, gpus: Gpus) -> Alignment:

@@ -398,7 +398,9 @@ def test_memory_that_is_not_there_is_a_death(tmp_path: Path, inputs: list[str], 
     assert (report.deaths, report.exit) == (2, Exit.COMPLETE)
 
 
-def test_much_work_is_spread_over_the_cores(tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_much_work_is_spread_over_the_cores(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run.Pairs, "small_work", 0.0)
-    report = drive(str(tmp_path), *inputs)
+    report = drive(str(tmp_path / "spread"), *inputs)
     assert report.workers == len(os.sched_getaffinity(0))
+    assert drive(str(tmp_path / "alone"), *inputs, workers=0).workers == 0
+    assert triples(tmp_path / "spread") == triples(tmp_path / "alone") == answer
