@@ -49,7 +49,7 @@ def add_device(parser: argparse.ArgumentParser, gpus: str = "all") -> None:
 def add_workers(parser: argparse.ArgumentParser) -> None:
     """Add --workers, --scheduler and --insecure."""
     parser.add_argument(
-        "--workers", metavar="N", type=_WORKERS, help="processes on this machine, 0 for this one alone (default: one a core, none for little work)"
+        "--workers", metavar="N", type=_WORKERS, help="processes on this machine, 0: this one alone (default: one a core, none for little work)"
     )
     parser.add_argument("--scheduler", metavar="ADDR", help="address or file of a Dask scheduler whose workers to use; they must see the input and OUT")
     parser.add_argument(
