@@ -55,6 +55,7 @@ class Alignment(Tracker[RowRange]):
         self._chunks = {chunk["id"]: chunk for record in manifest.blocks for chunk in record["chunks"]}
         rows = {name: (chunk["rows"], chunk["work"]) for name, chunk in self._chunks.items()}
         self._share = shard.ranges(rows) if shard else {name: (0, count) for name, (count, _) in rows.items()}
+        self._waiting.clear()
         self._rows, self.expected = sum(stop - start for start, stop in self._share.values()), 0
         self.rejectable = max(100, manifest.pairs // 10_000)
 

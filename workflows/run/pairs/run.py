@@ -95,7 +95,8 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
             except KernelError:
                 if crew.size:
                     raise
-                crew.hire()  # this process has lost its GPU; a worker can go on
+                crew.hire()  # this process has lost its GPU; a worker can go on, when all is read
+                aligned = None
         manifest = write_manifest(directory, reading.records, self._check)
         rundir.journal(directory, "partitioned", pairs=manifest.pairs, blocks=len(reading.records), chunks=len(manifest.chunks))
         return manifest
