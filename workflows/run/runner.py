@@ -146,7 +146,7 @@ class Kind(ABC, Generic[M, T, R]):
         else:
             self.begin(directory)
 
-    def threads(self, resources: Resources, readers: Readers) -> tuple[int, int]:
+    def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
         """Tell how many tasks this process has at a time, and how many readers beside them (`Crew`)."""
         return min(self.reading_threads, cores()) if readers == "threads" else 1, 0
 
@@ -287,7 +287,7 @@ def _opened(directory: str | Path, kind: Kind[Any, Any, Any], resources: Resourc
         kind.open(directory)
         rundir.journal(directory, "start", command=sys.argv)
         readers = kind.readers(resources, gpus)
-        crew = Crew(stop, directory, kind.module, resources.workers, scheduler, *kind.threads(resources, readers))
+        crew = Crew(stop, directory, kind.module, resources.workers, scheduler, *kind.threads(resources, readers, gpus))
         try:
             if readers == "workers" and not rundir.has_manifest(directory):
                 crew.hire()

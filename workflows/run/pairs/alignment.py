@@ -161,9 +161,6 @@ class Alignment(Tracker[RowRange]):
         return groups
 
 
-SECONDS_PER_PAIR = 2e-6
-"""Nominal, of reading and packing: less than aligning takes, which goes first, so that chunks are read again soon after they were written."""
-
 FINEST = 0.2
 """Estimated seconds of a task where this process does all of the work, with a thread for each core."""
 
@@ -236,8 +233,7 @@ class Reading(Repeated):
         """Make the task that reads a block, unless that was done."""
         if record := read_block_record(self._crew.directory, block.id):
             return self._read(record)
-        arguments = self._crew.directory, self._source, block
-        return [Task(f"partition-{block.id}", partition_block, arguments, block.pairs * SECONDS_PER_PAIR, kind="read")]
+        return [Task(f"partition-{block.id}", partition_block, (self._crew.directory, self._source, block), kind="read")]
 
     def _streamed(self, read: tuple[Block, Any] | None) -> Iterable[Task]:
         """What was read before is written before more is read than is written beside it."""

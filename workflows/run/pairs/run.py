@@ -41,6 +41,10 @@ class PairReport(Report):
         return {**super(PairReport, self).to_json(), "pairs_per_second": round(self.aligned / self.seconds) if self.seconds else 0}
 
 
+CORE_READERS = 4
+"""Threads that read while workers of cores start, which read after that, or beside twice as many that align."""
+
+
 class Pairs(Kind[PairManifest, Alignment, PairReport]):
     """Describes a run over pairs. Progress is told of the stages `partition` and `align`, in pairs.
 
@@ -50,7 +54,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
     layout = layout.PAIRS
     module = align_ranges.__module__
     report = PairReport
-    reading_threads = 16  # each block takes up to half a gigabyte, and more are hardly faster
+    reading_threads = 16  # each block takes a fifth of a gigabyte or more, and more are hardly faster
     working_threads, card_tasks = cores(), 8  # with a GPU one is on it, the others read, or write, which takes longer
     small_work = 3.0
 
@@ -67,8 +71,9 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
         return "workers" if resources.scheduler else "threads"
 
-    def threads(self, resources: Resources, readers: Readers) -> tuple[int, int]:
-        return self.working_threads, min(self.reading_threads, resources.workers or cores()) if readers == "threads" else 0
+    def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
+        most = self.reading_threads if gpus.device.takes_gpu else CORE_READERS
+        return self.working_threads, min(most, resources.workers or cores()) if readers == "threads" else 0
 
     def begin(self, directory: str) -> None:
         """Write nothing yet: who is to read may not be there."""
