@@ -6,9 +6,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any, Literal, Protocol
 
 from tidalign.cluster.errors import Stopped
@@ -82,9 +83,6 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-_MOST_THREADS = 64
-"""More than anybody gives room for."""
-
 PULSE = 1.0
 """Seconds between looks at the pulses of tasks that run in this process."""
 
@@ -132,15 +130,20 @@ def _looked_at(task: Task) -> Iterator[None]:
         looking.join()
 
 
+THREAD = "tasks"
+"""Name of threads that may be left behind: what they are at was given up, or they have nothing to do."""
+
+
 class Threads:
-    """Runs tasks in threads of this process; closing it waits for those that run.
+    """Runs tasks in threads of this process; closing it waits for those that run, but for an interrupt: it may be a pipe that they wait for.
 
     room: tells how many tasks of each kind it may run at a time; asked whenever there is something to give out.
     """
 
     def __init__(self, room: Callable[[], Mapping[Kind, int]]) -> None:
         self._room = room
-        self._pool = ThreadPoolExecutor(_MOST_THREADS)
+        self._given: SimpleQueue[tuple[Future[Any], Task] | None] = SimpleQueue()
+        self._threads = 0
         self._running: dict[Future[Any], Task] = {}
         self.wake: Callable[[], object] = lambda: None
         """Called in any thread when a task has ended."""
@@ -148,8 +151,22 @@ class Threads:
     def __enter__(self) -> "Threads":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown()
+    def __exit__(self, kind: type[BaseException] | None, *more: object) -> None:
+        if kind is not KeyboardInterrupt:
+            wait(self._running)
+        for _ in range(self._threads):
+            self._given.put(None)
+
+    def _serve(self) -> None:
+        while given := self._given.get():
+            future, task = given
+            try:
+                result = task.function(*task.arguments)
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+            del given, future, task  # a table of some hundred megabytes may hang on it
 
     def __len__(self) -> int:
         """Count the tasks that run, or whose outcome was not told yet."""
@@ -175,9 +192,14 @@ class Threads:
             for _ in range(room - sum(task.kind == kind for task in self._running.values())):
                 if not (task := queue.pop((kind,))):
                     break
-                future = self._pool.submit(task.function, *task.arguments)
-                self._running[future] = task
+                if len(self._running) >= self._threads:
+                    # What they hold of memory they use again. None keeps an interrupted process from its end.
+                    threading.Thread(target=self._serve, name=THREAD, daemon=True).start()
+                    self._threads += 1
+                future: Future[Any] = Future()
                 future.add_done_callback(lambda _: self.wake())
+                self._running[future] = task
+                self._given.put((future, task))
 
     def collect(self, queue: Queue, outcomes: Outcomes) -> None:
         """Tell what became of tasks that have ended."""

@@ -185,6 +185,21 @@ def test_tasks_of_a_kind_wait_for_room_of_their_own() -> None:
     assert Queue([Task("a", divmod, (1, 1), kind="here")]).pop(("work", "read")) is None
 
 
+def test_an_interrupt_does_not_wait_for_a_thread_that_waits_for_ever() -> None:
+    let, ended = threading.Event(), threading.Event()
+
+    def waits() -> None:
+        let.wait(600)
+        ended.set()
+
+    with pytest.raises(KeyboardInterrupt), Threads(lambda: {"here": 1}) as threads:
+        threads.feed(Queue([Task("waits", waits, (), kind="here")]))
+        raise KeyboardInterrupt
+    assert not ended.is_set()
+    let.set()
+    assert ended.wait(600)
+
+
 def test_who_waits_for_others_alone_can_be_stopped() -> None:
     stop = Stop()
     stop.ask(signal.SIGTERM)

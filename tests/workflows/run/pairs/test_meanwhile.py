@@ -2,6 +2,9 @@
 
 import gzip
 import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -17,6 +20,7 @@ from tidalign.pipeline.pairs.input import index, read
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.run import crew
 from tidalign.workflows.run.pairs import alignment, run
+from tidalign.workflows.status import Exit
 
 PAIRS = 8 * BLOCK_PAIRS
 PATIENCE = 120.0
@@ -107,6 +111,25 @@ def test_unequal_files_are_told_whatever_was_aligned(made: tuple[Path, Pairs], t
     with pytest.raises(InputError, match=rf"as many records as in \S+ \({PAIRS + 1}\), found {PAIRS}"):
         drive(str(tmp_path / "run"), inputs(made)[0], str(longer))
     assert not rundir.has_manifest(str(tmp_path / "run"))
+
+
+def test_a_pipe_that_says_nothing_more_keeps_nobody(made: tuple[Path, Pairs], tmp_path: Path) -> None:
+    """The first Ctrl-C lets what is read come to its end, the second ends the command."""
+    command = [sys.executable, "-m", "tidalign.workflows", "pairs", "-", inputs(made)[1], "-o", str(tmp_path / "run"), "--device", "cpu"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stderr
+        process.stdin.write(">r0\nACGT\n" * 100_000)
+        process.stdin.flush()
+        until = time.monotonic() + PATIENCE
+        while not (tmp_path / "run" / "plan.json").exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == Exit.INTERRUPTED
+        assert "Traceback" not in process.stderr.read()
 
 
 @pytest.mark.parametrize("share", [0.5, 2.0])
