@@ -88,7 +88,7 @@ class PairManifest(rundir.Manifest):
 
 
 Check = Callable[[PairManifest], None]
-"""What a command has to say of the names of pairs before anything is aligned: raises InputError."""
+"""What a command has to say of the names of pairs as soon as all are read: raises InputError."""
 
 
 def write_manifest(directory: str, records: Sequence[BlockRecord], check: Check | None = None) -> PairManifest:

@@ -94,7 +94,7 @@ NAMED = ("ordinal", "query_name", "target_name", "target_length")
 
 @dataclass(frozen=True)
 class Names:
-    """Give what is known of all pairs of a run before they are aligned, in input order: columns of `NAMED`, a block of the input at a time."""
+    """Give what is known of all pairs of a run when they are read, in input order: columns of `NAMED`, a block of the input at a time."""
 
     directory: str
     manifest: PairManifest

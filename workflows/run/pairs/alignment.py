@@ -233,7 +233,8 @@ class Reading(Repeated):
         """Make the task that reads a block, unless that was done."""
         if record := read_block_record(self._crew.directory, block.id):
             return self._read(record)
-        return [Task(f"partition-{block.id}", partition_block, (self._crew.directory, self._source, block), kind="read")]
+        # First: what is wrong with the input is told early, and who is free reads or aligns all the same.
+        return [Task(f"partition-{block.id}", partition_block, (self._crew.directory, self._source, block), float("inf"), kind="read")]
 
     def _streamed(self, read: tuple[Block, Any] | None) -> Iterable[Task]:
         """What was read before is written before more is read than is written beside it."""

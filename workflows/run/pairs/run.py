@@ -48,7 +48,7 @@ CORE_READERS = 4
 class Pairs(Kind[PairManifest, Alignment, PairReport]):
     """Describes a run over pairs. Progress is told of the stages `partition` and `align`, in pairs.
 
-    check: looks at the manifest once the pairs are read, and may refuse them before anything is aligned.
+    check: looks at the manifest once the pairs are read, and may refuse them, whatever was aligned meanwhile.
     """
 
     layout = layout.PAIRS
