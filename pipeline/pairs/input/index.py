@@ -29,8 +29,11 @@ TASK_CELLS = 128
 _AT_ONCE = 8
 """Cells counted in one call: enough that threads do not wait for each other's interpreter lock, few enough that memory is used again."""
 
-BLOCK_BASES = 48_000_000
-"""Letters of a block, both sides together, about."""
+BLOCK_BASES, LEAST_BASES = 48_000_000, 8_000_000
+"""Letters of a block, both sides together, about: at most, and at least where there are more."""
+
+BLOCKS = 16
+"""Blocks of an input that has enough for them, that all threads have something to do soon."""
 
 BLOCK_PAIRS = 262_144
 
@@ -139,15 +142,20 @@ class Counted:
         self._cells = end
 
     @property
-    def whole(self) -> bool:
-        """Tell whether all cells were counted."""
-        return self._cells == len(self._positions) - 1
+    def letters(self) -> float:
+        """Tell about how many letters the text has."""
+        return float(self._letters[-1])
 
     @property
     def index(self) -> Index:
         """The index of the cells that were counted."""
         known = slice(self._cells + 1)
         return Index(self._marks[known], self._letters[known], self._positions[known], self._line_starts[known])
+
+
+def block_bases(letters: float) -> int:
+    """Tell the letters of a block of an input with about so many."""
+    return int(min(BLOCK_BASES, max(LEAST_BASES, letters / BLOCKS)))
 
 
 def cut(indexes: Sequence[tuple[Index, int]], first: int, pairs: int, bases: int, *, more: bool = False) -> list[tuple[int, int]]:
@@ -226,12 +234,13 @@ class Blocks(ABC):
 class TextBlocks(Blocks):
     """Cuts text files, of which the i-th records, or two that follow each other, are a pair."""
 
-    def __init__(self, inputs: Sequence[Input], bases: int, *, interleaved: bool) -> None:
+    def __init__(self, inputs: Sequence[Input], bases: int | None, *, interleaved: bool) -> None:
         self._paths = [text.path for text in inputs]
         self._texts = [text for text in inputs if text.format != "empty"]
         self._each = 2 if interleaved else 1
-        self._bases, self._given, self._first = bases, 0, 0
         self._counted = [Counted(text) for text in self._texts]
+        self._bases = bases or block_bases(sum(counted.letters for counted in self._counted))
+        self._given = self._first = 0
         # The files in turns, so that both are known up to about the same pair.
         self._turns = sorted((place, file) for file, counted in enumerate(self._counted) for place in range(len(counted.tasks)))
         super().__init__([(count_marks, self._counted[file].tasks[place]) for place, file in self._turns])

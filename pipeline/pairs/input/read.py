@@ -105,8 +105,8 @@ def inspect(
     return source
 
 
-def blocks(source: Source, *, block_bases: int = BLOCK_BASES) -> Blocks | None:
-    """What cuts an input into blocks of about `block_bases` letters; None if it can only be read in sequence (`stream_blocks`)."""
+def blocks(source: Source, *, block_bases: int | None = None) -> Blocks | None:
+    """What cuts an input into blocks of about `block_bases` letters, `index.block_bases` where None; None if only in sequence (`stream_blocks`)."""
     if not source.has_ranges:
         return None
     if source.inputs[0].is_table:
@@ -114,7 +114,7 @@ def blocks(source: Source, *, block_bases: int = BLOCK_BASES) -> Blocks | None:
     return TextBlocks(source.inputs, block_bases, interleaved=source.interleaved)
 
 
-def plan(source: Source, *, block_bases: int = BLOCK_BASES) -> list[Block] | None:
+def plan(source: Source, *, block_bases: int | None = None) -> list[Block] | None:
     """Cut a whole input into blocks; None if it can only be read in sequence. Raises InputError for files whose numbers of records do not fit."""
     cutting = blocks(source, block_bases=block_bases)
     if cutting is None:
@@ -152,14 +152,14 @@ def _read_span(text: Input, span: Span, first: int, alphabet: str, qualities: bo
     return parse(form, lines[int(marks[span.skip]) : int(marks[last])], text.path, first, alphabet, qualities)
 
 
-def stream_blocks(source: Source, *, block_bases: int = BLOCK_BASES) -> Iterator[tuple[Block, Any]]:
+def stream_blocks(source: Source, *, block_bases: int | None = None) -> Iterator[tuple[Block, Any]]:
     """Every block with its pairs, from the input's beginning to its end. Raises InputError as soon as something wrong is met."""
     planned = plan(source, block_bases=block_bases)
     if planned is not None:
         yield from ((block, read_block(source, block)) for block in planned)
         return
     first = 0
-    sides = stream_pairs(source.inputs, interleaved=source.interleaved, alphabet=source.alphabet, bases=block_bases, qualities=source.whole)
+    sides = stream_pairs(source.inputs, interleaved=source.interleaved, alphabet=source.alphabet, bases=block_bases or BLOCK_BASES, qualities=source.whole)
     for number, (query, target) in enumerate(sides):
         yield Block(number, first, len(query)), pair_table(source.queries, first, query, target, same_names=source.same_names)
         first += len(query)

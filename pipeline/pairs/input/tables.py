@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.files.decompress import changed
 from tidalign.pipeline.files.sniff import Input
-from tidalign.pipeline.pairs.input.index import CELL_BYTES, Block, Blocks, Index, Span, cut
+from tidalign.pipeline.pairs.input.index import CELL_BYTES, Block, Blocks, Index, Span, block_bases, cut
 from tidalign.pipeline.pairs.input.records import names_in
 from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, flat
 
@@ -132,7 +132,7 @@ def index_table(measured: Sequence[tuple[list[int], list[float]]]) -> Index:
 class TableBlocks(Blocks):
     """Cuts a table, when all of it was measured."""
 
-    def __init__(self, table: Input, columns: tuple[str, str], bases: int) -> None:
+    def __init__(self, table: Input, columns: tuple[str, str], bases: int | None) -> None:
         self._bases = bases
         self._measured: list[Any] = []
         super().__init__([(measure, (table, columns, unit)) for unit in range(_units(table))])
@@ -150,7 +150,10 @@ class TableBlocks(Blocks):
             return []
         index = index_table(self._measured)
         self.pairs = int(index.marks[-1])
-        return [Block(i, first, pairs, (span(index, first, pairs),)) for i, (first, pairs) in enumerate(cut([(index, 1)], 0, self.pairs, self._bases))]
+        return [
+            Block(i, first, pairs, (span(index, first, pairs),))
+            for i, (first, pairs) in enumerate(cut([(index, 1)], 0, self.pairs, self._bases or block_bases(float(index.letters[-1]))))
+        ]
 
 
 def span(index: Index, first: int, rows: int) -> Span:

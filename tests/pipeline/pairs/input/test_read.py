@@ -332,3 +332,12 @@ def test_blocks_are_flat(tmp_path: Path) -> None:
             for _, table in stream_blocks(source):
                 assert all(table[name].num_chunks == 1 for name in table.column_names)
                 assert table["query"].type == pa.large_binary()
+
+
+def test_a_block_is_a_share_of_the_input_within_bounds(tmp_path: Path) -> None:
+    assert [index.block_bases(letters) for letters in (0, 1e6, 2e8, 1e12)] == [index.LEAST_BASES, index.LEAST_BASES, 12_500_000, index.BLOCK_BASES]
+    path = tmp_path / "reads.fq"
+    path.write_bytes(reads(20_000)[0])  # of 150 letters
+    with patch.object(index, "LEAST_BASES", 10_000):
+        counts = [block.pairs for block in plan(inspect(str(path), str(path))) or ()]
+    assert sum(counts) == 20_000 and 12 <= len(counts) <= 32  # to the precision of cells
