@@ -31,7 +31,6 @@ def stages(folder: Path) -> dict[str, Any]:
     at = {line["event"]: line["time"] for line in lines if line["event"] != "done"}
     begins = [line["time"] - line["seconds"] for line in lines if line["event"] == "done"]
     return {
-        "until all is read": round(at["partitioned"] - at["start"], 3),
         "until the first task": round(min(begins) - at["start"], 3),
         "from the first task to the last": round(max(line["time"] for line in lines if line["event"] == "done") - min(begins), 3),
         "workers": next((line["workers"] for line in lines if line["event"] == "hired"), 0),

@@ -41,10 +41,6 @@ class PairReport(Report):
         return {**super(PairReport, self).to_json(), "pairs_per_second": round(self.aligned / self.seconds) if self.seconds else 0}
 
 
-CORE_READERS = 4
-"""Threads that read while workers of cores start, which read after that, or beside twice as many that align."""
-
-
 class Pairs(Kind[PairManifest, Alignment, PairReport]):
     """Describes a run over pairs. Progress is told of the stages `partition` and `align`, in pairs.
 
@@ -54,7 +50,8 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
     layout = layout.PAIRS
     module = align_ranges.__module__
     report = PairReport
-    reading_threads = 16  # each block takes a fifth of a gigabyte or more, and more are hardly faster
+    reading_threads = 16  # each block takes up to a fifth of a gigabyte, and more are hardly faster
+    meanwhile_threads = 4  # of these, while cores align, or workers that are to read start
     working_threads, card_tasks = cores(), 8  # with a GPU one is on it, the others read, or write, which takes longer
     small_work = 3.0
 
@@ -72,7 +69,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
         return "workers" if resources.scheduler else "threads"
 
     def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
-        most = self.reading_threads if gpus.device.takes_gpu else CORE_READERS
+        most = self.reading_threads if gpus.device.takes_gpu or self._shard else self.meanwhile_threads
         return self.working_threads, min(most, resources.workers or cores()) if readers == "threads" else 0
 
     def begin(self, directory: str) -> None:
@@ -80,7 +77,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
 
     def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> PairManifest:
         """Read what no block record is there of, write the manifest, and align meanwhile what all that are read have; a share is known when all is read."""
-        directory, known = crew.directory, None
+        directory, known, self.begun = crew.directory, None, None
         if rundir.has_manifest(crew.directory):
             known = read_manifest(directory)
             if all(read_block_record(directory, record["id"]) for record in known.blocks):
@@ -178,4 +175,6 @@ def run_pairs(
 
 def partition_pairs(directory: str | Path, source: Source, parameters: Any, *, resources: Resources = DEFAULT, progress: Told | None = None) -> PairManifest:
     """Do the first stage of `run_pairs` alone. Returns the manifest: blocks and the chunks that they became."""
-    return runner.read(directory, Pairs(source, parameters), resources, progress)
+    kind = Pairs(source, parameters)
+    kind.meanwhile_threads = kind.reading_threads
+    return runner.read(directory, kind, resources, progress)
