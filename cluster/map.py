@@ -17,7 +17,7 @@ from tidalign.cluster.backlog import Backlog
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.start import Workers
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import Outcomes, Queue, Task
+from tidalign.cluster.task import Kind, Outcomes, Queue, Task, Threads
 
 TICK = 1.0
 """Seconds between looks at workers and at tasks that may hang."""
@@ -50,21 +50,27 @@ class _Flight:
     """Workers that it was for, where others may not have it."""
 
 
-def run_on(workers: Workers, tasks: Iterable[Task], outcomes: Outcomes, stop: Stop) -> None:
+def run_on(
+    workers: Workers, tasks: Iterable[Task] | Queue, outcomes: Outcomes, stop: Stop, threads: Threads | None = None, kinds: Collection[Kind] = ("work", "read")
+) -> None:
     """Run tasks, and those that their outcomes ask for, until none is left; as many at a time as workers have threads.
 
+    threads: of this process, which run what they have room for beside the workers. kinds: of tasks that the workers take.
     ClusterLost or NoWorkers where no worker is left and none comes back; Stopped where `stop` was set.
     """
-    _Run(workers, outcomes, stop, Queue(tasks)).loop()
+    queue = tasks if isinstance(tasks, Queue) else Queue(tasks)
+    with Threads(lambda: {"here": 1}) if threads is None else threads as beside:
+        _Run(workers, outcomes, stop, queue, beside, kinds).loop()
 
 
 class _Run:
-    def __init__(self, workers: Workers, outcomes: Outcomes, stop: Stop, queue: Queue) -> None:
-        self.workers, self.outcomes, self.stop, self.queue = workers, outcomes, stop, queue
+    def __init__(self, workers: Workers, outcomes: Outcomes, stop: Stop, queue: Queue, threads: Threads, kinds: Collection[Kind]) -> None:
+        self.workers, self.outcomes, self.stop, self.queue, self.beside, self.kinds = workers, outcomes, stop, queue, threads, kinds
         self.flights: dict[str, _Flight] = {}
         self.backlog = None if workers.local else Backlog(workers.client)
         self.submitted = 0
         self.wake = threading.Event()
+        self.beside.wake = self.wake.set
         self.live = self.threads = 0
         self.fit: list[str] = []
         self.full_at = self.alive_at = time.monotonic()
@@ -73,19 +79,21 @@ class _Run:
     def loop(self) -> None:
         looked = float("-inf")
         try:
-            while self.queue or self.flights:
+            while self.queue or self.flights or self.beside:
                 self.wake.clear()
                 self._collect()
-                if self.stop.number is not None and (not self.flights or self.stop.at_once()):
+                self.beside.collect(self.queue, self.outcomes)
+                if self.stop.number is not None and (not (self.flights or self.beside) or self.stop.at_once()):
                     raise Stopped(self.stop.number)
                 if time.monotonic() - looked >= TICK:
                     self._look_at_workers()
                     self._look_at_tasks()
+                    self.beside.look()
                     looked = time.monotonic()
                 self._feed()
                 if self.backlog and self.fit:
                     self.backlog.show(len(self.queue))
-                if self.flights or self.queue:
+                if self.flights or self.queue or self.beside:
                     self.wake.wait(TICK / 2)
         finally:
             with suppress(Exception):
@@ -95,8 +103,9 @@ class _Run:
                     self.backlog.show(0)
 
     def _feed(self) -> None:
-        while self.queue and len(self.flights) < self.threads and self.stop.number is None:
-            task = self.queue.pop()
+        if self.stop.number is None:
+            self.beside.feed(self.queue)
+        while len(self.flights) < self.threads and self.stop.number is None and (task := self.queue.pop(self.kinds)):
             self.submitted += 1
             key = f"{task.key}-{self.submitted}"
             among = {} if self.workers.local else {"workers": self.fit, "allow_other_workers": False}

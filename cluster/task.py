@@ -10,15 +10,20 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from queue import SimpleQueue
+from typing import Any, Literal, Protocol, TextIO
 
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop
+
+Kind = Literal["work", "read", "here"]
+"""Who may do a task: `work` whoever is there, workers before this process; `read`, which makes work for others, threads of this process too, beside them;
+`here` this process alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +34,7 @@ class Task:
     weight: predicted seconds; the longest tasks go first.
     pulse: called here; what it returns changes whenever the task gets on, and is None until it has begun.
     patience: seconds of CPU time of its worker without a change of `pulse` after which the task hangs and its worker is restarted.
+    kind: who may do it.
     """
 
     key: str
@@ -37,6 +43,7 @@ class Task:
     weight: float = 0.0
     pulse: Callable[[], object] | None = None
     patience: float = float("inf")
+    kind: Kind = "work"
 
 
 class Outcomes(Protocol):
@@ -56,23 +63,25 @@ class Outcomes(Protocol):
 
 
 class Queue:
-    """Tasks to run, the heaviest first, equal ones in the order they came."""
+    """Holds tasks until somebody is free: the longest of a kind first, equals as they came."""
 
-    def __init__(self, tasks: Iterable[Task]) -> None:
-        self._heap: list[tuple[float, int, Task]] = []
+    def __init__(self, tasks: Iterable[Task] = ()) -> None:
+        self._heaps: dict[Kind, list[tuple[float, int, Task]]] = {}
         self._pushed = 0
         self.push(tasks)
 
     def push(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
-            heapq.heappush(self._heap, (-task.weight, self._pushed, task))
+            heapq.heappush(self._heaps.setdefault(task.kind, []), (-task.weight, self._pushed, task))
             self._pushed += 1
 
-    def pop(self) -> Task:
-        return heapq.heappop(self._heap)[2]
+    def pop(self, kinds: Iterable[Kind]) -> Task | None:
+        """Take the longest task of these kinds; None where there is none."""
+        heaps = [heap for kind in kinds if (heap := self._heaps.get(kind))]
+        return heapq.heappop(min(heaps))[2] if heaps else None
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return sum(map(len, self._heaps.values()))
 
 
 def cores() -> int:
@@ -121,16 +130,19 @@ PULSE = 1.0
 """Seconds between looks at the pulses of tasks that run in this process."""
 
 
+KINDS: tuple[Kind, ...] = ("work", "read", "here")
+
+
 def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop, threads: int = 1) -> None:
-    """Run tasks in this process, in this thread, or so many at a time in others. Stopped where `stop` was set and tasks are left."""
+    """Run tasks of any kind in this process, in this thread, or so many at a time in others. Stopped where `stop` was set and tasks are left."""
     queue = Queue(tasks)
     if threads > 1:
-        _run_in_threads(queue, outcomes, stop, threads)
+        with Threads(lambda: dict.fromkeys(KINDS, threads)) as pool:
+            pool.run(queue, outcomes, stop)
         return
-    while queue:
+    while task := queue.pop(KINDS):
         if stop.number is not None:
             raise Stopped(stop.number)
-        task = queue.pop()
         try:
             with _looked_at(task):
                 result = task.function(*task.arguments)
@@ -161,24 +173,91 @@ def _looked_at(task: Task) -> Iterator[None]:
         looking.join()
 
 
-def _run_in_threads(queue: Queue, outcomes: Outcomes, stop: Stop, threads: int) -> None:
-    running: dict[Future[Any], Task] = {}
-    with ThreadPoolExecutor(threads) as pool:
-        while queue or running:
-            while queue and len(running) < threads and stop.number is None:
-                task = queue.pop()
-                running[pool.submit(task.function, *task.arguments)] = task
-            if not running:
-                raise Stopped(stop.number or 0)
-            for future in wait(running, PULSE, FIRST_COMPLETED).done:
-                task = running.pop(future)
-                if error := future.exception():
-                    queue.push(outcomes.failed(task, error))
-                else:
-                    queue.push(outcomes.done(task, future.result()) or ())
-            for task in running.values():
-                if task.pulse:
-                    task.pulse()
+THREAD = "tasks"
+"""Name of threads that may be left behind: what they are at was given up, or they have nothing to do."""
+
+
+class Threads:
+    """Runs tasks in threads of this process; closing it waits for those that run, but for an interrupt: it may be a pipe that they wait for.
+
+    room: tells how many tasks of each kind it may run at a time; asked whenever there is something to give out.
+    """
+
+    def __init__(self, room: Callable[[], Mapping[Kind, int]]) -> None:
+        self._room = room
+        self._given: SimpleQueue[tuple[Future[Any], Task] | None] = SimpleQueue()
+        self._threads = 0
+        self._running: dict[Future[Any], Task] = {}
+        self.wake: Callable[[], object] = lambda: None
+        """Called in any thread when a task has ended."""
+
+    def __enter__(self) -> "Threads":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *more: object) -> None:
+        if kind is not KeyboardInterrupt:
+            wait(self._running)
+        for _ in range(self._threads):
+            self._given.put(None)
+
+    def _serve(self) -> None:
+        while given := self._given.get():
+            future, task = given
+            try:
+                result = task.function(*task.arguments)
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+            del given, future, task  # a table of some hundred megabytes may hang on it
+
+    def __len__(self) -> int:
+        """Count the tasks that run, or whose outcome was not told yet."""
+        return len(self._running)
+
+    def run(self, queue: Queue, outcomes: Outcomes, stop: Stop, others: Callable[[], Future[Any] | None] = lambda: None) -> None:
+        """Run tasks until none is left, or until `others` gives a future that is done: then with tasks left that run. Stopped where `stop` was set."""
+        while queue or self._running:
+            if stop.number is None:
+                self.feed(queue)
+            elif not self._running:
+                raise Stopped(stop.number)
+            coming = others()
+            wait([*self._running, *([coming] if coming else [])], PULSE, FIRST_COMPLETED)
+            self.collect(queue, outcomes)
+            if (coming := others()) and coming.done():
+                return
+            self.look()
+
+    def feed(self, queue: Queue) -> None:
+        """Begin as many tasks as there is room for."""
+        for kind, room in self._room().items():
+            for _ in range(room - sum(task.kind == kind for task in self._running.values())):
+                if not (task := queue.pop((kind,))):
+                    break
+                if len(self._running) >= self._threads:
+                    # What they hold of memory they use again. None keeps an interrupted process from its end.
+                    threading.Thread(target=self._serve, name=THREAD, daemon=True).start()
+                    self._threads += 1
+                future: Future[Any] = Future()
+                future.add_done_callback(lambda _: self.wake())
+                self._running[future] = task
+                self._given.put((future, task))
+
+    def collect(self, queue: Queue, outcomes: Outcomes) -> None:
+        """Tell what became of tasks that have ended."""
+        for future in [future for future in self._running if future.done()]:
+            task = self._running.pop(future)
+            if error := future.exception():
+                queue.push(outcomes.failed(task, error))
+            else:
+                queue.push(outcomes.done(task, future.result()) or ())
+
+    def look(self) -> None:
+        """Look at the pulses of what runs."""
+        for task in self._running.values():
+            if task.pulse:
+                task.pulse()
 
 
 # ---- faults, for tests of what kills processes

@@ -23,6 +23,7 @@ from tidalign.cluster.forks import make_room, serve
 from tidalign.cluster.gpus import begin, installed
 from tidalign.cluster.slurm.allocation import allocation
 from tidalign.cluster.stop import STOPPING, limited
+from tidalign.cluster.task import THREAD
 from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput, OutputClosed
 from tidalign.workflows import limits
@@ -161,7 +162,7 @@ def _begin(args: argparse.Namespace) -> None:
 def _leave(status: int) -> None:
     """End the process without taking it apart, which is longer with CUDA, numba and a thousand modules than some runs are. Does nothing where a thread or what
     is left to write might yet need the interpreter."""
-    if threading.active_count() > 1:
+    if any(thread is not threading.main_thread() and thread.name != THREAD for thread in threading.enumerate()):
         return
     with suppress(OSError, ValueError):
         atexit._run_exitfuncs()

@@ -108,6 +108,8 @@ class Progress:
                 self._write("compiling for this machine; the next run finds it done")
 
     def _show(self, stage: str, now: float, done: int, total: int | None) -> None:
+        if stage == "partition" and self._stage == "align":
+            return  # what is read is aligned meanwhile
         if stage != self._stage:
             # What an earlier call of a run had done is no measure of speed.
             self._stage, self._since = stage, (now, done)

@@ -141,7 +141,7 @@ def warm_up(parameters: GenomeParameters, device: Device = CPU) -> Any:
         for name, sequence in (("target", letters), ("query", np.delete(changed, slice(1500, 1510)))):
             Path(folder, f"{name}.fa").write_bytes(b">%s\n%s\n" % (name.encode(), sequence.tobytes()))
         source = GenomeSource((Pair("pair", f"{folder}/target.fa", f"{folder}/query.fa"),))
-        rundir.create(folder, any_score.to_json(), source.to_json(), None, GENOMES)
+        rundir.create(folder, any_score.to_json(), source.to_json(), GENOMES)
         write_manifest(folder, [read_side(folder, side, role, spec, None) for side, (role, spec) in enumerate(source.sides())])
         unit = Unit(folder, 0, 0, device)
         if not device.takes_gpu and parameters.mode == "exact" and parameters.gapped:

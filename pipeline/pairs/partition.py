@@ -7,14 +7,15 @@ by any worker, again after a crash, and give the same files.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.pipeline.pairs.aligner import Lengths, described
-from tidalign.pipeline.pairs.input.read import Block, Source, read_block, stream_blocks
+from tidalign.pipeline.pairs.input.index import Block
+from tidalign.pipeline.pairs.input.read import Source, read_block
 from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, chunk_path, letters_path, read_block_record, write_block_record
 from tidalign.pipeline.pairs.pack import pack_pairs
 from tidalign.pipeline.schema import LETTERS
@@ -38,17 +39,15 @@ def length_bin(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[n
 
 
 def partition_block(directory: str, source: Source, block: Block) -> BlockRecord:
-    """Read one block and write its chunks, then its record, which is returned: {id, first, pairs, chunks}."""
+    """Read one block and write its chunks, then its record, which is returned."""
     done = read_block_record(directory, block.id)
-    return done or _write_block(directory, source, block, read_block(source, block))
+    return done or write_block(directory, source, block, read_block(source, block))
 
 
-def partition_stream(directory: str, source: Source) -> list[BlockRecord]:
-    """Every block of an input that can only be read from its beginning to its end. Blocks already recorded are not written again."""
-    return [read_block_record(directory, block.id) or _write_block(directory, source, block, pairs) for block, pairs in stream_blocks(source)]
-
-
-def _write_block(directory: str, source: Source, block: Block, pairs: Any) -> BlockRecord:
+def write_block(directory: str, source: Source, block: Block, pairs: Any) -> BlockRecord:
+    """Write the chunks of a block's pairs, then its record, which is returned; nothing where that was done."""
+    if done := read_block_record(directory, block.id):
+        return done
     if len(pairs) != block.pairs:
         raise RuntimeError(f"block {block.id} has {block.pairs} pairs by its plan and {len(pairs)} when read")
     aligner, parameters = described(read_plan(directory)["parameters"])
@@ -78,7 +77,7 @@ def _write_block(directory: str, source: Source, block: Block, pairs: Any) -> Bl
             )
     if source.whole:
         _keep_letters(directory, block, pairs)
-    record: BlockRecord = {"id": block.id, "first": block.first, "pairs": block.pairs, "chunks": chunks}
+    record = cast("BlockRecord", {**block.to_json(), "chunks": chunks})
     write_block_record(directory, record)
     return record
 
@@ -95,7 +94,7 @@ NAMED = ("ordinal", "query_name", "target_name", "target_length")
 
 @dataclass(frozen=True)
 class Names:
-    """Give what is known of all pairs of a run before they are aligned, in input order: columns of `NAMED`, a block of the input at a time."""
+    """Give what is known of all pairs of a run when they are read, in input order: columns of `NAMED`, a block of the input at a time."""
 
     directory: str
     manifest: PairManifest

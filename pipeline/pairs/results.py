@@ -3,7 +3,6 @@
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -100,8 +99,7 @@ class Results(RunResults[PairManifest]):
         if not source.has_ranges:
             yield from ((block.first, block.pairs, partial(_given, pairs)) for block, pairs in stream_blocks(source, block_bases=LETTERS))
             return
-        with ThreadPoolExecutor(self.threads) as pool:
-            blocks = plan(source, pool.map, block_bases=LETTERS)
+        blocks = plan(source, block_bases=LETTERS)
         yield from ((block.first, block.pairs, partial(read_block, source, block)) for block in blocks or ())
 
     def _readers(self, columns: list[str]) -> Iterator[Reader]:

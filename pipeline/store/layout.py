@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from tidalign.pipeline.errors import CannotWrite, ManifestMismatch
@@ -33,13 +32,12 @@ FORMAT = 4
 
 A number that no release has yet stays: its digests in the test change."""
 
-_PLAN: dict[str, type | tuple[type, ...]] = {
+_PLAN: dict[str, type] = {
     "version": str,
     "kind": str,
     "tables": dict,
     "parameters": dict,
     "source": dict,
-    "blocks": (list, NoneType),
 }
 """What plan.json has beside `format`."""
 

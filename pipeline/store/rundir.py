@@ -2,7 +2,7 @@
 
 A name that exists is a whole file (files.py). Every kind of run has
 
-    plan.json                      layout (layout.py), parameters, source and blocks; written first, compared when a run is taken up again
+    plan.json                      layout (layout.py), parameters and source; written first, compared when a run is taken up again
     manifest.json                  what is to be done, when the input is read (Manifest)
     parts/<chunk>.<a>-<b>.parquet  what became of [a, b) of a chunk (parts.py)
     claims/                        what was being run when a worker died (claims.py)
@@ -28,9 +28,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from tidalign.pipeline.errors import CannotWrite, Damaged, ManifestMismatch, MissingInput
+from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.store.files import read_json, write_json, writing_error
 from tidalign.pipeline.store.layout import FORMAT, PAIRS, Layout, check
+
+A = TypeVar("A")
 
 
 @contextmanager
@@ -71,11 +73,11 @@ def probe(directory: str, layout: Layout = PAIRS) -> None:
         raise writing_error(directory, error) from error
 
 
-def create(directory: str, parameters: dict[str, Any], source: dict[str, Any], blocks: list[dict[str, Any]] | None, layout: Layout = PAIRS) -> None:
-    """Begin a run: folders and plan.json. `blocks` is None where the input can only be read in sequence."""
+def create(directory: str, parameters: dict[str, Any], source: dict[str, Any], layout: Layout = PAIRS) -> None:
+    """Begin a run: folders and plan.json."""
     probe(directory, layout)
     made = {"format": FORMAT, "version": version("tidalign"), "kind": layout.kind, "tables": layout.digests()}
-    write_json(f"{directory}/plan.json", {**made, "parameters": parameters, "source": source, "blocks": blocks})
+    write_json(f"{directory}/plan.json", {**made, "parameters": parameters, "source": source})
 
 
 def exists(directory: str) -> bool:
@@ -97,7 +99,7 @@ def require(directory: str, layout: Layout | None = None) -> dict[str, Any]:
 
 
 def read_plan(directory: str) -> dict[str, Any]:
-    """plan.json: {format, version, kind, tables, parameters, source, blocks}. ManifestMismatch where it was made with another layout or is no plan;
+    """plan.json: {format, version, kind, tables, parameters, source}. ManifestMismatch where it was made with another layout or is no plan;
     CannotWrite where this machine does not see it."""
     try:
         return read_json(f"{directory}/plan.json", partial(check, directory))
@@ -203,6 +205,26 @@ def mend(directory: str, damaged: Damaged) -> None:
     anchors = [place.with_suffix(suffix) for suffix in (".json", ".arrow")] if place.stem.endswith(".anchors") else []
     for each in {place, *anchors}:
         Path(directory, each).unlink(missing_ok=True)
+
+
+def mending(directory: str, call: Callable[[], A]) -> A:
+    """Call again what met a damaged file of the run, which is removed, so that it is made again."""
+    last: Damaged | None = None
+    removed: set[str] = set()
+    while True:
+        try:
+            return call()
+        except Damaged as damaged:
+            if damaged.path in removed:
+                raise
+            with locked(directory):
+                mend(directory, damaged)
+            removed.add(damaged.path)
+            last = damaged
+        except (InputError, MissingInput) as error:
+            if last is None:
+                raise
+            raise Damaged(last.path, f"{last.found}; it cannot be made again", str(error)) from error
 
 
 def read_report(directory: str) -> dict[str, Any]:

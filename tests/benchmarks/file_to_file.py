@@ -108,12 +108,11 @@ def watched(gpu: bool) -> Watch:
     from tidalign.pipeline.pairs import partition, results
     from tidalign.pipeline.store import parts
     from tidalign.workflows.run import crew
-    from tidalign.workflows.run.pairs import run as partitioning
-    from tidalign.workflows.run.pairs import tasks
+    from tidalign.workflows.run.pairs import alignment, tasks
 
     watch = Watch()
-    watch.wrap(crew.Crew, "hire", "start workers")
-    watch.wrap(partitioning, "plan", "count records")
+    watch.wrap(crew.Crew, "_hire", "start workers")
+    watch.wrap(alignment, "_placed", "count records")
     watch.wrap(partition, "read_block", "read and parse")
     watch.wrap(partition, "pack_pairs", "pack")
     watch.wrap(partition, "write_table", "write chunk")

@@ -22,7 +22,7 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.map import run_on
 from tidalign.cluster.start import Workers, start
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import Task
+from tidalign.cluster.task import Task, Threads
 
 
 class Recorded:
@@ -75,6 +75,25 @@ def test_a_task_whose_worker_dies_comes_back(two: Workers, tmp_path: Path) -> No
     assert seen.results == {f"t{i}": i * i for i in range(20)} | {"killer": 5}
     assert seen.deaths["killer"] == 1
     assert set(seen.times.values()) == {1}
+
+
+@pytest.mark.parametrize("kinds", [("work",), ("work", "read")])
+def test_threads_of_this_process_work_beside_the_workers(kinds: Any, two: Workers) -> None:
+    """Each takes the tasks that are for it, and what one gives the other may do."""
+
+    class Following(Recorded):
+        def done(self, task: Task, result: Any) -> Any:
+            super().done(task, result)
+            return [Task(f"of {task.key}", os.getpid, ())] if task.kind == "read" else ()
+
+    seen = Following()
+    tasks = [Task(f"{kind} {place}", os.getpid, (), kind=kind) for kind in ("work", "read", "here") for place in range(5)]  # type: ignore[arg-type]
+    run_on(two, tasks, seen, Stop(), Threads(lambda: {"here": 2, "read": 0 if "read" in kinds else 1}), kinds)
+    workers, here = set(processes(two)), {os.getpid()}
+    places = {kind: {pid for key, pid in seen.results.items() if key.startswith(kind)} for kind in ("work", "read", "here", "of")}
+    assert places["work"] <= workers and places["of"] <= workers and places["here"] == here
+    assert places["read"] <= workers if "read" in kinds else places["read"] == here
+    assert len(seen.results) == 20 and set(seen.times.values()) == {1}
 
 
 def pulse_of(beats: Path) -> Callable[[], str | None]:

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterable
+from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from tidalign.cluster import stop as stopping
 from tidalign.cluster import task as task_module
 from tidalign.cluster.errors import Stopped
 from tidalign.cluster.stop import Stop, on_signals
-from tidalign.cluster.task import Task, logged, run_here
+from tidalign.cluster.task import Queue, Task, Threads, logged, run_here
 
 
 class Recorded:
@@ -179,3 +180,51 @@ def test_a_worker_says_what_it_does_and_where_it_was_when_it_crashed(tmp_path: P
     with logged(str(tmp_path / "none"), "x"):
         pass  # the command's own process has no log
     assert [*tmp_path.iterdir()] == [log]
+
+
+def test_tasks_of_a_kind_wait_for_room_of_their_own() -> None:
+    """What reads goes on while what works waits for others; when these are there, what is left is theirs."""
+    seen, stop, others, most, lock = Recorded(), Stop(), Future[None](), [0, 0], threading.Lock()
+
+    def reads(place: int) -> None:
+        with lock:
+            most[0] += 1
+            most[1] = max(most)
+        time.sleep(0.02)
+        with lock:
+            most[0] -= 1
+        if place == 5:
+            others.set_result(None)
+
+    queue = Queue([Task(f"work {place}", divmod, (place, 2), weight=9) for place in range(3)])
+    queue.push(Task(f"read {place}", reads, (place,), kind="read") for place in range(20))
+    with Threads(lambda: {"read": 2, "work": 0}) as threads:
+        threads.run(queue, seen, stop, lambda: others)
+        done = [key for key, _ in seen.results]
+        assert 5 <= len(done) < 20 and all(key.startswith("read") for key in done)
+        assert most[1] == 2
+        assert len(queue) + len(threads) + len(done) == 23
+    assert queue.pop(("work", "read")).key == "work 0"  # type: ignore[union-attr]
+    assert Queue([Task("a", divmod, (1, 1), kind="here")]).pop(("work", "read")) is None
+
+
+def test_an_interrupt_does_not_wait_for_a_thread_that_waits_for_ever() -> None:
+    let, ended = threading.Event(), threading.Event()
+
+    def waits() -> None:
+        let.wait(600)
+        ended.set()
+
+    with pytest.raises(KeyboardInterrupt), Threads(lambda: {"here": 1}) as threads:
+        threads.feed(Queue([Task("waits", waits, (), kind="here")]))
+        raise KeyboardInterrupt
+    assert not ended.is_set()
+    let.set()
+    assert ended.wait(600)
+
+
+def test_who_waits_for_others_alone_can_be_stopped() -> None:
+    stop = Stop()
+    stop.ask(signal.SIGTERM)
+    with Threads(lambda: {}) as threads, pytest.raises(Stopped):
+        threads.run(Queue([Task("work", divmod, (1, 1))]), Recorded(), stop, Future[None])

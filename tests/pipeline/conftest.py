@@ -29,7 +29,7 @@ def make_run(tmp_path: Path) -> MakeRun:
         directory = str(tmp_path / "run")
         source = {"queries": "somewhere/reads.fq", "targets": "somewhere/windows.fa"}
         told = aligner_of(parameters).to_json(parameters)
-        rundir.create(directory, told, source, None)
+        rundir.create(directory, told, source)
         run = rundir.run_id(told, source)
         records = []
         for first in range(0, len(rows), block):

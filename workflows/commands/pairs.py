@@ -89,7 +89,7 @@ def align(
     check: Check | None = None,
     shard: Shard | None = None,
 ) -> Results:
-    """`align_pairs` for any source. check: may refuse what was read before it is aligned."""
+    """`align_pairs` for any source. check: may refuse what was read as soon as all is."""
     with running.prepared(Path(out), PAIRS, new=new):
         run_pairs(str(out), source, parameters, resources=resources, progress=progress, check=check, shard=shard)
     return Results(out)
@@ -114,7 +114,7 @@ def command(args: argparse.Namespace) -> Exit:
 
 
 def check_names(run: Path, format: table.Format | None, lift: str | None, source: Source, manifest: PairManifest) -> None:
-    """Refuse names that cannot be written in a format before anything is aligned."""
+    """Refuse names that cannot be written in a format as soon as all are read."""
 
     def where(role: str, ordinal: int) -> tuple[str, int]:
         if source.interleaved:

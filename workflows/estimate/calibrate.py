@@ -19,9 +19,9 @@ from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.files.sniff import Input, sniff, text_pieces
 from tidalign.pipeline.pairs.aligner import PairParameters, align_batch, aligner_of, write_rows
-from tidalign.pipeline.pairs.input.read import inspect
+from tidalign.pipeline.pairs.input.read import inspect, plan
 from tidalign.pipeline.pairs.pack import pack_pairs
-from tidalign.pipeline.pairs.partition import partition_stream
+from tidalign.pipeline.pairs.partition import partition_block
 from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.schema import PAIRS
 from tidalign.pipeline.store import rundir
@@ -160,8 +160,9 @@ def _reading() -> dict[str, Points]:
             def work(source: Any = source, runs: Iterator[int] = runs, length: int = length) -> None:
                 run = f"{place}/run{length}.{next(runs)}"
                 rundir.probe(run, LAYOUT)
-                rundir.create(run, aligner_of(PairParameters()).to_json(PairParameters()), source.to_json(), None)
-                partition_stream(run, source)
+                rundir.create(run, aligner_of(PairParameters()).to_json(PairParameters()), source.to_json())
+                for block in plan(source) or ():
+                    partition_block(run, source, block)
 
             points.append(({"pair": count, "byte": len(queries) + len(targets), "run": 1.0}, _best(CPU, work)))
             if count > 10:

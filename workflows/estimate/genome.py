@@ -130,7 +130,7 @@ def _write(path: Path, side: Genome, windows: int, size: int) -> int:
 def _planned(place: str, parameters: GenomeParameters) -> GenomeManifest:
     """Make a run directory of two files of windows."""
     source = GenomeSource((Pair("sample", f"{place}/target.fa", f"{place}/query.fa"),))
-    rundir.create(place, parameters.to_json(), source.to_json(), None, GENOMES)
+    rundir.create(place, parameters.to_json(), source.to_json(), GENOMES)
     letters = parameters.scoring.ambiguous[0] if parameters.scoring.ambiguous else None
     return write_manifest(place, [read_side(place, side, role, spec, letters) for side, (role, spec) in enumerate(source.sides())])
 

@@ -36,7 +36,7 @@ def shard(text: str) -> Shard:
     return found
 
 
-_GPUS, _WORKERS = typed(integer(1, 1024)), typed(integer(1, 4096))
+_GPUS, _WORKERS = typed(integer(1, 1024)), typed(integer(0, 4096))
 """Up to more than a machine has."""
 
 
@@ -48,7 +48,9 @@ def add_device(parser: argparse.ArgumentParser, gpus: str = "all") -> None:
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
     """Add --workers, --scheduler and --insecure."""
-    parser.add_argument("--workers", metavar="N", type=_WORKERS, help="processes on this machine (default: one a core, none for little work)")
+    parser.add_argument(
+        "--workers", metavar="N", type=_WORKERS, help="processes on this machine, 0: this one alone (default: one a core, none for little work)"
+    )
     parser.add_argument("--scheduler", metavar="ADDR", help="address or file of a Dask scheduler whose workers to use; they must see the input and OUT")
     parser.add_argument(
         "--insecure", action="store_true", help="talk to a scheduler of another machine without TLS: whoever is on that network can run code as you"
@@ -135,7 +137,7 @@ def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     given = vars(args)
     if given.get("gpus") and (not may_take_gpu(given["device"]) or given["scheduler"]):
         error("--gpus counts GPUs of this machine: leave it out with --device cpu and with --scheduler")
-    if given.get("workers") and given["scheduler"]:
+    if given.get("workers") is not None and given["scheduler"]:
         error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
     if given.get("insecure") and not given["scheduler"]:
         error("--insecure goes with --scheduler")

@@ -12,23 +12,20 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from tidalign.cluster.address import address_of
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
-from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.slurm.allocation import Allocation
 from tidalign.cluster.stop import Stop, on_signals
-from tidalign.cluster.task import Outcomes, Task, cores, run_here
-from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
+from tidalign.cluster.task import Kind, Outcomes, Queue, Task, Threads, run_here
+from tidalign.pipeline.errors import CannotWrite
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run.devices import Gpus, Resources
 
 if TYPE_CHECKING:
     from tidalign.cluster.start import Workers
-
-A = TypeVar("A")
 
 Readers = Literal["here", "threads", "workers"]
 """Who reads the input: this process, threads of it, or workers."""
@@ -40,14 +37,18 @@ DEATHS_ALLOWED = 5
 class Crew:
     """Runs tasks for a run in `directory`. `dismiss` it at the end.
 
-    module: of the tasks; loaded by who is hired before they get one. count, scheduler: which workers `hire` takes, as `cluster.start.start` has it.
-    threads: of this process, for tasks that nobody was hired for.
+    module: of the tasks; loaded by who is hired before they get one. count, scheduler: which workers `hire` takes, as `cluster.start.start` has it;
+    0: one, where this process, which is to do all, has died at it before.
+    threads: of this process, for tasks that nobody was hired for. readers: threads of it for tasks that make work for others, while these are done; 0: none.
     """
 
-    def __init__(self, stop: Stop, directory: str, module: str, count: int | None, scheduler: str | Allocation | None, threads: int = 1) -> None:
-        self._stop, self.directory, self._module, self._count, self._scheduler = stop, directory, module, count, scheduler
+    def __init__(
+        self, stop: Stop, directory: str, module: str, count: int | None, scheduler: str | Allocation | None, threads: int = 1, readers: int = 0
+    ) -> None:
+        self._stop, self.directory, self._module, self._scheduler = stop, directory, module, scheduler
+        self._count, self.alone = count if count is None else max(1, count), count == 0
         self._gpus: Sequence[str] = ()
-        self.threads = threads
+        self.threads, self.readers = threads, readers
         self._contract = ExitStack()
         self._workers: Workers | None = None
         self._coming: Future[None] | None = None
@@ -106,10 +107,10 @@ class Crew:
         found = {worker: seen[worker] for worker in workers if not isinstance(seen.get(worker, OSError()), OSError)}
         return {worker: trouble if trouble is None else str(trouble) for worker, trouble in found.items()}
 
-    def replace(self, gpus: Sequence[str]) -> None:
-        """From now on workers with a GPU each, or this process with one. Those of a scheduler stay."""
-        self.threads = TASKS_OF_A_CARD
-        if not self._scheduler:
+    def replace(self, gpus: Sequence[str], threads: int) -> None:
+        """From now on workers with a GPU each, or this process with one, which has so many tasks at a time. Those of a scheduler stay."""
+        self.threads = threads
+        if not self._scheduler and list(gpus) != list(self._gpus):
             self._contract.close()
             self._contract, self._workers, self.size, self._gpus = ExitStack(), None, 0, gpus
 
@@ -129,14 +130,34 @@ class Crew:
         self._contract.close()
         return not isinstance(self._scheduler, str)
 
-    def run(self, tasks: Iterable[Task], outcomes: Outcomes, *, here: bool = False) -> None:
-        """Run tasks to the end of them all; see `cluster.map.run_on`. here: in this process in any case."""
-        if self._workers and not here:
-            from tidalign.cluster.map import run_on
+    @property
+    def hiring(self) -> bool:
+        """Tell whether workers are there, or will be."""
+        return bool(self._workers or self._coming)
 
-            run_on(self._workers, tasks, outcomes, self._stop)
-        else:
+    def run(self, tasks: Iterable[Task], outcomes: Outcomes, *, here: bool = False) -> None:
+        """Run tasks to the end of them all; see `cluster.map.run_on`. here: in this process in any case.
+
+        With readers, this process reads until workers are there, and all the time for workers with GPUs.
+        """
+        if here or not (self._workers or self.readers):
             run_here(tasks, outcomes, self._stop, self.threads)
+            return
+        queue = Queue(tasks)
+        with Threads(self._room) as threads:
+            if not self._workers:
+                threads.run(queue, outcomes, self._stop, lambda: self._coming)
+            if queue or threads or self._workers:
+                self.hire()
+                from tidalign.cluster.map import run_on
+
+                kinds: tuple[Kind, ...] = ("work",) if self._gpus else ("work", "read")
+                run_on(cast("Workers", self._workers), queue, outcomes, self._stop, threads, kinds)
+
+    def _room(self) -> dict[Kind, int]:
+        """Tell how many tasks of each kind this process may have."""
+        reads = self.readers and (not self._workers or self._gpus)
+        return {"here": max(2, min(4, self.readers)), "read": self.readers if reads else 0, "work": 0 if self.hiring else self.threads}
 
     def map(self, function: Callable[..., Any], *items: Iterable[Any], here: bool = False) -> list[Any]:
         """As the built-in `map`, a task for each call, results in order. here: in this process in any case."""
@@ -199,26 +220,6 @@ class _Collected(Repeated):
         self.results[result[0]] = result[1]
 
 
-def mending(directory: str, call: Callable[[], A]) -> A:
-    """Call again what met a damaged file of the run, which is removed, so that it is made again."""
-    last: Damaged | None = None
-    removed: set[str] = set()
-    while True:
-        try:
-            return call()
-        except Damaged as damaged:
-            if damaged.path in removed:
-                raise
-            with locked(directory):
-                rundir.mend(directory, damaged)
-            removed.add(damaged.path)
-            last = damaged
-        except (InputError, MissingInput) as error:
-            if last is None:
-                raise
-            raise Damaged(last.path, f"{last.found}; it cannot be made again", str(error)) from error
-
-
 @contextmanager
 def opened(directory: str | Path, kind: Any, resources: Resources, gpus: Gpus) -> Iterator[tuple[Crew, Stop, Readers]]:
     """Hold the run directory, see that it is of this run (a `runner.Kind`) and can be written, and have somebody to read the input."""
@@ -230,7 +231,7 @@ def opened(directory: str | Path, kind: Any, resources: Resources, gpus: Gpus) -
         kind.open(directory)
         rundir.journal(directory, "start", command=sys.argv)
         readers = kind.readers(resources, gpus)
-        crew = Crew(stop, directory, kind.module, resources.workers, scheduler, min(kind.reading_threads, cores()) if readers == "threads" else 1)
+        crew = Crew(stop, directory, kind.module, resources.workers, scheduler, *kind.threads(resources, readers, gpus))
         try:
             if readers == "workers" and not rundir.has_manifest(directory):
                 crew.hire()

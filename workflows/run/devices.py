@@ -17,7 +17,7 @@ ASKED_CPU = "--device cpu"
 class Resources:
     """Says what a run may use.
 
-    workers: processes on this machine; None: one for each core, or none at all for little work or where GPUs align.
+    workers: processes on this machine, 0 for this one alone; None: one for each core, or none at all for little work or where GPUs align.
     scheduler: address or file of a Dask scheduler whose workers are used instead; they must see the run directory and the input.
     device: `cpu`; `gpu`: this machine's GPUs, or those of the scheduler's workers, NoWorkers where there is none; `auto`: this machine's GPUs if it has any.
     gpus: how many of them; None: all. One is used by this process, several by a worker each.
@@ -58,7 +58,7 @@ class Gpus:
 def placed(resources: Resources) -> Resources:
     """Take the workers of the Slurm allocation that this process has, if it has one of several nodes and nobody said who is to work."""
     found = allocation() if resources.allocated and "SLURM_JOB_ID" in os.environ else None
-    if found is None or resources.scheduler or resources.workers or resources.gpus:
+    if found is None or resources.scheduler or resources.workers is not None or resources.gpus:
         return resources
     if resources.device == "auto":
         try:

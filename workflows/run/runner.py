@@ -8,29 +8,27 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from tidalign.cluster.gpus import usable
+from tidalign.cluster.gpus import TASKS_OF_A_CARD, usable
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
 from tidalign.workflows.run import devices
-from tidalign.workflows.run.crew import Crew, Readers, mending, opened
+from tidalign.workflows.run.crew import Crew, Readers, opened
 from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.tracker import Told, Tracker
 from tidalign.workflows.status import Exit
 
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
-
-_PACKAGES = ("tidalign", "numpy", "pyarrow", "numba", "dask", "distributed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +81,21 @@ class Report:
 
 def versions() -> dict[str, str]:
     """Give the versions of Python and of the packages that take part."""
-    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+    return {"python": platform.python_version(), **{name: version(name) for name in ("tidalign", "numpy", "pyarrow", "numba", "dask", "distributed")}}
 
 
 M = TypeVar("M")
 T = TypeVar("T", bound=Tracker[Any])
 R = TypeVar("R", bound=Report)
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """How a run works on what was read while it reads on. ready: waits for the GPU of this process."""
+
+    stop: Stop
+    gpus: Gpus
+    ready: Callable[[], object]
 
 
 class Kind(ABC, Generic[M, T, R]):
@@ -102,10 +109,14 @@ class Kind(ABC, Generic[M, T, R]):
     """Whether Ctrl-C lets running tasks finish, however long they take."""
     reading_threads: int
     """Most files or blocks that threads of this process read at a time."""
+    working_threads, card_tasks = 1, TASKS_OF_A_CARD
+    """Tasks that this process has at a time where it does all of it, on cores and with a GPU."""
     small_work: float
-    """Estimated seconds of one core below which this process does all of it."""
+    """Estimated seconds of each of these threads below which it does."""
     forecast_from: float
-    """The same from which on it is worth looking at a sample of the input."""
+    """Estimated seconds of one core from which on it is worth looking at a sample of the input."""
+    begun: T | None = None
+    """What tracks work on what was read, from when it begins."""
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
@@ -120,8 +131,11 @@ class Kind(ABC, Generic[M, T, R]):
         """Say who reads the input."""
 
     @abstractmethod
-    def read(self, crew: Crew, told: Told, readers: Readers) -> M:
-        """Read the input and plan the work, the first stage; what was read before is not read again. The caller holds the directory's lock."""
+    def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> M:
+        """Read the input and plan the work, the first stage; what was read before is not read again. The caller holds the directory's lock.
+
+        meanwhile: how what was read may be worked on already; None: not at all.
+        """
 
     @abstractmethod
     def tracker(self, directory: str, manifest: M, stop: Stop, told: Told, gpus: Gpus) -> T:
@@ -142,9 +156,13 @@ class Kind(ABC, Generic[M, T, R]):
         else:
             self.begin(directory)
 
+    def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
+        """Tell how many tasks this process has at a time, and how many readers beside them (`Crew`)."""
+        return min(self.reading_threads, cores()) if readers == "threads" else 1, 0
+
     def begin(self, directory: str) -> None:
         """Write the plan of a new run."""
-        rundir.create(directory, self.parameters(), self.source(), None, self.layout)
+        rundir.create(directory, self.parameters(), self.source(), self.layout)
 
     def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
         """Choose those of the GPUs that could be had that are worth their start."""
@@ -176,7 +194,7 @@ def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
     """
-    return mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told or _silent))
+    return rundir.mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told or _nothing))
 
 
 def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told) -> R:
@@ -184,27 +202,31 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
     gpus = kind.chosen(devices.choose(resources), resources)
     began = time.monotonic()
     starting = threading.Thread(target=kind.start, args=(gpus,), name="start")
+    ready: Callable[..., object] = _nothing
     if len(gpus.names) == 1 and not rundir.finished(str(directory)):
         starting.start()  # meanwhile
+        ready = starting.join
     with opened(directory, kind, resources, gpus) as (crew, stop, readers):
         going = not rundir.finished(crew.directory)
         if gpus.device.takes_gpu and resources.scheduler and going:
             crew.hire()
             gpus = devices.of_workers(gpus, crew.everywhere(usable))
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
-        if going and resources.workers and readers != "workers" and not gpus.device.takes_gpu:
+        if going and gpus.device.takes_gpu and crew.readers:
+            crew.replace(list(gpus.names), kind.card_tasks)
+        if going and (len(gpus.names) > 1 and crew.readers if gpus.device.takes_gpu else resources.workers and readers != "workers"):
             crew.begin_to_hire()
         fresh = not rundir.has_manifest(crew.directory)
-        with crew.timed("read"):
-            planned = kind.read(crew, told, readers)
-        if starting.ident:
-            starting.join()
-        tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
         try:
+            with crew.timed("read"):
+                planned = kind.read(crew, told, readers, Meanwhile(stop, gpus, ready) if going else None)
+            ready()
+            tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
+            kind.begun = tracker
             predicted = _work(crew, kind, tracker, stop, resources, gpus)
         finally:
-            if crew.dismiss():
-                tracker.withdraw_claims()
+            if crew.dismiss() and kind.begun:
+                kind.begun.withdraw_claims()
         if rundir.finished(crew.directory):
             return kind.report.from_json(rundir.read_report(crew.directory))
         counted = kind.counted(planned, tracker)
@@ -237,10 +259,10 @@ def read(directory: str | Path, kind: Kind[M, Any, Any], resources: Resources, t
 
     def call() -> M:
         with opened(directory, kind, resources, Gpus({}, "")) as (crew, _, readers):
-            return kind.read(crew, told or _silent, readers)
+            return kind.read(crew, told or _nothing, readers, None)
 
     resources = devices.placed(resources)
-    return mending(str(Path(directory).absolute()), call)
+    return rundir.mending(str(Path(directory).absolute()), call)
 
 
 def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus) -> dict[str, float] | None:
@@ -252,10 +274,12 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
     large = tracker.work() > kind.forecast_from * gpus.device.speed
     forecast, share = kind.forecast() if large else None, tracker.left()
     if gpus.device.takes_gpu:
-        crew.replace(list(gpus.names))
+        crew.replace(list(gpus.names), kind.card_tasks)
         several = len(gpus.names) > 1
     else:
-        several = bool(resources.workers) or (bool(forecast.sooner(cores(), share)) if forecast else tracker.work() > kind.small_work)
+        several = bool(resources.workers)
+        if resources.workers is None:
+            several = bool(forecast.sooner(cores(), share)) if forecast else tracker.work() > kind.small_work * kind.working_threads
     # A claim left behind may be of what kills its process: not this one again.
     wanted = bool(resources.scheduler) or tracker.claims or several
     with crew.timed("start"):
@@ -282,5 +306,5 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
     return predicted
 
 
-def _silent(stage: str, done: int, total: int | None) -> None:
+def _nothing(*_: object) -> None:
     pass

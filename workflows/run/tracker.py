@@ -71,8 +71,6 @@ class Tracker(ABC, Generic[P]):
         """What this call has finished."""
         self.deaths = self.retries = self.rejected = 0
 
-    # ---- what a kind of run says
-
     @abstractmethod
     def missing(self) -> Iterable[P]:
         """List the pieces that `self.parts` and other files do not hold yet, without claims."""
@@ -125,14 +123,9 @@ class Tracker(ABC, Generic[P]):
         """List the pieces that can begin once this one is done; given_up: items of it."""
         return ()
 
-    # ---- making tasks
-
     def tasks(self) -> list[Task]:
         """Make the tasks for what is left to do, from what is on disk; none: the run is complete. The caller holds the directory's lock, and no task runs."""
-        self.parts, broken = parts.scan(f"{self.directory}/parts", self.run, known=self._known)
-        for path in broken:
-            self.note("removed", part=Path(path).name, why="damaged, cut short, or of another run")
-            Path(path).unlink()
+        self.look()
         self._running.clear()
         self._at.clear()
         self.rejected = max(self.rejected, parts.counts(self.parts)["rejected"])
@@ -145,6 +138,13 @@ class Tracker(ABC, Generic[P]):
                 claims.remove(path)
         self.tell()
         return tasks
+
+    def look(self) -> None:
+        """See which parts there are."""
+        self.parts, broken = parts.scan(f"{self.directory}/parts", self.run, known=self._known)
+        for path in broken:
+            self.note("removed", part=Path(path).name, why="damaged, cut short, or of another run")
+            Path(path).unlink()
 
     def work(self) -> float:
         """Estimate the seconds of one core for all tasks that are left."""
@@ -213,8 +213,6 @@ class Tracker(ABC, Generic[P]):
         task = Task(f"isolate-{_key([piece])}", function, arguments, weight=float("inf"))  # slow, and not by what it weighs
         self._running[task] = [piece]
         return task
-
-    # ---- outcomes
 
     def done(self, task: Task, result: Any) -> Iterable[Task]:
         pieces = self._forget(task)

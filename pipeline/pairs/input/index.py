@@ -1,21 +1,24 @@
-"""Where the records of a file lie, in cells of about a quarter megabyte, and how an input is cut into blocks.
+"""Where the records of a file lie, in cells of about a quarter megabyte, and how an input is cut into blocks while it is counted.
 
 Lines are only counted, a cell at a time: no record's number is ever guessed, whatever its qualities look like.
 A reader starts at the cell that holds its first record and skips what lies before it.
 """
 
+from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.text.lines import count_marks as count_line_marks
+from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.files.decompress import bgzf_blocks, plain_range, read_range
 from tidalign.pipeline.files.sniff import Input
-from tidalign.pipeline.pairs.input.records import FORMATS, Format
+from tidalign.pipeline.pairs.input.records import FORMATS, FOUR_LINES, Format
+from tidalign.pipeline.pairs.pack import count_pairs
 
 Positions = npt.NDArray[np.int64]
 
@@ -26,8 +29,11 @@ TASK_CELLS = 128
 _AT_ONCE = 8
 """Cells counted in one call: enough that threads do not wait for each other's interpreter lock, few enough that memory is used again."""
 
-BLOCK_BASES = 48_000_000
-"""Letters of a block, both sides together, about."""
+BLOCK_BASES, LEAST_BASES = 48_000_000, 8_000_000
+"""Letters of a block, both sides together, about: at most, and at least where there are more."""
+
+BLOCKS = 16
+"""Blocks of an input that has enough for them, that all threads have something to do soon."""
 
 BLOCK_PAIRS = 262_144
 
@@ -112,43 +118,166 @@ def _counted(source: Input, positions: Positions, form: Format) -> Iterator[tupl
         yield counts, letters[bounds[:-1]] == first if first else np.ones(len(counts), np.bool_), letters[bounds[1:] - 1] == ord("\n")
 
 
-def index_texts(sources: Sequence[Input], map: Callable[..., Iterable[Any]]) -> list[Index]:
-    """The indexes of text files, counted by `map` in tasks of TASK_CELLS cells."""
-    laid = [cells(source) for source in sources]
-    tasks = [
-        (source, positions[begin : begin + TASK_CELLS + 1])
-        for source, (positions, _) in zip(sources, laid, strict=True)
-        for begin in range(0, len(positions) - 1, TASK_CELLS)
-    ]
-    results = iter(list(map(count_marks, tasks)))
-    indexes = []
-    for source, (positions, before) in zip(sources, laid, strict=True):
-        counts: list[int] = []
-        line_starts = [True]
-        while len(counts) < len(positions) - 1:
-            numbers, first, ended = next(results)
-            counts += [numbers[0] + (first and line_starts[-1]), *numbers[1:]]
-            line_starts += ended
-        marks = np.concatenate([[0], np.cumsum(counts)])
-        indexes.append(Index(marks, (before * FORMATS[source.format].weight).astype(np.float64), positions, np.array(line_starts)))
-    return indexes
+class Counted:
+    """The index of a text that grows: of the cells that were counted so far.
+
+    tasks: stretches of TASK_CELLS cells, each to be counted by `count_marks`.
+    """
+
+    def __init__(self, source: Input) -> None:
+        positions, before = cells(source)
+        self.tasks = [(source, positions[begin : begin + TASK_CELLS + 1]) for begin in range(0, len(positions) - 1, TASK_CELLS)]
+        self._marks = np.zeros(len(positions), np.int64)
+        self._line_starts = np.ones(len(positions), np.bool_)
+        self._letters, self._positions = (before * FORMATS[source.format].weight).astype(np.float64), positions
+        self._cells = 0
+
+    def add(self, counted: tuple[list[int], bool, list[bool]]) -> None:
+        """Take in what `count_marks` gave for the next task."""
+        counts, first, ended = counted
+        begin, end = self._cells, self._cells + len(counts)
+        counts[0] += first and bool(self._line_starts[begin])
+        self._marks[begin + 1 : end + 1] = self._marks[begin] + np.cumsum(counts)
+        self._line_starts[begin + 1 : end + 1] = ended
+        self._cells = end
+
+    @property
+    def letters(self) -> float:
+        """Tell about how many letters the text has."""
+        return float(self._letters[-1])
+
+    @property
+    def index(self) -> Index:
+        """The index of the cells that were counted."""
+        known = slice(self._cells + 1)
+        return Index(self._marks[known], self._letters[known], self._positions[known], self._line_starts[known])
 
 
-def cut(indexes: Sequence[tuple[Index, int]], pairs: int, bases: int) -> list[tuple[int, int]]:
-    """Blocks (first pair, pairs) of at most BLOCK_PAIRS pairs and about `bases` letters, from indexes and the marks that a pair has in each.
+def block_bases(letters: float) -> int:
+    """Tell the letters of a block of an input with about so many."""
+    return int(min(BLOCK_BASES, max(LEAST_BASES, letters / BLOCKS)))
 
-    They depend on the input alone, not on who reads it. A pair with more letters than that is a block of its own.
+
+def cut(indexes: Sequence[tuple[Index, int]], first: int, pairs: int, bases: int, *, more: bool = False) -> list[tuple[int, int]]:
+    """Blocks (first pair, pairs) of at most BLOCK_PAIRS pairs and about `bases` letters, from pair `first` on, from indexes and the marks that a pair has in
+    each; `pairs`: that are known of. more: others may follow them; then without the block that these might belong to.
+
+    They depend on the input alone, not on who reads it or when. A pair with more letters than that is a block of its own.
     """
 
     def letters(pair: int) -> float:
         return sum(index.letters_before(pair * marks) for index, marks in indexes)
 
     blocks = []
-    first = 0
     while first < pairs:
         limit = letters(first) + bases
         stops = range(first + 1, min(first + BLOCK_PAIRS, pairs) + 1)
         stop = first + max(1, bisect_right(stops, limit, key=letters))
+        if more and stop == pairs:
+            break
         blocks.append((first, stop - first))
         first = stop
     return blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Pairs [first, first + pairs) of an input, and where they lie in each of its files; no spans: only in sequence."""
+
+    id: int
+    first: int
+    pairs: int
+    spans: tuple[Span, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Block":
+        return cls(values["id"], values["first"], values["pairs"], tuple(Span(**span) for span in values["spans"]))
+
+
+class Blocks(ABC):
+    """Cuts an input into blocks of about so many letters.
+
+    tasks: calls (function, argument) that count pieces of the input, by anyone and in any order; their results are heard of by their places.
+    pairs: of the whole input; None while they are not known.
+    """
+
+    def __init__(self, tasks: Sequence[tuple[Callable[[Any], Any], Any]]) -> None:
+        self.tasks = tasks
+        self.pairs: int | None = None
+        self._heard: dict[int, Any] = {}
+        self._next = 0
+
+    def hear(self, place: int, result: Any) -> list[Block]:
+        """Take in the result of a task; the blocks that are known since. Raises InputError for files whose numbers of records do not fit."""
+        self._heard[place] = result
+        while self._next in self._heard:
+            self._add(self._next, self._heard.pop(self._next))
+            self._next += 1
+        return self._known(whole=self._next == len(self.tasks))
+
+    @abstractmethod
+    def share(self, block: Block) -> float:
+        """Tell about what share of the input a block is."""
+
+    @abstractmethod
+    def _add(self, place: int, result: Any) -> None:
+        """Take in results in the order of tasks."""
+
+    @abstractmethod
+    def _known(self, *, whole: bool) -> list[Block]:
+        """Give the blocks that were not given yet; whole: all was counted."""
+
+
+class TextBlocks(Blocks):
+    """Cuts text files, of which the i-th records, or two that follow each other, are a pair."""
+
+    def __init__(self, inputs: Sequence[Input], bases: int | None, *, interleaved: bool) -> None:
+        self._paths = [text.path for text in inputs]
+        self._texts = [text for text in inputs if text.format != "empty"]
+        self._each = 2 if interleaved else 1
+        self._counted = [Counted(text) for text in self._texts]
+        self._bases = bases or block_bases(sum(counted.letters for counted in self._counted))
+        self._given = self._first = 0
+        # The files in turns, so that both are known up to about the same pair.
+        self._turns = sorted((place, file) for file, counted in enumerate(self._counted) for place in range(len(counted.tasks)))
+        super().__init__([(count_marks, self._counted[file].tasks[place]) for place, file in self._turns])
+        if not self.tasks:
+            self.pairs = 0
+
+    def share(self, block: Block) -> float:
+        return sum(span.stop - span.start for span in block.spans) / max(1, sum(text.size for text in self._texts))
+
+    def _add(self, place: int, result: Any) -> None:
+        self._counted[self._turns[place][1]].add(result)
+
+    def _known(self, *, whole: bool) -> list[Block]:
+        indexes = [counted.index for counted in self._counted]
+        forms = [FORMATS[text.format] for text in self._texts]
+        marks = [form.marks * self._each for form in forms]
+        if whole:
+            pairs = self.pairs = self._total()
+        elif len(self._texts) < len(self._paths):
+            pairs = 0  # a file without records: the other must have none, too
+        else:
+            pairs = min((max(0, int(index.marks[-1]) - 1) // count for index, count in zip(indexes, marks, strict=True)), default=0)
+        cuts = cut(list(zip(indexes, marks, strict=True)), self._first, pairs, self._bases, more=not whole)
+        blocks = []
+        for first, count in cuts:
+            spans = (index.span(form, first * self._each, count * self._each) for index, form in zip(indexes, forms, strict=True))
+            blocks.append(Block(self._given, first, count, tuple(spans)))
+            self._given, self._first = self._given + 1, first + count
+        return blocks
+
+    def _total(self) -> int:
+        """Count the pairs. Raises InputError where files have unequal numbers of records, or one ends amid a record."""
+        counts = dict.fromkeys(self._paths, 0)
+        for text, counted in zip(self._texts, self._counted, strict=True):
+            lines = int(counted.index.marks[-1])
+            records, rest = divmod(lines, FORMATS[text.format].marks)
+            if rest:  # of FASTQ: other formats have one mark a record
+                raise InputError(text.path, "four lines", f"{rest} at the end of the file", FOUR_LINES, record=records + 1, line=lines)
+            counts[text.path] = records
+        return count_pairs(list(counts), list(counts.values()), interleaved=self._each == 2)

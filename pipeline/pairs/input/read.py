@@ -3,8 +3,8 @@
 A block's table is in `schema.PAIRS`; blocks follow each other and hold every pair of the input once.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.decompress import PLAIN_BYTES, changed, plain_range, range_pieces
 from tidalign.pipeline.files.sniff import Input, sniff
 from tidalign.pipeline.pairs.input import tables
-from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Span, cut, index_texts
-from tidalign.pipeline.pairs.input.records import FORMATS, FOUR_LINES, find_lines, gathered, marked, parse
+from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Block, Blocks, Span, TextBlocks
+from tidalign.pipeline.pairs.input.records import FORMATS, find_lines, gathered, marked, parse
 from tidalign.pipeline.pairs.input.stream import stream_pairs
-from tidalign.pipeline.pairs.pack import count_pairs, pair_table, split
+from tidalign.pipeline.pairs.pack import pair_table, split
 
 _OPTIONS = ("interleaved", "same_names", "query_column", "target_column", "alphabet")
 
@@ -68,23 +68,6 @@ class Source:
         return cls(tuple(Input(**source) for source in values["inputs"]), **options)
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Pairs [first, first + pairs) of an input, and where they lie in each of its files; no spans: only in sequence."""
-
-    id: int
-    first: int
-    pairs: int
-    spans: tuple[Span, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "Block":
-        return cls(values["id"], values["first"], values["pairs"], tuple(Span(**span) for span in values["spans"]))
-
-
 def inspect(
     queries: str,
     targets: str | None = None,
@@ -122,36 +105,21 @@ def inspect(
     return source
 
 
-def plan(source: Source, map: Callable[..., Iterable[Any]] = map, *, block_bases: int = BLOCK_BASES) -> list[Block] | None:
-    """Cut an input into blocks of about `block_bases` letters; None if it can only be read in sequence (`stream_blocks`).
-
-    map: calls a function on small tasks, here or on workers. Raises InputError for files whose numbers of records do not fit.
-    """
+def blocks(source: Source, *, block_bases: int | None = None) -> Blocks | None:
+    """What cuts an input into blocks of about `block_bases` letters, `index.block_bases` where None; None if only in sequence (`stream_blocks`)."""
     if not source.has_ranges:
         return None
     if source.inputs[0].is_table:
-        columns = (source.query_column, source.target_column)
-        index = tables.index_table(source.inputs[0], columns, map)
-        blocks = cut([(index, 1)], int(index.marks[-1]), block_bases)
-        return [Block(i, first, pairs, (tables.span(index, first, pairs),)) for i, (first, pairs) in enumerate(blocks)]
-    texts = [text for text in source.inputs if text.format != "empty"]
-    indexes = index_texts(texts, map)
-    counts = dict.fromkeys((text.path for text in source.inputs), 0)
-    for text, index in zip(texts, indexes, strict=True):
-        form = FORMATS[text.format]
-        records, rest = divmod(int(index.marks[-1]), form.marks)
-        if rest:  # of FASTQ: other formats have one mark a record
-            line = int(index.marks[-1])
-            raise InputError(text.path, "four lines", f"{rest} at the end of the file", FOUR_LINES, record=records + 1, line=line)
-        counts[text.path] = records
-    pairs = count_pairs(list(counts), list(counts.values()), interleaved=source.interleaved)
-    forms = [FORMATS[text.format] for text in texts]
-    each = 2 if source.interleaved else 1
-    blocks = cut([(index, form.marks * each) for index, form in zip(indexes, forms, strict=True)], pairs, block_bases)
-    return [
-        Block(i, first, count, tuple(index.span(form, first * each, count * each) for index, form in zip(indexes, forms, strict=True)))
-        for i, (first, count) in enumerate(blocks)
-    ]
+        return tables.TableBlocks(source.inputs[0], (source.query_column, source.target_column), block_bases)
+    return TextBlocks(source.inputs, block_bases, interleaved=source.interleaved)
+
+
+def plan(source: Source, *, block_bases: int | None = None) -> list[Block] | None:
+    """Cut a whole input into blocks; None if it can only be read in sequence. Raises InputError for files whose numbers of records do not fit."""
+    cutting = blocks(source, block_bases=block_bases)
+    if cutting is None:
+        return None
+    return [block for place, (count, argument) in enumerate(cutting.tasks) for block in cutting.hear(place, count(argument))]
 
 
 def read_block(source: Source, block: Block) -> Any:
@@ -184,14 +152,14 @@ def _read_span(text: Input, span: Span, first: int, alphabet: str, qualities: bo
     return parse(form, lines[int(marks[span.skip]) : int(marks[last])], text.path, first, alphabet, qualities)
 
 
-def stream_blocks(source: Source, *, block_bases: int = BLOCK_BASES) -> Iterator[tuple[Block, Any]]:
+def stream_blocks(source: Source, *, block_bases: int | None = None) -> Iterator[tuple[Block, Any]]:
     """Every block with its pairs, from the input's beginning to its end. Raises InputError as soon as something wrong is met."""
-    blocks = plan(source, block_bases=block_bases)
-    if blocks is not None:
-        yield from ((block, read_block(source, block)) for block in blocks)
+    planned = plan(source, block_bases=block_bases)
+    if planned is not None:
+        yield from ((block, read_block(source, block)) for block in planned)
         return
     first = 0
-    sides = stream_pairs(source.inputs, interleaved=source.interleaved, alphabet=source.alphabet, bases=block_bases, qualities=source.whole)
+    sides = stream_pairs(source.inputs, interleaved=source.interleaved, alphabet=source.alphabet, bases=block_bases or BLOCK_BASES, qualities=source.whole)
     for number, (query, target) in enumerate(sides):
         yield Block(number, first, len(query)), pair_table(source.queries, first, query, target, same_names=source.same_names)
         first += len(query)

@@ -1,6 +1,6 @@
 """Pairs in the columns of Parquet and Arrow files: a row group or record batch at a time, never a whole file."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.files.decompress import changed
 from tidalign.pipeline.files.sniff import Input
-from tidalign.pipeline.pairs.input.index import CELL_BYTES, Index, Span
+from tidalign.pipeline.pairs.input.index import CELL_BYTES, Block, Blocks, Index, Span, block_bases, cut
 from tidalign.pipeline.pairs.input.records import names_in
 from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, flat
 
@@ -121,14 +121,39 @@ def _binary_lengths(letters: Any) -> Any:
     return pc.binary_length(letters.cast(pa.large_binary()))
 
 
-def index_table(source: Input, columns: tuple[str, str], map: Callable[..., Iterable[Any]]) -> Index:
-    """The index of a table: a mark is a row, a position the row group or record batch that a cell lies in."""
-    units = _units(source)
-    measured = list(map(measure, [(source, columns, unit) for unit in range(units)]))
-    positions = [unit for unit, (rows, _) in enumerate(measured) for _ in rows] + [units]
+def index_table(measured: Sequence[tuple[list[int], list[float]]]) -> Index:
+    """The index of a table, of what `measure` gave: a mark is a row, a position the row group or record batch that a cell lies in."""
+    positions = [unit for unit, (rows, _) in enumerate(measured) for _ in rows] + [len(measured)]
     marks = np.concatenate([[0], np.cumsum([count for rows, _ in measured for count in rows])]).astype(np.int64)
     letters = np.concatenate([[0.0], np.cumsum([count for _, counts in measured for count in counts])])
     return Index(marks, letters, np.array(positions, np.int64), np.ones(len(positions), bool))
+
+
+class TableBlocks(Blocks):
+    """Cuts a table, when all of it was measured."""
+
+    def __init__(self, table: Input, columns: tuple[str, str], bases: int | None) -> None:
+        self._bases = bases
+        self._measured: list[Any] = []
+        super().__init__([(measure, (table, columns, unit)) for unit in range(_units(table))])
+        if not self.tasks:
+            self.pairs = 0
+
+    def share(self, block: Block) -> float:
+        return block.pairs / max(1, self.pairs or 1)
+
+    def _add(self, place: int, result: Any) -> None:
+        self._measured.append(result)
+
+    def _known(self, *, whole: bool) -> list[Block]:
+        if not whole:
+            return []
+        index = index_table(self._measured)
+        self.pairs = int(index.marks[-1])
+        return [
+            Block(i, first, pairs, (span(index, first, pairs),))
+            for i, (first, pairs) in enumerate(cut([(index, 1)], 0, self.pairs, self._bases or block_bases(float(index.letters[-1]))))
+        ]
 
 
 def span(index: Index, first: int, rows: int) -> Span:

@@ -67,7 +67,7 @@ def small_queries(folder: Path, parameters: GenomeParameters, count: int = 80) -
     for name, sequences in (("t", targets), ("q", queries)):
         (folder / f"{name}.fa").write_text(fasta(sequences, name))
     source = GenomeSource((Pair("pair", str(folder / "t.fa"), str(folder / "q.fa")),))
-    rundir.create(str(folder), parameters.to_json(), source.to_json(), None, GENOMES)
+    rundir.create(str(folder), parameters.to_json(), source.to_json(), GENOMES)
     write_manifest(str(folder), [read_side(str(folder), side, role, spec, None) for side, (role, spec) in enumerate(source.sides())])
     return str(folder)
 

@@ -119,7 +119,7 @@ def test_chunks_hold_every_pair_once(real_like: tuple[str, str, list[tuple[bytes
     assert blocks is not None
     assert len(blocks) > 1
     run = str(tmp_path / "run")
-    rundir.create(run, PairParameters().to_json(), source.to_json(), [block.to_json() for block in blocks])
+    rundir.create(run, PairParameters().to_json(), source.to_json())
     monkeypatch.setattr(partition, "CHUNK_WORK", 1e6)
     seen: dict[int, tuple[bytes, bytes]] = {}
     for block in reversed(blocks):

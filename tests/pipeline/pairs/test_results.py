@@ -96,7 +96,7 @@ def test_a_third_kind_of_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(layout._LAYOUTS, "search", SEARCH)
     monkeypatch.setattr(table, "FORMATS", tuple(replace(format, kinds=("search",)) for format in table.FORMATS if format.name == "parquet"))
     run = str(tmp_path / "run")
-    rundir.create(run, {}, {"queries": "q.fa"}, None, SEARCH)
+    rundir.create(run, {}, {"queries": "q.fa"}, SEARCH)
     with pytest.raises(MissingInput, match="stopped before its input was read"):
         SearchResults(run)
     said = rundir.write_manifest(run, SearchManifest, {"b": 3, "a": 1}, {"best": 5})

@@ -106,13 +106,13 @@ def finished(request: pytest.FixtureRequest, tmp_path: Path, make_run: Any, row:
         plan = rundir.read_plan(run)
         return run, lambda: Results(run), lambda: rundir.compare(run, plan["parameters"], plan["source"])
     run, parameters, source = str(tmp_path / "run"), GenomeParameters().to_json(), {"genomes": [], "all_vs_all": False}
-    rundir.create(run, parameters, source, None, GENOMES)
+    rundir.create(run, parameters, source, GENOMES)
     write_manifest(run, [])
     rundir.finish(run, {"run": "x"}, partial=False)
     return run, lambda: GenomeResults(run), lambda: rundir.compare(run, parameters, source, GENOMES)
 
 
-NAMES = ("version", "kind", "tables", "parameters", "source", "blocks")
+NAMES = ("version", "kind", "tables", "parameters", "source")
 """What plan.json has beside `format`."""
 
 
@@ -135,10 +135,7 @@ def without(*names: str) -> Callable[[dict[str, Any]], Any]:
         (lambda plan: {**plan, "kind": "trees"}, r"\(kind 'trees', now pairs, genome, search\)"),
         (lambda plan: {**plan, "format": "2"}, r"plan\.json: expected the plan of a run, found one without a valid 'format'; run it again with --new"),
         *((without(name), rf"without a valid '{name}'") for name in ("format", *NAMES)),
-        *(
-            (lambda plan, name=name: {**plan, name: 7}, rf"without a valid '{name}'")
-            for name in ("version", "kind", "tables", "parameters", "source", "blocks")
-        ),
+        *((lambda plan, name=name: {**plan, name: 7}, rf"without a valid '{name}'") for name in ("version", "kind", "tables", "parameters", "source")),
         (lambda plan: [plan], r"plan\.json: expected a JSON object, found list"),
         (lambda plan: None, r"expected a JSON object, found NoneType"),
     ],

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from tidalign.cluster import map as mapping
 from tidalign.cluster import start
 from tidalign.cluster.errors import ClusterLost, NoWorkers
 from tidalign.cluster.stop import Stop
-from tidalign.workflows.run.crew import Crew
+from tidalign.cluster.task import Queue, Task
+from tidalign.workflows.run.crew import Crew, Repeated
 
 
 class Two(start.Workers):
@@ -73,6 +75,30 @@ def test_work_goes_on_here_meanwhile(tmp_path: Path, log: list[str], let: thread
     assert log == []
     let.set()
     mine.dismiss()
+
+
+def test_this_process_reads_until_workers_are_there(tmp_path: Path, log: list[str], let: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What works waits for them, and so does what they are to read."""
+    at: list[str] = []
+
+    class Seen(Repeated):
+        def done(self, task: Task, result: Any) -> list[Task]:
+            at.append(task.key)
+            if task.key == "first":
+                mine.begin_to_hire()
+                return [Task("work", abs, (1,), weight=9), Task("second", let.set, (), kind="read")]
+            return []
+
+    def on_workers(workers: Any, queue: Queue, outcomes: Any, stop: Stop, threads: Any, kinds: Any) -> None:
+        while task := queue.pop(kinds):
+            at.append(f"worker: {task.key}")
+
+    monkeypatch.setattr(mapping, "run_on", on_workers)
+    mine = Crew(Stop(), str(tmp_path), __name__, 2, None, 2, 1)
+    mine.run([Task("first", abs, (1,), kind="read")], Seen(str(tmp_path)))
+    mine.dismiss()
+    assert at == ["first", "second", "worker: work"]
+    assert log == ["started in hire", "closed"]
 
 
 def test_nobody_is_left_who_was_hired_in_vain(tmp_path: Path, log: list[str], let: threading.Event) -> None:

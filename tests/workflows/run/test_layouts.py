@@ -104,7 +104,7 @@ def keep_signals() -> Iterator[None]:
 
 def older(plan: dict[str, Any]) -> str:
     """As the first layout was."""
-    return json.dumps({"format": 1} | {name: plan[name] for name in ("version", "parameters", "source", "blocks")}, indent=1)
+    return json.dumps({"format": 1} | {name: plan[name] for name in ("version", "parameters", "source")}, indent=1)
 
 
 CHANGES = (

@@ -20,7 +20,7 @@ from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
 from tidalign.workflows.run.genome.tasks import heeding
 from tidalign.workflows.run.genome.tiles import Tiles
-from tidalign.workflows.run.runner import Kind, Report
+from tidalign.workflows.run.runner import Kind, Meanwhile, Report
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told
 
@@ -80,11 +80,11 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
         return gpus
 
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
-        here = not resources.scheduler and self._source.size() <= SMALL_INPUT
+        here = not resources.scheduler and (resources.workers == 0 or self._source.size() <= SMALL_INPUT)
         # Where GPUs align, worker processes would have to be started for reading alone.
         return "threads" if here or (gpus.names and not resources.workers) else "workers"
 
-    def read(self, crew: Crew, told: Told, readers: Readers) -> GenomeManifest:
+    def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> GenomeManifest:
         sides = self._source.sides()
         if rundir.has_manifest(crew.directory) and all(side_record(crew.directory, side) for side in range(len(sides))):
             manifest = read_manifest(crew.directory)

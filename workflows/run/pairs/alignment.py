@@ -1,60 +1,23 @@
-"""Align what a run over pairs has left: which rows share a task, and the pairs that kill their process, which get a row that says so."""
+"""Make the tasks of a run over pairs, those that read its input and those that align what a run has left, and hear what becomes of them (EXECUTION.md 15)."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil
 from typing import Any
 
 from tidalign.cluster.stop import Stop
-from tidalign.pipeline.device import CPU, Device
-from tidalign.pipeline.pairs.aligner import described, longest, rejected, work, write_rows
-from tidalign.pipeline.pairs.manifest import PairManifest
-from tidalign.pipeline.pairs.partition import read_chunk
+from tidalign.cluster.task import Task
+from tidalign.pipeline.device import Device
+from tidalign.pipeline.pairs.input.index import Block, Blocks
+from tidalign.pipeline.pairs.input.read import Source, blocks, stream_blocks
+from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, read_block_record
+from tidalign.pipeline.pairs.partition import partition_block, write_block
 from tidalign.pipeline.store.parts import gaps, part_path, read_part
-from tidalign.workflows.run.child import try_in_child
-from tidalign.workflows.run.isolate import isolate
-from tidalign.workflows.run.pairs.tasks import RowRange, align_ranges
+from tidalign.workflows.run.crew import Crew, Repeated
+from tidalign.workflows.run.pairs.tasks import SECONDS_PER_WORK, RowRange, align_ranges, isolate_range, patience
 from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import Told, Tracker
-
-SECONDS_PER_WORK = 1e-8
-"""Nominal speed of one core; see pipeline/pairs/aligner.py for what a unit is."""
-
-
-def patience(work_units: float, floor: float) -> float:
-    """Tell the seconds of CPU time after which rows of that much estimated work count as hanging.
-
-    The estimate is for 10 % divergence; unrelated sequences take a hundred times it.
-    """
-    return max(floor, 100 * SECONDS_PER_WORK * work_units)
-
-
-def isolate_range(directory: str, run: str, parameters: dict[str, Any], chunk: str, start: int, stop: int, floor: float, most: int) -> int:
-    """Write parts for all rows [start, stop) of a chunk; ranges hang after `patience(.., floor)`.
-
-    Returns the number of pairs rejected; TooManyRejected where there are more than `most`.
-    """
-    pairs = read_chunk(directory, chunk, start, stop)
-    weights = work(described(parameters)[0], pairs)
-
-    def attempt(a: int, b: int) -> str | None:
-        if read_part(part_path(f"{directory}/parts", chunk, a, b), run):
-            return None
-        seconds = patience(float(weights[a - start : b - start].sum()), floor)
-        return try_in_child("rows", [directory, run, parameters, chunk, a, b], seconds)
-
-    def reject(a: int, reason: str) -> None:
-        write_rows(directory, run, chunk, a, a + 1, rejected(pairs.slice(a - start, 1), reason))
-
-    return isolate(start, stop, attempt, reject, most, directory, "pairs")
-
-
-def do(order: Any, begun: Callable[[], object]) -> None:
-    """Align one range of rows and write its part; in a child."""
-    directory, run, parameters, chunk, start, stop = order
-    aligner, settings = described(parameters)
-    aligner.on(CPU).warm_up(settings, longest(read_chunk(directory, chunk, start, stop)))
-    begun()
-    align_ranges(directory, run, parameters, [RowRange(chunk, start, stop)])
-
 
 PATIENCE = 60.0
 """Least seconds of CPU time without progress after which a task hangs."""
@@ -62,31 +25,87 @@ PATIENCE = 60.0
 CHILD_PATIENCE = 20.0
 """The same for a range tried in a process of its own, which has loaded everything by then."""
 
-GROUPS = 4
+GROUPS = 8
 """Tasks that each GPU gets, at least, so that all are done at about the same time."""
 
 
 class Alignment(Tracker[RowRange]):
-    """Makes the tasks that align what a run's parts do not hold yet."""
+    """Makes the tasks that align what a run's parts do not hold yet: of all blocks that were read (`add`), or of each as it is (`found`)."""
 
     stage = "align"
 
-    def __init__(self, directory: str, manifest: PairManifest, stop: Stop, told: Told, device: Device, gpus: int = 1, shard: Shard | None = None) -> None:
-        super().__init__(directory, manifest.run, stop, told)
-        self._parameters, self._pairs, self._device, self._gpus = manifest.aligner.to_json(manifest.parameters), manifest.pairs, device, gpus
+    def __init__(self, directory: str, run: str, parameters: dict[str, Any], stop: Stop, told: Told, device: Device, gpus: int = 1, at_once: int = 1) -> None:
+        """gpus: how many there are. at_once: tasks that they have at a time."""
+        super().__init__(directory, run, stop, self._tell)
+        self._tell_all = told
+        self._parameters, self._device, self._gpus, self._at_once = parameters, device, gpus, at_once
+        self._chunks: dict[str, ChunkRecord] = {}
+        self._share: dict[str, tuple[int, int]] = {}
+        self._waiting: list[RowRange] = []
+        self._rows, self.rejectable = 0, 100
+        self.finest = float("inf")
+        """Estimated seconds of what is cut no further, where a block is to keep several threads busy."""
+        self.expected: int | None = 0
+        """Pairs that there will be; None while nobody knows."""
+        self.by_host = 0
+        """Pairs that the host took for a GPU."""
+
+    def add(self, manifest: PairManifest, shard: Shard | None = None) -> None:
+        """Have all of a run that was read be aligned, or its share."""
         self._chunks = {chunk["id"]: chunk for record in manifest.blocks for chunk in record["chunks"]}
         rows = {name: (chunk["rows"], chunk["work"]) for name, chunk in self._chunks.items()}
         self._share = shard.ranges(rows) if shard else {name: (0, count) for name, (count, _) in rows.items()}
-        self.rejectable = max(100, self._pairs // 10_000)
-        self.by_host = 0
-        """Pairs that the host took for a GPU."""
+        self._waiting.clear()
+        self._rows, self.expected = sum(stop - start for start, stop in self._share.values()), 0
+        self.rejectable = max(100, manifest.pairs // 10_000)
+
+    def _tell(self, stage: str, done: int, total: int | None) -> None:
+        """Tell progress in what there will be, not in what was read so far."""
+        if self.expected is None:
+            total = None
+        elif total is not None and self.expected > self._rows:
+            total = int(total * self.expected / self._rows)
+        self._tell_all(stage, done, total)
+
+    def found(self, record: BlockRecord) -> Iterable[Task]:
+        """Make tasks of a block that has just been read."""
+        chunks = {chunk["id"]: chunk for chunk in record["chunks"]}
+        self._chunks |= chunks
+        self._share |= {name: (0, chunk["rows"]) for name, chunk in chunks.items()}
+        pieces = list(self._lacking(chunks))
+        self._rows += record["pairs"]
+        self._finished += record["pairs"] - sum(map(self.amount, pieces))
+        self.rejectable = max(100, self._rows // 10_000)
+        self._work += sum(map(self.weight, pieces))
+        for piece in pieces:
+            count = min(piece.stop - piece.start, ceil(self.weight(piece) / self.finest) or 1)
+            edges = [piece.start + (piece.stop - piece.start) * place // count for place in range(count + 1)]
+            self._waiting += [piece.cut(start, stop, None) for start, stop in pairwise(edges)]
+        self.tell()
+        return self._begun()
+
+    def done(self, task: Task, result: Any) -> Iterable[Task]:
+        return [*super().done(task, result), *self._begun()]
+
+    def _begun(self) -> list[Task]:
+        """Make tasks of what waits: at once for cores; for GPUs when they have little left to do, so that what was read meanwhile shares calls."""
+        if self._device.task_rows:
+            given = sum(self._units(piece) for pieces in self._running.values() for piece in pieces)
+            if len(self._running) >= self._at_once or given >= self._device.batch_work * self._gpus:
+                return []
+        pieces, self._waiting = self._waiting, []
+        return self._made(pieces)
 
     def longest(self) -> int:
         """Tell the letters of the longest sequence of the run."""
         return max((record["longest"] for record in self._chunks.values()), default=0)
 
     def missing(self) -> Iterable[RowRange]:
-        for chunk, (begin, end) in self._share.items():
+        return self._lacking(self._share)
+
+    def _lacking(self, chunks: Iterable[str]) -> Iterable[RowRange]:
+        for chunk in chunks:
+            begin, end = self._share[chunk]
             done = [(part.start, part.stop) for part in self.parts.get(chunk, [])]
             for start, stop in gaps(begin, end, done):
                 yield RowRange(chunk, start, stop)
@@ -95,7 +114,7 @@ class Alignment(Tracker[RowRange]):
         return piece.stop - piece.start
 
     def total(self) -> float:
-        return float(sum(stop - start for start, stop in self._share.values()))
+        return float(self._rows)
 
     def _units(self, piece: RowRange) -> float:
         """Estimate the work (pipeline/pairs/aligner.py)."""
@@ -140,3 +159,139 @@ class Alignment(Tracker[RowRange]):
             units, count = units + self._units(each), count + self.amount(each)
             full = units >= most[0] or count >= most[1]
         return groups
+
+
+FINEST = 0.2
+"""Estimated seconds of a task where this process does all of the work, with a thread for each core."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """How what was read is aligned meanwhile.
+
+    prepare: has ready what aligns sequences of so many letters, in this process. much: seconds of one core, by estimate, from which on workers are hired, and
+    below which this process does all of it; None: that is settled.
+    """
+
+    tracker: Alignment
+    prepare: Callable[[int], object]
+    much: float | None
+
+
+class Reading(Repeated):
+    """Makes the tasks that count, read and pack the input, and hears of them and of those that align.
+
+    planned: blocks that are known from an earlier call. aligned: None where nothing is aligned meanwhile.
+    """
+
+    def __init__(self, crew: Crew, source: Source, told: Told, planned: Sequence[Block] | None, aligned: Aligned | None = None) -> None:
+        super().__init__(crew.directory)
+        self._crew, self._source, self._told, self._planned, self._aligned = crew, source, told, planned, aligned
+        self._blocks: Blocks | None = None if planned else blocks(source)
+        self._stream: Iterator[tuple[Block, Any]] = iter(())
+        self._settled = aligned is not None and aligned.much is None
+        self._held: list[BlockRecord] = []
+        self._asked = self._ready = -1  # bits of the lengths up to which what aligns is to be ready, and is
+        self._pairs = 0
+        self._estimated = 0.0
+        self.records: list[BlockRecord] = []
+
+    def tasks(self) -> list[Task]:
+        """Make the tasks to begin with."""
+        self._expect()
+        tasks = self._preparing(0)
+        if self._blocks:
+            return [*tasks, *(Task(f"count-{place}", _placed, (place, *call), kind="here") for place, call in enumerate(self._blocks.tasks))]
+        if self._planned and self._source.has_ranges:
+            return [*tasks, *(task for block in self._planned for task in self._of(block))]
+        self._stream = stream_blocks(self._source)
+        return [*tasks, Task("read", next, (self._stream, None), kind="here")]
+
+    def done(self, task: Task, result: Any) -> Iterable[Task]:
+        if task.kind == "work" and self._aligned:
+            self._aligned.tracker.workers = self._crew.size
+            return self._aligned.tracker.done(task, result)
+        if task.function is partition_block or task.function is write_block:
+            return self._read(result)
+        if task.function is next:
+            return self._streamed(result)
+        if task.function is _placed and self._blocks:
+            known = self._blocks.hear(*result)
+            self._expect()
+            return [new for block in known for new in self._of(block)]
+        self._ready = max(self._ready, task.arguments[0].bit_length())
+        return self._released()
+
+    def _expect(self) -> None:
+        """Say how many pairs there are, as far as is known."""
+        pairs = self._blocks.pairs if self._blocks else sum(block.pairs for block in self._planned) if self._planned else None
+        if self._aligned:
+            self._aligned.tracker.expected = pairs
+        self._told("partition", self._pairs, pairs)
+
+    def _of(self, block: Block) -> Iterable[Task]:
+        """Make the task that reads a block, unless that was done."""
+        if record := read_block_record(self._crew.directory, block.id):
+            return self._read(record)
+        # First: what is wrong with the input is told early, and who is free reads or aligns all the same.
+        return [Task(f"partition-{block.id}", partition_block, (self._crew.directory, self._source, block), float("inf"), kind="read")]
+
+    def _streamed(self, read: tuple[Block, Any] | None) -> Iterable[Task]:
+        """What was read before is written before more is read than is written beside it."""
+        if read is None:
+            self._settled = True
+            return self._released()
+        writing = Task(f"partition-{read[0].id}", write_block, (self._crew.directory, self._source, *read), 1.0, kind="here")
+        return [writing, Task("read", next, (self._stream, None), kind="here")]
+
+    def _read(self, record: BlockRecord) -> Iterable[Task]:
+        self.records.append(record)
+        self._pairs += record["pairs"]
+        self._expect()
+        self._held.append(record)
+        self._settle(record)
+        return self._released()
+
+    def _settle(self, record: BlockRecord) -> None:
+        """Hire workers where much is to be aligned: as much a pair as of this block, or, of an input that is read in sequence, what was read."""
+        if self._settled or not self._aligned:
+            return
+        self._estimated += sum(chunk["work"] for chunk in record["chunks"]) * SECONDS_PER_WORK
+        share = self._blocks.share(Block.from_json(record)) if self._blocks else 1.0
+        if self._estimated > (self._aligned.much or 0.0) * min(1.0, share):
+            self._crew.begin_to_hire()
+        self._aligned.tracker.finest = float("inf") if self._crew.hiring else FINEST
+        self._settled = self._crew.hiring or self._blocks is not None
+
+    def _released(self) -> list[Task]:
+        """Make tasks of what was read, once what aligns is ready: loaded, or compiled once for all workers."""
+        if not self._settled or not self._aligned:
+            return []
+        tasks: list[Task] = []
+        held, self._held = self._held, []
+        for record in held:
+            longest = max((chunk["longest"] for chunk in record["chunks"]), default=0)
+            if longest.bit_length() <= self._ready:
+                tasks += self._aligned.tracker.found(record)
+            else:
+                self._held.append(record)
+                tasks += self._preparing(longest)
+        return tasks
+
+    def _preparing(self, longest: int) -> list[Task]:
+        """Make the task that has ready what aligns sequences of up to so many letters, unless one of longer ones does."""
+        bits = longest.bit_length()
+        if not self._aligned or bits <= self._asked:
+            return []
+        self._asked = bits
+        return [Task(f"prepare-{bits}", self._aligned.prepare, (longest,), float("inf"), kind="here")]
+
+    def died(self, task: Task, killed: bool) -> Iterable[Task]:
+        return self._aligned.tracker.died(task, killed) if task.kind == "work" and self._aligned else super().died(task, killed)
+
+    def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
+        return self._aligned.tracker.failed(task, error) if task.kind == "work" and self._aligned else super().failed(task, error)
+
+
+def _placed(place: int, function: Callable[[Any], Any], argument: Any) -> tuple[int, Any]:
+    return place, function(argument)

@@ -1,77 +1,31 @@
-"""Run over pairs: partition them into chunks, then align what the run's parts do not hold yet."""
+"""Run over pairs: partition them into chunks, and align what the run's parts do not hold yet, meanwhile and after it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import Task
+from tidalign.cluster.task import cores
+from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.device import CPU
 from tidalign.pipeline.pairs.aligner import aligner_of, start
-from tidalign.pipeline.pairs.input.read import Block, Source, plan
-from tidalign.pipeline.pairs.manifest import BlockRecord, Check, PairManifest, read_block_record, read_manifest, write_manifest
-from tidalign.pipeline.pairs.partition import partition_block, partition_stream
-from tidalign.pipeline.store import layout, parts, rundir
+from tidalign.pipeline.pairs.input.index import Block
+from tidalign.pipeline.pairs.input.read import Source
+from tidalign.pipeline.pairs.manifest import Check, PairManifest, read_block_record, read_manifest, write_manifest
+from tidalign.pipeline.store import claims, layout, parts, rundir
 from tidalign.workflows.run import runner
-from tidalign.workflows.run.crew import Crew, Readers, Repeated
+from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
-from tidalign.workflows.run.pairs.alignment import Alignment
+from tidalign.workflows.run.pairs.alignment import Aligned, Alignment, Reading
 from tidalign.workflows.run.pairs.tasks import align_ranges
-from tidalign.workflows.run.runner import Kind, Report
+from tidalign.workflows.run.runner import Kind, Meanwhile, Report
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told
 
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
-
-
-def partition(
-    crew: Crew, source: Source, parameters: dict[str, Any], progress: Callable[[str, int, int | None], None], check: Check | None = None
-) -> PairManifest:
-    """Give the manifest of a run whose chunks are all there: what is missing of them is made. The caller holds the directory's lock."""
-    directory = crew.directory
-    if rundir.has_manifest(directory):
-        manifest = read_manifest(directory)
-        if all(read_block_record(directory, record["id"]) for record in manifest.blocks):
-            if check and not rundir.finished(directory):
-                check(manifest)
-            return manifest
-    if not rundir.exists(directory):
-        blocks = plan(source, map=crew.map)
-        described = None if blocks is None else [block.to_json() for block in blocks]
-        rundir.create(directory, parameters, source.to_json(), described)
-    # As written rather than as planned: a run that goes on must cut its input where it did before.
-    planned = rundir.read_plan(directory)["blocks"]
-    blocks = None if planned is None else [Block.from_json(block) for block in planned]
-    pairs = None if blocks is None else sum(block.pairs for block in blocks)
-    progress("partition", 0, pairs)
-    stage = _Partition(directory, pairs, progress)
-    if blocks is None:
-        crew.run([Task("partition", partition_stream, (directory, source))], stage, here=source.has_pipe)
-    else:
-        crew.run([Task(f"partition-{block.id}", partition_block, (directory, source, block), block.pairs) for block in blocks], stage)
-    manifest = write_manifest(directory, stage.records, check)
-    rundir.journal(directory, "partitioned", pairs=manifest.pairs, blocks=len(stage.records), chunks=len(manifest.chunks))
-    return manifest
-
-
-class _Partition(Repeated):
-    def __init__(self, directory: str, pairs: int | None, progress: Callable[[str, int, int | None], None]) -> None:
-        super().__init__(directory)
-        self._pairs, self._progress = pairs, progress
-        self._done = 0
-        self.records: list[BlockRecord] = []
-
-    def done(self, task: Task, result: BlockRecord | list[BlockRecord]) -> None:
-        for record in result if isinstance(result, list) else [result]:
-            self.records.append(record)
-            self._done += record["pairs"]
-        self._progress("partition", self._done, self._pairs)
-
-
-SMALL_INPUT = 32_000_000
-"""Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +47,15 @@ class PairReport(Report):
 class Pairs(Kind[PairManifest, Alignment, PairReport]):
     """Describes a run over pairs. Progress is told of the stages `partition` and `align`, in pairs.
 
-    check: looks at the manifest once the pairs are read, and may refuse them before anything is aligned.
+    check: looks at the manifest once the pairs are read, and may refuse them, whatever was aligned meanwhile.
     """
 
     layout = layout.PAIRS
     module = align_ranges.__module__
     report = PairReport
-    reading_threads = 16  # each block takes up to half a gigabyte, and more are hardly faster
+    reading_threads = 16  # each block takes up to a fifth of a gigabyte, and more are hardly faster
+    meanwhile_threads = 4  # of these, while cores align, or workers that are to read start
+    working_threads, card_tasks = cores(), 8  # with a GPU one is on it, the others read, or write, which takes longer
     small_work = 3.0
     forecast_from = 5.0
 
@@ -113,20 +69,72 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
     def source(self) -> dict[str, Any]:
         return self._source.to_json()
 
-    def begin(self, directory: str) -> None:
-        """Write nothing yet: the plan holds the blocks of the input, which are cut by who reads it."""
-
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
-        if gpus.names and not resources.workers:
-            return "threads"  # worker processes would have to be started for that alone
-        large = sum(file["size"] for file in self._source.files()) > SMALL_INPUT
-        return "workers" if resources.workers or resources.scheduler or large else "here"
+        return "workers" if resources.scheduler else "threads"
 
-    def read(self, crew: Crew, told: Told, readers: Readers) -> PairManifest:
-        return partition(crew, self._source, self.parameters(), told, self._check)
+    def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
+        most = self.reading_threads if gpus.device.takes_gpu or self._shard else self.meanwhile_threads
+        return self.working_threads, min(most, resources.workers or cores()) if readers == "threads" else 0
+
+    def begin(self, directory: str) -> None:
+        """Write nothing yet: who is to read may not be there."""
+
+    def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> PairManifest:
+        """Read what no block record is there of, write the manifest, and align meanwhile what all that are read have; a share is known when all is read."""
+        directory, known, self.begun = crew.directory, None, None
+        if rundir.has_manifest(crew.directory):
+            known = read_manifest(directory)
+            if all(read_block_record(directory, record["id"]) for record in known.blocks):
+                if self._check and not rundir.finished(directory):
+                    self._check(known)
+                return known
+        if not rundir.exists(directory):
+            super().begin(directory)
+        aligned = meanwhile if meanwhile and not known and not self._shard else None
+        if aligned and claims.leftover(directory):
+            crew.begin_to_hire()  # what was left behind may be of what kills its process: not this one again
+        while True:
+            reading = self._reading(crew, told, aligned, known)
+            try:
+                crew.run(reading.tasks(), reading)
+                break
+            except KernelError:
+                if crew.size:
+                    raise
+                crew.hire()  # this process has lost its GPU; a worker can go on, when all is read
+                aligned = None
+        manifest = write_manifest(directory, reading.records, self._check)
+        rundir.journal(directory, "partitioned", pairs=manifest.pairs, blocks=len(reading.records), chunks=len(manifest.chunks))
+        return manifest
+
+    def _reading(self, crew: Crew, told: Told, meanwhile: Meanwhile | None, known: PairManifest | None) -> Reading:
+        """Give what reads what is not read yet, and has it aligned, if it may be."""
+        blocks = [Block.from_json(record) for record in known.blocks] if known else None
+        if not meanwhile:
+            return Reading(crew, self._source, told, blocks)
+        self.begun = alignment = self._tracker(crew.directory, meanwhile.stop, told, meanwhile.gpus)
+        alignment.look()
+        warm_up = self._aligner.on(CPU).warm_up
+
+        def prepare(longest: int) -> None:
+            if self.compiles(meanwhile.gpus):
+                warm_up(self._parameters, longest)  # workers find it kept
+            else:
+                meanwhile.ready()
+
+        much = None if crew.hiring or meanwhile.gpus.device.takes_gpu else inf if crew.alone else self.small_work * self.working_threads
+        return Reading(crew, self._source, told, blocks, Aligned(alignment, prepare, much))
+
+    def _tracker(self, directory: str, stop: Stop, told: Told, gpus: Gpus) -> Alignment:
+        plan = rundir.read_plan(directory)
+        run = rundir.run_id(plan["parameters"], plan["source"])
+        count = max(1, len(gpus.names))
+        return Alignment(directory, run, self.parameters(), stop, told, gpus.device, count, self.card_tasks if count == 1 else TASKS_OF_A_CARD * count)
 
     def tracker(self, directory: str, manifest: PairManifest, stop: Stop, told: Told, gpus: Gpus) -> Alignment:
-        return Alignment(directory, manifest, stop, told, gpus.device, max(1, len(gpus.names)), self._shard)
+        alignment = self.begun or self._tracker(directory, stop, told, gpus)
+        alignment.add(manifest, self._shard)
+        return alignment
 
     def start(self, gpus: Gpus) -> None:
         start(self._aligner, self._parameters, gpus.device)
@@ -174,4 +182,6 @@ def run_pairs(
 
 def partition_pairs(directory: str | Path, source: Source, parameters: Any, *, resources: Resources = DEFAULT, progress: Told | None = None) -> PairManifest:
     """Do the first stage of `run_pairs` alone. Returns the manifest: blocks and the chunks that they became."""
-    return runner.read(directory, Pairs(source, parameters), resources, progress)
+    kind = Pairs(source, parameters)
+    kind.meanwhile_threads = kind.reading_threads
+    return runner.read(directory, kind, resources, progress)

@@ -16,7 +16,7 @@ from tidalign.pipeline.store.parts import all_parts, gaps, part_path, read_part
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
-from tidalign.workflows.run.runner import Kind, Report
+from tidalign.workflows.run.runner import Kind, Meanwhile, Report
 from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, isolate_range, patience, search_range, warm_up
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told, Tracker
@@ -133,7 +133,7 @@ class Search(Kind[SearchManifest, Searching, SearchReport]):
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
         return "here"
 
-    def read(self, crew: Crew, told: Told, readers: Readers) -> SearchManifest:
+    def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> SearchManifest:
         return packed(crew.directory, self._source.queries, self._source.database, told, self._check)
 
     def tracker(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told, gpus: Gpus) -> Searching:

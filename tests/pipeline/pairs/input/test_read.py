@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files import decompress, sniff
 from tidalign.pipeline.pairs.input import index, records, stream
-from tidalign.pipeline.pairs.input.read import Block, Source, inspect, plan, read_block, stream_blocks
+from tidalign.pipeline.pairs.input.read import Block, Source, blocks, inspect, plan, read_block, stream_blocks
 from tidalign.pipeline.schema import PAIRS
 
 Pair = tuple[str, str, bytes, bytes]
@@ -188,21 +188,27 @@ def test_a_compressed_block_may_end_between_cr_and_lf(tmp_path: Path) -> None:
     assert inspect(str(path), str(path)).inputs[0].format == "fastq"
 
 
-def test_blocks_do_not_depend_on_who_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("order", ["forwards", "backwards", "shuffled"])
+def test_blocks_do_not_depend_on_who_counts_or_when(order: str, tmp_path: Path) -> None:
+    """A block is known once what lies before its end was counted, and never another than of all that was counted at once."""
     path = tmp_path / "reads.fq"
-    path.write_bytes(reads(5000)[0])
+    path.write_bytes(reads(20_000)[0])
     source = inspect(str(path), str(path))
-    calls: list[int] = []
-
-    def backwards(function: Any, tasks: Any) -> list[Any]:
-        calls.append(len(tasks))
-        return [function(pickle.loads(pickle.dumps(task))) for task in tasks[::-1]][::-1]
-
     with patch.object(index, "TASK_CELLS", 1):
-        alone = plan(source, backwards, block_bases=200_000)
-    assert calls[0] > 8
-    assert alone == plan(source, block_bases=200_000)
-    assert alone and len(alone) > 4
+        cutting = blocks(source, block_bases=1_000_000)
+    assert cutting and len(cutting.tasks) > 20
+    places = list(range(len(cutting.tasks)))
+    if order != "forwards":
+        places = places[::-1] if order == "backwards" else np.random.default_rng(1).permutation(places).tolist()
+    heard = []
+    for place in places:
+        count, task = cutting.tasks[place]
+        heard.append(cutting.hear(place, count(pickle.loads(pickle.dumps(task)))))
+    alone = [block for known in heard for block in known]
+    assert alone == plan(source, block_bases=1_000_000)
+    assert len(alone) > 4 and cutting.pairs == 20_000
+    assert sum(map(cutting.share, alone)) == pytest.approx(1, abs=0.05 * len(alone))  # a cell of each file is read for two blocks
+    assert (len([known for known in heard if known]) > 3) == (order == "forwards")
 
 
 def test_blocks_are_bounded(tmp_path: Path) -> None:
@@ -326,3 +332,12 @@ def test_blocks_are_flat(tmp_path: Path) -> None:
             for _, table in stream_blocks(source):
                 assert all(table[name].num_chunks == 1 for name in table.column_names)
                 assert table["query"].type == pa.large_binary()
+
+
+def test_a_block_is_a_share_of_the_input_within_bounds(tmp_path: Path) -> None:
+    assert [index.block_bases(letters) for letters in (0, 1e6, 2e8, 1e12)] == [index.LEAST_BASES, index.LEAST_BASES, 12_500_000, index.BLOCK_BASES]
+    path = tmp_path / "reads.fq"
+    path.write_bytes(reads(20_000)[0])  # of 150 letters
+    with patch.object(index, "LEAST_BASES", 10_000):
+        counts = [block.pairs for block in plan(inspect(str(path), str(path))) or ()]
+    assert sum(counts) == 20_000 and 12 <= len(counts) <= 32  # to the precision of cells

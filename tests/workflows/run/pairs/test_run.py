@@ -34,8 +34,8 @@ from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import devices, watch
 from tidalign.workflows.run.isolate import TooManyRejected
 from tidalign.workflows.run.pairs import alignment, run
-from tidalign.workflows.run.pairs.alignment import isolate_range
 from tidalign.workflows.run.pairs.run import partition_pairs, run_pairs
+from tidalign.workflows.run.pairs.tasks import isolate_range
 from tidalign.workflows.status import Exit
 
 WORKFLOWS = Path(__file__).parents[2]
@@ -399,10 +399,12 @@ def test_memory_that_is_not_there_is_a_death(tmp_path: Path, inputs: list[str], 
     assert (report.deaths, report.exit) == (2, Exit.COMPLETE)
 
 
-def test_much_work_is_spread_over_the_cores(tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_much_work_is_spread_over_the_cores(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run.Pairs, "small_work", 0.0)
-    report = drive(str(tmp_path), *inputs)
+    report = drive(str(tmp_path / "spread"), *inputs)
     assert report.workers == len(os.sched_getaffinity(0))
+    assert drive(str(tmp_path / "alone"), *inputs, workers=0).workers == 0
+    assert triples(tmp_path / "spread") == triples(tmp_path / "alone") == answer
 
 
 def test_a_report_says_what_stages_took_and_what_was_predicted(inputs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
