@@ -28,7 +28,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, ManifestMismatch, MissingInput
+from tidalign.pipeline.errors import CannotWrite, Damaged, ManifestMismatch, MissingInput
 from tidalign.pipeline.store.files import read_json, write_json, writing_error
 from tidalign.pipeline.store.layout import FORMAT, PAIRS, Layout, check
 
@@ -205,26 +205,6 @@ def mend(directory: str, damaged: Damaged) -> None:
     anchors = [place.with_suffix(suffix) for suffix in (".json", ".arrow")] if place.stem.endswith(".anchors") else []
     for each in {place, *anchors}:
         Path(directory, each).unlink(missing_ok=True)
-
-
-def mending(directory: str, call: Callable[[], A]) -> A:
-    """Call again what met a damaged file of the run, which is removed, so that it is made again."""
-    last: Damaged | None = None
-    removed: set[str] = set()
-    while True:
-        try:
-            return call()
-        except Damaged as damaged:
-            if damaged.path in removed:
-                raise
-            with locked(directory):
-                mend(directory, damaged)
-            removed.add(damaged.path)
-            last = damaged
-        except (InputError, MissingInput) as error:
-            if last is None:
-                raise
-            raise Damaged(last.path, f"{last.found}; it cannot be made again", str(error)) from error
 
 
 def read_report(directory: str) -> dict[str, Any]:

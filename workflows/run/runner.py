@@ -3,17 +3,14 @@
 What is left to do is read from the directory each time, so starting, going on after a kill and answering for a finished run are the same call.
 """
 
-import platform
-import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field, fields
-from importlib.metadata import version
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tidalign.cluster.gpus import TASKS_OF_A_CARD, usable
 from tidalign.cluster.stop import Stop
@@ -21,68 +18,19 @@ from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
+from tidalign.pipeline.store.mending import mending
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.crew import Crew, Readers, opened
 from tidalign.workflows.run.devices import Gpus, Resources
+from tidalign.workflows.run.report import Report
 from tidalign.workflows.run.tracker import Told, Tracker
-from tidalign.workflows.status import Exit
 
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """report.json; kinds of runs add what they count.
-
-    run: id of the run. statuses: rows of each status. shortfalls: what a guard cut or a crash cost without a row of its own.
-    seconds: what this call took, start to end; stages: of them, to `read`, to `start` workers or compile, to `work`. predicted: what an estimate said of these
-        stages once the input was read; None where the work was too little to be worth one. calls, total_seconds: with all that were cut short before.
-    device: `cpu`, or the names of the GPUs; device_why: these and no others.
-    workers: processes that aligned, 0 for this one alone; hosts: how many on each; deaths: workers that died with a task begun; retries: tasks started again.
-    """
-
-    run: str
-    statuses: Mapping[str, int]
-    shortfalls: tuple[Mapping[str, Any], ...] = ()
-    seconds: float
-    stages: Mapping[str, float] = field(default_factory=dict)
-    predicted: Mapping[str, float] | None = None
-    calls: int = 1
-    total_seconds: float = 0.0
-    device: str
-    device_why: str
-    workers: int
-    hosts: Mapping[str, int] = field(default_factory=dict)
-    deaths: int
-    retries: int
-    command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv))
-    versions: Mapping[str, str] = field(default_factory=lambda: versions())
-
-    @property
-    def exit(self) -> Exit:
-        """Give PARTIAL if something is capped, rejected or was given up."""
-        return Exit.PARTIAL if self.statuses.get("capped") or self.statuses.get("rejected") or self.shortfalls else Exit.COMPLETE
-
-    @property
-    def off(self) -> float | None:
-        """Give the predicted seconds as a share of those that the same stages took; None without a prediction."""
-        taken = sum(self.stages[stage] for stage in self.predicted or ())
-        return round(sum(self.predicted.values()) / taken, 3) if self.predicted and taken else None
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self) | {"predicted_to_taken": self.off}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        known: dict[str, Any] = {each.name: values[each.name] for each in fields(cls) if each.name in values}
-        return cls(**known | {name: tuple(value) for name, value in known.items() if isinstance(value, list)})
-
-
-def versions() -> dict[str, str]:
-    """Give the versions of Python and of the packages that take part."""
-    return {"python": platform.python_version(), **{name: version(name) for name in ("tidalign", "numpy", "pyarrow", "numba", "dask", "distributed")}}
-
+MEANWHILE = 2.0
+"""As often as long as work that is worth an estimate must reading have taken, with all work done meanwhile, to be worth one for its report alone."""
 
 M = TypeVar("M")
 T = TypeVar("T", bound=Tracker[Any])
@@ -194,7 +142,7 @@ def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
     """
-    return rundir.mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told or _nothing))
+    return mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told or _nothing))
 
 
 def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told) -> R:
@@ -223,7 +171,7 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
             ready()
             tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
             kind.begun = tracker
-            predicted = _work(crew, kind, tracker, stop, resources, gpus)
+            predicted = _work(crew, kind, tracker, stop, resources, gpus, fresh=fresh)
         finally:
             if crew.dismiss() and kind.begun:
                 kind.begun.withdraw_claims()
@@ -262,17 +210,20 @@ def read(directory: str | Path, kind: Kind[M, Any, Any], resources: Resources, t
             return kind.read(crew, told or _nothing, readers, None)
 
     resources = devices.placed(resources)
-    return rundir.mending(str(Path(directory).absolute()), call)
+    return mending(str(Path(directory).absolute()), call)
 
 
-def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus) -> dict[str, float] | None:
-    """Do what is left of a run; what was predicted of its stages, where that was worth it."""
+def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus, *, fresh: bool) -> dict[str, float] | None:
+    """Do what is left of a run; what was predicted of its stages, where that was worth it. fresh: the input was read in this call, and worked on meanwhile."""
+    on = gpus.names.values() if gpus.device.takes_gpu else None
     tasks = tracker.tasks()
     if not tasks:
-        return None
+        forecast = kind.forecast() if fresh and crew.seconds["read"] > MEANWHILE * kind.forecast_from else None
+        crew.seconds |= {"start": 0.0, "work": 0.0} if forecast else {}
+        return forecast.predicted(on, crew.size, 1.0) if forecast else None
     rundir.reopen(crew.directory)
     large = tracker.work() > kind.forecast_from * gpus.device.speed
-    forecast, share = kind.forecast() if large else None, tracker.left()
+    forecast, share = kind.forecast() if large else None, 1.0 if fresh else tracker.left()
     if gpus.device.takes_gpu:
         crew.replace(list(gpus.names), kind.card_tasks)
         several = len(gpus.names) > 1
@@ -290,7 +241,6 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
         if wanted:
             crew.hire()
     tracker.workers = 0 if gpus.device.takes_gpu else crew.size
-    on = gpus.names.values() if gpus.device.takes_gpu else None
     predicted = forecast.predicted(on, crew.size, share) if forecast else None
     if predicted:
         rundir.journal(crew.directory, "predicted", **predicted)

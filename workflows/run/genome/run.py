@@ -20,7 +20,8 @@ from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
 from tidalign.workflows.run.genome.tasks import heeding
 from tidalign.workflows.run.genome.tiles import Tiles
-from tidalign.workflows.run.runner import Kind, Meanwhile, Report
+from tidalign.workflows.run.report import Report
+from tidalign.workflows.run.runner import Kind, Meanwhile
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told
 

@@ -20,7 +20,8 @@ from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
 from tidalign.workflows.run.pairs.alignment import Aligned, Alignment, Reading
 from tidalign.workflows.run.pairs.tasks import align_ranges
-from tidalign.workflows.run.runner import Kind, Meanwhile, Report
+from tidalign.workflows.run.report import Report
+from tidalign.workflows.run.runner import Kind, Meanwhile
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told
 

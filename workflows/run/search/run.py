@@ -16,7 +16,8 @@ from tidalign.pipeline.store.parts import all_parts, gaps, part_path, read_part
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
-from tidalign.workflows.run.runner import Kind, Meanwhile, Report
+from tidalign.workflows.run.report import Report
+from tidalign.workflows.run.runner import Kind, Meanwhile
 from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, isolate_range, patience, search_range, warm_up
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told, Tracker
