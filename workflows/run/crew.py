@@ -12,20 +12,22 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from tidalign.cluster.address import address_of
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.slurm.allocation import Allocation
 from tidalign.cluster.stop import Stop, on_signals
 from tidalign.cluster.task import Kind, Outcomes, Queue, Task, Threads, run_here
-from tidalign.pipeline.errors import CannotWrite
+from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run.devices import Gpus, Resources
 
 if TYPE_CHECKING:
     from tidalign.cluster.start import Workers
+
+A = TypeVar("A")
 
 Readers = Literal["here", "threads", "workers"]
 """Who reads the input: this process, threads of it, or workers."""
@@ -218,6 +220,26 @@ class _Collected(Repeated):
 
     def done(self, task: Task, result: Any) -> None:
         self.results[result[0]] = result[1]
+
+
+def mending(directory: str, call: Callable[[], A]) -> A:
+    """Call again what met a damaged file of the run, which is removed, so that it is made again."""
+    last: Damaged | None = None
+    removed: set[str] = set()
+    while True:
+        try:
+            return call()
+        except Damaged as damaged:
+            if damaged.path in removed:
+                raise
+            with locked(directory):
+                rundir.mend(directory, damaged)
+            removed.add(damaged.path)
+            last = damaged
+        except (InputError, MissingInput) as error:
+            if last is None:
+                raise
+            raise Damaged(last.path, f"{last.found}; it cannot be made again", str(error)) from error
 
 
 @contextmanager

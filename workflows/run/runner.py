@@ -18,9 +18,8 @@ from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
-from tidalign.pipeline.store.mending import mending
 from tidalign.workflows.run import devices
-from tidalign.workflows.run.crew import Crew, Readers, opened
+from tidalign.workflows.run.crew import Crew, Readers, mending, opened
 from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.report import Report
 from tidalign.workflows.run.tracker import Told, Tracker
