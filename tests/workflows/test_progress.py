@@ -48,6 +48,16 @@ def test_a_terminal_has_one_line() -> None:
     assert stream.getvalue().endswith("\r\033[K")
 
 
+def test_what_is_aligned_is_shown_once_it_is_while_more_is_read() -> None:
+    stream, clock = Terminal(), Clock()
+    progress = Progress(stream, clock)
+    for clock.now, stage, done in ((3.0, "partition", 100), (4.0, "align", 0), (5.0, "partition", 200), (6.0, "align", 50), (7.0, "partition", 300)):
+        progress(stage, done, 1000)
+    lines = stream.getvalue().replace("\033[K", "").split("\r")[1:]
+    assert [line.split(" pairs")[0] for line in lines] == ["reading: 100 of 1,000", "aligning: 0 of 1,000", "aligning: 50 of 1,000"]
+    assert "25 pairs/s" in lines[-1]
+
+
 def test_elsewhere_a_line_every_half_minute() -> None:
     stream, clock = io.StringIO(), Clock()
     progress = Progress(stream, clock)
