@@ -15,7 +15,7 @@ from tidalign.pipeline.pairs.partition import partition_block, partition_stream
 from tidalign.pipeline.store import layout, parts, rundir
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers, Repeated
-from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, on_forms
+from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, on_forms, sooner
 from tidalign.workflows.run.pairs.alignment import Alignment
 from tidalign.workflows.run.pairs.tasks import align_ranges
 from tidalign.workflows.run.runner import Kind, Report
@@ -74,6 +74,10 @@ SMALL_INPUT = 32_000_000
 """Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
 
 
+TINY_INPUT = 4_000_000
+"""Bytes of input files below which cores may be sooner than a GPU has started."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairReport(Report):
     """report.json of a run over pairs.
@@ -115,6 +119,11 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
 
     def begin(self, directory: str) -> None:
         """Write nothing yet: the plan holds the blocks of the input, which are cut by who reads it."""
+
+    def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
+        size = sum(file["size"] for file in self._source.files())
+        # In between one GPU is sure to be sooner than cores, and nothing else is to be chosen.
+        return sooner(gpus, resources, self.forecast) if size < TINY_INPUT or len(gpus.names) > 1 else gpus
 
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
         if gpus.names and not resources.workers:
