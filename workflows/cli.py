@@ -86,10 +86,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         gc.disable()  # what is imported stays
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments[:1] == ["estimate"] and not {"-h", "--help"} & {*arguments[1:2]}:
-        arguments[:1] = ["--dry-run"]
-    asked, before = list(arguments), bool(arguments) and arguments[0].startswith("-")
+    before = bool(arguments) and arguments[0].startswith("-")
     place = command_at(arguments) if before else 0 if arguments else None
+    if place is not None and arguments[place] == "estimate" and not {"-h", "--help"} & {*arguments[place + 1 : place + 2]}:
+        arguments[place] = "--dry-run"  # the same in other words
+        before, place = True, command_at(arguments)
+    asked = list(arguments)
     chosen = None if place is None else arguments[place]
     if argv is None and chosen:  # a command, which loads libraries
         try:

@@ -89,6 +89,12 @@ def of_gpus() -> list[Rates]:
     return kept + [rates for rates in _stored() if rates.gpu and rates.device not in {other.device for other in kept}]
 
 
+def measured(names: Iterable[str]) -> Rates | None:
+    """Give the rates of the first of some GPUs, if this user has measured it."""
+    name = next(iter(names), None)
+    return next((rates for rates in _kept() if rates.gpu and rates.device == name), None)
+
+
 def is_stored(rates: Rates) -> bool:
     """Tell whether rates come with tidalign, from another machine."""
     return any(rates is other for other in _stored())

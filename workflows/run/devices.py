@@ -1,14 +1,18 @@
 """Choose who works on a run and on which devices: what `--workers`, `--scheduler`, `--device` and `--gpus` come to, and why."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
 from tidalign.cluster.slurm.allocation import Allocation, allocation
+from tidalign.cluster.task import cores
 from tidalign.pipeline.device import CPU, DEVICES, GPU, Device
+
+if TYPE_CHECKING:
+    from tidalign.workflows.estimate.forecast import Forecast
 
 ASKED_CPU = "--device cpu"
 
@@ -91,6 +95,24 @@ def choose(resources: Resources) -> Gpus:
             raise
         return Gpus({}, str(error).partition("; ")[0])
     return Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", GPU)
+
+
+def sooner(gpus: Gpus, resources: Resources, forecast: Callable[[], "Forecast | None"]) -> Gpus:
+    """Take the cores, or fewer of the GPUs, where an estimate has it done sooner there, nobody said where to do it and the GPUs were measured here
+    (`tidalign check --calibrate`)."""
+    from tidalign.workflows.estimate.rates import measured
+
+    if not gpus.names or resources != replace(DEFAULT, insecure=resources.insecure, allocated=resources.allocated):
+        return gpus
+    rates = measured(gpus.names.values())
+    if rates is None or (found := forecast()) is None or rates not in found.gpu:
+        return gpus
+    seconds = {0: found.seconds(found.sooner(cores()))} | {count: found.seconds_on(rates, count, cores()) for count in range(1, len(gpus.names) + 1)}
+    best = min(seconds, key=lambda count: seconds[count])
+    if best == len(gpus.names):
+        return gpus
+    why = f"by the estimate {seconds[best]:.1f} s for {seconds[len(gpus.names)]:.1f} s on {len(gpus.names)} GPUs; --device and --gpus choose otherwise"
+    return replace(gpus, names=dict([*gpus.names.items()][:best]), why=why) if best else Gpus({}, why)
 
 
 def of_workers(gpus: Gpus, found: Mapping[str, Any]) -> Gpus:

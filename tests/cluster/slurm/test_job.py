@@ -107,6 +107,7 @@ def test_a_dry_run_shows_the_script_and_what_the_job_would_take(monkeypatch: pyt
     out, err = capsys.readouterr()
     assert out.startswith("#!/bin/bash") and "pairs  " in err and "30" in err.splitlines()[0]
     assert "6 processors of 2 nodes, " in err and "time asked for: 7" in err
+    assert cli.main([*asked[:2], "estimate", *words]) == 0 and capsys.readouterr().out.startswith("#!/bin/bash")
     assert cli.main([*asked, "--gpus-per-node", "4", "--json", *words]) == 0
     assert json.loads(capsys.readouterr().err)["job"].startswith("8 GPUs of 2 nodes, ")
 

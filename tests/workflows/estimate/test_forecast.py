@@ -6,8 +6,12 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tidalign.pipeline.device import CPU, GPU
+from tidalign.workflows.estimate import rates
 from tidalign.workflows.estimate.forecast import Forecast, makespan, table, values
 from tidalign.workflows.estimate.rates import Rates
+from tidalign.workflows.run import devices
+from tidalign.workflows.run.devices import Gpus, Resources
 
 CORE = Rates("core", False, "then", {"start": {"command": 0.5, "workers": 1.0}})
 CARD = Rates("card", True, "then", {"start": {"device": 2.0}})
@@ -62,3 +66,19 @@ def test_a_table_and_json_say_the_same() -> None:
     assert said["seconds"]["gpus"] == {"card": {str(count): forecast().seconds_on(CARD, count, 2) for count in (1, 2, 4)}}
     assert shown["one process"] == "16.8 s" and shown["4 GPUs"] == f"{said['seconds']['gpus']['card']['4']:.1f} s, card" and shown["bytes in"] == "2.0 MB"
     assert math.isclose(said["core_seconds"]["work"], 12) and "no figures" in dict(table(forecast(gpu={}), 2))["GPUs"]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "tasks", "wanted"),
+    [(6.0, [(3.0, 400)], 4), (6.0, [(0.1, 1)], 0), (0.1, [(9.0, 9)], 1)],
+    ids=["all of them for much work", "cores for little", "one where a second costs more than it gains"],
+)
+def test_where_a_run_is_sooner_done(gpu: float, tasks: list[tuple[float, int]], wanted: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "cores", lambda: 2)
+    monkeypatch.setattr(rates, "_kept", lambda: (CARD,))
+    found = forecast(gpu={CARD: 30 * gpu if wanted == 4 else gpu}, tasks=tasks, read=0.1)
+    four = Gpus({str(number): "card" for number in range(4)}, "all", GPU)
+    chosen = devices.sooner(four, Resources(), lambda: found)
+    assert len(chosen.names) == wanted and (chosen is four or "by the estimate" in chosen.why) and chosen.device is (GPU if wanted else CPU)
+    assert devices.sooner(four, Resources(gpus=4), lambda: found) is four, "somebody said how many"
+    assert devices.sooner(Gpus({"0": "another"}, "all", GPU), Resources(), lambda: found).names == {"0": "another"}, "it was not measured here"

@@ -17,7 +17,7 @@ from tidalign.pipeline.pairs.manifest import Check, PairManifest, read_block_rec
 from tidalign.pipeline.store import claims, layout, parts, rundir
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
-from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
+from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, sooner
 from tidalign.workflows.run.pairs.alignment import Aligned, Alignment, Reading
 from tidalign.workflows.run.pairs.tasks import align_ranges
 from tidalign.workflows.run.report import Report
@@ -27,6 +27,10 @@ from tidalign.workflows.run.tracker import Told
 
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
+
+
+TINY_INPUT = 4_000_000
+"""Bytes of input files below which cores may be sooner than a GPU has started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +73,11 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
 
     def source(self) -> dict[str, Any]:
         return self._source.to_json()
+
+    def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
+        size = sum(file["size"] for file in self._source.files())
+        # In between one GPU is sure to be sooner than cores, and nothing else is to be chosen.
+        return sooner(gpus, resources, self.forecast) if size < TINY_INPUT or len(gpus.names) > 1 else gpus
 
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
         return "workers" if resources.scheduler else "threads"
