@@ -27,8 +27,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 import simulate  # noqa: E402  # beside this folder
 
 
-def sets(real: Path, made: Path) -> dict[str, list[str]]:
-    """Give the words of each command, without -o."""
+def sets(real: Path, made: Path, only: str) -> dict[str, list[str]]:
+    """Give the words of each command, without -o, of those sets whose name has a word in it."""
     pairs, wga = real / "pairs", real / "wga"
     gasal = [str(pairs / f"gasal2_20k_150bp_{side}.fasta.gz") for side in ("query", "target")]
     found = {
@@ -56,9 +56,10 @@ def sets(real: Path, made: Path) -> dict[str, list[str]]:
         ("made 20 kb, 3 %", 400, 20_000, 0.03),
     ):
         files = made / f"{length}.fq", made / f"{length}.fa"
-        _write(files, count, length, error)
+        if only in name:
+            _write(files, count, length, error)
         found[name] = ["pairs", *map(str, files)]
-    return found
+    return {name: words for name, words in found.items() if only in name}
 
 
 def _write(files: tuple[Path, Path], count: int, length: int, error: float) -> None:
@@ -111,7 +112,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tidalign-") as folder:
-        chosen = {name: words for name, words in sets(args.real, Path(folder)).items() if args.only in name}
+        chosen = sets(args.real, Path(folder), args.only)
         Path(folder, "one.seq").write_text(">ACGTACGT\n<ACGTACGT\n")
         empty = [once(["pairs", f"{folder}/one.seq"], Path(folder), 1) for _ in range(3)]
         found: dict[str, dict[str, Any]] = {}
