@@ -29,6 +29,9 @@ class Rows:
     def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
         return (self.rows.slice(start, 7) for start in range(0, self.rows.num_rows, 7))
 
+    def groups(self, most: int) -> Iterator[Any]:
+        return (partial(list, [pa.Table.from_batches([batch])]) for batch in self.to_batches())
+
     def pieces(self) -> Iterator[Any]:
         for number, batch in enumerate(self.to_batches()):
             yield from (partial(list, [piece]) for piece in block.blocks(batch, self.targets[0], self.query, 7 * number))
