@@ -55,8 +55,11 @@ class Array(np.ndarray[Any, Any]):
     def set(self, array: Any) -> None:
         self[...] = array
 
-    def get(self, out: Any, blocking: bool) -> None:
+    def get(self, out: Any = None, blocking: bool = True) -> Any:
+        if out is None:
+            return np.array(self)
         out[...] = self
+        return out
 
 
 @dataclass
@@ -115,6 +118,14 @@ def on_device(array: Any) -> Array:
     return np.array(array, copy=True).view(Array)
 
 
+MADE = ("arange", "argsort", "bincount", "concatenate", "flatnonzero", "minimum", "pad", "searchsorted", "unique", "where")
+"""Functions of NumPy's, the arrays of which are the device's."""
+
+
+def _made(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *given, **options: np.asarray(function(*given, **options)).view(Array)
+
+
 def installed(patch: pytest.MonkeyPatch) -> Recorder:
     """The recorder of what this process launches from now on."""
 
@@ -142,10 +153,11 @@ def installed(patch: pytest.MonkeyPatch) -> Recorder:
         "zeros": Array,
         "full": lambda shape, value, dtype=None: np.full(shape, value, dtype).view(Array),
         "asarray": on_device,
+        "nonzero": lambda array: tuple(np.asarray(each).view(Array) for each in np.nonzero(array)),
         "ascontiguousarray": np.ascontiguousarray,
         "asnumpy": on_host,
-        "cumsum": np.cumsum,
-        "sort": np.sort,
+        **{name: getattr(np, name) for name in ("cumsum", "sort")},
+        **{name: _made(getattr(np, name)) for name in MADE},
     }
     pool = types.SimpleNamespace(free_bytes=lambda: 0, free_all_blocks=lambda: None)
     cupy = types.SimpleNamespace(ndarray=Array, cuda=cuda, get_default_memory_pool=lambda: pool, **arrays)

@@ -18,11 +18,16 @@ from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.inspection import device as inspection_device
 from tidalign.kernels.letters.nucleotides import encode
 from tidalign.kernels.letters.sequences import Sequences, pack
+from tidalign.kernels.local import launches, pairs, pairs_device
+from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.pairwise import wavefront_device
 from tidalign.kernels.runtime.compiler import FOLDER, source
 from tidalign.kernels.runtime.signature import signatures
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.scoring.scores import Scoring
+from tidalign.kernels.scoring.substitution import Substitution
+from tidalign.kernels.search import best_device
 from tidalign.kernels.seed import device as seed_device
 from tidalign.kernels.seed.index import SeedPattern
 from tidalign.kernels.ungapped import device as ungapped_device
@@ -44,7 +49,7 @@ def entries(name: str) -> set[str]:
 
 
 def test_every_source_has_its_test() -> None:
-    tested = {"bidirectional", "extension", "inspection", "letters", "seed", "ungapped", "wavefront"}
+    tested = {"bidirectional", "extension", "inspection", "letters", "local", "search", "seed", "ungapped", "wavefront"}
     assert {file.parent.name for file in FOLDER.rglob("*.cu")} == tested
 
 
@@ -107,6 +112,54 @@ def test_long_pairs(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, letters
     assert recorder.names() == entries("bidirectional/bidirectional.cu") - uncut
     rows = [given["row_memory"] for name, given in recorder.launches if name == "bidirectional_leaf"]
     assert any(isinstance(each, cupy_on_host.Array) for each in rows) == (leaf > 1)
+
+
+def coded(letters: Any, offsets: Any, codes: Any, count: Any, starts: Any, out: Any, others: Any) -> None:
+    """Do what codes_of_letters does."""
+    for i in range(count):
+        sequence = codes[letters[offsets[i] : offsets[i + 1]]]
+        out[starts[i] : starts[i] + len(sequence)] = sequence
+        others[i] = (sequence >= 4).any()
+
+
+@pytest.mark.parametrize("report", pairs.REPORTS)
+@pytest.mark.parametrize("span", [span for span in pairs.SPANS if span != "extension"])
+@pytest.mark.parametrize("text", ["match:2,mismatch:-4,gap:4,2", "match:2,mismatch:-4,gap:1000,2,2000,1", "blosum62"])
+def test_scores(recorder: Recorder, text: str, span: str, report: str) -> None:
+    """Queries of every shape of a team, of gangs, with and without other letters; some scores are too high for 16 bits; the longest fit no memory."""
+    scoring = Substitution.parse(text)
+    widths = []
+
+    def scored(scores: Any, room: Any, row_room: Any, **_: Any) -> None:
+        widths.append(int(scores.dtype.itemsize))
+        scores[:] = launches.OVER + 1
+        assert room.nbytes >= 16 and row_room >= 0
+
+    recorder.effects |= {"codes_of_letters": coded, "local_scores": scored}
+    lengths = [0, 3, 60, 90, 120, 150, 190, 250, 380, 500, 600, 1700, 4300, 9000]
+    letters = ["A" * length for length in lengths] + ["ARN" * 20]
+    found = pairs_device.align(Sequences.from_strings(letters), Sequences.from_strings(letters), scoring, span=span, report=report)
+    assert recorder.names() - {"operations_gathered", "local_traces"} == {"codes_of_letters", "local_scores"}
+    assert ("local_traces" in recorder.names()) == (report != "score") and ("operations_gathered" in recorder.names()) == (report == "cigar")
+    assert len(found) == len(letters) and found.score is not None and (found.by_host > 0) == (report != "score")
+
+
+def test_packed_letters_become_codes(recorder: Recorder) -> None:
+    uploaded(pack(Sequences.from_strings(["ACGTN", "", "TT"])), Coding(Substitution.parse("match:2,mismatch:-4,gap:4,2")))
+    assert recorder.names() == {"codes_of_packed"}
+
+
+@pytest.mark.parametrize(("text", "span"), [("match:2,mismatch:-4,gap:4,2", "local"), ("blosum62", "local"), ("blosum62", "global")])
+def test_search(recorder: Recorder, text: str, span: str) -> None:
+    """Queries of every shape, and one whose table fits no block."""
+    recorder.effects["codes_of_letters"] = coded
+    coding = Coding(Substitution.parse(text))
+    lengths = [0, 3, 60, 90, 120, 150, 190, 250, 380, 500, 600, 1700, 9000]
+    queries, database = (
+        uploaded(Sequences.from_strings(letters), coding) for letters in (["A" * length for length in lengths], ["A" * 700, "RN", "", "C" * 90])
+    )
+    assert len(best_device.search([queries, queries], database, coding, top=3, least=1, span=span)) == 0
+    assert recorder.names() == {"codes_of_letters", "local_scores", "best_of_rows"}
 
 
 LETTERS = [encode(text.encode() * 40) for text in ("ACGTTGCATGCANNCA", "ACGTTGCATGAACGCA")]
