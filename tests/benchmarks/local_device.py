@@ -137,7 +137,7 @@ def searched(name: str, queries: str, database: str, options: str) -> list[dict[
     rows = []
     for gpus in sorted({1, cupy.cuda.runtime.getDeviceCount()}):
         with tempfile.TemporaryDirectory() as folder:
-            words = ["search", queries, database, "-o", f"{folder}/out", "--gpus", str(gpus), "--quiet", *shlex.split(options)]
+            words = ["search", queries, database, "-o", f"{folder}/out", "--device", "gpu", "--gpus", str(gpus), "--quiet", *shlex.split(options)]
             began = time.perf_counter()
             subprocess.run([sys.executable, "-m", "tidalign.workflows", *words], check=True)
             seconds = time.perf_counter() - began
