@@ -1,11 +1,14 @@
 """Tasks for tests, in a module that workers can import."""
 
+import logging
 import os
 import signal
 import time
 from pathlib import Path
 
 from distributed import get_worker
+
+from tidalign.cluster.task import logged
 
 
 def square(number: int, seconds: float = 0) -> int:
@@ -54,3 +57,10 @@ def whereabouts(seconds: float) -> str:
     """The address of the worker that this took so long on."""
     time.sleep(seconds)
     return str(get_worker().address)
+
+
+def crash(folder: str) -> None:
+    with logged(folder, "b00001 begins well and"):
+        logging.getLogger("library").warning("a hint")
+    with logged(folder, "b00002"):
+        os.kill(os.getpid(), signal.SIGSEGV)

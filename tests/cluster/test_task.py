@@ -1,6 +1,5 @@
 """Tasks in this process, and the two signals that stop a run."""
 
-import logging
 import multiprocessing
 import os
 import signal
@@ -13,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from jobs import crash
 
 from tidalign.cluster import stop as stopping
 from tidalign.cluster import task as task_module
@@ -160,13 +160,6 @@ def test_other_threads_leave_signals_alone() -> None:
     thread.start()
     thread.join()
     assert inside == [before, None]
-
-
-def crash(folder: str) -> None:
-    with logged(folder, "b00001 begins well and"):
-        logging.getLogger("library").warning("a hint")
-    with logged(folder, "b00002"):
-        os.kill(os.getpid(), signal.SIGSEGV)
 
 
 def test_a_worker_says_what_it_does_and_where_it_was_when_it_crashed(tmp_path: Path) -> None:
