@@ -1,0 +1,76 @@
+"""Runs kernels without a GPU: CUDA C++ is compiled for the host (cuda_on_host.hpp), and what launches it is given arrays of the host (cupy_on_host.py).
+
+It is slow, some million cells a second, and knows what kernels/local and kernels/search use. Threads that must meet and do not are found: they wait for ever,
+or are none of the mask that they name.
+"""
+
+import ctypes
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import cupy_on_host
+import pytest
+
+from tidalign.kernels.runtime import compiler
+from tidalign.kernels.runtime.signature import signatures
+
+HEADER = Path(__file__).with_suffix(".hpp")
+COMPILER = shutil.which("g++")
+
+_ENTRY = r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?{}\(([^)]*)\)'
+_KINDS = {"long long": ctypes.c_longlong, "int": ctypes.c_int, "unsigned": ctypes.c_uint}
+
+
+class OnHost:
+    """A kernel that is compiled for the host."""
+
+    def __init__(self, folder: Path, name: str, entry: str, macros: Mapping[str, object]) -> None:
+        text = re.sub(r'asm\("prmt[^;]*;" :[^;]*;', "result = prmt_on_host(a, b, selector);", compiler.source(name))
+        text = text.replace("extern __shared__ uint4 shared[];", "uint4* shared = dynamic_shared;").replace("__shared__ ", "static ")
+        text = re.sub(r"#pragma unroll.*|#line.*", "", text).replace("blockIdx.x * width", "(long long)blockIdx.x * width")
+        found = re.search(_ENTRY.format(entry), text)
+        assert found
+        declared = " ".join(found[1].split())
+        names = ", ".join(re.findall(r"(\w+)(?:,|$)", declared))
+        values = "\n".join(f"#define {macro} {value}" for macro, value in macros.items())
+        run = f'extern "C" void run(unsigned grid, unsigned block, size_t bytes, {declared}) {{ run_grid(grid, block, bytes, [=]() {{ {entry}({names}); }}); }}'
+        number = len(list(folder.iterdir()))
+        (folder / f"{number}.cpp").write_text(f'#include "{HEADER}"\n{values}\n{text}\n{run}\n')
+        command = [str(COMPILER), "-std=c++17", "-O1", "-w", "-fPIC", "-shared", "-o", str(folder / f"{number}.so"), str(folder / f"{number}.cpp")]
+        subprocess.run(command, check=True)
+        self.name, self.signature = entry, signatures(compiler.source(name))[entry]
+        self._run = ctypes.CDLL(str(folder / f"{number}.so")).run
+
+    def __call__(self, blocks: int, threads: int, arguments: tuple[Any, ...], shared_bytes: int) -> None:
+        values: list[Any] = [ctypes.c_uint(blocks), ctypes.c_uint(threads), ctypes.c_size_t(shared_bytes)]
+        for parameter, argument in zip(self.signature, arguments, strict=True):
+            if parameter.pointer:
+                assert argument is None or parameter.dtype in (None, argument.dtype), parameter
+                values.append(ctypes.c_void_p(0 if argument is None else argument.ctypes.data))
+            else:
+                kind = parameter.declared.removesuffix(parameter.name).replace("const", "").strip()
+                values.append(_KINDS[kind](int(argument)))
+        self._run(*values)
+
+
+def installed(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let every launch of this process run on the host from now on. folder: for what is compiled."""
+    cupy_on_host.installed(patch)
+    kept: dict[str, OnHost] = {}
+
+    def kernel(name: str, entry: str, macros: Mapping[str, object], *, shared_bytes: int = 0) -> OnHost:
+        key = repr((name, entry, sorted(macros.items())))
+        if key not in kept:
+            kept[key] = OnHost(folder, name, entry, macros)
+        return kept[key]
+
+    def launch(function: OnHost, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0) -> None:
+        function(blocks, threads, arguments, shared_bytes)
+
+    patch.setattr(compiler, "kernel", kernel)
+    patch.setattr(compiler, "launch", launch)
+    patch.setattr(compiler, "resident", lambda *_: 3)

@@ -1,0 +1,56 @@
+"""The CUDA kernels of alignment by scores and of searches without a GPU, threads taking turns on the host: the rows of the host twins."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import cuda_on_host
+import numpy as np
+import pytest
+from scored_cases import aligned, mutated
+
+from tidalign.kernels.letters.sequences import Sequences
+from tidalign.kernels.local import launches, pairs, pairs_device
+from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.local.uploaded import uploaded
+from tidalign.kernels.scoring.substitution import Substitution
+from tidalign.kernels.search import best, best_device
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(cuda_on_host.COMPILER is None, reason="no C++ compiler here")]
+
+
+@pytest.fixture(autouse=True)
+def on_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[None]:
+    cuda_on_host.installed(monkeypatch, tmp_path)
+    yield
+
+
+def alike(lengths: list[int], alphabet: str) -> tuple[Sequences, Sequences]:
+    chance = random.Random(len(alphabet))
+    queries = ["".join(chance.choices(alphabet, k=length)) for length in lengths]
+    targets = ["".join(mutated(chance, query[len(query) // 8 :], alphabet)) + query[:3] for query in queries]
+    return Sequences.from_strings(queries), Sequences.from_strings(targets)
+
+
+@pytest.mark.parametrize("span", ["local", "overlap", "global"])
+@pytest.mark.parametrize(
+    ("text", "alphabet"), [("match:2,mismatch:-4,gap:4,2", "ACGT"), ("match:2,mismatch:-4,gap:4,2,24,1", "ACGT"), ("blosum62", "ARNDCQEGHILKMFPSTWYVX")]
+)
+def test_host_rows(text: str, alphabet: str, span: str) -> None:
+    """Pairs of a team, of several strips, and of a gang."""
+    scoring = Substitution.parse(text)
+    sides = alike([0, 20, 150, 700, 1600], alphabet)
+    found = pairs_device.align(*sides, scoring, span=span)
+    assert found.by_host == 0 and aligned(found) == aligned(pairs.align(*sides, scoring, span=span))
+
+
+@pytest.mark.parametrize(("text", "alphabet"), [("match:2,mismatch:-3,gap:5,2", "ACGTN"), ("blosum62", "ARNDCQEGHILKMFPSTWYVX")])
+def test_hits_are_the_hosts(monkeypatch: pytest.MonkeyPatch, text: str, alphabet: str) -> None:
+    """Several blocks a query, queries of one strip and of several."""
+    monkeypatch.setattr(launches, "UNITS", 1)
+    coding = Coding(Substitution.parse(text))
+    queries, targets = alike([0, 20, 150, 700], alphabet), alike([*range(40), 130, 300], alphabet)[1]
+    options: dict[str, Any] = {"top": 5, "least": 1}
+    expected = best.search([coding.coded(side, 0) for side in queries], coding.coded(targets, 1), coding, **options)
+    found = best_device.search([uploaded(side, coding) for side in queries], uploaded(targets, coding), coding, **options)
+    assert len(found) and all(np.array_equal(getattr(found, name), getattr(expected, name)) for name in ("query", "target", "strand", "score"))
