@@ -61,7 +61,7 @@ def align_pairs(
     queries, targets: FASTA, FASTQ (plain, gzip, bgzip), paired by order; or one file: interleaved, WFA's `.seq`, or Parquet / Arrow with two columns.
     penalties, ends_free, penalty_only, ambiguous, strand: see `PairParameters`.
     scoring, span, report, alphabet, zdrop, end_bonus: align by scores in place of penalties, see `ScoreParameters`.
-    device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all.
+    device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many; None: all, or one for input under 4 GB.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead;
     insecure: even one of another machine without TLS.
     new: throw away what an earlier run left in `out`.

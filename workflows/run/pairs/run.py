@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 TINY_INPUT = 4_000_000
 """Bytes of input files below which cores may be sooner than a GPU has started."""
 
+ONE_GPU_INPUT = 4_000_000_000
+"""Bytes of input files below which one GPU is done before others have started: it mostly waits for what is read."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairReport(Report):
@@ -76,6 +79,8 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
 
     def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
         size = sum(file["size"] for file in self._source.files())
+        if len(gpus.names) > 1 and not resources.gpus and size < ONE_GPU_INPUT:
+            gpus = gpus.first("the input is small: --gpus takes more")
         # In between one GPU is sure to be sooner than cores, and nothing else is to be chosen.
         return sooner(gpus, resources, self.forecast) if size < TINY_INPUT or len(gpus.names) > 1 else gpus
 

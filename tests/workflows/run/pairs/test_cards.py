@@ -14,7 +14,8 @@ from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.device import CPU, DEVICES, GPU
 from tidalign.pipeline.pairs import partition
-from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Form
+from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Form, PairParameters
+from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.store import claims
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.crew import Crew
@@ -189,3 +190,13 @@ def test_the_device_is_started_while_the_input_is_read(card: list[int], made: tu
     assert answer(tmp_path) == expected(made[1])
     drive_made(tmp_path, made)
     assert len(seen) == 2  # a finished run needs no device
+
+
+def test_small_input_takes_one_gpu_unless_asked_for_more(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> None:
+    both = Gpus({"0": "H200", "1": "H200"}, "all of them", GPU)
+    kind = run.Pairs(inspect(str(made[0] / "q.fa"), str(made[0] / "t.fa")), PairParameters())
+    monkeypatch.setattr(run, "TINY_INPUT", 0)
+    assert list(kind.chosen(both, devices.DEFAULT).names) == ["0"]
+    assert kind.chosen(both, replace(devices.DEFAULT, gpus=2)) == both
+    monkeypatch.setattr(run, "ONE_GPU_INPUT", 1)
+    assert kind.chosen(both, devices.DEFAULT) == both

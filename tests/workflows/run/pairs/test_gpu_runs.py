@@ -59,7 +59,7 @@ def test_one_card(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
 def test_every_card(tmp_path: Path, made: tuple[list[str], Pairs], cards: dict[str, str]) -> None:
     if len(cards) < 2:
         pytest.skip("one card")
-    status, said = command(tmp_path, made[0])
+    status, said = command(tmp_path, made[0], "--gpus", str(len(cards)))
     assert status == Exit.COMPLETE, said
     assert answer(tmp_path) == expected(made[1])
     assert events(tmp_path, "hired")[-1]["workers"] == len(cards)
