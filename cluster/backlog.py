@@ -25,8 +25,14 @@ class Backlog:
         self._made = 0
 
     def show(self, waiting: int) -> None:
-        """Have so many tasks seen to wait."""
-        wanted = min(MOST, EACH * waiting)
+        """Have so many tasks seen to wait, unless the scheduler has gone: whoever looks at workers tells that."""
+        try:
+            self._show(min(MOST, EACH * waiting))
+        except Exception:
+            if self._client.status == "running":
+                raise
+
+    def _show(self, wanted: int) -> None:
         self._futures = [future for future in self._futures if future.status == "pending"]  # a scheduler that went away has forgotten them
         while len(self._futures) < wanted:
             self._made += 1

@@ -18,6 +18,7 @@ from jobs import burn, die_once, hang_once, refuse, square, wait_silently, where
 
 from tidalign.cluster import map as mapping
 from tidalign.cluster import others
+from tidalign.cluster.backlog import Backlog
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.map import run_on
 from tidalign.cluster.start import Workers, start
@@ -278,3 +279,17 @@ def test_an_adaptive_cluster_starts_workers_for_what_waits() -> None:
 
 def _keys(dask_scheduler: Any) -> list[str]:
     return [str(key) for key in dask_scheduler.tasks]
+
+
+def test_what_waits_is_shown_to_nobody_once_the_scheduler_is_gone() -> None:
+    class Gone:
+        status = "closed"
+
+        def submit(self, *_: Any, **__: Any) -> None:
+            raise RuntimeError("Client is closed")
+
+    backlog = Backlog(Gone())
+    backlog.show(3)
+    Gone.status = "running"
+    with pytest.raises(RuntimeError, match="closed"):
+        backlog.show(3)
