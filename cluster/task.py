@@ -90,7 +90,7 @@ def cores() -> int:
 
 
 _log: TextIO | None = None
-"""Of this worker, in the folder that it works for now."""
+"""Holds the log of this worker, in the folder that it works for now."""
 
 _handler = logging.StreamHandler()
 

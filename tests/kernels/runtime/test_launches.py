@@ -128,10 +128,8 @@ def coded(letters: Any, offsets: Any, codes: Any, count: Any, starts: Any, out: 
 def test_scores(recorder: Recorder, text: str, span: str, report: str) -> None:
     """Queries of every shape of a team, of gangs, with and without other letters; some scores are too high for 16 bits; the longest fit no memory."""
     scoring = Substitution.parse(text)
-    widths = []
 
     def scored(scores: Any, room: Any, row_room: Any, **_: Any) -> None:
-        widths.append(int(scores.dtype.itemsize))
         scores[:] = launches.OVER + 1
         assert room.nbytes >= 16 and row_room >= 0
 
