@@ -20,6 +20,7 @@ inline uint4 make_uint4(unsigned a, unsigned b, unsigned c, unsigned d) { return
 struct Dim { unsigned x; };
 static Dim threadIdx, blockIdx, blockDim, gridDim;
 static uint4* dynamic_shared; static size_t dynamic_bytes;
+// Stacks are full of high scores before a thread begins: who uses what it never set is found.
 struct Fiber { ucontext_t context; bool done; std::vector<char> stack; };
 static std::vector<Fiber> fibers; static ucontext_t scheduler; static int current; static long spins;
 inline void yield_() { int me = current; swapcontext(&fibers[me].context, &scheduler); }
@@ -69,7 +70,7 @@ static void run_grid(unsigned grid, unsigned block, size_t bytes, std::function<
   body = f; gridDim.x = grid; blockDim.x = block; std::vector<char> smem(bytes + 64); dynamic_shared = (uint4*)(((uintptr_t)smem.data() + 15) & ~15ull); dynamic_bytes = bytes;
   for (unsigned b = 0; b < grid; b++) {
     memset(dynamic_shared, 0xEE, bytes); bars.clear(); block_bar = Bar(); fibers.assign(block, Fiber()); alive = block;
-    for (unsigned t = 0; t < block; t++) { Fiber& x = fibers[t]; x.done = false; x.stack.resize(1 << 16); getcontext(&x.context); x.context.uc_stack.ss_sp = x.stack.data(); x.context.uc_stack.ss_size = x.stack.size(); x.context.uc_link = nullptr; makecontext(&x.context, entry_, 0); }
+    for (unsigned t = 0; t < block; t++) { Fiber& x = fibers[t]; x.done = false; x.stack.assign(1 << 16, 0x7a); getcontext(&x.context); x.context.uc_stack.ss_sp = x.stack.data(); x.context.uc_stack.ss_size = x.stack.size(); x.context.uc_link = nullptr; makecontext(&x.context, entry_, 0); }
     while (alive) for (unsigned t = 0; t < block; t++) if (!fibers[t].done) { current = t; threadIdx.x = t; blockIdx.x = b; swapcontext(&scheduler, &fibers[t].context); }
   }
 }

@@ -83,8 +83,8 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     };
     const auto upper_at = [&](int j) {
       unsigned gaps[PIECES];
-      if (upper) return upper[(long long)j * (KEEP ? TEAM : 1)];
-      const unsigned h = border_at(j, gaps);
+      if (upper && j < longest) return upper[(long long)j * (KEEP ? TEAM : 1)];
+      const unsigned h = border_at(j, gaps);  // behind the target's end, too: lanes of 16 bits make cells there
       return kept(h, gaps);
     };
     const auto begin_strip = [&](int number) {
@@ -118,8 +118,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
         upper = nullptr;
         if (number) upper = KEEP ? kept_cells + layout.rows + ((long long)min(number - 1, own_strips - 1) * layout.steps + TEAM - 1) * TEAM + TEAM - 1 : row_kept;
         __syncwarp(team_mask);
-        if (mate < longest) coming = upper_at(mate);
-        if (mate + TEAM < longest) later = upper_at(mate + TEAM);
+        coming = upper_at(mate), later = upper_at(mate + TEAM);
       }
     };
     const auto four_steps = [&](int block, bool active) {
@@ -131,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       }
       if (SEVERAL && block % TEAM == 0 && block) {
         coming = later;
-        if (active && block + TEAM + mate < longest) later = upper_at(block + TEAM + mate);
+        if (active) later = upper_at(block + TEAM + mate);
       }
 #pragma unroll
       for (int k = 0; k < 4; k++) {

@@ -117,6 +117,20 @@ def test_long_pairs_are_shared(text: str, span: str) -> None:
         same(expected, found, report)
 
 
+@pytest.mark.parametrize("name", ["affine", "two pieces", "blosum62"])
+@pytest.mark.parametrize("span", SPANS)
+def test_short_targets_under_several_strips(name: str, span: str) -> None:
+    """Targets of fewer letters than a team has lanes, or than its lanes look ahead."""
+    text, alphabet, ambiguous = SCORINGS[name]
+    scoring = Substitution.parse(text)
+    queries, targets = alike(9, [513, 530, 700, 1600, 2100], alphabet, 7)
+    sides = [batch(strings, scoring) for strings in (queries, [target[: place % 40] for place, target in enumerate(targets)])]
+    for report in ("cigar", "score"):
+        expected, found = (each(*sides, scoring, span=span, ambiguous=ambiguous, report=report) for each in (pairs.align, align))
+        assert found.by_host == 0
+        same(expected, found, report)
+
+
 def test_nothing() -> None:
     scoring = Substitution.parse("match:2,mismatch:-4,gap:4,2")
     assert len(align(batch([], scoring), batch([], scoring), scoring)) == 0

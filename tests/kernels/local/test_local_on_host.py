@@ -44,6 +44,16 @@ def test_host_rows(text: str, alphabet: str, span: str) -> None:
     assert found.by_host == 0 and aligned(found) == aligned(pairs.align(*sides, scoring, span=span))
 
 
+@pytest.mark.parametrize(("text", "alphabet"), [("match:2,mismatch:-4,gap:4,2", "ACGT"), ("blosum62", "ARNDCQEGHILKMFPSTWYV")])
+def test_targets_shorter_than_a_team_under_several_strips(text: str, alphabet: str) -> None:
+    scoring = Substitution.parse(text)
+    sides = alike([530, 1600, 700, 2100, 600, 520], alphabet)[0], alike([1, 9, 13, 15, 17, 31], alphabet)[0]
+    for report in ("cigar", "score"):
+        found, expected = (each(*sides, scoring, report=report) for each in (pairs_device.align, pairs.align))
+        assert found.by_host == 0 and found.score is not None and expected.score is not None and found.score.tolist() == expected.score.tolist()
+        assert report == "score" or aligned(found) == aligned(expected)
+
+
 @pytest.mark.parametrize(("text", "alphabet"), [("match:2,mismatch:-3,gap:5,2", "ACGTN"), ("blosum62", "ARNDCQEGHILKMFPSTWYVX")])
 def test_hits_are_the_hosts(monkeypatch: pytest.MonkeyPatch, text: str, alphabet: str) -> None:
     """Several blocks a query, queries of one strip and of several."""
