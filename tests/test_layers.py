@@ -36,7 +36,7 @@ OPERATIONS = (
 FACES = {
     "runtime": {"bases", "compiler", "entries", "errors", "fault", "gpu", "numba_cache", "numba_internals", "vectors"},
     "letters": {"nucleotides", "packing", "sequences"},
-    "text": {"bam", "columns", "gapped", "lines", "writing"},
+    "text": {"bam", "columns", "gapped", "lines", "records", "writing"},
     "scoring": {"penalties", "scores", "substitution"},
     "wavefront": {"alignments"},
     "bidirectional": set(),

@@ -1,11 +1,15 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """Letters to two bits and back, a batch at a time."""
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from numba import types
 
 from tidalign.kernels.letters import nucleotides
 from tidalign.kernels.runtime.numba_cache import inline, jit
-from tidalign.kernels.runtime.vectors import load_u64
+from tidalign.kernels.runtime.vectors import I8, I32, POINTER, intrinsic, load_u64
 
 AMBIGUOUS = np.array([byte not in b"ACGTacgt" for byte in range(256)], np.bool_)
 LETTER_OF_CODE = np.frombuffer(b"ACTG", np.uint8)
@@ -33,6 +37,38 @@ def no_bases(word):
     return others(upper, A) & others(upper, C) & others(upper, G) & others(upper, T)
 
 
+STRETCH = 32
+"""Letters that `pack_stretch` takes."""
+
+
+@intrinsic
+def pack_stretch(typing: Any, letters: Any, codes: Any) -> Any:
+    """Pack the 32 letters at an address into 8 bytes at another. Returns which of them are none of A, C, G and T, of either case, a bit each, the first in
+    the lowest."""
+
+    def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        vector = ir.VectorType(I8, STRETCH)
+
+        def each(value: int, kind: Any = vector) -> Any:
+            return ir.Constant(kind, [value] * kind.count)
+
+        found = b.load(b.inttoptr(args[0], POINTER), align=1, typ=vector)
+        upper = b.and_(found, each(0xDF))
+        a, c, g, t = (b.icmp_unsigned("==", upper, each(letter)) for letter in b"ACGT")
+        other = b.not_(b.or_(b.or_(a, c), b.or_(g, t)))
+        two_bits = b.and_(b.lshr(found, each(1)), each(3))
+        short = ir.VectorType(I8, STRETCH // 4)
+        packed = None
+        for place in range(4):
+            every_fourth = ir.Constant(ir.VectorType(I32, short.count), list(range(place, STRETCH, 4)))
+            part = b.shl(b.shuffle_vector(two_bits, ir.Constant(vector, ir.Undefined), every_fourth), each(6 - 2 * place, short))
+            packed = part if packed is None else b.or_(packed, part)
+        b.store(packed, b.inttoptr(args[1], POINTER), align=1)
+        return b.zext(b.bitcast(other, I32), ir.IntType(64))
+
+    return types.uint64(types.int64, types.int64), codegen
+
+
 @jit
 def find_ambiguous(letters, offsets, found):
     """found[i] = whether sequence i holds a letter other than A, C, G and T."""
@@ -57,8 +93,11 @@ def pack_codes(letters, offsets, codes, code_offsets):
     gather = np.uint64(1 << 30 | 1 << 20 | 1 << 10 | 1)
     for i in range(len(offsets) - 1):
         start, stop, out = offsets[i], offsets[i + 1], code_offsets[i]
-        whole = start + (stop - start) // 8 * 8
-        for j in range(start, whole, 8):
+        stretches, whole = start + (stop - start) // STRETCH * STRETCH, start + (stop - start) // 8 * 8
+        for j in range(start, stretches, STRETCH):
+            pack_stretch(address + j, codes.ctypes.data + out)
+            out += STRETCH // 4
+        for j in range(stretches, whole, 8):
             word = load_u64(address + j) >> np.uint64(1) & two_bits
             codes[out] = (word & np.uint64(0xFFFFFFFF)) * gather >> np.uint64(24)
             codes[out + 1] = (word >> np.uint64(32)) * gather >> np.uint64(24)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 
 from tidalign.kernels.letters.packing import ONES, UPPER, N, no_bases, others
 from tidalign.kernels.runtime.numba_cache import jit
@@ -56,6 +57,36 @@ def count_marks(text, cells, first, counts):
         for j in range(at, stop):
             count += text[j] == LINE_END and (first == 0 or text[j + 1] == first)
         counts[i] = count
+
+
+@intrinsic
+def read_at(typing: Any, handle: Any, address: Any, size: Any, place: Any) -> Any:
+    """Read bytes of an open file at a place to an address, as C's pread: how many, or -1."""
+
+    def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
+        function = cgutils.get_or_insert_function(b.module, ir.FunctionType(I64, [I32, POINTER, I64, I64]), "pread")
+        return b.call(function, [b.trunc(args[0], I32), b.inttoptr(args[1], POINTER), args[2], args[3]])
+
+    return types.int64(types.int64, types.int64, types.int64, types.int64), codegen
+
+
+@jit
+def count_file_marks(handle, places, first, piece, counts, begins, ends):
+    """Count as `count_marks` the cells of an open file between these places, one after the other in the memory `piece`; begins: whether each one's first byte
+    is `first`, or it is 0; ends: whether its last byte ends a line. Returns how many cells could be read."""
+    cell = np.empty(2, np.int64)
+    for i in range(len(counts)):
+        size, done = places[i + 1] - places[i], 0
+        while done < size:
+            count = read_at(handle, piece.ctypes.data + done, size - done, places[i] + done)
+            if count <= 0:
+                return i
+            done += count
+        cell[0], cell[1] = 0, size
+        count_marks(piece, cell, first, counts[i : i + 1])
+        begins[i] = first == 0 or piece[0] == first
+        ends[i] = piece[size - 1] == LINE_END
+    return len(counts)
 
 
 @jit

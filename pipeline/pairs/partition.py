@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidalign.pipeline.pairs.aligner import Lengths, described
+from tidalign.pipeline.pairs.aligner import Aligner, Lengths, described
 from tidalign.pipeline.pairs.input.index import Block
+from tidalign.pipeline.pairs.input.packed import packed_block
 from tidalign.pipeline.pairs.input.read import Source, read_block
 from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, chunk_path, letters_path, read_block_record, write_block_record
 from tidalign.pipeline.pairs.pack import pack_pairs
@@ -40,18 +41,27 @@ def length_bin(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[n
 
 def partition_block(directory: str, source: Source, block: Block) -> BlockRecord:
     """Read one block and write its chunks, then its record, which is returned."""
-    done = read_block_record(directory, block.id)
-    return done or write_block(directory, source, block, read_block(source, block))
+    if done := read_block_record(directory, block.id):
+        return done
+    aligner, parameters = described(read_plan(directory)["parameters"])
+    table = None if parameters.plain else packed_block(source, block, ambiguous=parameters.ambiguous)
+    return _write(directory, block, table, aligner) if table is not None else write_block(directory, source, block, read_block(source, block))
 
 
 def write_block(directory: str, source: Source, block: Block, pairs: Any) -> BlockRecord:
     """Write the chunks of a block's pairs, then its record, which is returned; nothing where that was done."""
     if done := read_block_record(directory, block.id):
         return done
-    if len(pairs) != block.pairs:
-        raise RuntimeError(f"block {block.id} has {block.pairs} pairs by its plan and {len(pairs)} when read")
     aligner, parameters = described(read_plan(directory)["parameters"])
-    table = pack_pairs(pairs, ambiguous=parameters.ambiguous, file=source.queries, plain=parameters.plain)
+    if source.whole:
+        _keep_letters(directory, block, pairs)
+    return _write(directory, block, pack_pairs(pairs, ambiguous=parameters.ambiguous, file=source.queries, plain=parameters.plain), aligner)
+
+
+def _write(directory: str, block: Block, table: Any, aligner: Aligner[Any]) -> BlockRecord:
+    """Write the chunks of a block, whose pairs are `table` in `schema.CHUNK`, then its record."""
+    if len(table) != block.pairs:
+        raise RuntimeError(f"block {block.id} has {block.pairs} pairs by its plan and {len(table)} when read")
     query_lengths, target_lengths = (table[f"{side}_length"].to_numpy() for side in ("query", "target"))
     bins = length_bin(query_lengths, target_lengths)
     # lexsort sorts by its last key first; ordinals are unique, so the order is total.
@@ -75,8 +85,6 @@ def write_block(directory: str, source: Source, block: Block, pairs: Any) -> Blo
                     "longest": int(max(query_lengths[rows].max(), target_lengths[rows].max())),
                 }
             )
-    if source.whole:
-        _keep_letters(directory, block, pairs)
     record = cast("BlockRecord", {**block.to_json(), "chunks": chunks})
     write_block_record(directory, record)
     return record

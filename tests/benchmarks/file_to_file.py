@@ -113,8 +113,7 @@ def watched(gpu: bool) -> Watch:
     watch = Watch()
     watch.wrap(crew.Crew, "_hire", "start workers")
     watch.wrap(alignment, "_placed", "count records")
-    watch.wrap(partition, "read_block", "read and parse")
-    watch.wrap(partition, "pack_pairs", "pack")
+    watch.wrap(partition, "packed_block", "read and pack")
     watch.wrap(partition, "write_table", "write chunk")
     watch.wrap(tasks, "read_chunk", "read chunk")
     if gpu:
@@ -180,7 +179,7 @@ def bounds(arguments: argparse.Namespace, options: list[str], sizes: dict[str, i
     """Seconds that each stage takes at least."""
     found = {
         "count records": sizes["input"] / speeds["read"],
-        "read and parse": sizes["input"] / speeds["read"],
+        "read and pack": sizes["input"] / speeds["read"],
         "write chunk": sizes["chunks"] / speeds["write"],
         "read chunk": sizes["chunks"] / speeds["read"],
         "write part": sizes["parts"] / speeds["write"],
@@ -190,7 +189,7 @@ def bounds(arguments: argparse.Namespace, options: list[str], sizes: dict[str, i
     for work in known:
         if (work["length"], work["error"], work["penalties"], work["cigar"]) == (arguments.length, arguments.error, _penalties(options), True):
             found["copy in, align, copy out (kernels)"] = arguments.pairs / work["kernel_mega_pairs_per_second"] / 1e6
-            found["copy in, align, copy out (bus)"] = arguments.pairs / work["bound_mega_pairs_per_second"]["bus_packed"] / 1e6
+            found["copy in, align, copy out (bus)"] = arguments.pairs / work["packed"]["bus_bound"] / 1e6
     return {stage: round(seconds, 4) for stage, seconds in found.items()}
 
 

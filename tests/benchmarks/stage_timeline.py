@@ -15,8 +15,7 @@ from matplotlib import pyplot as plt
 
 COLOURS = {
     "count records": "#8c9bab",
-    "read and parse": "#4c78a8",
-    "pack": "#72b7b2",
+    "read and pack": "#4c78a8",
     "write chunk": "#b8d8d8",
     "read chunk": "#9d755d",
     "copy in, align, copy out": "#e45756",

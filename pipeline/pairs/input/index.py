@@ -4,18 +4,22 @@ Lines are only counted, a cell at a time: no record's number is ever guessed, wh
 A reader starts at the cell that holds its first record and skips what lies before it.
 """
 
+import os
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tidalign.kernels.text.lines import count_file_marks
 from tidalign.kernels.text.lines import count_marks as count_line_marks
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.files.decompress import bgzf_blocks, plain_range, read_range
+from tidalign.pipeline.files.decompress import bgzf_blocks, changed, read_range
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.pairs.input.records import FORMATS, FOUR_LINES, Format
 from tidalign.pipeline.pairs.pack import count_pairs
@@ -27,7 +31,7 @@ TASK_CELLS = 128
 """Cells counted by one task: 32 MB of text."""
 
 _AT_ONCE = 8
-"""Cells counted in one call: enough that threads do not wait for each other's interpreter lock, few enough that memory is used again."""
+"""Compressed cells counted in one call."""
 
 BLOCK_BASES, LEAST_BASES = 48_000_000, 8_000_000
 """Letters of a block, both sides together, about: at most, and at least where there are more."""
@@ -95,27 +99,27 @@ def count_marks(task: tuple[Input, Positions]) -> tuple[list[int], bool, list[bo
     begins a line; and whether each cell ends a line."""
     source, positions = task
     form = FORMATS[source.format]
-    counts, begins, ended = (np.concatenate(found) for found in zip(*_counted(source, positions, form), strict=True))
+    first, cells = ord(form.first) if form.first else 0, len(positions) - 1
+    counts, begins, ended = np.zeros(cells, np.int64), np.zeros(cells, np.bool_), np.zeros(cells, np.bool_)
+    if source.compression == "none":
+        # In one call, without the interpreter lock, and through memory that a core's cache holds.
+        with Path(source.path).open("rb", buffering=0) as file:
+            piece = np.empty(int(np.diff(positions).max()), np.uint8)
+            done = count_file_marks(file.fileno(), positions, first, piece, counts, begins, ended)
+            if done < cells:
+                os.pread(file.fileno(), 1, int(positions[done]))  # raises what a device says
+                raise changed(source.path)
+    else:
+        for begin in range(0, cells, _AT_ONCE):
+            places, taken = positions[begin : begin + _AT_ONCE + 1], slice(begin, begin + _AT_ONCE)
+            texts = [read_range(source.path, source.compression, int(start), int(stop)) for start, stop in pairwise(places)]
+            letters, bounds = np.frombuffer(b"".join(texts), np.uint8), np.cumsum([0, *map(len, texts)])
+            count_line_marks(letters, bounds, first, counts[taken])
+            begins[taken] = letters[bounds[:-1]] == first if first else True
+            ended[taken] = letters[bounds[1:] - 1] == ord("\n")
     # A mark belongs to the cell that holds its first byte: the line after a cell's last byte is in the next.
     counts[1:] += begins[1:] & ended[:-1]
     return counts.tolist(), bool(begins[0]), ended.tolist()
-
-
-def _counted(source: Input, positions: Positions, form: Format) -> Iterator[tuple[Positions, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]]:
-    """Marks in each cell but for one at its first byte; whether a mark would begin there; whether a line ends at its last byte."""
-    first = ord(form.first) if form.first else 0
-    for begin in range(0, len(positions) - 1, _AT_ONCE):
-        places = positions[begin : begin + _AT_ONCE + 1]
-        if source.compression == "none":
-            text: memoryview | bytes = plain_range(source.path, int(places[0]), int(places[-1]))
-            bounds = places - places[0]
-        else:
-            texts = [read_range(source.path, source.compression, int(start), int(stop)) for start, stop in zip(places[:-1], places[1:], strict=True)]
-            text, bounds = b"".join(texts), np.cumsum([0, *map(len, texts)])
-        letters = np.frombuffer(text, np.uint8)
-        counts = np.zeros(len(bounds) - 1, np.int64)
-        count_line_marks(letters, bounds, first, counts)
-        yield counts, letters[bounds[:-1]] == first if first else np.ones(len(counts), np.bool_), letters[bounds[1:] - 1] == ord("\n")
 
 
 class Counted:

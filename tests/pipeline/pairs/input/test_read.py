@@ -19,6 +19,7 @@ import dnaio
 import numpy as np
 import pyarrow as pa
 import pytest
+from bgzip import bgzf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,18 +34,6 @@ Pair = tuple[str, str, bytes, bytes]
 NAME = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z"]), min_size=1, max_size=6)
 LETTERS = st.text("ACGTNacgtnRYKMSWBDHV", max_size=30).map(str.encode)
 PAIRS_LISTS = st.lists(st.tuples(NAME, NAME, LETTERS, LETTERS), min_size=1, max_size=12)
-
-
-def bgzf(data: bytes, block: int = 65_280) -> bytes:
-    """As bgzip would write it (SAM specification, section 4.1), by `block` bytes of text."""
-    out = b""
-    for begin in [*range(0, len(data), block), len(data)]:
-        piece = data[begin : begin + block]
-        deflater = zlib.compressobj(6, zlib.DEFLATED, -15)
-        body = deflater.compress(piece) + deflater.flush()
-        header = bytes.fromhex("1f8b08040000000000ff060042430200") + (len(body) + 25).to_bytes(2, "little")
-        out += header + body + zlib.crc32(piece).to_bytes(4, "little") + len(piece).to_bytes(4, "little")
-    return out
 
 
 def fasta(names: list[str], letters: list[bytes], width: int, end: bytes) -> bytes:

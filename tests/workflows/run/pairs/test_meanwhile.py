@@ -55,14 +55,14 @@ def wait_for_parts(directory: Path) -> None:
 def test_the_last_block_may_wait_for_the_alignments_of_the_first(
     workers: int | None, made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = partition.read_block
+    real = partition.packed_block
 
-    def read_block(source: Any, block: Any) -> Any:
+    def packed_block(source: Any, block: Any, **options: Any) -> Any:
         if block.first + block.pairs == PAIRS:
             wait_for_parts(tmp_path)
-        return real(source, block)
+        return real(source, block, **options)
 
-    monkeypatch.setattr(partition, "read_block", read_block)
+    monkeypatch.setattr(partition, "packed_block", packed_block)
     report = drive(str(tmp_path), *inputs(made), workers=workers)
     assert answer(tmp_path) == expected(made[1])
     assert (report.aligned, report.workers) == (PAIRS, workers or 0)
@@ -83,21 +83,21 @@ def test_workers_align_what_is_read_in_sequence_meanwhile(made: tuple[Path, Pair
 
 
 def test_what_ends_a_run_amid_reading_keeps_what_is_aligned(made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = partition.read_block
+    real = partition.packed_block
 
-    def read_block(source: Any, block: Any) -> Any:
+    def packed_block(source: Any, block: Any, **options: Any) -> Any:
         if block.id == 5:
             wait_for_parts(tmp_path)
             raise InputError("q.fa", "more", "less")
-        return real(source, block)
+        return real(source, block, **options)
 
-    monkeypatch.setattr(partition, "read_block", read_block)
+    monkeypatch.setattr(partition, "packed_block", packed_block)
     with pytest.raises(InputError, match=r"q\.fa: expected more"):
         drive(str(tmp_path), *inputs(made))
     assert not rundir.has_manifest(str(tmp_path))
     assert list((tmp_path / "claims").iterdir()) == []
     parts, records = ({path.name: path.stat().st_ino for path in (tmp_path / folder).iterdir()} for folder in ("parts", "blocks"))
-    monkeypatch.setattr(partition, "read_block", real)
+    monkeypatch.setattr(partition, "packed_block", real)
     report = drive(str(tmp_path), *inputs(made))
     assert 0 < report.aligned < PAIRS
     assert answer(tmp_path) == expected(made[1])
