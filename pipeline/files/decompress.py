@@ -104,7 +104,7 @@ def range_pieces(path: str, compression: str, start: int, stop: int) -> Iterator
 
 
 class _Held(threading.local):
-    memory = bytearray()
+    memory = np.empty(0, np.uint8)  # not a bytearray: that is filled with zeros, for which every thread of the process would wait
 
 
 _HELD = _Held()
@@ -117,8 +117,8 @@ def plain_range(path: str, start: int, stop: int) -> memoryview | bytes:
     if size > PLAIN_BYTES:
         return read_range(path, "none", start, stop)
     if len(_HELD.memory) < size:
-        _HELD.memory = bytearray(size)
-    view, done = memoryview(_HELD.memory)[:size], 0
+        _HELD.memory = np.empty(size + size // 4, np.uint8)
+    view, done = _HELD.memory.data[:size], 0
     with Path(path).open("rb", buffering=0) as file:
         file.seek(start)
         while done < size:

@@ -46,9 +46,9 @@ def _block_path(directory: str, block: int) -> str:
     return f"{directory}/blocks/b{block:05d}.json"
 
 
-def write_block_record(directory: str, record: BlockRecord) -> None:
-    """Write that a block is partitioned. Its chunks must be there."""
-    write_json(_block_path(directory, record["id"]), record)
+def write_block_record(directory: str, record: BlockRecord, *, forced: bool) -> None:
+    """Write that a block is partitioned. Its chunks must be there. forced: as `durably` has it."""
+    write_json(_block_path(directory, record["id"]), record, forced=forced)
 
 
 def read_block_record(directory: str, block: int) -> BlockRecord | None:

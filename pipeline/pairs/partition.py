@@ -45,7 +45,7 @@ def partition_block(directory: str, source: Source, block: Block) -> BlockRecord
         return done
     aligner, parameters = described(read_plan(directory)["parameters"])
     table = None if parameters.plain else packed_block(source, block, ambiguous=parameters.ambiguous)
-    return _write(directory, block, table, aligner) if table is not None else write_block(directory, source, block, read_block(source, block))
+    return _write(directory, block, table, aligner, forced=False) if table is not None else write_block(directory, source, block, read_block(source, block))
 
 
 def write_block(directory: str, source: Source, block: Block, pairs: Any) -> BlockRecord:
@@ -55,11 +55,12 @@ def write_block(directory: str, source: Source, block: Block, pairs: Any) -> Blo
     aligner, parameters = described(read_plan(directory)["parameters"])
     if source.whole:
         _keep_letters(directory, block, pairs)
-    return _write(directory, block, pack_pairs(pairs, ambiguous=parameters.ambiguous, file=source.queries, plain=parameters.plain), aligner)
+    table = pack_pairs(pairs, ambiguous=parameters.ambiguous, file=source.queries, plain=parameters.plain)
+    return _write(directory, block, table, aligner, forced=not source.has_ranges)
 
 
-def _write(directory: str, block: Block, table: Any, aligner: Aligner[Any]) -> BlockRecord:
-    """Write the chunks of a block, whose pairs are `table` in `schema.CHUNK`, then its record."""
+def _write(directory: str, block: Block, table: Any, aligner: Aligner[Any], *, forced: bool) -> BlockRecord:
+    """Write the chunks of a block, whose pairs are `table` in `schema.CHUNK`, then its record. forced: to disk, as they cannot be read again."""
     if len(table) != block.pairs:
         raise RuntimeError(f"block {block.id} has {block.pairs} pairs by its plan and {len(table)} when read")
     query_lengths, target_lengths = (table[f"{side}_length"].to_numpy() for side in ("query", "target"))
@@ -74,7 +75,7 @@ def _write(directory: str, block: Block, table: Any, aligner: Aligner[Any]) -> B
             rows = order[start + a : start + b]
             name = f"b{block.id:05d}-{bins[start]:02d}-{piece:03d}"
             path = chunk_path(directory, name)
-            write_table(path, table.take(rows), row_group_size=ROW_GROUP_ROWS)
+            write_table(path, table.take(rows), row_group_size=ROW_GROUP_ROWS, forced=forced)
             chunks.append(
                 {
                     "id": name,
@@ -86,7 +87,7 @@ def _write(directory: str, block: Block, table: Any, aligner: Aligner[Any]) -> B
                 }
             )
     record = cast("BlockRecord", {**block.to_json(), "chunks": chunks})
-    write_block_record(directory, record)
+    write_block_record(directory, record, forced=forced)
     return record
 
 

@@ -24,26 +24,32 @@ _SEAL, _DIGITS = b"tidalign.crc32=", 8
 UNSEALED = f"{_SEAL.decode()}{0:0{_DIGITS}x}"
 
 
-def durably(path: str, write: Callable[[str], None]) -> None:
-    """Let `write` fill a temporary file beside `path`, force it to disk and give it its name. DiskFull or CannotWrite where that fails."""
+def durably(path: str, write: Callable[[str], None], *, forced: bool = True) -> None:
+    """Let `write` fill a temporary file beside `path`, force it to disk and give it its name. DiskFull or CannotWrite where that fails.
+
+    forced: False for what is made again where a machine that lost its power has lost it: the disk may take its time.
+    """
     temporary = f"{path}.{secrets.token_hex(4)}.tmp"
     try:
         write(temporary)
-        handle = os.open(temporary, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        if forced:
+            _force(temporary)
         Path(temporary).replace(path)
-        folder = os.open(Path(path).parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        if forced:
+            _force(str(Path(path).parent))
     except OSError as error:
         raise writing_error(path, error) from error
     finally:
         Path(temporary).unlink(missing_ok=True)
+
+
+def _force(path: str) -> None:
+    """Force a file, or the names in a folder, to disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def writing_error(path: str, error: OSError) -> Exception:
@@ -98,8 +104,9 @@ def read_table(path: str, columns: list[str] | None = None) -> Any:
     return open_table(path).read(columns=columns)
 
 
-def write_table(path: str, table: Any, *, row_group_size: int | None = None, metadata: Mapping[str, str] | None = None) -> None:
-    """Write a Parquet file whole or not at all. `metadata` becomes the file's key-value metadata; sequences are stored as they are, the rest compressed."""
+def write_table(path: str, table: Any, *, row_group_size: int | None = None, metadata: Mapping[str, str] | None = None, forced: bool = True) -> None:
+    """Write a Parquet file whole or not at all. `metadata` becomes the file's key-value metadata; sequences are stored as they are, the rest compressed.
+    forced: as `durably` has it."""
     table = table.replace_schema_metadata({**(metadata or {}), "seal": UNSEALED})
     rows = row_group_size or max(1, len(table))
 
@@ -107,7 +114,7 @@ def write_table(path: str, table: Any, *, row_group_size: int | None = None, met
         pq.write_table(table, temporary, row_group_size=rows, **_encoded(table.schema))
         seal(temporary)
 
-    durably(path, write)
+    durably(path, write, forced=forced)
 
 
 class _Foreign(Exception):
@@ -162,14 +169,14 @@ def _encoded(schema: Any) -> dict[str, Any]:
     }
 
 
-def write_json(path: str, value: Mapping[str, Any]) -> None:
-    """Write a JSON file whole or not at all."""
+def write_json(path: str, value: Mapping[str, Any], *, forced: bool = True) -> None:
+    """Write a JSON file whole or not at all. forced: as `durably` has it."""
 
     def write(temporary: str) -> None:
         Path(temporary).write_text(json.dumps({**value, "seal": UNSEALED}, indent=1) + "\n")
         seal(temporary)
 
-    durably(path, write)
+    durably(path, write, forced=forced)
 
 
 def read_json(path: str, look: Callable[[dict[str, Any]], None] = lambda _: None) -> dict[str, Any]:
