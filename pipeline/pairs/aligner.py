@@ -19,7 +19,7 @@ from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, ciga
 from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.errors import ManifestMismatch, shown
 from tidalign.pipeline.pairs import scored
-from tidalign.pipeline.pairs.pack import pack_pairs, packed
+from tidalign.pipeline.pairs.pack import pack_pairs, sides
 from tidalign.pipeline.pairs.strands import STRANDS, better_strand
 from tidalign.pipeline.schema import ALIGNMENTS, COUNTS, PAIRS
 from tidalign.pipeline.store.parts import Part, write_part
@@ -235,18 +235,18 @@ def batches(aligner: Aligner[Any], chunk: Any, device: Device) -> list[tuple[int
     return cuts(work(aligner, chunk), device.batch_work, device.batch_rows)
 
 
-def alignments(aligner: Aligner[P], chunk: Any, parameters: P, device: Device) -> Alignments:
-    """Align every pair of a table in `schema.CHUNK` in one call of the kernels: the same whatever the device."""
-    query, target = (packed(chunk, side, plain=parameters.plain) for side in ("query", "target"))
+def alignments(aligner: Aligner[P], pairs: tuple[Any, Any], parameters: P, device: Device) -> Alignments:
+    """Align queries with targets, as `pack.sides` gives them, in one call of the kernels: the same whatever the device."""
     align = aligner.on(device).align
-    return better_strand(align, query, target, parameters) if parameters.strand == "both" else align(query, target, parameters)
+    return better_strand(align, *pairs, parameters) if parameters.strand == "both" else align(*pairs, parameters)
 
 
 def start(aligner: Aligner[P], parameters: P, device: Device) -> None:
     """Have a device and its libraries ready, which takes a second, by aligning one pair of letters. What goes wrong is met again by the first batch."""
     letters = {name: [b"A"] for name in ("query", "target")} | {name: ["start"] for name in ("query_name", "target_name")} | {"ordinal": [0]}
     with suppress(Exception):
-        alignments(aligner, pack_pairs(pa.table(letters).select(PAIRS.names).cast(PAIRS), plain=parameters.plain), parameters, device)
+        pair = pack_pairs(pa.table(letters).select(PAIRS.names).cast(PAIRS), plain=parameters.plain)
+        alignments(aligner, sides(pair, plain=parameters.plain), parameters, device)
 
 
 def rows(aligner: Aligner[Any], chunk: Any, found: Alignments) -> Any:
@@ -278,7 +278,7 @@ def _identity(counts: Mapping[str, npt.NDArray[np.int64]]) -> Any:
 
 def align_batch(aligner: Aligner[P], chunk: Any, parameters: P, device: Device) -> Any:
     """Align every pair of a table in `schema.CHUNK`: a table in the aligner's schema with the same rows in the same order, whatever the device."""
-    return rows(aligner, chunk, alignments(aligner, chunk, parameters, device))
+    return rows(aligner, chunk, alignments(aligner, sides(chunk, plain=parameters.plain), parameters, device))
 
 
 def write_rows(directory: str, run: str, chunk: str, start: int, stop: int, table: Any) -> Part:

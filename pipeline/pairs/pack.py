@@ -91,6 +91,11 @@ def packed(chunk: Any, side: str, *, plain: bool = False) -> PackedSequences | S
     return PackedSequences(codes, code_offsets, chunk[f"{side}_length"].to_numpy(), ambiguous, ambiguous_offsets)
 
 
+def sides(chunk: Any, *, plain: bool) -> tuple[PackedSequences | Sequences, PackedSequences | Sequences]:
+    """Take queries and targets of a table in `schema.CHUNK` as the kernels do: copied, where the table is of several pieces."""
+    return packed(chunk, "query", plain=plain), packed(chunk, "target", plain=plain)
+
+
 def pack_pairs(pairs: Any, *, ambiguous: str = "mismatch", file: str = "input", plain: bool = False) -> Any:
     """`schema.PAIRS` to `schema.CHUNK`, in the same row order; with `plain` letters stay as they are.
 

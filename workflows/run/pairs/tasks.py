@@ -20,6 +20,7 @@ from tidalign.kernels.runtime.fault import fault
 from tidalign.kernels.wavefront.alignments import Alignments, part_of
 from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
 from tidalign.pipeline.pairs.aligner import Aligner, alignments, batches, described, longest, rejected, rows, work, write_rows
+from tidalign.pipeline.pairs.pack import sides
 from tidalign.pipeline.pairs.partition import read_chunk
 from tidalign.pipeline.store import claims
 from tidalign.pipeline.store.parts import part_path, read_part
@@ -137,14 +138,16 @@ class _Pipeline:
 
     def _align(self, batch: list[_Piece]) -> None:
         table = pa.concat_tables([piece.of.table.slice(piece.start, piece.stop - piece.start) for piece in batch])
-        claimed = [(piece, piece.of.rows.claim) for piece in batch]
+        try:
+            pairs = sides(table, plain=self._settings.plain)  # before the device is held: others align meanwhile
+        except MemoryError:
+            self._claim(batch)
+            raise
         try:
             with self._device.turn():
-                for piece, claim in claimed:
-                    if claim:
-                        claims.write(claim, piece.of.rows.start + piece.start, piece.of.rows.start + piece.stop)
+                self._claim(batch)
                 inject(lambda: map(str, table["ordinal"].to_pylist()), fault if self._device.takes_gpu else lambda: None)
-                found = alignments(self._aligner, table, self._settings, self._device)
+                found = alignments(self._aligner, pairs, self._settings, self._device)
                 self._withdraw(batch)
         except (MemoryError, KernelError):
             raise  # claims that were written stay: the batch is to blame
@@ -157,6 +160,11 @@ class _Pipeline:
             stop = first + piece.stop - piece.start
             piece.of.found.append((piece.start, piece.stop, part_of(found, first, stop)))
             first = stop
+
+    def _claim(self, batch: list[_Piece]) -> None:
+        for piece in batch:
+            if claim := piece.of.rows.claim:
+                claims.write(claim, piece.of.rows.start + piece.start, piece.of.rows.start + piece.stop)
 
     def _withdraw(self, batch: list[_Piece]) -> None:
         for piece in batch:

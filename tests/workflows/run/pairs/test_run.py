@@ -386,14 +386,14 @@ def test_too_many_rejected_pairs_are_no_fault_of_the_pairs(tmp_path: Path, input
 def test_memory_that_is_not_there_is_a_death(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from tidalign.workflows.run.pairs import tasks
 
-    real = tasks.alignments
+    real = tasks.sides
 
-    def greedy(aligner: Any, batch: Any, *more: Any) -> Any:
+    def greedy(batch: Any, **options: Any) -> Any:
         if 4 in batch["ordinal"].to_pylist():
             raise MemoryError
-        return real(aligner, batch, *more)
+        return real(batch, **options)
 
-    monkeypatch.setattr(tasks, "alignments", greedy)
+    monkeypatch.setattr(tasks, "sides", greedy)
     report = drive(str(tmp_path), *inputs)  # children have memory enough
     assert triples(tmp_path) == answer
     assert (report.deaths, report.exit) == (2, Exit.COMPLETE)
