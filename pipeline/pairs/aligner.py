@@ -12,16 +12,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.kernels.letters.sequences import PackedSequences
+from tidalign.kernels.letters.sequences import PackedSequences, Sequences
 from tidalign.kernels.pairwise import wavefront
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.errors import ManifestMismatch, shown
 from tidalign.pipeline.pairs import scored
-from tidalign.pipeline.pairs.pack import pack_pairs, sides
+from tidalign.pipeline.pairs.pack import sides
 from tidalign.pipeline.pairs.strands import STRANDS, better_strand
-from tidalign.pipeline.schema import ALIGNMENTS, COUNTS, PAIRS
+from tidalign.pipeline.schema import ALIGNMENTS, COUNTS
 from tidalign.pipeline.store.parts import Part, write_part
 from tidalign.pipeline.text import counted, cuts, in_order, narrow
 
@@ -243,10 +243,10 @@ def alignments(aligner: Aligner[P], pairs: tuple[Any, Any], parameters: P, devic
 
 def start(aligner: Aligner[P], parameters: P, device: Device) -> None:
     """Have a device and its libraries ready, which takes a second, by aligning one pair of letters. What goes wrong is met again by the first batch."""
-    letters = {name: [b"A"] for name in ("query", "target")} | {name: ["start"] for name in ("query_name", "target_name")} | {"ordinal": [0]}
     with suppress(Exception):
-        pair = pack_pairs(pa.table(letters).select(PAIRS.names).cast(PAIRS), plain=parameters.plain)
-        alignments(aligner, sides(pair, plain=parameters.plain), parameters, device)
+        packed = PackedSequences(np.zeros(1, np.uint8), np.arange(2), np.ones(1, np.int64), np.empty(0, np.uint8), np.zeros(2, np.int64))
+        one = Sequences.from_strings([b"A"]) if parameters.plain else packed
+        alignments(aligner, (one, one), parameters, device)
 
 
 def rows(aligner: Aligner[Any], chunk: Any, found: Alignments) -> Any:
