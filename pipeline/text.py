@@ -74,8 +74,12 @@ def in_batches(tables: Iterable[Any], most: int) -> Iterator[Any]:
 
 def in_order(table: Any, order: npt.NDArray[Any]) -> Iterator[Any]:
     """The rows of a table at these indices, in their order, in tables of at most TABLE_BYTES. The table itself may be of any size."""
+    sizes = row_bytes(table)[order]
+    if sizes.sum() <= TABLE_BYTES:
+        yield table.combine_chunks().take(pa.array(order))
+        return
     wide = pa.schema([field.with_type(pa.large_string()) if field.type == pa.string() else field for field in table.schema])
-    whole, sizes = table.cast(wide).combine_chunks(), row_bytes(table)[order]
+    whole = table.cast(wide).combine_chunks()
     for start, stop in cuts(sizes, TABLE_BYTES, max(len(order), 1)):
         yield whole.take(pa.array(order[start:stop])).cast(table.schema)
 

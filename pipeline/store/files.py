@@ -105,13 +105,15 @@ def read_table(path: str, columns: list[str] | None = None) -> Any:
 
 
 def write_table(path: str, table: Any, *, row_group_size: int | None = None, metadata: Mapping[str, str] | None = None, forced: bool = True) -> None:
-    """Write a Parquet file whole or not at all. `metadata` becomes the file's key-value metadata; sequences are stored as they are, the rest compressed.
+    """Write a Parquet file whole or not at all. `metadata` becomes the file's key-value metadata; nothing is compressed.
     forced: as `durably` has it."""
     table = table.replace_schema_metadata({**(metadata or {}), "seal": UNSEALED})
     rows = row_group_size or max(1, len(table))
 
     def write(temporary: str) -> None:
-        pq.write_table(table, temporary, row_group_size=rows, **_encoded(table.schema))
+        # Chunks of short pairs are a sixth larger than with zstd, and are written, and read again, in two thirds of the time.
+        numbers = {field.name: "DELTA_BINARY_PACKED" for field in table.schema if field.type == pa.int64()}
+        pq.write_table(table, temporary, row_group_size=rows, compression="none", use_dictionary=False, column_encoding=numbers, write_statistics=False)
         seal(temporary)
 
     durably(path, write, forced=forced)
@@ -155,7 +157,7 @@ def _marked(tables: Iterator[Any]) -> Iterator[Any]:
 
 
 def _encoded(schema: Any) -> dict[str, Any]:
-    """How Parquet files of a schema are encoded."""
+    """How Parquet files of results are encoded."""
     # Packed bases do not compress; everything else does, cheaply: of a part of short pairs 187 bytes a row become 17 in 0.4 µs of a core, more than half of it
     # zstd's. LZ4 would take 0.1 µs less, and twice the room.
     compression = {field.name: "none" if pa.types.is_large_binary(field.type) else "zstd" for field in schema}

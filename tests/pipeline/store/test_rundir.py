@@ -91,11 +91,15 @@ def test_an_unwritable_place_is_refused(tmp_path: Path) -> None:
         rundir.probe(str(tmp_path / "file" / "run"))
 
 
-def test_sequences_are_stored_plain_and_the_rest_compressed(run: str) -> None:
+def test_what_is_read_again_is_not_compressed_and_results_are_but_for_sequences(run: str) -> None:
     files.write_table(f"{run}/chunks/x.parquet", pa.table({"name": ["r"] * 9, "query": pa.array([b"x"] * 9, pa.large_binary())}), row_group_size=4)
     footer = pq.read_metadata(f"{run}/chunks/x.parquet")
-    assert [footer.row_group(0).column(i).compression for i in range(2)] == ["ZSTD", "UNCOMPRESSED"]
+    assert [footer.row_group(0).column(i).compression for i in range(2)] == ["UNCOMPRESSED"] * 2
     assert [footer.row_group(i).num_rows for i in range(3)] == [4, 4, 1]
+    table = files.read_table(f"{run}/chunks/x.parquet")
+    files.write_tables(f"{run}/parts/x.parquet", table.schema.remove_metadata(), [table], dict)
+    footer = pq.read_metadata(f"{run}/parts/x.parquet")
+    assert [footer.row_group(0).column(i).compression for i in range(2)] == ["ZSTD", "UNCOMPRESSED"]
 
 
 @pytest.mark.parametrize(
