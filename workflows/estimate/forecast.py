@@ -13,6 +13,9 @@ PROCESS = 240e6
 EXPORTED = 150e6
 """Bytes of text that a core makes and writes in a second."""
 
+GPU_WORKERS = 3.0
+"""Seconds until a worker for each of several GPUs is there, which others read meanwhile."""
+
 MANY = 4096
 """Tasks from which on they are taken for divisible: how they fall does not show."""
 
@@ -71,8 +74,8 @@ class Forecast:
     def seconds_on(self, gpu: Rates, gpus: int, cores: int) -> float:
         """Give the seconds of the whole command on so many GPUs of a host with so many cores: reading, then what is slower of kernels and what goes on around
         them."""
-        start = self.core.of("start", {"command": 1.0}) + gpu.of("start", {"device": 1.0}) + (self.core.of("start", {"workers": 1.0}) if gpus > 1 else 0.0)
-        read = self.read / max(1, min(cores, self.readers))
+        start = self.core.of("start", {"command": 1.0}) + gpu.of("start", {"device": 1.0})
+        read = max(self.read / max(1, min(cores, self.readers)), GPU_WORKERS if gpus > 1 else 0.0)
         return start + read + max(self.gpu[gpu] / gpus, self.host / cores) + self.export
 
 

@@ -98,16 +98,19 @@ def choose(resources: Resources) -> Gpus:
 
 
 def sooner(gpus: Gpus, resources: Resources, forecast: Callable[[], "Forecast | None"]) -> Gpus:
-    """Take the cores, or fewer of the GPUs, where an estimate has it done sooner there, nobody said where to do it and the GPUs were measured here
-    (`tidalign check --calibrate`)."""
+    """Take fewer of the GPUs, or the cores, where an estimate has it done sooner there and nobody said where to do it: how many GPUs by the rates of any, the
+    cores only where the GPUs were measured here (`tidalign check --calibrate`)."""
     from tidalign.workflows.estimate.rates import measured
 
-    if not gpus.names or resources != replace(DEFAULT, insecure=resources.insecure, allocated=resources.allocated):
+    asked = replace(resources, insecure=DEFAULT.insecure, allocated=DEFAULT.allocated)
+    if not gpus.names or asked not in (DEFAULT, replace(DEFAULT, device=GPU.name)):
         return gpus
     rates = measured(gpus.names.values())
-    if rates is None or (found := forecast()) is None or rates not in found.gpu:
+    if (rates is None and len(gpus.names) == 1) or (found := forecast()) is None or not found.gpu:
         return gpus
-    seconds = {0: found.seconds(found.sooner(cores()))} | {count: found.seconds_on(rates, count, cores()) for count in range(1, len(gpus.names) + 1)}
+    known = rates if rates is not None and rates in found.gpu else next(iter(found.gpu))
+    seconds = {0: found.seconds(found.sooner(cores()))} if known is rates and asked == DEFAULT else {}
+    seconds |= {count: found.seconds_on(known, count, cores()) for count in range(1, len(gpus.names) + 1)}
     best = min(seconds, key=lambda count: seconds[count])
     if best == len(gpus.names):
         return gpus

@@ -17,6 +17,7 @@ from tidalign.pipeline.pairs import partition
 from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Form, PairParameters
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.store import claims
+from tidalign.workflows.estimate import of_pairs
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.crew import Crew
 from tidalign.workflows.run.devices import Gpus
@@ -199,4 +200,11 @@ def test_small_input_takes_one_gpu_unless_asked_for_more(made: tuple[Path, Pairs
     assert list(kind.chosen(both, devices.DEFAULT).names) == ["0"]
     assert kind.chosen(both, replace(devices.DEFAULT, gpus=2)) == both
     monkeypatch.setattr(run, "ONE_GPU_INPUT", 1)
+    assert list(kind.chosen(both, devices.DEFAULT).names) == ["0"], "by the estimate one is done before two have started"
+    forecast = of_pairs.forecast(kind._source, PairParameters())
+    much = replace(forecast, gpu=dict.fromkeys(forecast.gpu, 100.0))
+    monkeypatch.setattr(run.Pairs, "forecast", lambda _: much)
     assert kind.chosen(both, devices.DEFAULT) == both
+    assert kind.chosen(both, replace(devices.DEFAULT, device="gpu")) == both
+    monkeypatch.setattr(run.Pairs, "forecast", lambda _: None)
+    assert kind.chosen(both, devices.DEFAULT) == both, "of a pipe nothing is known"
