@@ -1,5 +1,7 @@
 """Find the hits of queries in one slice of a database, and make their rows."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,20 +47,26 @@ class Slice:
         return cls(table, form.side(sequences(table["letters"]), coding, 1), coding, letters, form)
 
 
-def search(queries: Any, database: Slice, parameters: SearchParameters) -> Any:
-    """Search queries, a table in `schema.SEQUENCES`, in a slice: a table in `schema.SEARCH_HITS`, queries in order and of each the best first."""
+def search(queries: Any, database: Slice, parameters: SearchParameters, turn: Callable[[], AbstractContextManager[None]] = nullcontext) -> Any:
+    """Search queries, a table in `schema.SEQUENCES`, in a slice: a table in `schema.SEARCH_HITS`, queries in order and of each the best first.
+
+    turn: is held while the device works; rows are made after it.
+    """
     form, coding, count = database.form, database.coding, len(queries)
-    both = form.side(_both(sequences(queries["letters"]), parameters.strands), coding, 0)
-    strands = [both.at(np.arange(count) + number * count) for number in range(len(parameters.strands))]
-    found = form.search(strands, database.side, coding, top=parameters.top, least=parameters.min_score, span=parameters.span)
-    numbers = found.query + found.strand * count
-    weights = queries["length"].to_numpy()[found.query] + database.sequences["length"].to_numpy()[found.target]
+    letters = _both(sequences(queries["letters"]), parameters.strands)
+    with turn():
+        both = form.side(letters, coding, 0)
+        strands = [both.at(np.arange(count) + number * count) for number in range(len(parameters.strands))]
+        found = form.search(strands, database.side, coding, top=parameters.top, least=parameters.min_score, span=parameters.span)
+        numbers = found.query + found.strand * count
+        weights = queries["length"].to_numpy()[found.query] + database.sequences["length"].to_numpy()[found.target]
+        pieces = []
+        for start, stop in cuts(weights, TRACED_LETTERS, max(1, len(found))):
+            rows = slice(start, stop)
+            aligned = _aligned(both.at(numbers[rows]), database.side.at(found.target[rows]), database, parameters, found.score[rows])
+            pieces.append((start, stop, aligned))
     rank = best.ranks(found.query) + 1
-    tables = []
-    for start, stop in cuts(weights, TRACED_LETTERS, max(1, len(found))):
-        rows = slice(start, stop)
-        aligned = _aligned(both.at(numbers[rows]), database.side.at(found.target[rows]), database, parameters, found.score[rows])
-        tables.append(_rows(queries, database, found.at(np.arange(start, stop)), rank[rows], aligned, parameters))
+    tables = [_rows(queries, database, found.at(np.arange(start, stop)), rank[start:stop], aligned, parameters) for start, stop, aligned in pieces]
     return pa.concat_tables([SEARCH_HITS.empty_table(), *tables])
 
 

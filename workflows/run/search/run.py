@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tidalign.cluster.stop import Stop
 from tidalign.pipeline.device import Device
 from tidalign.pipeline.files.sniff import Input
+from tidalign.pipeline.search.forms import FORMS
 from tidalign.pipeline.search.manifest import Check, SearchManifest, packed
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.search.results import counted
@@ -18,7 +19,7 @@ from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
 from tidalign.workflows.run.report import Report
 from tidalign.workflows.run.runner import Kind, Meanwhile
-from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, isolate_range, patience, search_range, warm_up
+from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, isolate_range, patience, search_ranges, warm_up
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told, Tracker
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 PATIENCE = 60.0
 """Least seconds of CPU time without progress after which a task hangs."""
+
+GROUPS = 8
+"""Tasks that GPUs get, at least, so that a stop, or another GPU, has something to take."""
 
 CHILD_PATIENCE = 20.0
 """The same for a range tried in a process of its own, which has loaded everything by then."""
@@ -84,7 +88,23 @@ class Searching(Tracker[QueryRange]):
         return patience(sum(map(self.amount, pieces)), PATIENCE)
 
     def call(self, pieces: Sequence[QueryRange]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return search_range, (self.directory, self.run, pieces[0], self.device.name)
+        return search_ranges, (self.directory, self.run, pieces, self.device.name)
+
+    def grouped(self, pieces: list[QueryRange]) -> Iterable[list[QueryRange]]:
+        """Make one task for each piece on a core; on a GPU several of one slice share one, which is little for it otherwise."""
+        if not self.device.takes_gpu:
+            return super().grouped(pieces)
+        most = min(FORMS[self.device.name].cells, sum(map(self.amount, pieces)) / GROUPS)
+        groups: list[list[QueryRange]] = []
+        cells, last = 0.0, None
+        for piece in sorted(pieces, key=lambda each: (self.manifest.halves(each.chunk)[1], each.chunk, each.start)):
+            number = self.manifest.halves(piece.chunk)[1]
+            if number != last or cells >= most:
+                groups.append([])
+                cells, last = 0.0, number
+            groups[-1].append(piece)
+            cells += self.amount(piece)
+        return groups
 
     def isolation(self, piece: QueryRange, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
         return isolate_range, (self.directory, self.run, piece.chunk, piece.start, piece.stop, CHILD_PATIENCE, most)
@@ -115,7 +135,7 @@ class Search(Kind[SearchManifest, Searching, SearchReport]):
     """Describes a search. Progress is told of the stages `database` and `queries`, in sequences, and `search`, in cells."""
 
     layout = layout.SEARCH
-    module = search_range.__module__
+    module = search_ranges.__module__
     report = SearchReport
     reading_threads = 1
     small_work = 3.0

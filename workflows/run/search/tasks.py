@@ -6,9 +6,10 @@ The run directory says everything else.
 import multiprocessing
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,35 +48,53 @@ class QueryRange:
         return QueryRange(self.chunk, start, stop, claim)
 
 
-def search_range(directory: str, run: str, piece: QueryRange, device: DeviceName = CPU.name) -> float:
-    """Search a range of queries and write its part; returns the seconds it took. A part that is there already is left alone."""
+def search_ranges(directory: str, run: str, pieces: Sequence[QueryRange], device: DeviceName = CPU.name) -> float:
+    """Search ranges of queries in one slice of the database, and write a part for each; returns the seconds it took. A part that is there already is left
+    alone."""
     began = time.perf_counter()
-    if read_part(part_path(f"{directory}/parts", piece.chunk, piece.start, piece.stop), run):
+    pieces = sorted((each for each in pieces if not read_part(part_path(f"{directory}/parts", each.chunk, each.start, each.stop), run)), key=_place)
+    if not pieces:
         return 0.0
     manifest = read_manifest(directory)
-    queries, number = manifest.halves(piece.chunk)
-    table = read_queries(directory, queries.id)
+    number = manifest.halves(pieces[0].chunk)[1]
+    rows = [read_queries(directory, manifest.halves(each.chunk)[0].id).slice(each.start, each.stop - each.start) for each in pieces]
+    table, edges = pa.concat_tables(rows), np.cumsum([0, *map(len, rows)])
     with DEVICES[device].turn():
         database = _slice(directory, run, number, device)
     cells = table["length"].to_numpy() * float(manifest.slice_of(number).letters * len(manifest.parameters.strands))
-    found = []
-    with logged(f"{directory}/logs", f"{piece.chunk}.{piece.start}-{piece.stop}"):
-        for start, stop in cuts(cells[piece.start : piece.stop], database.form.cells, database.form.queries):
-            found.append(_found(table, database, manifest, piece, start, stop, DEVICES[device]))
-    _write(directory, run, piece, pa.concat_tables(found))
-    _withdraw(piece)
+    found: list[Any] = []
+    written = 0
+    with logged(f"{directory}/logs", f"{pieces[0].chunk}.{pieces[0].start}-{pieces[0].stop} and {len(pieces) - 1} more"):
+        for start, stop in cuts(cells, database.form.cells, database.form.queries):
+            claimed = [(each, each.start + max(start, a) - a, each.start + min(stop, b) - a) for each, (a, b) in zip(pieces, pairwise(edges), strict=True)]
+            found.append(_found(table.slice(start, stop - start), database, manifest, [each for each in claimed if each[1] < each[2]], DEVICES[device]))
+            while written < len(pieces) and edges[written + 1] <= stop:
+                found = _written(directory, run, pieces[written], rows[written], found)
+                written += 1
     return time.perf_counter() - began
 
 
-def _found(table: Any, database: Slice, manifest: SearchManifest, piece: QueryRange, start: int, stop: int, device: Device) -> Any:
-    """Search some queries of a range, and claim them meanwhile."""
-    rows = table.slice(piece.start + start, stop - start)
-    if piece.claim:
-        claims.write(piece.claim, piece.start + start, piece.start + stop)
+def _place(piece: QueryRange) -> tuple[str, int]:
+    return piece.chunk, piece.start
+
+
+def _written(directory: str, run: str, piece: QueryRange, queries: Any, found: list[Any]) -> list[Any]:
+    """Write the part of a range, whose rows come first in what was found; the rows of others."""
+    table = pa.concat_tables(found)
+    stop = int(np.searchsorted(table["ordinal"].to_numpy(), queries["ordinal"][-1].as_py(), side="right"))
+    _write(directory, run, piece, table.slice(0, stop))
+    _withdraw(piece)
+    return [table.slice(stop)]
+
+
+def _found(rows: Any, database: Slice, manifest: SearchManifest, claimed: Sequence[tuple[QueryRange, int, int]], device: Device) -> Any:
+    """Search some queries, and claim them meanwhile, which are these [start, stop) of chunks."""
+    for piece, start, stop in claimed:
+        if piece.claim:
+            claims.write(piece.claim, start, stop)
     try:
         inject(partial(map, str, rows["ordinal"].to_pylist()))
-        with device.turn():
-            return search(rows, database, manifest.parameters)
+        return search(rows, database, manifest.parameters, device.turn)
     except KernelError:
         # No call of CUDA works in this process any more. A worker gives way to a new one; the claim stays.
         if multiprocessing.parent_process() is not None:
@@ -84,7 +103,8 @@ def _found(table: Any, database: Slice, manifest: SearchManifest, piece: QueryRa
     except MemoryError:
         raise  # the claim stays: these queries are to blame
     except BaseException:
-        _withdraw(piece)
+        for piece, _, _ in claimed:
+            _withdraw(piece)
         raise
 
 
@@ -136,7 +156,7 @@ def do(order: Any, begun: Callable[[], object]) -> None:
     directory, run, chunk, start, stop = order
     warm_up(read_manifest(directory))
     begun()
-    search_range(directory, run, QueryRange(chunk, start, stop))
+    search_ranges(directory, run, [QueryRange(chunk, start, stop)])
 
 
 def warm_up(manifest: SearchManifest) -> None:

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,14 @@ import search_chaos
 from search_chaos import drive, expected, simulate
 
 import tidalign
+from tidalign.pipeline.device import GPU
 from tidalign.pipeline.errors import Damaged, InputError, ManifestMismatch, MissingInput
-from tidalign.pipeline.search import database, manifest
+from tidalign.pipeline.search import database, forms, manifest
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.cli import main
 from tidalign.workflows.commands.index import index
+from tidalign.workflows.run.search import run as searches
+from tidalign.workflows.run.search.tasks import search_ranges
 from tidalign.workflows.status import Exit
 
 
@@ -63,6 +67,27 @@ def test_in_this_process(tmp_path: Path, inputs: list[str], answer: Any) -> None
 def test_any_number_of_workers(workers: int, tmp_path: Path, inputs: list[str], answer: Any) -> None:
     results = drive(str(tmp_path), *inputs, workers=workers)
     assert results.to_table().equals(answer) and report(tmp_path)["workers"] == workers
+
+
+@pytest.mark.parametrize("most", [1.0, 3e4, 1e12], ids=["a query at a time", "some", "all of a slice"])
+def test_ranges_that_share_a_task_have_the_parts_that_they_have_alone(most: float, tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU, here on a core."""
+    drive(str(tmp_path / "alone"), *inputs)
+    alone = {path.name: path.read_bytes() for path in (tmp_path / "alone" / "parts").iterdir()}
+    calls: list[int] = []
+
+    def ranges(directory: str, run: str, pieces: Any, device: str) -> float:
+        calls.append(len(pieces))
+        return search_ranges(directory, run, pieces, "cpu")
+
+    monkeypatch.setitem(forms.FORMS, "gpu", replace(forms.FORMS["cpu"], cells=most))
+    monkeypatch.setitem(forms.FORMS, "cpu", replace(forms.FORMS["cpu"], cells=most))
+    monkeypatch.setattr(searches, "GROUPS", 2)
+    monkeypatch.setattr(searches, "search_ranges", ranges)
+    monkeypatch.setattr(searches.Search, "tracker", lambda _, directory, manifest, stop, told, gpus: searches.Searching(directory, manifest, stop, told, GPU))
+    drive(str(tmp_path / "shared"), *inputs)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "shared" / "parts").iterdir()} == alone
+    assert sum(calls) == len(alone) and (max(calls) > 2 or most < 1e12)
 
 
 def test_slices_do_not_show(tmp_path: Path, inputs: list[str], made: Any) -> None:
