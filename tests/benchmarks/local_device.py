@@ -27,8 +27,9 @@ import record
 from wavefront_device import pairs
 
 from tidalign.kernels.letters.sequences import Sequences
-from tidalign.kernels.local import launches, pairs_device
+from tidalign.kernels.local import pairs_device
 from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.local.device import launches
 from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.scoring.substitution import RESIDUES, Substitution
 from tidalign.kernels.search import best_device

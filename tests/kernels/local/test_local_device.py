@@ -3,10 +3,9 @@
 import random
 from typing import Any
 
-import numpy as np
 import pytest
 import scored_oracle
-from scored_cases import SCORINGS, SPANS, aligned, batch, cases, mutated
+from scored_cases import SCORINGS, SPANS, aligned, batch, cases, mutated, same
 
 from tidalign.kernels.local import pairs
 from tidalign.kernels.scoring.substitution import Substitution
@@ -34,15 +33,6 @@ def alike(seed: int, lengths: list[int], alphabet: str, count: int = 6) -> tuple
         queries.append(queries[-1])
         targets.append("".join(chance.choices(alphabet, k=length // 2)))
     return queries, targets
-
-
-def same(expected: Alignments, found: Alignments, report: str) -> None:
-    names = ("score", "query_start", "query_end", "target_start", "target_end") + (("cigar_offsets", "cigar") if report == "cigar" else ())
-    for name in names:
-        one, other = getattr(expected, name), getattr(found, name)
-        assert len(one) == len(other), name
-        different = np.flatnonzero(one != other)
-        assert not len(different), (name, different[:5].tolist(), one[different[:5]].tolist(), other[different[:5]].tolist())
 
 
 @pytest.mark.parametrize("span", SPANS)

@@ -7,11 +7,12 @@ from typing import Any
 import cuda_on_host
 import numpy as np
 import pytest
-from scored_cases import aligned, mutated
+from scored_cases import SCORINGS, aligned, cases, mutated, same
 
 from tidalign.kernels.letters.sequences import Sequences
-from tidalign.kernels.local import launches, pairs, pairs_device
+from tidalign.kernels.local import pairs, pairs_device
 from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.local.device import extensions, launches
 from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.search import best, best_device
@@ -64,3 +65,22 @@ def test_hits_are_the_hosts(monkeypatch: pytest.MonkeyPatch, text: str, alphabet
     expected = best.search([coding.coded(side, 0) for side in queries], coding.coded(targets, 1), coding, **options)
     found = best_device.search([uploaded(side, coding) for side in queries], uploaded(targets, coding), coding, **options)
     assert len(found) and all(np.array_equal(getattr(found, name), getattr(expected, name)) for name in ("query", "target", "strand", "score"))
+
+
+@pytest.mark.parametrize(("zdrop", "bonus"), [(None, 0), (40, 7), (0, 0), (400, 0)])
+@pytest.mark.parametrize("name", ["affine", "linear", "two pieces", "n", "blosum62"])
+def test_extensions(monkeypatch: pytest.MonkeyPatch, name: str, zdrop: int | None, bonus: int) -> None:
+    """Short pairs, and those of several strips, in a band too narrow at first and in the whole matrix."""
+    text, alphabet, ambiguous = SCORINGS[name]
+    scoring = Substitution.parse(text)
+    short, long = cases(3, alphabet, 40), alike([0, 20, 150, 700, 330], alphabet[:20])
+    sides = [
+        Sequences.from_strings([*some, *(side.letters[a:b].tobytes().decode() for a, b in zip(side.offsets[:-1], side.offsets[1:], strict=True))])
+        for some, side in zip(short, long, strict=True)
+    ]
+    for share, report in ((1 / 8, "cigar"), (1 / 64, "ends"), (1.0, "score")):
+        monkeypatch.setattr(extensions, "FIRST_BAND", share)
+        options: dict[str, Any] = {"span": "extension", "report": report, "zdrop": zdrop, "end_bonus": bonus, "ambiguous": ambiguous}
+        found, expected = (each(*sides, scoring, **options) for each in (pairs_device.align, pairs.align))
+        assert found.by_host == 0 and found.heuristic == expected.heuristic
+        same(expected, found, report)

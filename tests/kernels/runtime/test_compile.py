@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tidalign.kernels.inspection import device as inspection_device
-from tidalign.kernels.local import launches
+from tidalign.kernels.local.device import launches
 from tidalign.kernels.runtime.compiler import FOLDER, OPTIONS, defines, source
 from tidalign.kernels.runtime.signature import Parameter, Signature, signatures
 
@@ -62,9 +62,9 @@ def local_variants() -> Iterator[dict[str, object]]:
 
 VARIANTS = {
     "search/best.cu": [{}],
-    "local/codes.cu": [{}],
-    "local/scores.cu": list(local_variants()),
-    "local/traces.cu": list(local_variants()),
+    "local/device/codes.cu": [{}],
+    "local/device/scores.cu": list(local_variants()),
+    "local/device/traces.cu": list(local_variants()),
     "wavefront/wavefront.cu": list(wavefront_variants()),
     "bidirectional/bidirectional.cu": list(bidirectional_variants()),
     "letters/sequences.cu": [{}],

@@ -18,8 +18,9 @@ from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.inspection import device as inspection_device
 from tidalign.kernels.letters.nucleotides import encode
 from tidalign.kernels.letters.sequences import Sequences, pack
-from tidalign.kernels.local import launches, pairs, pairs_device
+from tidalign.kernels.local import pairs, pairs_device
 from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.local.device import launches
 from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.pairwise import wavefront_device
 from tidalign.kernels.runtime.compiler import FOLDER, source
@@ -50,7 +51,7 @@ def entries(name: str) -> set[str]:
 
 def test_every_source_has_its_test() -> None:
     tested = {"bidirectional", "extension", "inspection", "letters", "local", "search", "seed", "ungapped", "wavefront"}
-    assert {file.parent.name for file in FOLDER.rglob("*.cu")} == tested
+    assert {file.relative_to(FOLDER).parts[0] for file in FOLDER.rglob("*.cu")} == tested
 
 
 def sides(count: int, length: int, letters: str = "ACGT") -> tuple[Sequences, Sequences]:

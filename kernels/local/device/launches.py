@@ -33,7 +33,7 @@ OVER = 0x7FFF - 127
 """Scores of 16 bits from which on a sum may not have fitted."""
 
 COLUMNS = 16
-"""Of layout.cuh: steps from one place where all rows are kept to the next."""
+"""Steps, as in layout.cuh,: steps from one place where all rows are kept to the next."""
 
 UNITS = 8
 """Of pairs that a team takes at least, of a product: so often the table of a query is of use."""
@@ -235,7 +235,7 @@ class Kernels:
         compiler.launch(kernel, -(-count // 128), 128, *given, *found, shared_bytes=shared_bytes)
 
     def _kernel(self, source: str, entry: str, form: Form, threads: int, shared_bytes: int) -> compiler.Kernel:
-        return compiler.kernel(f"local/{source}", entry, macros(form, threads, **self._fixed), shared_bytes=shared_bytes)
+        return compiler.kernel(f"local/device/{source}", entry, macros(form, threads, **self._fixed), shared_bytes=shared_bytes)
 
     def _block(self, form: Form, longest: int) -> tuple[int, int]:
         """Threads of a block, and the bytes of its tables."""

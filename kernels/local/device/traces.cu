@@ -1,6 +1,6 @@
 // The way back of pairs that scores.cu has scored, a thread a pair: only the strips of cells that the path goes through are made again, from what their lanes kept.
-#include "local/layout.cuh"
-#include "local/letters.cuh"
+#include "local/device/layout.cuh"
+#include "local/device/letters.cuh"
 
 // A bit a row of a column, the last row's lowest: which way H did not come, in the order in which ways are tried, and which gaps were opened here.
 enum Kind { NOT_DIAGONAL, NOT_I1, OPENED_I1, OPENED_D1, NOT_I2, NOT_D2, OPENED_I2, OPENED_D2 };
