@@ -3,8 +3,8 @@
 // A team of lanes takes a pair, strip after strip of the query's rows, the target streaming through as in scores.cu; a score has 32 bits. A lane's cell in row r
 // and column j lies on the antidiagonal of row r + 1 in the column before, so the highest score of an antidiagonal moves up a row a column; from the lane's first
 // row it goes to a ring in shared memory where the lanes meet, and from there to memory, where strips meet. A strip done, all antidiagonals that end in its rows
-// are known, and are asked in order whether the extension stops. Of each strip only columns within `band` of the main diagonal are made: what that can have
-// hidden is said by the pair's loss (kernels/local/device/extensions.py).
+// are known, and are asked in order whether the extension stops. Of each strip only columns near the main diagonal are made. Whether that was enough is known
+// from the cells where a path can leave them (kernels/local/device/extensions.py).
 #include "local/device/letters.cuh"
 
 constexpr bool BONUS = LOCAL_BONUS;  // whether the end of the query counts
@@ -33,8 +33,9 @@ __device__ __forceinline__ void column_made(Rows& lane, int& above, int* gap, co
   lane.corner = above;
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
-    int best = __vimax3_s32(score(r) * prices.scale + diagonal, lane.d[0][r], gap[0]);
-    if (PIECES == 2) best = __vimax3_s32(best, lane.d[PIECES - 1][r], gap[PIECES - 1]);
+    int best = score(r) * prices.scale + diagonal;
+    // I of the row above is what a row waits for: it comes last.
+    best = PIECES == 2 ? __vimax3_s32(__vimax3_s32(best, lane.d[0][r], lane.d[PIECES - 1][r]), gap[0], gap[PIECES - 1]) : __vimax3_s32(best, lane.d[0][r], gap[0]);
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece++) {
       const int opened = best * prices.one + prices.first[piece];
@@ -64,14 +65,15 @@ struct Extension {
 };
 
 // Extend pairs, a team each, the next one that `next` counts. first1 .. more2: costs, as in scores.cu. zdrop: below 0 for none; slope: of it a diagonal; most: what
-// two letters score at most. bands: of each pair. rows, diagonals, last_rows: of each team room for a row of cells, for all antidiagonals, and for the scores of
-// the query's last row. losses: the most that an antidiagonal's highest score, doubled, lies below `most` a letter.
+// two letters score at most. bands, tails: how far from the main diagonal cells of a pair are made, in the first row and in the last. rows, diagonals, last_rows: of
+// each team room for a row of cells, for all antidiagonals, and for the scores of the query's last row. losses: the most that an antidiagonal's highest score,
+// doubled, lies below `most` a letter; enough: whether each cell where a path leaves those that are made lies further below.
 extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     local_extensions(const unsigned char* queries, const long long* query_starts, const int* query_lengths, const unsigned char* targets,
                      const long long* target_starts, const int* target_lengths, int count, const signed char* table, const unsigned* fours, int letters, int first1,
-                     int more1, int first2, int more2, int one, int scale, int zdrop, int slope, int end_bonus, int most, const int* bands, int* next, uint4* rows,
+                     int more1, int first2, int more2, int one, int scale, int zdrop, int slope, int end_bonus, int most, const int* bands, const int* tails, int* next, uint4* rows,
                      long long row_room, long long* diagonals, long long diagonals_room, int* last_rows, long long last_row_room, int* scores, int* query_ends,
-                     int* target_ends, int* losses) {
+                     int* target_ends, int* losses, bool* enough) {
   extern __shared__ uint4 shared[];
   __shared__ int rings[LOCAL_THREADS / TEAM * RING];
   const int lane = threadIdx.x & 31, mate = lane % TEAM;
@@ -91,9 +93,12 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     if (mate == 0) pair = atomicAdd(next, 1);
     pair = __shfl_sync(team_mask, pair, 0, TEAM);
     if (pair >= count) break;
-    const int n = query_lengths[pair], m = target_lengths[pair], band = bands[pair];
+    const int n = query_lengths[pair], m = target_lengths[pair], band = bands[pair], tail = tails[pair];
     const unsigned char *query = queries + query_starts[pair], *target = targets + target_starts[pair];
     int touched = -1, scanned = 0, above_right = -1, row_left = 0, row_right = -1;  // row_left, row_right: columns of the query's last row that are made
+    int exits = -0x7FFFFFFF;  // the highest score where a path leaves, doubled, less `most` a letter
+    const auto left_of = [&](int first) { return max(0, first - tail - (int)((long long)(band - tail) * (n - first) / n)) & ~3; };
+    const auto right_of = [&](int first) { return min(m - 1, first + STRIP - 1 + tail + (int)((long long)(band - tail) * (n - first) / n)); };
     Extension found = {0, 0, 0, 0, 0, 0, n == 0 ? 0 : NO_SCORE, 0, 0, false};
 
     // Take what lanes have met of antidiagonals [from, to] out of the ring.
@@ -275,9 +280,20 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       const int to = min(first + right + STRIP - 1, n + m - 2);
       taken_out(first, first + right + 1, to);
       touched = max(touched, to);
+      if (right < m - 1)
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+          if (r < left_rows) exits = max(exits, 2 * (strip.h[r] >> 9) - most * (row + r + right + 2));
+      if (!LAST) {
+        const int below_left = left_of(first + STRIP), below_right = right_of(first + STRIP);
+        const auto left_below = [&](int j) { exits = max(exits, 2 * ((int)row_kept[j].x >> 9) - most * (first + STRIP + j + 1)); };
+        for (int j = left + mate; j <= right && j < below_left; j += TEAM) left_below(j);
+        if (below_right < m - 1)
+          for (int j = max(left, below_right) + mate; j <= right; j += TEAM) left_below(j);
+      }
     };
     for (int first = 0; first < n && !found.stopped; first += STRIP) {
-      const int left = max(0, first - band) & ~3, right = min(m - 1, first + STRIP - 1 + band);
+      const int left = left_of(first), right = right_of(first);
       if (left > right) break;
       if (first + STRIP < n) {
         strip_made(first, left, right, Fixed<false>());
@@ -291,7 +307,10 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     scan(n + m);
     if (BONUS && scanned >= n) found.loss = max(found.loss, most * scanned - 2 * found.whole);
     if (BONUS && found.whole > 0 && found.whole + (long long)end_bonus > found.best) found.best = found.whole, found.best_q = n, found.best_t = found.whole_t;
-    if (mate == 0) scores[pair] = found.best, query_ends[pair] = found.best_q, target_ends[pair] = found.best_t, losses[pair] = found.loss;
-    __syncwarp(team_mask);
+    for (int apart = TEAM / 2; apart; apart /= 2) exits = max(exits, __shfl_xor_sync(team_mask, exits, apart, TEAM));
+    if (mate == 0) {
+      scores[pair] = found.best, query_ends[pair] = found.best_q, target_ends[pair] = found.best_t;
+      losses[pair] = found.loss, enough[pair] = exits < -found.loss;
+    }
   }
 }

@@ -1,9 +1,10 @@
 """Extensions on the current CUDA device: scores and ends as kernels/local/extension.py finds them, in a band of the matrix that is shown to be enough.
 
-A path that comes k diagonals from the main one has k letters in gaps, so on antidiagonal a it scores at most most (a - k) / 2 - gap(k), most being what two
-letters score at best. Where the highest score of every antidiagonal is above that, no cell that such a path comes to is one that the rule asks for, and cells
-within k diagonals have told all. The kernel gives each pair's loss, the largest of most a - 2 (highest score): which k is enough follows from it. Pairs whose
-band was too narrow are extended again in a band of that width, and at last in the whole matrix.
+A path adds at most half of `most` a letter, most being what two letters score at best. So from a cell on antidiagonal a with score H, no path comes to a cell on
+antidiagonal b of more than H + most (b - a) / 2. Where that lies below the highest score of b, for every b that was made and every cell from which a path leaves
+the band, nothing outside is asked for by the rule, and the band has told all. A pair's loss is the largest of most b - 2 (highest score of b): a band is enough if
+most a - 2 H is larger wherever a path leaves. It is if the band is k wide with most k + 2 gap(k) above the loss, and it may narrow as the loss that is still to
+come does. Pairs whose band was too narrow are extended again in one of that width, and at last in the whole matrix.
 """
 
 from typing import Any
@@ -19,6 +20,8 @@ SHAPES = {128: (8, 16), 2048: (16, 16), 1 << 30: (32, 16)}
 """Lanes of a team and rows of a lane, by the longest query that they are for: tall strips have little of their band to themselves where pairs are short."""
 
 THREADS = 128
+BLOCKS = 3
+"""Of these threads, that a multiprocessor's registers are shared among."""
 
 PLACES = 512
 """Of extensions.cu: so many times a score is what lanes hold."""
@@ -31,6 +34,9 @@ SAMPLE = 1024
 
 FIRST_BAND = 1 / 8
 """Diagonals to each side, a letter of the shorter sequence, of pairs of which nothing is known."""
+
+TAIL = 32
+"""Diagonals to each side that a band has left at its end, and an eighth of what it begins with."""
 
 ENOUGH = 0.95
 """Share of the sample whose band is wide enough for the band of all."""
@@ -71,20 +77,25 @@ class Extensions:
         shorter = cupy.minimum(n, m)
         widest = cupy.maximum(n, m)
         left = cupy.arange(count)
-        share = FIRST_BAND
+        share, narrows = FIRST_BAND, False
         if count > 8 * SAMPLE:
             sample = left[:: count // SAMPLE]
-            needed = self._needed(self._launched(query, target, sample, self._band(shorter, widest, sample, share), most_bytes, found))
+            bands = self._band(shorter, widest, sample, share)
+            needed = self._needed(self._launched(query, target, sample, bands, bands, most_bytes, found)[0])
             share = float(cupy.sort(needed / cupy.maximum(shorter[sample], 1))[int(ENOUGH * (len(sample) - 1))])
+            narrows = True
         bands = self._band(shorter, widest, left, share)
-        while len(left):
-            needed = self._needed(self._launched(query, target, left, bands, most_bytes, found))
-            short = cupy.flatnonzero((bands < widest[left]) & (bands < needed))
-            again = left[short]
-            # A band of the width that the first one asks for may show more losses; it is tried where it saves much.
-            wider = needed[short] + needed[short] // 8 + 8
-            narrow = (bands[short] * 2 < wider) & (wider < shorter[again] // 2)
-            left, bands = again, cupy.where(narrow, wider, widest[again]).astype(np.int32)
+        tails = cupy.where(bands < widest, bands // 8 + TAIL, bands).astype(np.int32) if narrows else bands
+        for last in (False, True, True):
+            losses, enough = self._launched(query, target, left, bands, tails, most_bytes, found)
+            again = cupy.flatnonzero(~enough)
+            left = left[again]
+            if not len(left):
+                break
+            needed = self._needed(losses[again])
+            needed += needed // 16 + 8
+            whole = last | (needed * 2 > shorter[left])
+            bands = tails = cupy.where(whole, widest[left], needed).astype(np.int32)
         return found[0], found[1], found[2]
 
     def _band(self, shorter: Any, widest: Any, rows: Any, share: float) -> Any:
@@ -94,21 +105,21 @@ class Extensions:
         return cupy.where(bands * 2 > shorter[rows], widest[rows], bands).astype(np.int32)
 
     def _needed(self, losses: Any) -> Any:
-        """Tell which band shows all that counts: with k one more than it, most k + 2 gap(k) is above the loss."""
+        """Give the band that is enough for these losses."""
         import cupy
 
         bands = cupy.zeros(len(losses), np.int64)
         for opened, extended in self._pieces:
             if (slope := self._most + 2 * extended) == 0:
                 return cupy.full(len(losses), 1 << 28, np.int64)
-            bands = cupy.maximum(bands, (losses.astype(np.int64) - 2 * opened) // slope)
+            bands = cupy.maximum(bands, (losses.astype(np.int64) - 2 * opened) // slope + 1)
         return bands
 
-    def _launched(self, query: Uploaded, target: Uploaded, rows: Any, bands: Any, most_bytes: int, found: Any) -> Any:
-        """Extend these pairs within bands; `found` takes their scores and ends. Returns their losses."""
+    def _launched(self, query: Uploaded, target: Uploaded, rows: Any, bands: Any, tails: Any, most_bytes: int, found: Any) -> tuple[Any, Any]:
+        """Extend these pairs within bands; `found` takes their scores and ends. Returns their losses, and whether their bands were enough."""
         import cupy
 
-        losses = cupy.empty(len(rows), np.int32)
+        losses, enough = cupy.empty(len(rows), np.int32), cupy.empty(len(rows), np.bool_)
         n = query.lengths[rows]
         tabled = target.others[rows] | self._named
         work = (n.astype(np.int64) + 1) * cupy.minimum(target.lengths[rows], 2 * bands.astype(np.int64) + PLACES)
@@ -120,18 +131,18 @@ class Extensions:
                 if len(taken):
                     form = launches.Form(team, rows_of_lane, wide=True, table=table, product=False, several=True)
                     places = rows[taken]
-                    each = self._launch(form, query.at(places), target.at(places), bands[taken], most_bytes)
+                    each, enough[taken] = self._launch(form, query.at(places), target.at(places), bands[taken], tails[taken], most_bytes)
                     found[:, places] = each[:3]
                     losses[taken] = each[3]
-        return losses
+        return losses, enough
 
-    def _launch(self, form: launches.Form, query: Uploaded, target: Uploaded, bands: Any, most_bytes: int) -> Any:
-        """Extend pairs in one form of the kernel -> int32[4, n]: scores, query ends, target ends, losses."""
+    def _launch(self, form: launches.Form, query: Uploaded, target: Uploaded, bands: Any, tails: Any, most_bytes: int) -> tuple[Any, Any]:
+        """Extend pairs in one form of the kernel -> int32[4, n]: scores, query ends, target ends, losses; and whether bands were enough."""
         import cupy
 
         count, pieces, teams = len(query), len(self._pieces), THREADS // form.team
         macros = launches.macros(form, THREADS, ends=(False,) * 5, pieces=pieces, dearest=0, lifted=False, keep=False)
-        macros["LOCAL_BONUS"] = int(self._end_bonus > 0)
+        macros |= {"LOCAL_BONUS": int(self._end_bonus > 0), "LOCAL_BLOCKS": BLOCKS}
         shared_bytes = teams * form.strip * self._letters if form.table else 0
         kernel = compiler.kernel("local/device/extensions.cu", "local_extensions", macros, shared_bytes=shared_bytes)
         row_room, diagonals_room = int(target.lengths.max()) + 1, int((query.lengths.astype(np.int64) + target.lengths).max()) + 1
@@ -141,10 +152,10 @@ class Extensions:
         blocks = max(1, min(-(-count // teams), compiler.resident(kernel, THREADS, shared_bytes), most_bytes // a_block))
         room = [cupy.empty((blocks * teams * row_room * cell_bytes // 16 + 1, 4), np.uint32), cupy.empty(blocks * teams * diagonals_room, np.int64)]
         last = cupy.empty(blocks * teams * last_row_room + 1, np.int32)
-        found = cupy.empty((4, count), np.int32)
+        found, enough = cupy.empty((4, count), np.int32), cupy.empty(count, np.bool_)
         sides = (query.codes, query.starts, query.lengths, target.codes, target.starts, target.lengths, count)
         rule = (self._zdrop, max(self._pieces)[1], self._end_bonus, self._most)
-        given = (*sides, self._table, self._fours, self._letters, *self._costs, 1, PLACES, *rule, bands, cupy.zeros(1, np.int32))
+        given = (*sides, self._table, self._fours, self._letters, *self._costs, 1, PLACES, *rule, bands, tails, cupy.zeros(1, np.int32))
         memory = (room[0], np.int64(row_room), room[1], np.int64(diagonals_room), last, np.int64(last_row_room))
-        compiler.launch(kernel, blocks, THREADS, *given, *memory, *found, shared_bytes=shared_bytes)
-        return found
+        compiler.launch(kernel, blocks, THREADS, *given, *memory, *found, enough, shared_bytes=shared_bytes)
+        return found, enough

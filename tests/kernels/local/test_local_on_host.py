@@ -70,7 +70,7 @@ def test_hits_are_the_hosts(monkeypatch: pytest.MonkeyPatch, text: str, alphabet
 @pytest.mark.parametrize(("zdrop", "bonus"), [(None, 0), (40, 7), (0, 0), (400, 0)])
 @pytest.mark.parametrize("name", ["affine", "linear", "two pieces", "n", "blosum62"])
 def test_extensions(monkeypatch: pytest.MonkeyPatch, name: str, zdrop: int | None, bonus: int) -> None:
-    """Short pairs, and those of several strips, in a band too narrow at first and in the whole matrix."""
+    """Short pairs, and those of several strips: in a band that a sample has chosen, in one that is too narrow at first, and in the whole matrix."""
     text, alphabet, ambiguous = SCORINGS[name]
     scoring = Substitution.parse(text)
     short, long = cases(3, alphabet, 40), alike([0, 20, 150, 700, 330], alphabet[:20])
@@ -78,8 +78,9 @@ def test_extensions(monkeypatch: pytest.MonkeyPatch, name: str, zdrop: int | Non
         Sequences.from_strings([*some, *(side.letters[a:b].tobytes().decode() for a, b in zip(side.offsets[:-1], side.offsets[1:], strict=True))])
         for some, side in zip(short, long, strict=True)
     ]
-    for share, report in ((1 / 8, "cigar"), (1 / 64, "ends"), (1.0, "score")):
+    for share, sample, report in ((1 / 8, 4, "cigar"), (1 / 64, 1 << 20, "ends"), (1.0, 1 << 20, "score")):
         monkeypatch.setattr(extensions, "FIRST_BAND", share)
+        monkeypatch.setattr(extensions, "SAMPLE", sample)
         options: dict[str, Any] = {"span": "extension", "report": report, "zdrop": zdrop, "end_bonus": bonus, "ambiguous": ambiguous}
         found, expected = (each(*sides, scoring, **options) for each in (pairs_device.align, pairs.align))
         assert found.by_host == 0 and found.heuristic == expected.heuristic
