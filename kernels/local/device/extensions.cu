@@ -218,11 +218,6 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       for (int block = 0; block < steps; block += 4) {
         const unsigned word = following;
         following = four_letters(target, left + block + 4, m, 0);
-        Kept now[4];
-        if (mate == 0) {
-#pragma unroll
-          for (int k = 0; k < 4; k++) now[k] = coming[k], coming[k] = upper_at(left + block + 4 + k);
-        }
         if (block && block % 32 == 0) {
           const int to = min(first + left + block - 1, first + right);
           taken_out(first, out, to);
@@ -237,7 +232,8 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
           int in = __shfl_up_sync(team_mask, above, 1, TEAM), in_gap[PIECES];
           for (int piece = 0; piece < PIECES; piece++) in_gap[piece] = __shfl_up_sync(team_mask, gap[piece], 1, TEAM);
           if (mate == 0) {
-            taken(now[k], of_h, of_gap);
+            taken(coming[k], of_h, of_gap);
+            coming[k] = upper_at(left + block + 4 + k);
             in = (int)of_h, letter = word >> 8 * k & 255;
             if (!TABLE) letter = letter * 0x1111u | 0x8880u;
             for (int piece = 0; piece < PIECES; piece++) in_gap[piece] = (int)of_gap[piece];

@@ -1,10 +1,10 @@
 """Extensions on the current CUDA device: scores and ends as kernels/local/extension.py finds them, in a band of the matrix that is shown to be enough.
 
-A path adds at most half of `most` a letter, most being what two letters score at best. So from a cell on antidiagonal a with score H, no path comes to a cell on
-antidiagonal b of more than H + most (b - a) / 2. Where that lies below the highest score of b, for every b that was made and every cell from which a path leaves
-the band, nothing outside is asked for by the rule, and the band has told all. A pair's loss is the largest of most b - 2 (highest score of b): a band is enough if
-most a - 2 H is larger wherever a path leaves. It is if the band is k wide with most k + 2 gap(k) above the loss, and it may narrow as the loss that is still to
-come does. Pairs whose band was too narrow are extended again in one of that width, and at last in the whole matrix.
+A path adds at most half of `most` a letter, most being what two letters score at best. So from a cell on antidiagonal a with score H no path comes to one on
+antidiagonal b with more than H + most (b - a) / 2. Where that lies below the highest score of b, for every b that was made and every cell from which a path
+leaves the band, the rule asks for nothing outside, and the band has told all. A pair's loss is the largest of most b - 2 (highest score of b); a band is enough
+if most a - 2 H is larger wherever a path leaves. It is if it is k wide and most k + 2 gap(k) is above the loss, and it may narrow as the loss that is to come
+does. Pairs whose band was too narrow are extended again in one of that width, and at last in the whole matrix.
 """
 
 from typing import Any
@@ -81,7 +81,8 @@ class Extensions:
         if count > 8 * SAMPLE:
             sample = left[:: count // SAMPLE]
             bands = self._band(shorter, widest, sample, share)
-            needed = self._needed(self._launched(query, target, sample, bands, bands, most_bytes, found)[0])
+            losses, enough = self._launched(query, target, sample, bands, bands, most_bytes, found)
+            needed = cupy.where(enough, cupy.minimum(bands, self._needed(losses)), self._needed(losses))
             share = float(cupy.sort(needed / cupy.maximum(shorter[sample], 1))[int(ENOUGH * (len(sample) - 1))])
             narrows = True
         bands = self._band(shorter, widest, left, share)
