@@ -85,10 +85,10 @@ def _extended(query: Uploaded, target: Uploaded, coding: Coding, report: str, zd
         score[left], ends[:, left] = extension.ends(query.on_host(coding, 0, left), target.on_host(coding, 1, left), coding, zdrop, end_bonus)
     none = np.zeros(len(query), np.int64)
     if report != "cigar":
-        places = (none, ends[0], none, ends[1]) if report == "ends" else (none,) * 4
-        return Alignments(none, *places, score=score, placed=report == "ends", heuristic=zdrop is not None, by_host=len(left))
+        q, t = (ends[0], ends[1]) if report == "ends" else (none, none)
+        return Alignments(none, none, q, none, t, score=score, placed=report == "ends", heuristic=zdrop is not None, by_host=len(left))
     inside = [replace(side, lengths=cupy.asarray(lengths.astype(np.int32))) for side, lengths in ((query, ends[0]), (target, ends[1]))]
-    aligned = _Work(*inside, coding, "global", report).alignments()
+    aligned = _Work(inside[0], inside[1], coding, "global", report).alignments()
     return replace(aligned, heuristic=zdrop is not None, by_host=max(aligned.by_host, len(left)))
 
 

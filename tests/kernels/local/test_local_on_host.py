@@ -2,10 +2,12 @@
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import cuda_on_host
 import numpy as np
+import pairfiles
 import pytest
 from scored_cases import SCORINGS, aligned, cases, mutated, same
 
@@ -85,3 +87,15 @@ def test_extensions(monkeypatch: pytest.MonkeyPatch, name: str, zdrop: int | Non
         found, expected = (each(*sides, scoring, **options) for each in (pairs_device.align, pairs.align))
         assert found.by_host == 0 and found.heuristic == expected.heuristic
         same(expected, found, report)
+
+
+def test_extensions_of_reads() -> None:
+    """Pairs of strips whose bands do not hold all columns, among them two that do not belong together, by minimap2's defaults."""
+    reads = pairfiles.read_seq(Path(__file__).parents[2] / "data" / "pairs" / "ecoli_pacbio_clr_1kb.seq.gz")[:3]
+    reads += [(reads[0][0], reads[1][1]), (reads[0][0] + reads[1][0], reads[0][1] + reads[2][1]), (reads[0][0] * 2, reads[0][0] * 2)]
+    sides = [Sequences.from_strings([read[place].decode() for read in reads]) for place in (0, 1)]
+    scoring = Substitution.parse("match:2,mismatch:-4,gap:4,2,24,1")
+    options: dict[str, Any] = {"span": "extension", "report": "ends", "zdrop": 400}
+    found, expected = (each(*sides, scoring, **options) for each in (pairs_device.align, pairs.align))
+    assert found.by_host == 0
+    same(expected, found, "ends")
