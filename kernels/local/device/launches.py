@@ -41,6 +41,9 @@ UNITS = 8
 WARPS = 4
 """Of a block; one table that all teams share serves up to 16."""
 
+WAYS, THREADS = 4, 128
+"""Lanes that take a pair's way back (traces.cu), and threads of a block of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -223,7 +226,7 @@ class Kernels:
 
         form, count = scored.form, scored.count
         shared_bytes = 2 * self._letters * self._letters
-        kernel = self._kernel("traces.cu", "local_traces", form, 128, shared_bytes)
+        kernel = self._kernel("traces.cu", "local_traces", form, THREADS, shared_bytes)
         scored.ends, scored.counts = cupy.zeros((count, 4), np.int32), cupy.zeros(count, np.int32)
         if operations:
             sizes = scored.query[2].astype(np.int64) + scored.target[2] + 1
@@ -232,7 +235,7 @@ class Kernels:
         over = np.int32(0x7FFFFFFF if form.wide else OVER)
         given = (*scored.query, *scored.target, count, self._table, self._same, self._letters, *self._costs, scored.room, scored.kept_starts, over)
         found = (scored.score, scored.column, scored.place, scored.operations, scored.operation_ends, scored.ends, scored.counts)
-        compiler.launch(kernel, -(-count // 128), 128, *given, *found, shared_bytes=shared_bytes)
+        compiler.launch(kernel, -(-count * WAYS // THREADS), THREADS, *given, *found, shared_bytes=shared_bytes)
 
     def _kernel(self, source: str, entry: str, form: Form, threads: int, shared_bytes: int) -> compiler.Kernel:
         return compiler.kernel(f"local/device/{source}", entry, macros(form, threads, **self._fixed), shared_bytes=shared_bytes)

@@ -1,17 +1,15 @@
-// The way back of pairs that scores.cu has scored, a thread a pair: only the strips of cells that the path goes through are made again, from what their lanes kept.
+// The way back of pairs that scores.cu has scored, WAYS lanes a pair: only the strips of cells that the path goes through are made again, from what their lanes
+// kept. Of the rows that one lane had before, each lane has a part, a column behind the lane above it; then they look at as many cells of the path's diagonal.
 #include "local/device/layout.cuh"
 #include "local/device/letters.cuh"
 
 // A bit a row of a column, the last row's lowest: which way H did not come, in the order in which ways are tried, and which gaps were opened here.
 enum Kind { NOT_DIAGONAL, NOT_I1, OPENED_I1, OPENED_D1, NOT_I2, NOT_D2, OPENED_I2, OPENED_D2 };
-#if LOCAL_ROWS > 16
-#define BITS unsigned
-#else
-#define BITS unsigned short
-#endif
 constexpr int KINDS = PIECES == 1 ? 4 : 8;
 enum Gap { NONE, I1, D1, I2, D2 };
 constexpr int INSERTION = 1, DELETION = 2, MATCH = 7, MISMATCH = 8;  // as in BAM
+constexpr int WAYS = 4, PART = ROWS / WAYS, THREADS = LOCAL_THREADS;
+static_assert(ROWS % WAYS == 0 && PART <= 8 && COLUMNS == 4 * WAYS, "a byte a lane says of its rows, and each lane reads four columns");
 
 // Operations, the last one first, in front of those that were written before.
 struct Operations {
@@ -30,20 +28,29 @@ struct Operations {
   }
 };
 
-// The way back of each pair whose score lies below `over`, a thread each, from the end that local_scores found: places where it begins, and its operations, in
-// front of operation_ends. same: [letters][letters], whether two codes are the same letter. operations: None where places alone are wanted.
-extern "C" __global__ void __launch_bounds__(128)
+// What the lanes of a pair have in common of the cells that are made: letters of rows and columns, what leaves the row above, and what is said of each cell, a
+// byte a lane. The four words more keep what lanes write at a time in banks of their own.
+struct Cells {
+  Kept above[COLUMNS];
+  unsigned said[KINDS * COLUMNS + 4], rows_of[8], columns_of[COLUMNS / 4 + 4];
+};
+
+// The way back of each pair whose score lies below `over`, from the end that local_scores found: places where it begins, and its operations, in front of
+// operation_ends. same: [letters][letters], whether two codes are the same letter. operations: None where places alone are wanted.
+extern "C" __global__ void __launch_bounds__(LOCAL_THREADS)
     local_traces(const unsigned char* queries, const long long* query_starts, const int* query_lengths, const unsigned char* targets,
                  const long long* target_starts, const int* target_lengths, int count, const signed char* table, const unsigned char* same, int letters, int first1,
                  int more1, int first2, int more2, uint4* room, const long long* kept_starts, int over, const int* scores, const int* columns, const int* places,
                  unsigned* operations, const long long* operation_ends, int* ends, int* operation_counts) {
   extern __shared__ uint4 shared[];
+  __shared__ Cells all_cells[THREADS / WAYS];
   signed char* score_of = (signed char*)shared;
   unsigned char* is_same = (unsigned char*)shared + letters * letters;
   for (int i = threadIdx.x; i < letters * letters; i += blockDim.x) score_of[i] = table[i], is_same[i] = same[i];
   __syncthreads();
-  const int pair = blockIdx.x * blockDim.x + threadIdx.x;
-  if (pair >= count || scores[pair] >= over) return;
+  const int own = (int)((blockIdx.x * (long long)blockDim.x + threadIdx.x) / WAYS), pair = min(own, count - 1), way = threadIdx.x % WAYS;
+  const int shift = threadIdx.x & 31 & ~(WAYS - 1);  // of the pair's lanes in a ballot
+  Cells& cells = all_cells[threadIdx.x / WAYS];
   const Costs costs = costs_of(first1, more1, first2, more2);
   const Kept* kept_cells = (const Kept*)room;
   const int unit = pair / PAIRS, half = pair % PAIRS, n = query_lengths[pair];
@@ -54,85 +61,85 @@ extern "C" __global__ void __launch_bounds__(128)
     longest = max(longest, target_lengths[each]), tallest = max(tallest, query_lengths[each]);
   }
   const Layout layout = layout_of(longest, LOCAL_SEVERAL ? (tallest + STRIP - 1) / STRIP : 1, kept_starts[unit]);
-  const bool none = ANYWHERE && scores[pair] == 0;
-  bool located = !ANYWHERE, ended = none;
+  const bool taken_back = own < count && scores[pair] < over, none = ANYWHERE && scores[pair] == 0;
+  bool located = !ANYWHERE, ended = none || !taken_back;
   int row = none ? -1 : ANYWHERE ? places[pair] * ROWS + ROWS - 1 : places[pair], column = none ? -1 : columns[pair], gap = NONE;
   int score = scores[pair];  // where the path is
   int end_row = row;
   const int end_column = column;
   Operations found;
-  found.at = operations ? operations + operation_ends[pair] : nullptr, found.run = 0;
+  found.at = operations && taken_back && way == 0 ? operations + operation_ends[pair] : nullptr, found.run = 0;
   unsigned* const last = found.at;
   const int lift = costs.lift();
-  BITS said[COLUMNS][KINDS];
-  while (!ended && row >= 0 && column >= 0) {
+  while (true) {
+    const bool active = !ended && row >= 0 && column >= 0;
+    if (!__any_sync(~0u, active)) break;
     // The lane that had the row, from the last column on where its rows are kept: all columns up to the path are made again.
-    const int lane = row / ROWS, mate = lane % TEAM, top = lane * ROWS, strip_number = lane / TEAM;
-    const int check = (column + mate) / COLUMNS;
-    int begin = check * COLUMNS - mate;
-    int h[ROWS], d[PIECES][ROWS], codes[ROWS];
-    unsigned rows_of[ROWS / 4], columns_of[COLUMNS / 4];  // letters: the rows' and, from `begin` on, the columns'
-#pragma unroll
-    for (int w = 0; w < ROWS / 4; w++) rows_of[w] = four_letters(query, top + 4 * w, n, (letters - 1) * 0x01010101u);
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) codes[r] = (rows_of[r / 4] >> 8 * (r & 3) & 255) * letters;
-    if (begin <= 0) {
-      begin = 0;
-#pragma unroll
-      for (int r = 0; r < ROWS; r++) {
-        h[r] = boundary(top + r + 1, BEGIN_QUERY, costs);
-        for (int piece = 0; piece < PIECES; piece++) d[piece][r] = max(h[r] - costs.first[piece], LOW);
-      }
-    } else {
+    const int lane = max(row, 0) / ROWS, mate = lane % TEAM, top = lane * ROWS, strip_number = lane / TEAM, first = way * PART;
+    const int check = (max(column, 0) + mate) / COLUMNS, begin = max(0, check * COLUMNS - mate), count_of = active ? column + 1 - begin : 0;
+    int h[PART], d[PIECES][PART], codes[PART], corner = 0, below = 0, gaps_below[PIECES] = {};
+    __syncwarp();
+    if (active) {
+      for (int w = way; w < ROWS / 4; w += WAYS) cells.rows_of[w] = four_letters(query, top + 4 * w, n, (letters - 1) * 0x01010101u);
       const Kept* from = kept_cells + layout.columns + ((long long)strip_number * layout.checks + check) * ROWS * TEAM + mate;
 #pragma unroll
-      for (int r = 0; r < ROWS; r++) {
-        unsigned of_h, of_gap[PIECES];
-        taken(from[r * TEAM], of_h, of_gap);
-        h[r] = part(of_h, half);
-        for (int piece = 0; piece < PIECES; piece++) d[piece][r] = part(of_gap[piece], half) - lift;
+      for (int r = 0; r < PART; r++) {
+        if (begin == 0) {
+          h[r] = boundary(top + first + r + 1, BEGIN_QUERY, costs);
+          for (int piece = 0; piece < PIECES; piece++) d[piece][r] = max(h[r] - costs.first[piece], LOW);
+        } else {
+          unsigned of_h, of_gap[PIECES];
+          taken(from[(first + r) * TEAM], of_h, of_gap);
+          h[r] = part(of_h, half);
+          for (int piece = 0; piece < PIECES; piece++) d[piece][r] = part(of_gap[piece], half) - lift;
+        }
       }
-    }
-    // What leaves the row above, and the letters, of all columns at once: waiting for memory is most of the way back.
-    Kept above[COLUMNS];
-    int corner;
-    if (lane) {
+      // What leaves the row above, and the letters, of all columns at once: waiting for memory is much of the way back.
       const Kept* upper = kept_cells + layout.rows + ((long long)((lane - 1) / TEAM) * layout.steps + (lane - 1) % TEAM) * TEAM + (lane - 1) % TEAM;
-#pragma unroll
-      for (int j = 0; j < COLUMNS; j++)
-        if (begin + j <= column) above[j] = upper[(long long)(begin + j) * TEAM];
       unsigned of_h, of_gap[PIECES];
-      if (begin) taken(upper[(begin - 1LL) * TEAM], of_h, of_gap);
-      corner = begin ? part(of_h, half) : boundary(top, BEGIN_QUERY, costs);
-    } else {
-      corner = begin ? boundary(begin, BEGIN_TARGET, costs) : 0;
-    }
-    {
-      const unsigned* words = (const unsigned*)(target + (begin & ~3));
-      unsigned word = words[0];
 #pragma unroll
-      for (int w = 0; w < COLUMNS / 4; w++) {
-        const unsigned next = begin + 4 * w < column ? words[w + 1] : 0;
-        columns_of[w] = __funnelshift_r(word, next, 8 * (begin & 3));
-        word = next;
-      }
-    }
-    for (int j = begin; j <= column; j++) {
-      int gaps[PIECES], diagonal = corner;
-      const int now = columns_of[(j - begin) / 4] >> 8 * (j - begin & 3) & 255;
-      if (lane) {
-        unsigned of_h, of_gap[PIECES];
-        taken(above[j - begin], of_h, of_gap);
-        corner = part(of_h, half);
-        for (int piece = 0; piece < PIECES; piece++) gaps[piece] = part(of_gap[piece], half) - lift;
+      for (int j = way; j < COLUMNS; j += WAYS)
+        if (lane && begin + j <= column) cells.above[j] = upper[(long long)(begin + j) * TEAM];
+      if (way) {
+        if (begin) taken(from[(first - 1) * TEAM], of_h, of_gap);
+        corner = begin ? part(of_h, half) : boundary(top + first, BEGIN_QUERY, costs);
+      } else if (lane) {
+        if (begin) taken(upper[(begin - 1LL) * TEAM], of_h, of_gap);
+        corner = begin ? part(of_h, half) : boundary(top, BEGIN_QUERY, costs);
       } else {
-        corner = boundary(j + 1, BEGIN_TARGET, costs);
-        for (int piece = 0; piece < PIECES; piece++) gaps[piece] = max(corner - costs.first[piece], LOW);
+        corner = begin ? boundary(begin, BEGIN_TARGET, costs) : 0;
       }
+      const unsigned* words = (const unsigned*)(target + (begin & ~3));
+      const bool some = begin + 4 * way <= column;
+      const unsigned word = some ? words[way] : 0, next = some && begin + 4 * way < column ? words[way + 1] : 0;
+      cells.columns_of[way] = __funnelshift_r(word, next, 8 * (begin & 3));
+    }
+    __syncwarp();
+    const unsigned char *row_letters = (const unsigned char*)cells.rows_of, *column_letters = (const unsigned char*)cells.columns_of;
+#pragma unroll
+    for (int r = 0; r < PART; r++) codes[r] = row_letters[first + r] * letters;
+    const int steps = __reduce_max_sync(~0u, count_of ? count_of + WAYS - 1 : 0);
+    for (int step = 0; step < steps; step++) {
+      const int j = step - way;
+      int in = __shfl_up_sync(~0u, below, 1, WAYS), gaps[PIECES];
+      for (int piece = 0; piece < PIECES; piece++) gaps[piece] = __shfl_up_sync(~0u, gaps_below[piece], 1, WAYS);
+      if (j < 0 || j >= count_of) continue;
+      if (way == 0 && lane) {
+        unsigned of_h, of_gap[PIECES];
+        taken(cells.above[j], of_h, of_gap);
+        in = part(of_h, half);
+        for (int piece = 0; piece < PIECES; piece++) gaps[piece] = part(of_gap[piece], half) - lift;
+      } else if (way == 0) {
+        in = boundary(begin + j + 1, BEGIN_TARGET, costs);
+        for (int piece = 0; piece < PIECES; piece++) gaps[piece] = max(in - costs.first[piece], LOW);
+      }
+      const int now = column_letters[j];
+      int diagonal = corner;
+      corner = in;
       unsigned bits[KINDS] = {};
       const auto put = [&](int kind, int below_zero) { bits[kind] = __funnelshift_l(below_zero, bits[kind], 1); };  // its sign, behind the rows before
 #pragma unroll
-      for (int r = 0; r < ROWS; r++) {
+      for (int r = 0; r < PART; r++) {
         const int straight = diagonal + score_of[codes[r] + now];
         int best = __vimax3_s32(straight, d[0][r], gaps[0]);
         if (PIECES == 2) best = __vimax3_s32(best, d[PIECES - 1][r], gaps[PIECES - 1]);
@@ -150,38 +157,55 @@ extern "C" __global__ void __launch_bounds__(128)
         diagonal = h[r];
         h[r] = best;
       }
+      below = h[PART - 1];
+      for (int piece = 0; piece < PIECES; piece++) gaps_below[piece] = gaps[piece];
 #pragma unroll
-      for (int kind = 0; kind < KINDS; kind++) said[j - begin][kind] = (BITS)bits[kind];
+      for (int kind = 0; kind < KINDS; kind++) ((unsigned char*)(cells.said + kind * COLUMNS + j))[way] = (unsigned char)bits[kind];
     }
-    if (!located) {
+    __syncwarp();
+    if (__any_sync(~0u, active && !located)) {
+      int place = ROWS;  // of the first row that has the score
 #pragma unroll
-      for (int r = ROWS - 1; r >= 0; r--)
-        if (h[r] == scores[pair]) row = top + r;
-      end_row = row, located = true;
+      for (int r = PART - 1; r >= 0; r--)
+        if (active && !located && h[r] == scores[pair]) place = first + r;
+      for (int apart = WAYS / 2; apart; apart /= 2) place = min(place, __shfl_xor_sync(~0u, place, apart, WAYS));
+      if (active && !located) row = end_row = top + place, located = true;
     }
-    while (row >= top && column >= begin) {
-      const BITS* here = said[column - begin];
-      const auto is = [&](int kind) { return here[kind] >> (ROWS - 1 - (row - top)) & 1; };
-      const int piece = gap == I2 || gap == D2;
-      if (gap != NONE) {
-        if (is(gap == I1 ? OPENED_I1 : gap == D1 ? OPENED_D1 : gap == I2 ? KINDS - 2 : KINDS - 1))
-          gap = NONE, score += costs.first[PIECES == 2 ? piece : 0];
+    const auto said = [&](int kind, int r, int c) {
+      return ((const unsigned char*)(cells.said + kind * COLUMNS + c - begin))[(r - top) / PART] >> (PART - 1 - (r - top) % PART) & 1;
+    };
+    while (true) {
+      const bool inside = active && !ended && row >= top && column >= begin;
+      if (!__any_sync(~0u, inside)) break;
+      if (inside && gap != NONE) {
+        const int piece = PIECES == 2 && (gap == I2 || gap == D2);
+        if (said(gap == I1 ? OPENED_I1 : gap == D1 ? OPENED_D1 : gap == I2 ? KINDS - 2 : KINDS - 1, row, column))
+          gap = NONE, score += costs.first[piece];
         else
-          score += costs.more[PIECES == 2 ? piece : 0];
+          score += costs.more[piece];
       }
+      // As many cells on the diagonal as there are lanes, a cell each: how many of them the path takes, if it is in no gap.
+      const int r = row - way, c = column - way;
+      const bool straight = inside && gap == NONE && r >= top && c >= begin && !said(NOT_DIAGONAL, r, c);
+      const int letter = straight ? row_letters[r - top] * letters + column_letters[c - begin] : 0, own_score = straight ? score_of[letter] : 0;
+      int before = own_score;  // of the cells up to this one, and then before it
+      for (int apart = 1; apart < WAYS; apart *= 2) {
+        const int other = __shfl_up_sync(~0u, before, apart, WAYS);
+        if (way >= apart) before += other;
+      }
+      before -= own_score;
+      const bool at_end = ANYWHERE && gap == NONE && score == before;
+      const unsigned stops = __ballot_sync(~0u, !straight || at_end) >> shift & (1u << WAYS) - 1, sames = __ballot_sync(~0u, straight && is_same[letter]) >> shift;
+      const int taken_cells = stops ? __ffs(stops) - 1 : WAYS;
+      const int passed = __shfl_sync(~0u, before + (taken_cells == WAYS ? own_score : 0), min(taken_cells, WAYS - 1), WAYS);
+      const bool over_now = __shfl_sync(~0u, (int)at_end, min(taken_cells, WAYS - 1), WAYS) && taken_cells < WAYS;
+      if (!inside) continue;
       if (gap == NONE) {
-        if (ANYWHERE && score == 0) {
-          ended = true;
-          break;
-        }
-        if (!is(NOT_DIAGONAL)) {
-          const int letter = (rows_of[(row - top) / 4] >> 8 * (row - top & 3) & 255) * letters + (columns_of[(column - begin) / 4] >> 8 * (column - begin & 3) & 255);
-          score -= score_of[letter];
-          found.add(is_same[letter] ? MATCH : MISMATCH);
-          row--, column--;
-          continue;
-        }
-        gap = PIECES == 2 && !is(KINDS - 4) ? I2 : !is(NOT_I1) ? I1 : PIECES == 2 && !is(KINDS - 3) ? D2 : D1;
+        for (int k = 0; k < taken_cells; k++) found.add(sames >> k & 1 ? MATCH : MISMATCH);
+        score -= passed, row -= taken_cells, column -= taken_cells;
+        ended = over_now;
+        if (taken_cells || ended) continue;
+        gap = PIECES == 2 && !said(KINDS - 4, row, column) ? I2 : !said(NOT_I1, row, column) ? I1 : PIECES == 2 && !said(KINDS - 3, row, column) ? D2 : D1;
       }
       if (gap == I1 || gap == I2) {
         found.add(INSERTION);
@@ -192,6 +216,7 @@ extern "C" __global__ void __launch_bounds__(128)
       }
     }
   }
+  if (!taken_back || way) return;
   if (!BEGIN_QUERY && row >= 0) found.add(INSERTION, row + 1), row = -1;
   if (!BEGIN_TARGET && column >= 0) found.add(DELETION, column + 1), column = -1;
   found.flush();
