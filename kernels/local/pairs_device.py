@@ -20,7 +20,7 @@ from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments
 
-MOST_BYTES = 1 << 34
+MOST_BYTES = 1 << 35
 """Memory of a launch for what the way back needs, at most; and half of what is free."""
 
 FEW = 4096

@@ -24,7 +24,7 @@ BLOCKS = 3
 """Of these threads, that a multiprocessor's registers are shared among."""
 
 PLACES = 512
-"""Of extensions.cu: so many times a score is what lanes hold."""
+"""So many times a score is what lanes hold (extensions.cu)."""
 
 MOST_SCORE = (1 << 29) // PLACES
 """Scores that 32 bits hold so, with room for what is none and what is subtracted from it."""

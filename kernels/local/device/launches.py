@@ -32,22 +32,19 @@ held."""
 OVER = 0x7FFF - 127
 """Scores of 16 bits from which on a sum may not have fitted."""
 
-COLUMNS = 16
-"""Steps, as in layout.cuh,: steps from one place where all rows are kept to the next."""
-
 UNITS = 8
 """Of pairs that a team takes at least, of a product: so often the table of a query is of use."""
 
 WARPS = 4
 """Of a block; one table that all teams share serves up to 16."""
 
-WAYS, THREADS = 4, 128
+WAYS, THREADS = 4, 64
 """Lanes that take a pair's way back (traces.cu), and threads of a block of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of the kernel: lanes of a team, rows of a lane, whether scores have 32 bits, come from tables, whether every query goes with every target,
+    """Say a form of the kernel: lanes of a team, rows of a lane, whether scores have 32 bits, come from tables, whether every query goes with every target,
     whether queries may take several strips, and how many teams share the strips of a pair."""
 
     team: int
@@ -62,6 +59,11 @@ class Form:
     def pairs(self) -> int:
         """Count the pairs of a team."""
         return 1 if self.wide else 2
+
+    @property
+    def columns(self) -> int:
+        """Count the steps from one place where all rows are kept to the next: long queries would take much memory."""
+        return 32 if self.several else 16
 
     @property
     def strip(self) -> int:
@@ -82,6 +84,7 @@ def macros(form: Form, threads: int, *, ends: tuple[bool, ...], pieces: int, dea
         "PRODUCT": form.product,
         "SEVERAL": form.several,
         "GANG": form.gang,
+        "COLUMNS": form.columns,
     }
     values |= {"PIECES": pieces, "DEAREST": dearest, "LIFTED": lifted, "KEEP": keep, "THREADS": threads}
     blocks = RESIDENT[form.rows] - (pieces == 2) - (keep or form.several)
@@ -163,7 +166,7 @@ class Kernels:
         tall, long = (_of_teams(lengths.astype(np.int64), form.pairs) for lengths in (n, m))
         strips = -(-tall // form.strip) if form.several else 1
         steps = (long + form.team - 1 + 3) // 4 * 4
-        return strips * form.team * (steps + -(-steps // COLUMNS) * form.rows)
+        return strips * form.team * (steps + -(-steps // form.columns) * form.rows)
 
     @property
     def cell_bytes(self) -> int:
@@ -241,7 +244,7 @@ class Kernels:
         return compiler.kernel(f"local/device/{source}", entry, macros(form, threads, **self._fixed), shared_bytes=shared_bytes)
 
     def _block(self, form: Form, longest: int) -> tuple[int, int]:
-        """Threads of a block, and the bytes of its tables."""
+        """Give the threads of a block, and the bytes of its tables."""
         threads = form.gang * form.team if form.gang > 1 else 32 * WARPS
         if not form.table:
             return threads, 0

@@ -2,7 +2,7 @@
 #pragma once
 #include "local/device/cells.cuh"
 
-constexpr int COLUMNS = 16;
+constexpr int COLUMNS = LOCAL_COLUMNS;
 
 struct Layout {
   int steps, checks;

@@ -9,7 +9,7 @@ constexpr int KINDS = PIECES == 1 ? 4 : 8;
 enum Gap { NONE, I1, D1, I2, D2 };
 constexpr int INSERTION = 1, DELETION = 2, MATCH = 7, MISMATCH = 8;  // as in BAM
 constexpr int WAYS = 4, PART = ROWS / WAYS, THREADS = LOCAL_THREADS;
-static_assert(ROWS % WAYS == 0 && PART <= 8 && COLUMNS == 4 * WAYS, "a byte a lane says of its rows, and each lane reads four columns");
+static_assert(ROWS % WAYS == 0 && PART <= 8 && COLUMNS % 16 == 0, "a byte a lane says of its rows");
 
 // Operations, the last one first, in front of those that were written before.
 struct Operations {
@@ -32,7 +32,7 @@ struct Operations {
 // byte a lane. The four words more keep what lanes write at a time in banks of their own.
 struct Cells {
   Kept above[COLUMNS];
-  unsigned said[KINDS * COLUMNS + 4], rows_of[8], columns_of[COLUMNS / 4 + 4];
+  unsigned said[KINDS * COLUMNS + 4], rows_of[8], columns_of[8];
 };
 
 // The way back of each pair whose score lies below `over`, from the end that local_scores found: places where it begins, and its operations, in front of
@@ -110,9 +110,10 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS)
         corner = begin ? boundary(begin, BEGIN_TARGET, costs) : 0;
       }
       const unsigned* words = (const unsigned*)(target + (begin & ~3));
-      const bool some = begin + 4 * way <= column;
-      const unsigned word = some ? words[way] : 0, next = some && begin + 4 * way < column ? words[way + 1] : 0;
-      cells.columns_of[way] = __funnelshift_r(word, next, 8 * (begin & 3));
+      for (int w = way; w < COLUMNS / 4; w += WAYS) {
+        const unsigned word = begin + 4 * w <= column ? words[w] : 0, next = begin + 4 * w < column ? words[w + 1] : 0;
+        cells.columns_of[w] = __funnelshift_r(word, next, 8 * (begin & 3));
+      }
     }
     __syncwarp();
     const unsigned char *row_letters = (const unsigned char*)cells.rows_of, *column_letters = (const unsigned char*)cells.columns_of;

@@ -90,7 +90,7 @@ def test_parts_of_launches_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [batch(strings, scoring) for strings in alike(8, [30, 100, 400, 1200], "ACGTN")]
     whole = align(*sides, scoring)
     assert whole.by_host == 0
-    monkeypatch.setattr(pairs_device, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(pairs_device, "MOST_BYTES", 1 << 19)
     parts = align(*sides, scoring)
     assert parts.by_host > 0, "the longest fit in no launch"
     same(whole, parts, "cigar")
