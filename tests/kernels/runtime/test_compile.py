@@ -73,7 +73,7 @@ VARIANTS = {
     "local/device/codes.cu": [{}],
     "local/device/extensions.cu": list(extension_variants()),
     "local/device/scores.cu": list(local_variants()),
-    "local/device/traces.cu": list(local_variants()),
+    "local/device/traces.cu": [macros | {"LOCAL_THREADS": launches.THREADS} for macros in local_variants()],
     "wavefront/wavefront.cu": list(wavefront_variants()),
     "bidirectional/bidirectional.cu": list(bidirectional_variants()),
     "letters/sequences.cu": [{}],
