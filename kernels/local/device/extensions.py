@@ -125,7 +125,7 @@ class Extensions:
         tabled = target.others[rows] | self._named
         work = (n.astype(np.int64) + 1) * cupy.minimum(target.lengths[rows], 2 * bands.astype(np.int64) + PLACES)
         order = cupy.argsort(-work)
-        shape = cupy.searchsorted(cupy.asarray(list(SHAPES)), n)
+        shape = cupy.searchsorted(cupy.asarray(list(SHAPES)), n.astype(np.int64))
         for number, (team, rows_of_lane) in enumerate(SHAPES.values()):
             for table in (False, True):
                 taken = order[(shape[order] == number) & (tabled[order] == table)]
