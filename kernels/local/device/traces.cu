@@ -8,7 +8,7 @@ enum Kind { NOT_DIAGONAL, NOT_I1, OPENED_I1, OPENED_D1, NOT_I2, NOT_D2, OPENED_I
 constexpr int KINDS = PIECES == 1 ? 4 : 8;
 enum Gap { NONE, I1, D1, I2, D2 };
 constexpr int INSERTION = 1, DELETION = 2, MATCH = 7, MISMATCH = 8;  // as in BAM
-constexpr int WAYS = 4, PART = ROWS / WAYS, THREADS = LOCAL_THREADS;
+constexpr int WAYS = 4, PART = ROWS / WAYS, THREADS = LOCAL_THREADS, READ = COLUMNS / 4 / WAYS;  // READ: words of letters that a lane reads
 static_assert(ROWS % WAYS == 0 && PART <= 8 && COLUMNS % 16 == 0, "a byte a lane says of its rows");
 
 // Operations, the last one first, in front of those that were written before.
@@ -80,40 +80,55 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS)
     int h[PART], d[PIECES][PART], codes[PART], corner = 0, below = 0, gaps_below[PIECES] = {};
     __syncwarp();
     if (active) {
-      for (int w = way; w < ROWS / 4; w += WAYS) cells.rows_of[w] = four_letters(query, top + 4 * w, n, (letters - 1) * 0x01010101u);
+      // All that is read at once, what leaves the row above among it: waiting for memory is much of the way back.
       const Kept* from = kept_cells + layout.columns + ((long long)strip_number * layout.checks + check) * ROWS * TEAM + mate;
+      const Kept* upper = kept_cells + layout.rows + ((long long)((lane - 1) / TEAM) * layout.steps + (lane - 1) % TEAM) * TEAM + (lane - 1) % TEAM;
+      const unsigned* words = (const unsigned*)(target + (begin & ~3));
+      Kept before[PART], above[COLUMNS / WAYS], at_corner = {};
+      unsigned word[READ], next[READ], rows_of[2];
+#pragma unroll
+      for (int r = 0; r < PART; r++)
+        if (begin) before[r] = from[(first + r) * TEAM];
+      if (begin && (way || lane)) at_corner = way ? from[(first - 1) * TEAM] : upper[(begin - 1LL) * TEAM];
+#pragma unroll
+      for (int k = 0; k < COLUMNS / WAYS; k++)
+        if (lane && begin + way + k * WAYS <= column) above[k] = upper[(long long)(begin + way + k * WAYS) * TEAM];
+#pragma unroll
+      for (int k = 0; k < READ; k++) {
+        const int w = way + k * WAYS;
+        word[k] = begin + 4 * w <= column ? words[w] : 0, next[k] = begin + 4 * w < column ? words[w + 1] : 0;
+      }
+#pragma unroll
+      for (int k = 0; k < 2; k++) rows_of[k] = four_letters(query, top + 4 * (way + k * WAYS), n, (letters - 1) * 0x01010101u);
+
 #pragma unroll
       for (int r = 0; r < PART; r++) {
-        if (begin == 0) {
-          h[r] = boundary(top + first + r + 1, BEGIN_QUERY, costs);
-          for (int piece = 0; piece < PIECES; piece++) d[piece][r] = max(h[r] - costs.first[piece], LOW);
-        } else {
+        if (begin) {
           unsigned of_h, of_gap[PIECES];
-          taken(from[(first + r) * TEAM], of_h, of_gap);
+          taken(before[r], of_h, of_gap);
           h[r] = part(of_h, half);
           for (int piece = 0; piece < PIECES; piece++) d[piece][r] = part(of_gap[piece], half) - lift;
+        } else {
+          h[r] = boundary(top + first + r + 1, BEGIN_QUERY, costs);
+          for (int piece = 0; piece < PIECES; piece++) d[piece][r] = max(h[r] - costs.first[piece], LOW);
         }
       }
-      // What leaves the row above, and the letters, of all columns at once: waiting for memory is much of the way back.
-      const Kept* upper = kept_cells + layout.rows + ((long long)((lane - 1) / TEAM) * layout.steps + (lane - 1) % TEAM) * TEAM + (lane - 1) % TEAM;
-      unsigned of_h, of_gap[PIECES];
-#pragma unroll
-      for (int j = way; j < COLUMNS; j += WAYS)
-        if (lane && begin + j <= column) cells.above[j] = upper[(long long)(begin + j) * TEAM];
-      if (way) {
-        if (begin) taken(from[(first - 1) * TEAM], of_h, of_gap);
-        corner = begin ? part(of_h, half) : boundary(top + first, BEGIN_QUERY, costs);
-      } else if (lane) {
-        if (begin) taken(upper[(begin - 1LL) * TEAM], of_h, of_gap);
-        corner = begin ? part(of_h, half) : boundary(top, BEGIN_QUERY, costs);
+      if (begin && (way || lane)) {
+        unsigned of_h, of_gap[PIECES];
+        taken(at_corner, of_h, of_gap);
+        corner = part(of_h, half);
+      } else if (way || lane) {
+        corner = boundary(top + first, BEGIN_QUERY, costs);
       } else {
         corner = begin ? boundary(begin, BEGIN_TARGET, costs) : 0;
       }
-      const unsigned* words = (const unsigned*)(target + (begin & ~3));
-      for (int w = way; w < COLUMNS / 4; w += WAYS) {
-        const unsigned word = begin + 4 * w <= column ? words[w] : 0, next = begin + 4 * w < column ? words[w + 1] : 0;
-        cells.columns_of[w] = __funnelshift_r(word, next, 8 * (begin & 3));
-      }
+#pragma unroll
+      for (int k = 0; k < COLUMNS / WAYS; k++)
+        if (lane) cells.above[way + k * WAYS] = above[k];
+#pragma unroll
+      for (int k = 0; k < READ; k++) cells.columns_of[way + k * WAYS] = __funnelshift_r(word[k], next[k], 8 * (begin & 3));
+#pragma unroll
+      for (int k = 0; k < 2; k++) cells.rows_of[way + k * WAYS] = rows_of[k];
     }
     __syncwarp();
     const unsigned char *row_letters = (const unsigned char*)cells.rows_of, *column_letters = (const unsigned char*)cells.columns_of;
