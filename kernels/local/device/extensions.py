@@ -29,7 +29,7 @@ PLACES = 512
 MOST_SCORE = (1 << 29) // PLACES
 """Scores that 32 bits hold so, with room for what is none and what is subtracted from it."""
 
-SAMPLE = 1024
+SAMPLE = 512
 """Pairs that are extended first, of many more: by their losses a band is chosen for all."""
 
 FIRST_BAND = 1 / 8
@@ -84,9 +84,11 @@ class Extensions:
             losses, enough = self._launched(query, target, sample, bands, bands, most_bytes, found)
             needed = cupy.where(enough, cupy.minimum(bands, self._needed(losses)), self._needed(losses))
             share = float(cupy.sort(needed / cupy.maximum(shorter[sample], 1))[int(ENOUGH * (len(sample) - 1))])
-            narrows = True
+            done = cupy.zeros(count, np.bool_)
+            done[sample] = enough
+            left, narrows = cupy.flatnonzero(~done), True
         bands = self._band(shorter, widest, left, share)
-        tails = cupy.where(bands < widest, bands // 8 + TAIL, bands).astype(np.int32) if narrows else bands
+        tails = cupy.where(bands < widest[left], bands // 8 + TAIL, bands).astype(np.int32) if narrows else bands
         for last in (False, True, True):
             losses, enough = self._launched(query, target, left, bands, tails, most_bytes, found)
             again = cupy.flatnonzero(~enough)
