@@ -1,1 +1,1 @@
-"""What runs on one device: arrays in, arrays out. No Arrow, no files, no Dask."""
+"""Compute on one device: arrays in, arrays out. No Arrow, no files, no Dask."""

@@ -3,6 +3,8 @@
 import random
 from collections.abc import Iterator
 
+import numpy as np
+
 from tidalign.kernels.letters.sequences import Sequences, pack
 from tidalign.kernels.local import pairs
 from tidalign.kernels.scoring.substitution import Substitution
@@ -61,3 +63,13 @@ def aligned(found: Alignments) -> list[tuple[int, int, int, int, int, str]]:
 def batch(strings: list[str], scoring: Substitution, *, packed: bool = True) -> pairs.Batch:
     plain = Sequences.from_strings(strings)
     return pack(plain) if scoring.alphabet == "dna" and packed else plain
+
+
+def same(expected: Alignments, found: Alignments, report: str) -> None:
+    """Compare scores, and what else a report has."""
+    names = ("score", "query_start", "query_end", "target_start", "target_end") + (("cigar_offsets", "cigar") if report == "cigar" else ())
+    for name in names:
+        one, other = getattr(expected, name), getattr(found, name)
+        assert len(one) == len(other), name
+        different = np.flatnonzero(one != other)
+        assert not len(different), (name, different[:5].tolist(), one[different[:5]].tolist(), other[different[:5]].tolist())

@@ -20,7 +20,7 @@ LOWER, UPPER, CUT, PARENT, FIRST, LAST = (np.int64(i) for i in range(FIELDS))
 
 @inline
 def _place(t, q, i, by_query):
-    """Of a segment on the axis that a node cuts."""
+    """Give the place of a segment on the axis that a node cuts."""
     return q[i] if by_query else t[i] - q[i]
 
 
@@ -99,7 +99,7 @@ def plant(t, q, order, nodes, leaf):
 
 @inline
 def _joined(t, q, other_t, other_q, other_length, diagonal, anti, overlap):
-    """What it costs to follow the other segment by one that starts at (t, q)."""
+    """Price following the other segment by one that starts at (t, q)."""
     apart = (t - q) - (other_t - other_q)
     room = q - other_q - other_length if apart >= 0 else t - other_t - other_length
     return abs(apart) * diagonal + (room * anti if room >= 0 else -room * overlap)

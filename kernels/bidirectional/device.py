@@ -106,7 +106,7 @@ class _Group:
         self._launches = Launches(lane, span.model, queries, targets, span.ambiguous)
 
     def align(self) -> Steps[list[Alignments]]:
-        """Of each pair."""
+        """Align each pair."""
         from tidalign.kernels.bidirectional.host import LEAF
 
         parts = np.zeros(len(self._lengths[0]), PART)
@@ -144,7 +144,7 @@ class _Group:
         return np.where(letters > 0, costs, 0)
 
     def _between_free_ends(self, parts: Parts) -> Steps[Parts]:
-        """What remains between the ends: the first that a pass forwards finds, and the first that one backwards finds from there."""
+        """Find what remains between the ends: the first that a pass forwards finds, and the first that one backwards finds from there."""
         n, m = self._lengths
         query_begin, query_end, target_begin, target_end = self._span.ends
         table = self._launches.table(parts, np.full(len(parts), -1))

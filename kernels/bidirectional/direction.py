@@ -42,13 +42,13 @@ def scope_of(model):
 
 @jit
 def extension_of(model, state):
-    """What one more letter costs in gap state 1..4 (I1, D1, I2, D2)."""
+    """Price one more letter in gap state 1..4 (I1, D1, I2, D2)."""
     return model[3] if state <= 2 else model[5]
 
 
 @jit
 def opening_of(model, state):
-    """What opening gap state 1..4 costs; 0 for M."""
+    """Price the opening of gap state 1..4; 0 for M."""
     return 0 if state == 0 else (model[2] if state <= 2 else model[4])
 
 
@@ -203,7 +203,7 @@ def _target(side, slot, low, high):
 
 @jit
 def _alive(side, model, s, k, n, m):
-    """Whether any state holds a cell of the matrix on diagonal k of wavefront s."""
+    """Tell whether any state holds a cell of the matrix on diagonal k of wavefront s."""
     for state in range(model[0]):
         h = side.rows[slot_of(model, state, s), k + side.centre]
         if 0 <= h <= m and 0 <= h - k <= n:

@@ -139,7 +139,7 @@ def with_sentinels(letters: npt.NDArray[np.uint8]) -> Letters:
 
 
 def gap_penalty(model: Model, length: int) -> int:
-    """What a gap costs, in units."""
+    """Price a gap, in units."""
     states, _, o1, e1, o2, e2 = model
     return 0 if length == 0 else min(o1 + length * e1, o2 + length * e2) if states == 5 else o1 + length * e1
 

@@ -39,7 +39,7 @@ TABLE = np.dtype({"names": _FIELDS, "formats": [np.dtype((np.int64, 2)) if name 
 
 
 class Launches:
-    """Of a group of pairs, whose letters it holds on the device."""
+    """Launch the kernels for a group of pairs, whose letters it holds on the device."""
 
     def __init__(self, lane: Lane, model: Model, queries: PackedSequences, targets: PackedSequences, ambiguous: int) -> None:
         self._lane, self._model, self._sides = lane, model, (queries, targets)
@@ -90,7 +90,7 @@ class Launches:
         return compiler.kernel("bidirectional/bidirectional.cu", entry, macros, shared_bytes=shared_bytes)
 
     def table(self, parts: Parts, known: Integers) -> Parts:
-        """What the kernels take, without rows. `parts`: bidirectional_device.PART."""
+        """Give what the kernels take, without rows. `parts`: bidirectional_device.PART."""
         table = np.zeros(len(parts), TABLE)
         for side, (name, begin, end, count) in enumerate((("query", "q0", "q1", "n"), ("target", "t0", "t1", "m"))):
             table[name] = self._places[side][:, parts["pair"]].T

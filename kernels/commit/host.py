@@ -61,7 +61,7 @@ def _columns(kept, alignment, low, high):
 
 @jit
 def clear(kept, low, high, first, last):
-    """Whether no kept alignment comes near the box of target rows low..high and query columns first..last."""
+    """Tell whether no kept alignment comes near the box of target rows low..high and query columns first..last."""
     low, high, first, last = max(low - MARGIN, 0), high + MARGIN, first - MARGIN, last + MARGIN
     for block in range(low >> BIN_BITS, min(high >> BIN_BITS, len(kept.heads) - 1) + 1):
         entry = kept.heads[block]
@@ -80,7 +80,7 @@ def clear(kept, low, high, first, last):
 
 @jit
 def untouched(kept, fence, holes, leftward, anchor, ranges):
-    """Whether no fence or mask reaches a column that one side of a free extension looked at; ranges: int32[rows, 2], of rows 1.. ."""
+    """Tell whether no fence or mask reaches a column that one side of a free extension looked at; ranges: int32[rows, 2], of rows 1.. ."""
     t, q, left, right = anchor
     begin(kept, fence, left, right, t, q, leftward)
     for i in range(ranges.shape[0]):
@@ -95,7 +95,7 @@ def untouched(kept, fence, holes, leftward, anchor, ranges):
 
 @inline
 def _apart(kept, t, q, known, boxes, i):
-    """Whether nothing kept comes near what an anchor (BELOW, ABOVE or REJECTED) is known by: then it is on no alignment, and its free extension stands."""
+    """Tell whether nothing kept comes near what an anchor (BELOW, ABOVE or REJECTED) is known by: then it is on no alignment, and its free extension stands."""
     around = known[i] == REJECTED
     box = boxes[i]
     above, below = (LOOKED, LOOKED) if around else (box[0], box[2])
@@ -105,7 +105,7 @@ def _apart(kept, t, q, known, boxes, i):
 
 @inline
 def _stands(kept, fence, holes, t, q, known, free, i, left, right):
-    """Whether an anchor's free extension reaches the threshold and stands, though something kept comes near; left, right: the pieces beside it."""
+    """Tell whether an anchor's free extension reaches the threshold and stands, though something kept comes near; left, right: the pieces beside it."""
     if known[i] != ABOVE:
         return False
     row = free.row[i]

@@ -49,7 +49,7 @@ class Paths:
         paths_host.keep(self.kept, ends, ops, lengths)
 
     def near(self, t: Any, q: Any) -> npt.NDArray[np.bool_]:
-        """Whether anchors, int64[n] places on target and query, are about where one of them runs."""
+        """Tell whether anchors, int64[n] places on target and query, are about where one of them runs."""
         found: npt.NDArray[np.bool_] = paths_host.near(self.kept, np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64), np.int64(NEAR))
         return found
 

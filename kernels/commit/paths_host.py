@@ -104,7 +104,7 @@ def keep(kept, ends, operations, lengths):
 
 @jit
 def has_room(kept, ends, runs):
-    """Whether arrays of what is kept have room for an alignment of so many runs."""
+    """Tell whether arrays of what is kept have room for an alignment of so many runs."""
     pieces, alignments, entries = kept.counts
     blocks = (ends[1] >> BIN_BITS) - (ends[0] >> BIN_BITS) + 1
     return pieces + 2 * runs + 1 <= len(kept.pieces) and alignments < len(kept.alignments) and entries + blocks <= len(kept.entries)
@@ -112,7 +112,7 @@ def has_room(kept, ends, runs):
 
 @jit
 def near(kept, t, q, diagonals):
-    """Of each anchor, whether a kept alignment is on its row within so many diagonals: bool[n]."""
+    """Tell of each anchor whether a kept alignment is on its row within so many diagonals: bool[n]."""
     found = np.zeros(len(t), np.bool_)
     for i in range(len(t)):
         found[i] = _within(kept, t[i], q[i], diagonals)

@@ -112,7 +112,7 @@ class Commit:
         return int(done)
 
     def counts(self) -> dict[str, float]:
-        """What the walk did, for a report: anchors of each kind, seconds of those done again between fences, cells (of a free extension half its box)."""
+        """Say what the walk did, for a report: anchors of each kind, seconds of those done again between fences, cells (of a free extension half its box)."""
         return {
             "passed over": self.skipped,
             "stood": self.stood + self.below,
@@ -139,12 +139,12 @@ class Commit:
             self._found.append(replace(found, anchor=found.anchor + self.consumed))
 
     def alignments(self) -> Extensions:
-        """What is kept, in LASTZ's order of output: by target start, of equal ones the newest first. `anchor` counts all anchors consumed."""
+        """Give what is kept, in LASTZ's order of output: by target start, of equal ones the newest first. `anchor` counts all anchors consumed."""
         kept = self.state()
         return kept.take(self._kept.kept.by_start[: len(kept)]) if len(kept) > 1 else kept
 
     def state(self) -> Extensions:
-        """What is kept in the order it was kept; with `consumed` all that `restore` needs."""
+        """Give what is kept in the order it was kept; with `consumed` all that `restore` needs."""
         if len(self._found) != 1:
             self._found = [Extensions.concat(self._found)]
         return self._found[0]
@@ -198,7 +198,7 @@ class Walks:
         return Extensions.concat(parts)
 
     def counts(self) -> dict[str, float]:
-        """What the walks did, for a report."""
+        """Say what the walks did, for a report."""
         skipped, extended, cells = (int(self._counts[i]) for i in (commit_host.SKIPPED, commit_host.EXTENDED, commit_host.CELLS))
         return {"passed over": skipped, "extended in the walk": extended, "cells": cells}
 

@@ -25,7 +25,7 @@ SEGMENT = 96 << 20
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """What gapped extension needs to know.
+    """Hold what gapped extension needs to know.
 
     plain: int32[64, 64], scores of letters (scoring.Scoring.plain). A gap of n letters costs gap_open + n * gap_extend. threshold: least score of an
     alignment. trim: ends are cut back to the best cell. traceback: bytes of LASTZ's buffer at which an extension is cut; None: never.

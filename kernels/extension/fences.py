@@ -120,7 +120,7 @@ def beside(kept, target, query):
 
 @inline
 def _first_of(kept, piece, other):
-    """Whether LASTZ meets a piece's alignment before another's: by target start, of equal starts the newest first."""
+    """Tell whether LASTZ meets a piece's alignment before another's: by target start, of equal starts the newest first."""
     one, two = kept.pieces[piece, OWNER], kept.pieces[other, OWNER]
     start, other_start = kept.alignments[one, LOW_TARGET], kept.alignments[two, LOW_TARGET]
     return start < other_start or (start == other_start and one > two)

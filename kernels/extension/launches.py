@@ -53,7 +53,7 @@ DONE, STUCK = 1, 3
 
 
 def fits(costs: Costs) -> bool:
-    """Whether the kernels can do with these costs: values above the line in 16 bits, gaps that cost something."""
+    """Tell whether the kernels can do with these costs: values above the line in 16 bits, gaps that cost something."""
     return 0 < costs.gap_extend < LARGEST_GAP and costs.gap_open < 1 << 24 and costs.ydrop + bias(costs) <= CELL
 
 
@@ -63,7 +63,7 @@ def bias(costs: Costs) -> int:
 
 
 class Launches:
-    """Of one query strand on one target."""
+    """Launch the kernels for one query strand on one target."""
 
     def __init__(self, target: Codes, query: Codes, costs: Costs) -> None:
         import cupy

@@ -69,7 +69,7 @@ def _traced(launches: Launches, which: Integers, offsets: Any, count: int) -> tu
 
 
 def _leads(last: npt.NDArray[np.uint32], ends: npt.NDArray[np.int32], records: Integers) -> npt.NDArray[np.int32]:
-    """Of each side the one with the same end, row and column `ends` of record `last`, that goes through the most records; itself where it goes through none."""
+    """Find a side's one with the same end, row and column `ends` of record `last`, that goes through the most records; itself where it goes through none."""
     end = last.astype(np.int64) << 24 | ends[:, 0].astype(np.int64) << 16 | ends[:, 1]
     end[records == 0] = -1 - np.flatnonzero(records == 0)
     order = np.lexsort((-records, end))

@@ -19,7 +19,7 @@ from tidalign.kernels.runtime.workspace import Memory
 
 @dataclass(frozen=True, eq=False)
 class Looked:
-    """What an extension looked at. box: rows and columns left, rows and columns right. cells: how many. left, right: int32[rows, 2], columns of each row."""
+    """Hold what an extension looked at. box: rows and columns left and right. cells: how many. left, right: int32[rows, 2], of each row."""
 
     box: Integers
     cells: int

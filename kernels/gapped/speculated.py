@@ -51,7 +51,7 @@ class Speculated:
 
     @classmethod
     def nothing(cls, count: int) -> "Speculated":
-        """Of so many anchors of which nothing is known."""
+        """Stand for so many anchors of which nothing is known."""
         ranges = np.empty((0, 2), np.int32)
         return cls(np.zeros(count, np.uint8), np.zeros((count, 4), np.int64), Extensions.empty(), np.zeros(1, np.int64), ranges)
 
@@ -70,7 +70,7 @@ class Speculated:
         return Speculated(self.known[first:], self.boxes[first:], extensions, self.range_offsets, self.ranges)
 
     def spread(self, places: Integers, count: int) -> "Speculated":
-        """What is known of some of `count` anchors, those at these places, as of all of them."""
+        """Give what is known of some of `count` anchors, those at these places, as of all of them."""
         known, boxes = np.zeros(count, np.uint8), np.zeros((count, 4), np.int64)
         known[places], boxes[places] = self.known, self.boxes
         extensions = Extensions(**{**self.extensions.to_arrays(), "anchor": places[self.extensions.anchor]})
@@ -87,7 +87,7 @@ class Speculated:
 
     @classmethod
     def concat(cls, parts: "list[Speculated]") -> "Speculated":
-        """Of consecutive ranges of anchors."""
+        """Join those of consecutive ranges of anchors."""
         before = np.cumsum([0, *(len(part.known) for part in parts)])
         moved = [Extensions(**{**part.extensions.to_arrays(), "anchor": part.extensions.anchor + n}) for part, n in zip(parts, before, strict=False)]
         counts = np.concatenate([np.diff(part.range_offsets) for part in parts])

@@ -46,7 +46,7 @@ class Parcel:
 
     @property
     def letters(self) -> int:
-        """Of both sides; up to three too many a sequence that came packed."""
+        """Count the letters of both sides; up to three too many a sequence that came packed."""
         return sum(side.letters for side in self._sides)
 
     @property

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""What threads do between the caller's arrays and pinned memory: letters to two bits, a batch as one stream, and results to the types of `Alignments`.
+"""Stage what passes between the caller's arrays and pinned memory: letters to two bits, a batch as one stream, and results to the types of `Alignments`.
 
 One call a batch each way, since threads that often need the interpreter lock spend their time waiting for it. Everything is addressed, so that arrays
 that may not be written to need no second compilation.

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""What a column's letters score with the rows of a strip: letters are compared, or scores looked up in tables of the query."""
+"""Emit what a column's letters score with the rows of a strip: letters are compared, or scores looked up in tables of the query."""
 
 from typing import Any
 

@@ -138,7 +138,7 @@ class _Work:
         return replace(found, cigar=operations, cigar_offsets=offsets)
 
     def _narrow(self) -> npt.NDArray[np.bool_]:
-        """Which pairs have a chance in 16 bits: local ones whose columns can be counted (they may turn out too high), others that are sure to fit."""
+        """Tell which pairs have a chance in 16 bits: local ones whose columns can be counted (they may turn out too high), others that are sure to fit."""
         n, m = self._query.lengths, self._target.lengths
         opened, extended = self._letters.costs[-2:]
         dearest = max(self._letters.costs)
@@ -164,13 +164,13 @@ class _Work:
         self._groups(order, LANES if bits != 64 else 1, bits)
 
     def _bytes(self, n: Integers, m: Integers, lanes: int, bits: int) -> npt.NDArray[np.float64]:
-        """What a group of pairs of these lengths takes with the way back."""
+        """Estimate what a group of pairs of these lengths takes with the way back."""
         rows = self._block(n, m, lanes, bits)
         kept = (1 + len(self._letters.costs) // 2) * bits / 8
         return np.asarray((m + 1.0) * lanes * (np.minimum(rows, n) + np.where(rows < n, n / rows, 1) * kept))
 
     def _block(self, n: Integers, m: Integers, lanes: int, bits: int) -> Integers:
-        """Rows of a block: as many as fit BLOCK_BYTES, or as take as much memory as what is kept above all blocks."""
+        """Count the rows of a block: as many as fit BLOCK_BYTES, or as take as much memory as what is kept above all blocks."""
         kept = (1 + len(self._letters.costs) // 2) * bits // 8
         rows = np.maximum(BLOCK_BYTES // ((m + 1) * lanes), np.sqrt(kept * n).astype(np.int64))
         return np.asarray((rows // 8 + 1) * 8)

@@ -1,7 +1,8 @@
 """Alignment of pairs by scores on the current CUDA device: the rows of `pairs.align`, by the same rules.
 
 Pairs go in launches of like lengths. Local ones are scored in 16 bits, two a team of lanes, and again in 32 where that was too few; all other spans in 32 bits.
-The way back makes the cells around the path again from what the lanes have kept. What fits no memory, and extensions, are left to the host twin and counted.
+The way back makes the cells around the path again from what the lanes have kept. Extensions are global alignments up to their ends. What fits no
+memory is left to the host twin and counted.
 """
 
 from dataclasses import replace
@@ -10,15 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels.local import host, launches, pairs
+from tidalign.kernels.local import extension, host, pairs
 from tidalign.kernels.local.coding import Batch, Coding
+from tidalign.kernels.local.device import extensions, launches
 from tidalign.kernels.local.uploaded import Uploaded, uploaded
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments
 
-MOST_BYTES = 1 << 34
+MOST_BYTES = 1 << 35
 """Memory of a launch for what the way back needs, at most; and half of what is free."""
 
 FEW = 4096
@@ -47,23 +49,47 @@ def align(
     """
     if len(queries) != len(targets):
         raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
-    if span == "extension":
-        given: dict[str, Any] = {"report": report, "ambiguous": ambiguous, "zdrop": zdrop, "end_bonus": end_bonus}
-        return replace(pairs.align(queries, targets, scoring, span=span, **given), by_host=len(queries))
     coding = Coding(scoring, ambiguous)
-    return align_uploaded(uploaded(queries, coding), uploaded(targets, coding), coding, span=span, report=report)
+    options: dict[str, Any] = {"span": span, "report": report, "zdrop": zdrop, "end_bonus": end_bonus}
+    return align_uploaded(uploaded(queries, coding), uploaded(targets, coding), coding, **options)
 
 
-def align_uploaded(query: Uploaded, target: Uploaded, coding: Coding, *, span: str = "local", report: str = "cigar") -> Alignments:
-    """Align as `align` does sequences that are on the device, in any span but extension."""
+def align_uploaded(
+    query: Uploaded, target: Uploaded, coding: Coding, *, span: str = "local", report: str = "cigar", zdrop: int | None = None, end_bonus: int = 0
+) -> Alignments:
+    """Align as `align` does sequences that are on the device."""
     import cupy
 
-    work = _Work(query, target, coding, span, report)
     device = cupy.cuda.runtime.getDevice()
     try:
-        return work.alignments()
+        if span == "extension":
+            return _extended(query, target, coding, report, zdrop, end_bonus)
+        return _Work(query, target, coding, span, report).alignments()
     except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
         raise KernelError(f"device {device} failed on {len(query)} pairs: {error}") from error
+
+
+def _extended(query: Uploaded, target: Uploaded, coding: Coding, report: str, zdrop: int | None, end_bonus: int) -> Alignments:
+    """Extend pairs; those whose scores do not fit are left to the host, up to the ends."""
+    import cupy
+
+    work = extensions.Extensions(coding, zdrop, end_bonus)
+    found = cupy.zeros((3, len(query)), np.int32)
+    possible = work.possible(query, target)
+    rows, left = cupy.flatnonzero(possible), cupy.flatnonzero(~possible).get()
+    if len(rows):
+        for each, values in zip(found, work.ends(query.at(rows), target.at(rows), room()), strict=True):
+            each[rows] = values
+    score, ends = found[0].get().astype(np.int64), found[1:].get().astype(np.int64)
+    if len(left):
+        score[left], ends[:, left] = extension.ends(query.on_host(coding, 0, left), target.on_host(coding, 1, left), coding, zdrop, end_bonus)
+    none = np.zeros(len(query), np.int64)
+    if report != "cigar":
+        q, t = (ends[0], ends[1]) if report == "ends" else (none, none)
+        return Alignments(none, none, q, none, t, score=score, placed=report == "ends", heuristic=zdrop is not None, by_host=len(left))
+    inside = [replace(side, lengths=cupy.asarray(lengths.astype(np.int32))) for side, lengths in ((query, ends[0]), (target, ends[1]))]
+    aligned = _Work(inside[0], inside[1], coding, "global", report).alignments()
+    return replace(aligned, heuristic=zdrop is not None, by_host=max(aligned.by_host, len(left)))
 
 
 class _Work:
@@ -162,7 +188,7 @@ class _Work:
         return found if by_host is None else _filled(found, left, by_host)
 
     def _on_host(self, rows: Integers) -> Alignments:
-        sides = [self._coding.coded(side.batch, place).at(side.rows.get()[rows]) for place, side in enumerate((self._query, self._target))]
+        sides = [side.on_host(self._coding, place, rows) for place, side in enumerate((self._query, self._target))]
         return pairs.align_coded(sides[0], sides[1], self._coding, span=self._span, report=self._report)
 
 
@@ -186,7 +212,7 @@ def room() -> int:
 
 def _gather(operations: Any, ends: Any, counts: Any, places: Any, out: Any) -> None:
     """Copy the operations of pairs, which lie in front of `ends`, to their places."""
-    kernel = compiler.kernel("local/codes.cu", "operations_gathered", {})
+    kernel = compiler.kernel("local/device/codes.cu", "operations_gathered", {})
     compiler.launch(kernel, max(1, min(1 << 12, -(-len(counts) // 8))), 256, operations, ends, counts, places, len(counts), out)
 
 

@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.letters.sequences import Sequences
-from tidalign.kernels.local.coding import Batch, Coding
+from tidalign.kernels.local.coding import Batch, Coded, Coding
 from tidalign.kernels.runtime import compiler
 
 THREADS = 256
 BLOCKS = 1 << 12
-SOURCE = "local/codes.cu"
+SOURCE = "local/device/codes.cu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,11 @@ class Uploaded:
 
         rows = cupy.asarray(rows)
         return replace(self, starts=self.starts[rows], lengths=self.lengths[rows], others=self.others[rows], rows=self.rows[rows])
+
+    def on_host(self, coding: Coding, place: int, rows: npt.NDArray[np.int64]) -> Coded:
+        """Give the sequences at these places as `coding` has queries (place 0) or targets (1) on the host."""
+        found = coding.coded(self.batch, place).at(self.rows.get()[rows])
+        return replace(found, lengths=self.lengths.get()[rows].astype(np.int64))
 
 
 def uploaded(batch: Batch, coding: Coding) -> Uploaded:

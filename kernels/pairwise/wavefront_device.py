@@ -49,7 +49,7 @@ def align(
     cigar: bool = True,
     ambiguous: Literal["mismatch", "match"] = "mismatch",
 ) -> Alignments:
-    """What `wavefront.align` gives, on the current device. The host's cores take the pairs that the device cannot, `by_host` of the result: those whose
+    """Give what `wavefront.align` gives, on the current device. The host's cores take the pairs that the device cannot, `by_host` of the result: those whose
     wavefronts fit no variant or no memory.
 
     Batches go through lanes, so that copies of one hide behind the kernels of others and behind the pairs the host takes.

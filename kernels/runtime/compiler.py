@@ -65,7 +65,7 @@ class Kernel:
     signature: Signature
 
     def own_shared_bytes(self) -> int:
-        """Of shared memory, whatever is asked for at a launch."""
+        """Count its own bytes of shared memory, whatever is asked for at a launch."""
         from cupy_backends.cuda.api import driver
 
         size: int = driver.funcGetAttribute(driver.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, self.function.ptr)

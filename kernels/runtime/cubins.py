@@ -8,7 +8,7 @@ from tidalign.kernels.runtime.numba_cache import compiling
 
 
 def kept(description: str, make: Callable[[], bytes]) -> bytes:
-    """What `make` compiles, from the entry that an earlier call with the same description has left, where there is one.
+    """Give what `make` compiles, from the entry that an earlier call with the same description has left, where there is one.
 
     description: everything that the code depends on: source, options, card, compiler.
     """

@@ -48,7 +48,7 @@ class Lane:
         return [self._sent[place : place + size].view(kind) for size, place, (_, kind) in zip(sizes, places, shapes, strict=False)]
 
     def send(self, staged: list[npt.NDArray[Any]]) -> list[Any]:
-        """What was staged, on the device: all of it or what comes first, the last of these as short as it may be."""
+        """Put what was staged on the device: all of it or what comes first, the last of these as short as it may be."""
         import cupy
         from cupy.cuda import runtime
 
@@ -76,7 +76,7 @@ class Lane:
         return fetched
 
     def _arrived(self) -> bool:
-        """Whether the device has come to the end of what was asked of it; raises what stopped it. `Event.done` would say no for ever after an error."""
+        """Tell whether the device has come to the end of what was asked of it; raises what stopped it. `Event.done` would say no for ever after an error."""
         from cupy.cuda import runtime
 
         status = runtime.eventQuery(self._done.ptr)

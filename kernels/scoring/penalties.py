@@ -102,7 +102,7 @@ class Penalties:
         return isqrt((64 * extension) ** 2 + 2 * extension * cells) - 64 * extension
 
     def gap(self, letters: int) -> int:
-        """What a gap of `letters` letters costs."""
+        """Price a gap of `letters` letters."""
         return min(opening + letters * extension for opening, extension in self.pieces) if letters else 0
 
     @classmethod

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tidalign.kernels.local import host, launches, pairs, pairs_device
+from tidalign.kernels.local import host, pairs, pairs_device
 from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.local.device import launches
 from tidalign.kernels.local.uploaded import Uploaded
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import KernelError

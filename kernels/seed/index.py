@@ -103,7 +103,7 @@ class SeedPattern:
         return np.array(list(masks), np.uint64), high, low, np.uint64(len(full))
 
     def flips(self, transitions: int) -> npt.NDArray[np.uint32]:
-        """What a query's word is XORed with, in LASTZ's order: nothing; then for each 1 from the right its transition, each followed by its pairs with 1s
+        """Give what a query's word is XORed with, in LASTZ's order: nothing; then for each 1 from the right its transition, each followed by its pairs with 1s
         further left. A, C, G, T are 0, 1, 2, 3: a transition changes the high bit."""
         singles = [1 << i for i in range(self.hashed.count("1"))]
         flips = [0]

@@ -174,7 +174,7 @@ def copy_ranges(text, starts, offsets, out):
 
 @jit
 def is_plain_dna(letters):
-    """Whether all are A, C, G, T or N, of either case."""
+    """Tell whether all are A, C, G, T or N, of either case."""
     address = letters.ctypes.data
     whole = len(letters) // 8
     found = np.uint64(0)
@@ -189,7 +189,7 @@ def is_plain_dna(letters):
 
 @jit
 def has_controls(letters):
-    """Whether a byte is a control character."""
+    """Tell whether a byte is a control character."""
     found = False
     for j in range(len(letters)):
         found |= (letters[j] < 32) | (letters[j] == 127)

@@ -171,7 +171,7 @@ CONSTANT, NUMBERS, TEXTS, SHORT_TEXTS, WORDS = range(5)
 
 @inline
 def is_valid(bits, first, row):
-    """Whether a row of a column has a value; bits: address of Arrow's bitmap, 0 where all have one."""
+    """Tell whether a row of a column has a value; bits: address of Arrow's bitmap, 0 where all have one."""
     place = first + row
     return bits == 0 or load_u8(bits + (place >> 3)) >> (place & 7) & 1
 

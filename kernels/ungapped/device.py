@@ -61,7 +61,7 @@ def segments(
 
 
 class _Search:
-    """What the tiles of a query strand share."""
+    """Hold what the tiles of a query strand share."""
 
     def __init__(self, strand: Strand, scoring: Scoring, exact: bool, gapfree: tuple[int, int, bool] | None) -> None:
         import cupy
@@ -204,7 +204,7 @@ class _Hsps:
         return self._segments(_fetched(rows, aside))
 
     def _segments(self, rows: npt.NDArray[np.int64]) -> tuple[Segments, Positions]:
-        """Of rows as hsp_rows has them. Scores are scaled by the host, so that they are the same to the last bit."""
+        """Make segments of rows as hsp_rows has them. Scores are scaled by the host, so that they are the same to the last bit."""
         order, columns, score, ac, gt = rows[np.argsort(rows[:, 0])].T.copy()
         left, right = columns & 0xFFFFFFFF, columns >> 32
         if self._entropy:

@@ -214,7 +214,7 @@ def _scaled(target, query, left, query_left, length, score, threshold):
 
 @jit
 def scale_by_entropy(counts, lengths, scores, threshold):
-    """What extend_hits does with the scores of HSPs, all at least `threshold`. counts: int64[n, 4], the identical columns of A, C, G and T."""
+    """Do what extend_hits does with the scores of HSPs, all at least `threshold`. counts: int64[n, 4], the identical columns of A, C, G and T."""
     for i in range(len(scores)):
         if 0 <= scores[i] <= 3 * threshold:
             each = (counts[i, 0], counts[i, 1], counts[i, 2], counts[i, 3])
@@ -223,7 +223,7 @@ def scale_by_entropy(counts, lengths, scores, threshold):
 
 @inline
 def _entropy(counts, length):
-    """Of the identical upper-case columns, in units of two bits; 1 where there are fewer than 20 of them."""
+    """Measure the entropy of the identical upper-case columns, in units of two bits; 1 where there are fewer than 20 of them."""
     if counts[0] + counts[1] + counts[2] + counts[3] < 20:
         return 1.0
     total = 0.0

@@ -56,7 +56,7 @@ def packed(codes: Codes) -> npt.NDArray[np.uint8]:
 
 
 class HitFilter:
-    """What is known of the diagonals between a target (uint8[n]) and a query strand (uint8[m]) while hits come in, tile after tile, in their order.
+    """Hold what is known of the diagonals between a target (uint8[n]) and a query strand (uint8[m]) while hits come in, tile after tile, in their order.
 
     A diagonal's record is a query place: hits that start before it are passed over. `exact`: LASTZ's 65,536 records, which diagonals share; else every
     diagonal has its own, in pages that are made when they are touched: at most 8 bytes a letter of both, twice that for a query of 2^31 letters and more;
@@ -128,7 +128,7 @@ class HitFilter:
         return np.array([left + right, np.maximum(right, left + right), np.maximum(left, left + right)], np.int8)
 
     def _records(self, targets: Positions, queries: Positions) -> tuple[npt.NDArray[Any], Positions, int, int]:
-        """What the kernels need to find the records of a tile's diagonals: pages, which page holds what, and how a diagonal is counted."""
+        """Give what the kernels need to find the records of a tile's diagonals: pages, which page holds what, and how a diagonal is counted."""
         if self._exact:
             return self._pages, self._page_of, SLOTS - 1, self._base
         touched = (targets - queries + self._base) >> PAGE_BITS

@@ -1,4 +1,4 @@
-"""What aligning a batch of pairs gives, as flat arrays."""
+"""Hold what aligning a batch of pairs gives, as flat arrays."""
 
 from dataclasses import dataclass, replace
 from typing import Any

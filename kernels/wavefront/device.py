@@ -29,7 +29,7 @@ SMALL = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What all pairs of a call share."""
+    """Hold what all pairs of a call share."""
 
     model: Model
     ends: tuple[int, int, int, int]
@@ -48,7 +48,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a batch gives, in the lane's memory: columns by name (int32; the penalty in units of the model), operations of all pairs (16 or 32 bits each)
+    """Hold what a batch gives, in the lane's memory: columns by name (int32; the penalty in units of the model), operations of all pairs (16 or 32 bits each)
     and how many each pair has, and which pairs are left over."""
 
     columns: dict[str, npt.NDArray[np.int32]]
@@ -58,7 +58,7 @@ class Rows:
 
     @classmethod
     def none(cls) -> "Rows":
-        """Of one pair that is left over."""
+        """Stand for one pair that is left over."""
         return cls(dict.fromkeys(COLUMNS, np.zeros(1, np.int32)), np.empty(0, np.uint16), np.zeros(1, np.uint16), np.zeros(1, np.int64))
 
 

@@ -1,4 +1,4 @@
-"""What a gap model means for the shape of a launch: rows, widths and memory."""
+"""Say what a gap model means for the shape of a launch: rows, widths and memory."""
 
 from dataclasses import dataclass
 

@@ -117,14 +117,12 @@ def on_gpu(queries: PackedSequences | Sequences, targets: PackedSequences | Sequ
 def coded_on_gpu(
     queries: PackedSequences | Sequences, targets: PackedSequences | Sequences, parameters: ScoreParameters
 ) -> Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], Alignments]:
-    """Give what aligns query i[k] with target j[k] on the current device; letters of both sides are sent once. Extensions are left to a core."""
-    if parameters.span == "extension":
-        return coded(queries, targets, parameters)
+    """Give what aligns query i[k] with target j[k] on the current device; letters of both sides are sent once."""
     from tidalign.kernels.local import pairs_device, uploaded
 
     coding = coding_of(parameters)
     query, target = uploaded.uploaded(queries, coding), uploaded.uploaded(targets, coding)
-    return lambda i, j: pairs_device.align_uploaded(query.at(i), target.at(j), coding, span=parameters.span, report=parameters.report)
+    return lambda i, j: pairs_device.align_uploaded(query.at(i), target.at(j), coding, **_options(parameters))
 
 
 def _aligned(query: Coded, target: Coded, coding: Coding, parameters: ScoreParameters) -> Alignments:

@@ -27,8 +27,9 @@ import record
 from wavefront_device import pairs
 
 from tidalign.kernels.letters.sequences import Sequences
-from tidalign.kernels.local import launches, pairs_device
+from tidalign.kernels.local import pairs_device
 from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.local.device import launches
 from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.scoring.substitution import RESIDUES, Substitution
 from tidalign.kernels.search import best_device
@@ -42,6 +43,17 @@ BOUND = {"narrow": 7.43e12, "wide": 3.72e12}
 """Cells a second that the integer unit allows at 1.98 GHz, 64 operations a clock and 4.5 a cell: scores of two pairs of 16 bits, or of one of 32, a lane."""
 PEERS = {128: 931, 256: 1038, 512: 1038, 1024: 1038, 4096: 377}
 """GCUPS of GASAL2's local affine scores (kernels, the same kind of GPU, another run)."""
+
+MINIMAP2 = "match:2,mismatch:-4,gap:4,2,24,1"
+AGATHA = 683
+"""GCUPS of AGAThA's extension over whole matrices, its best (kernel, the same kind of GPU, another run)."""
+EXTENSION_BOUND = 2.09e12
+"""Cells a second that the integer unit allows at 8 operations: letters' score, two to choose of five states, a gap's state each, and the antidiagonal's."""
+PREDICTED = {
+    **{(1024, 0.05): 3000, (2048, 0.05): 3500, (4096, 0.05): 5500, (10_000, 0.05): 6000},
+    **{(1024, 0.01): 5000, (10_000, 0.01): 15_000, (1024, 0.15): 1500, (10_000, 0.15): 2000},
+}
+"""By length and error: 1,500 billion cells a second over the share of the matrix that bands have."""
 
 spent: dict[str, list[Any]] = {}
 
@@ -76,7 +88,7 @@ def measured(query: Any, target: Any, coding: Coding, **options: Any) -> dict[st
         found = pairs_device.align_uploaded(query, target, coding, **options)
         seconds = {"whole": time.perf_counter() - began}
         seconds |= of_kernels()
-        seconds["kernels"] = sum(seconds.get(name, 0.0) for name in ("local_scores", "local_traces", "operations_gathered"))
+        seconds["kernels"] = sum(seconds.get(name, 0.0) for name in ("local_extensions", "local_scores", "local_traces", "operations_gathered"))
         best = {name: min(value, best.get(name, value)) for name, value in seconds.items()}
     assert found.by_host == 0
     rates = {name: round(cells / best[name] / 1e9) for name in ("kernels", "whole")}
@@ -131,6 +143,24 @@ def long_pairs() -> list[dict[str, Any]]:
     return rows
 
 
+def extensions() -> list[dict[str, Any]]:
+    """From the first letters on, by minimap2's defaults: cells are those of whole matrices, as AGAThA's are, most of which are not made."""
+    coding = Coding(Substitution.parse(MINIMAP2))
+    rows = []
+    for length, error in ((1024, 0.05), (2048, 0.05), (4096, 0.05), (10_000, 0.05), (1024, 0.01), (10_000, 0.01), (1024, 0.15), (10_000, 0.15)):
+        count = int(CELLS.get(length, 1e11) / length**2)
+        query, target = (uploaded(side, coding) for side in pairs(count, length, error))
+        for report in ("ends", "cigar") if error == 0.05 else ("ends",):
+            row = {"length": length, "error": error, "pairs": count, "report": report}
+            row |= measured(query, target, coding, span="extension", zdrop=400, report=report)
+            if report == "ends":
+                row |= {"predicted gcups": PREDICTED[length, error], "of AGAThA's, another run": round(row["gcups"]["kernels"] / AGATHA, 2)}
+                row["of the bound without a band"] = round(row["gcups"]["kernels"] * 1e9 / EXTENSION_BOUND, 3)
+            rows.append(row)
+            print(row, flush=True)
+    return rows
+
+
 def searched(name: str, queries: str, database: str, options: str) -> list[dict[str, Any]]:
     import cupy
 
@@ -150,7 +180,7 @@ def searched(name: str, queries: str, database: str, options: str) -> list[dict[
     return rows
 
 
-JOBS = {"one to one": one_to_one, "one to many": one_to_many, "long": long_pairs}
+JOBS = {"one to one": one_to_one, "one to many": one_to_many, "long": long_pairs, "extensions": extensions}
 
 
 def main() -> None:

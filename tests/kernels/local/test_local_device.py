@@ -1,16 +1,20 @@
 """Alignment by scores on the GPU: against the whole matrix and, for what that is too slow for, against the host twin."""
 
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pairfiles
 import pytest
 import scored_oracle
-from scored_cases import SCORINGS, SPANS, aligned, batch, cases, mutated
+from scored_cases import SCORINGS, SPANS, aligned, batch, cases, mutated, same
 
 from tidalign.kernels.local import pairs
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments
+
+DATA = Path(__file__).parents[2] / "data"
 
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("device")]
 
@@ -34,15 +38,6 @@ def alike(seed: int, lengths: list[int], alphabet: str, count: int = 6) -> tuple
         queries.append(queries[-1])
         targets.append("".join(chance.choices(alphabet, k=length // 2)))
     return queries, targets
-
-
-def same(expected: Alignments, found: Alignments, report: str) -> None:
-    names = ("score", "query_start", "query_end", "target_start", "target_end") + (("cigar_offsets", "cigar") if report == "cigar" else ())
-    for name in names:
-        one, other = getattr(expected, name), getattr(found, name)
-        assert len(one) == len(other), name
-        different = np.flatnonzero(one != other)
-        assert not len(different), (name, different[:5].tolist(), one[different[:5]].tolist(), other[different[:5]].tolist())
 
 
 @pytest.mark.parametrize("span", SPANS)
@@ -95,7 +90,7 @@ def test_parts_of_launches_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [batch(strings, scoring) for strings in alike(8, [30, 100, 400, 1200], "ACGTN")]
     whole = align(*sides, scoring)
     assert whole.by_host == 0
-    monkeypatch.setattr(pairs_device, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(pairs_device, "MOST_BYTES", 1 << 19)
     parts = align(*sides, scoring)
     assert parts.by_host > 0, "the longest fit in no launch"
     same(whole, parts, "cigar")
@@ -137,3 +132,52 @@ def test_nothing() -> None:
     for span in SPANS:
         sides = [batch(strings, scoring) for strings in (["", "", "A"], ["", "A", ""])]
         same(pairs.align(*sides, scoring, span=span), align(*sides, scoring, span=span), "cigar")
+
+
+@pytest.mark.parametrize(("zdrop", "bonus"), [(None, 0), (None, 7), (10, 0), (3, 5), (0, 0), (40, 20), (400, 0)])
+@pytest.mark.parametrize("name", SCORINGS)
+def test_extensions(name: str, zdrop: int | None, bonus: int) -> None:
+    """Pairs of one strip and of several, alike, alike at first and not at all, in bands too narrow at first."""
+    text, alphabet, ambiguous = SCORINGS[name]
+    scoring = Substitution.parse(text)
+    short, long = cases(11, alphabet, 300), alike(5, [10, 129, 300, 700, 1700, 2600], alphabet, 3)
+    half = [query[: len(query) // 2] + target[len(target) // 3 :] for query, target in zip(*long, strict=True)]
+    for packed in (True, False):
+        sides = [batch([*some, *more, *last], scoring, packed=packed) for some, more, last in zip(short, long, (long[0], half), strict=True)]
+        for report in ("cigar", "ends", "score"):
+            options: dict[str, Any] = {"span": "extension", "report": report, "zdrop": zdrop, "end_bonus": bonus, "ambiguous": ambiguous}
+            expected, found = (each(*sides, scoring, **options) for each in (pairs.align, align))
+            assert found.by_host == 0 and found.heuristic == expected.heuristic
+            same(expected, found, report)
+
+
+@pytest.mark.parametrize("name", ["gasal2_20k_150bp", "ecoli_pacbio_clr_1kb", "ecoli_ont_r9_1-10kb", "ecoli_k12_hifi"])
+@pytest.mark.parametrize("text", ["match:2,mismatch:-4,gap:4,2,24,1", "match:1,mismatch:-4,gap:6,1"])
+def test_extensions_of_reads(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    """Reads as they are, and against what belongs to others; a band that a sample has chosen."""
+    from tidalign.kernels.local.device import extensions
+
+    monkeypatch.setattr(extensions, "SAMPLE", 4)
+    scoring = Substitution.parse(text)
+    reads = pairfiles.read_seq(DATA / "pairs" / f"{name}.seq.gz")[:400]
+    reads = reads[: 1 + int(np.searchsorted(np.cumsum([len(query) * len(target) for query, target in reads]), 3e8))]
+    reads += [(query, target) for (query, _), (_, target) in zip(reads, reads[1:4], strict=False)]
+    sides = [batch([read[place].decode() for read in reads], scoring) for place in (0, 1)]
+    for zdrop, bonus in ((400, 0), (100, 10), (None, 0)):
+        options: dict[str, Any] = {"span": "extension", "zdrop": zdrop, "end_bonus": bonus}
+        expected, found = (each(*sides, scoring, **options) for each in (pairs.align, align))
+        assert found.by_host == 0
+        same(expected, found, "cigar")
+
+
+def test_extensions_beyond_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs whose scores do not fit are left to the host, up to their ends."""
+    from tidalign.kernels.local.device import extensions
+
+    monkeypatch.setattr(extensions, "MOST_SCORE", 1000)
+    scoring = Substitution.parse("match:2,mismatch:-4,gap:4,2")
+    sides = [batch(strings, scoring) for strings in alike(8, [30, 100, 400, 700], "ACGT")]
+    for report in ("cigar", "ends", "score"):
+        expected, found = (each(*sides, scoring, span="extension", report=report, zdrop=100) for each in (pairs.align, align))
+        assert 0 < found.by_host < len(found)
+        same(expected, found, report)

@@ -2,16 +2,19 @@
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import cuda_on_host
 import numpy as np
+import pairfiles
 import pytest
-from scored_cases import aligned, mutated
+from scored_cases import SCORINGS, aligned, cases, mutated, same
 
 from tidalign.kernels.letters.sequences import Sequences
-from tidalign.kernels.local import launches, pairs, pairs_device
+from tidalign.kernels.local import pairs, pairs_device
 from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.local.device import extensions, launches
 from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.search import best, best_device
@@ -64,3 +67,35 @@ def test_hits_are_the_hosts(monkeypatch: pytest.MonkeyPatch, text: str, alphabet
     expected = best.search([coding.coded(side, 0) for side in queries], coding.coded(targets, 1), coding, **options)
     found = best_device.search([uploaded(side, coding) for side in queries], uploaded(targets, coding), coding, **options)
     assert len(found) and all(np.array_equal(getattr(found, name), getattr(expected, name)) for name in ("query", "target", "strand", "score"))
+
+
+@pytest.mark.parametrize(("zdrop", "bonus"), [(None, 0), (40, 7), (0, 0), (400, 0)])
+@pytest.mark.parametrize("name", ["affine", "linear", "two pieces", "n", "blosum62"])
+def test_extensions(monkeypatch: pytest.MonkeyPatch, name: str, zdrop: int | None, bonus: int) -> None:
+    """Short pairs, and those of several strips: in a band that a sample has chosen, in one that is too narrow at first, and in the whole matrix."""
+    text, alphabet, ambiguous = SCORINGS[name]
+    scoring = Substitution.parse(text)
+    short, long = cases(3, alphabet, 40), alike([0, 20, 150, 700, 330], alphabet[:20])
+    sides = [
+        Sequences.from_strings([*some, *(side.letters[a:b].tobytes().decode() for a, b in zip(side.offsets[:-1], side.offsets[1:], strict=True))])
+        for some, side in zip(short, long, strict=True)
+    ]
+    for share, sample, report in ((1 / 8, 4, "cigar"), (1 / 64, 1 << 20, "ends"), (1.0, 1 << 20, "score")):
+        monkeypatch.setattr(extensions, "FIRST_BAND", share)
+        monkeypatch.setattr(extensions, "SAMPLE", sample)
+        options: dict[str, Any] = {"span": "extension", "report": report, "zdrop": zdrop, "end_bonus": bonus, "ambiguous": ambiguous}
+        found, expected = (each(*sides, scoring, **options) for each in (pairs_device.align, pairs.align))
+        assert found.by_host == 0 and found.heuristic == expected.heuristic
+        same(expected, found, report)
+
+
+def test_extensions_of_reads() -> None:
+    """Pairs of strips whose bands do not hold all columns, among them two that do not belong together, by minimap2's defaults."""
+    reads = pairfiles.read_seq(Path(__file__).parents[2] / "data" / "pairs" / "ecoli_pacbio_clr_1kb.seq.gz")[:3]
+    reads += [(reads[0][0], reads[1][1]), (reads[0][0] + reads[1][0], reads[0][1] + reads[2][1]), (reads[0][0] * 2, reads[0][0] * 2)]
+    sides = [Sequences.from_strings([read[place].decode() for read in reads]) for place in (0, 1)]
+    scoring = Substitution.parse("match:2,mismatch:-4,gap:4,2,24,1")
+    options: dict[str, Any] = {"span": "extension", "report": "ends", "zdrop": 400}
+    found, expected = (each(*sides, scoring, **options) for each in (pairs_device.align, pairs.align))
+    assert found.by_host == 0
+    same(expected, found, "ends")

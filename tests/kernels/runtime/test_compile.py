@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tidalign.kernels.inspection import device as inspection_device
-from tidalign.kernels.local import launches
+from tidalign.kernels.local.device import extensions, launches
 from tidalign.kernels.runtime.compiler import FOLDER, OPTIONS, defines, source
 from tidalign.kernels.runtime.signature import Parameter, Signature, signatures
 
@@ -60,11 +60,20 @@ def local_variants() -> Iterator[dict[str, object]]:
     yield launches.macros(launches.Form(16, 24, True, False, False, False), 128, ends=(False,) * 4 + (True,), **one)
 
 
+def extension_variants() -> Iterator[dict[str, object]]:
+    """Each team, number of gap pieces, with and without tables and the bonus."""
+    for shape, table, bonus, pieces in (((8, 16), False, 0, 1), ((16, 16), True, 1, 2), ((32, 16), False, 1, 2), ((32, 16), True, 0, 1)):
+        form = launches.Form(*shape, True, table, False, True)
+        macros = launches.macros(form, extensions.THREADS, ends=(False,) * 5, pieces=pieces, dearest=0, lifted=False, keep=False)
+        yield macros | {"LOCAL_BONUS": bonus, "LOCAL_BLOCKS": extensions.BLOCKS}
+
+
 VARIANTS = {
     "search/best.cu": [{}],
-    "local/codes.cu": [{}],
-    "local/scores.cu": list(local_variants()),
-    "local/traces.cu": list(local_variants()),
+    "local/device/codes.cu": [{}],
+    "local/device/extensions.cu": list(extension_variants()),
+    "local/device/scores.cu": list(local_variants()),
+    "local/device/traces.cu": [macros | {"LOCAL_THREADS": launches.THREADS} for macros in local_variants()],
     "wavefront/wavefront.cu": list(wavefront_variants()),
     "bidirectional/bidirectional.cu": list(bidirectional_variants()),
     "letters/sequences.cu": [{}],

@@ -18,8 +18,9 @@ from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.inspection import device as inspection_device
 from tidalign.kernels.letters.nucleotides import encode
 from tidalign.kernels.letters.sequences import Sequences, pack
-from tidalign.kernels.local import launches, pairs, pairs_device
+from tidalign.kernels.local import pairs, pairs_device
 from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.local.device import extensions, launches
 from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.pairwise import wavefront_device
 from tidalign.kernels.runtime.compiler import FOLDER, source
@@ -50,7 +51,7 @@ def entries(name: str) -> set[str]:
 
 def test_every_source_has_its_test() -> None:
     tested = {"bidirectional", "extension", "inspection", "letters", "local", "search", "seed", "ungapped", "wavefront"}
-    assert {file.parent.name for file in FOLDER.rglob("*.cu")} == tested
+    assert {file.relative_to(FOLDER).parts[0] for file in FOLDER.rglob("*.cu")} == tested
 
 
 def sides(count: int, length: int, letters: str = "ACGT") -> tuple[Sequences, Sequences]:
@@ -140,6 +141,25 @@ def test_scores(recorder: Recorder, text: str, span: str, report: str) -> None:
     assert recorder.names() - {"operations_gathered", "local_traces"} == {"codes_of_letters", "local_scores"}
     assert ("local_traces" in recorder.names()) == (report != "score") and ("operations_gathered" in recorder.names()) == (report == "cigar")
     assert len(found) == len(letters) and found.score is not None and (found.by_host > 0) == (report != "score")
+
+
+@pytest.mark.parametrize("report", pairs.REPORTS)
+@pytest.mark.parametrize(("text", "bonus"), [("match:2,mismatch:-4,gap:4,2", 0), ("match:2,mismatch:-4,gap:4,2,24,1", 5), ("blosum62", 5)])
+def test_extensions(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, text: str, bonus: int, report: str) -> None:
+    """Every team; a sample, bands that are not enough, and then the whole matrix."""
+    monkeypatch.setattr(extensions, "SAMPLE", 1)
+
+    def extended(lengths: Any, bands: Any, scores: Any, query_ends: Any, target_ends: Any, losses: Any, enough: Any, **_: Any) -> None:
+        scores[:], losses[:], enough[:] = 5, 300, bands >= lengths
+        query_ends[:] = target_ends[:] = lengths
+
+    recorder.effects |= {"codes_of_letters": coded, "local_extensions": lambda query_lengths, **given: extended(query_lengths, **given)}
+    letters = ["A" * length for length in (0, 3, 60, 150, 600, 3000)] + ["ARN" * 20] * 4
+    sides = [Sequences.from_strings(letters)] * 2
+    found = pairs_device.align(*sides, Substitution.parse(text), span="extension", report=report, end_bonus=bonus)
+    assert recorder.names() >= {"codes_of_letters", "local_extensions"} and ("local_traces" in recorder.names()) == (report == "cigar")
+    bands = [given["bands"] for name, given in recorder.launches if name == "local_extensions"]
+    assert len(bands) > 3 and found.score is not None and len(found) == len(letters)
 
 
 def test_packed_letters_become_codes(recorder: Recorder) -> None:

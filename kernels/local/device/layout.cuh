@@ -1,8 +1,8 @@
 // Where a team keeps what the way back needs: of each lane, every step, what leaves its last row, and every COLUMNS steps all of its rows.
 #pragma once
-#include "local/cells.cuh"
+#include "local/device/cells.cuh"
 
-constexpr int COLUMNS = 16;
+constexpr int COLUMNS = LOCAL_COLUMNS;
 
 struct Layout {
   int steps, checks;

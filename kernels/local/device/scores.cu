@@ -1,9 +1,9 @@
 // Alignment by scores, lane by lane: Gotoh's recurrences (1982, 10.1016/0022-2836(82)90398-9) with the query's rows in registers and the target streaming
 // through the lanes of a team, a column a step (SALoBa, paper 002, IV; the cells are those of kernels/local/host.py). What a later way back needs is kept
-// (LOCAL_KEEP): of each lane what leaves its last row, and every COLUMNS steps all of its rows. The way back makes again, in one thread a pair, only the
-// strips of cells that the path goes through.
-#include "local/layout.cuh"
-#include "local/letters.cuh"
+// (LOCAL_KEEP): of each lane what leaves its last row, and every COLUMNS steps all of its rows. The way back makes again
+// only the strips of cells that the path goes through.
+#include "local/device/layout.cuh"
+#include "local/device/letters.cuh"
 
 constexpr bool KEEP = LOCAL_KEEP, PRODUCT = LOCAL_PRODUCT, SEVERAL = LOCAL_SEVERAL;  // SEVERAL: queries may take several strips
 // PRODUCT: every query with every target, a query a block, not query i with target i

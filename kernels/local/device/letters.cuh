@@ -1,6 +1,6 @@
 // Letters of targets as they stream through the lanes of a team, and what they score with the query's rows.
 #pragma once
-#include "local/cells.cuh"
+#include "local/device/cells.cuh"
 
 __device__ __forceinline__ unsigned four_letters(const unsigned char* letters, int j, int length, unsigned padding) {
   if (j >= length) return padding;

@@ -32,19 +32,19 @@ held."""
 OVER = 0x7FFF - 127
 """Scores of 16 bits from which on a sum may not have fitted."""
 
-COLUMNS = 16
-"""Of layout.cuh: steps from one place where all rows are kept to the next."""
-
 UNITS = 8
 """Of pairs that a team takes at least, of a product: so often the table of a query is of use."""
 
 WARPS = 4
 """Of a block; one table that all teams share serves up to 16."""
 
+WAYS, THREADS = 4, 64
+"""Lanes that take a pair's way back (traces.cu), and threads of a block of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form of the kernel: lanes of a team, rows of a lane, whether scores have 32 bits, come from tables, whether every query goes with every target,
+    """Say a form of the kernel: lanes of a team, rows of a lane, whether scores have 32 bits, come from tables, whether every query goes with every target,
     whether queries may take several strips, and how many teams share the strips of a pair."""
 
     team: int
@@ -59,6 +59,11 @@ class Form:
     def pairs(self) -> int:
         """Count the pairs of a team."""
         return 1 if self.wide else 2
+
+    @property
+    def columns(self) -> int:
+        """Count the steps from one place where all rows are kept to the next: long queries would take much memory."""
+        return 32 if self.several else 16
 
     @property
     def strip(self) -> int:
@@ -79,6 +84,7 @@ def macros(form: Form, threads: int, *, ends: tuple[bool, ...], pieces: int, dea
         "PRODUCT": form.product,
         "SEVERAL": form.several,
         "GANG": form.gang,
+        "COLUMNS": form.columns,
     }
     values |= {"PIECES": pieces, "DEAREST": dearest, "LIFTED": lifted, "KEEP": keep, "THREADS": threads}
     blocks = RESIDENT[form.rows] - (pieces == 2) - (keep or form.several)
@@ -160,7 +166,7 @@ class Kernels:
         tall, long = (_of_teams(lengths.astype(np.int64), form.pairs) for lengths in (n, m))
         strips = -(-tall // form.strip) if form.several else 1
         steps = (long + form.team - 1 + 3) // 4 * 4
-        return strips * form.team * (steps + -(-steps // COLUMNS) * form.rows)
+        return strips * form.team * (steps + -(-steps // form.columns) * form.rows)
 
     @property
     def cell_bytes(self) -> int:
@@ -223,7 +229,7 @@ class Kernels:
 
         form, count = scored.form, scored.count
         shared_bytes = 2 * self._letters * self._letters
-        kernel = self._kernel("traces.cu", "local_traces", form, 128, shared_bytes)
+        kernel = self._kernel("traces.cu", "local_traces", form, THREADS, shared_bytes)
         scored.ends, scored.counts = cupy.zeros((count, 4), np.int32), cupy.zeros(count, np.int32)
         if operations:
             sizes = scored.query[2].astype(np.int64) + scored.target[2] + 1
@@ -232,13 +238,13 @@ class Kernels:
         over = np.int32(0x7FFFFFFF if form.wide else OVER)
         given = (*scored.query, *scored.target, count, self._table, self._same, self._letters, *self._costs, scored.room, scored.kept_starts, over)
         found = (scored.score, scored.column, scored.place, scored.operations, scored.operation_ends, scored.ends, scored.counts)
-        compiler.launch(kernel, -(-count // 128), 128, *given, *found, shared_bytes=shared_bytes)
+        compiler.launch(kernel, -(-count * WAYS // THREADS), THREADS, *given, *found, shared_bytes=shared_bytes)
 
     def _kernel(self, source: str, entry: str, form: Form, threads: int, shared_bytes: int) -> compiler.Kernel:
-        return compiler.kernel(f"local/{source}", entry, macros(form, threads, **self._fixed), shared_bytes=shared_bytes)
+        return compiler.kernel(f"local/device/{source}", entry, macros(form, threads, **self._fixed), shared_bytes=shared_bytes)
 
     def _block(self, form: Form, longest: int) -> tuple[int, int]:
-        """Threads of a block, and the bytes of its tables."""
+        """Give the threads of a block, and the bytes of its tables."""
         threads = form.gang * form.team if form.gang > 1 else 32 * WARPS
         if not form.table:
             return threads, 0

@@ -1,0 +1,164 @@
+"""Extensions on the current CUDA device: scores and ends as kernels/local/extension.py finds them, in a band of the matrix that is shown to be enough.
+
+A path adds at most half of `most` a letter, most being what two letters score at best. So from a cell on antidiagonal a with score H no path comes to one on
+antidiagonal b with more than H + most (b - a) / 2. Where that lies below the highest score of b, for every b that was made and every cell from which a path
+leaves the band, the rule asks for nothing outside, and the band has told all. A pair's loss is the largest of most b - 2 (highest score of b); a band is enough
+if most a - 2 H is larger wherever a path leaves. It is if it is k wide and most k + 2 gap(k) is above the loss, and it may narrow as the loss that is to come
+does. Pairs whose band was too narrow are extended again in one of that width, and at last in the whole matrix.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from tidalign.kernels.local.coding import Coding
+from tidalign.kernels.local.device import launches
+from tidalign.kernels.local.uploaded import Uploaded
+from tidalign.kernels.runtime import compiler
+
+SHAPES = {128: (8, 16), 2048: (16, 16), 1 << 30: (32, 16)}
+"""Lanes of a team and rows of a lane, by the longest query that they are for: tall strips have little of their band to themselves where pairs are short."""
+
+THREADS = 128
+BLOCKS = 3
+"""Of these threads, that a multiprocessor's registers are shared among."""
+
+PLACES = 512
+"""So many times a score is what lanes hold (extensions.cu)."""
+
+MOST_SCORE = (1 << 29) // PLACES
+"""Scores that 32 bits hold so, with room for what is none and what is subtracted from it."""
+
+SAMPLE = 512
+"""Pairs that are extended first, of many more: by their losses a band is chosen for all."""
+
+FIRST_BAND = 1 / 8
+"""Diagonals to each side, a letter of the shorter sequence, of pairs of which nothing is known."""
+
+TAIL = 32
+"""Diagonals to each side that a band has left at its end, and an eighth of what it begins with."""
+
+ENOUGH = 0.95
+"""Share of the sample whose band is wide enough for the band of all."""
+
+
+class Extensions:
+    """Extend pairs by one scoring."""
+
+    def __init__(self, coding: Coding, zdrop: int | None, end_bonus: int) -> None:
+        import cupy
+
+        costs = [int(cost) for cost in coding.costs]
+        self._pieces = [(first - more, more) for first, more in zip(costs[::2], costs[1::2], strict=True)]
+        self._costs = costs if len(costs) == 4 else [*costs, *costs]
+        self._most = max(0, int(coding.matrix.max()))
+        self._zdrop, self._end_bonus = -1 if zdrop is None else zdrop, end_bonus
+        self._named = coding.scoring.letters[:4] != "ACGT"
+        size = self._letters = coding.size + 1
+        table = np.full((size, size), -128, np.int8)
+        table[:-1, :-1] = coding.matrix
+        self._table = cupy.asarray(table)
+        self._fours = cupy.asarray(np.ascontiguousarray(table[:, :4]).view(np.uint32)[:, 0]) if size > 4 else cupy.zeros(size, np.uint32)
+
+    def possible(self, query: Uploaded, target: Uploaded) -> Any:
+        """Tell which pairs' scores fit (bool, on the device)."""
+        n, m = query.lengths.astype(np.int64), target.lengths.astype(np.int64)
+        dearest = max(extended for _, extended in self._pieces)
+        shorter = n + (m - n) * (m < n)
+        return (self._most * shorter < MOST_SCORE) & ((n + m) * dearest + 2 * sum(self._costs) < MOST_SCORE) & ((n + m) * max(1, self._most) < 1 << 29)
+
+    def ends(self, query: Uploaded, target: Uploaded, most_bytes: int) -> tuple[Any, Any, Any]:
+        """Extend pairs -> scores, query ends and target ends, int32 on the device."""
+        import cupy
+
+        count = len(query)
+        found = cupy.zeros((3, count), np.int32)
+        n, m = query.lengths, target.lengths
+        shorter = cupy.minimum(n, m)
+        widest = cupy.maximum(n, m)
+        left = cupy.arange(count)
+        share, narrows = FIRST_BAND, False
+        if count > 8 * SAMPLE:
+            sample = left[:: count // SAMPLE]
+            bands = self._band(shorter, widest, sample, share)
+            losses, enough = self._launched(query, target, sample, bands, bands, most_bytes, found)
+            needed = cupy.where(enough, cupy.minimum(bands, self._needed(losses)), self._needed(losses))
+            share = float(cupy.sort(needed / cupy.maximum(shorter[sample], 1))[int(ENOUGH * (len(sample) - 1))])
+            done = cupy.zeros(count, np.bool_)
+            done[sample] = enough
+            left, narrows = cupy.flatnonzero(~done), True
+        bands = self._band(shorter, widest, left, share)
+        tails = cupy.where(bands < widest[left], bands // 8 + TAIL, bands).astype(np.int32) if narrows else bands
+        for last in (False, True, True):
+            losses, enough = self._launched(query, target, left, bands, tails, most_bytes, found)
+            again = cupy.flatnonzero(~enough)
+            left = left[again]
+            if not len(left):
+                break
+            needed = self._needed(losses[again])
+            needed += needed // 16 + 8
+            whole = last | (needed * 2 > shorter[left])
+            bands = tails = cupy.where(whole, widest[left], needed).astype(np.int32)
+        return found[0], found[1], found[2]
+
+    def _band(self, shorter: Any, widest: Any, rows: Any, share: float) -> Any:
+        import cupy
+
+        bands = (shorter[rows] * share).astype(np.int32) + 32
+        return cupy.where(bands * 2 > shorter[rows], widest[rows], bands).astype(np.int32)
+
+    def _needed(self, losses: Any) -> Any:
+        """Give the band that is enough for these losses."""
+        import cupy
+
+        bands = cupy.zeros(len(losses), np.int64)
+        for opened, extended in self._pieces:
+            if (slope := self._most + 2 * extended) == 0:
+                return cupy.full(len(losses), 1 << 28, np.int64)
+            bands = cupy.maximum(bands, (losses.astype(np.int64) - 2 * opened) // slope + 1)
+        return bands
+
+    def _launched(self, query: Uploaded, target: Uploaded, rows: Any, bands: Any, tails: Any, most_bytes: int, found: Any) -> tuple[Any, Any]:
+        """Extend these pairs within bands; `found` takes their scores and ends. Returns their losses, and whether their bands were enough."""
+        import cupy
+
+        losses, enough = cupy.empty(len(rows), np.int32), cupy.empty(len(rows), np.bool_)
+        n = query.lengths[rows]
+        tabled = target.others[rows] | self._named
+        work = (n.astype(np.int64) + 1) * cupy.minimum(target.lengths[rows], 2 * bands.astype(np.int64) + PLACES)
+        order = cupy.argsort(-work)
+        shape = cupy.searchsorted(cupy.asarray(list(SHAPES)), n.astype(np.int64))
+        for number, (team, rows_of_lane) in enumerate(SHAPES.values()):
+            for table in (False, True):
+                taken = order[(shape[order] == number) & (tabled[order] == table)]
+                if len(taken):
+                    form = launches.Form(team, rows_of_lane, wide=True, table=table, product=False, several=True)
+                    places = rows[taken]
+                    each, enough[taken] = self._launch(form, query.at(places), target.at(places), bands[taken], tails[taken], most_bytes)
+                    found[:, places] = each[:3]
+                    losses[taken] = each[3]
+        return losses, enough
+
+    def _launch(self, form: launches.Form, query: Uploaded, target: Uploaded, bands: Any, tails: Any, most_bytes: int) -> tuple[Any, Any]:
+        """Extend pairs in one form of the kernel -> int32[4, n]: scores, query ends, target ends, losses; and whether bands were enough."""
+        import cupy
+
+        count, pieces, teams = len(query), len(self._pieces), THREADS // form.team
+        macros = launches.macros(form, THREADS, ends=(False,) * 5, pieces=pieces, dearest=0, lifted=False, keep=False)
+        macros |= {"LOCAL_BONUS": int(self._end_bonus > 0), "LOCAL_BLOCKS": BLOCKS}
+        shared_bytes = teams * form.strip * self._letters if form.table else 0
+        kernel = compiler.kernel("local/device/extensions.cu", "local_extensions", macros, shared_bytes=shared_bytes)
+        row_room, diagonals_room = int(target.lengths.max()) + 1, int((query.lengths.astype(np.int64) + target.lengths).max()) + 1
+        last_row_room = row_room if self._end_bonus > 0 else 0
+        cell_bytes = 8 * pieces
+        a_block = teams * (row_room * cell_bytes + 8 * diagonals_room + 4 * last_row_room)
+        blocks = max(1, min(-(-count // teams), compiler.resident(kernel, THREADS, shared_bytes), most_bytes // a_block))
+        room = [cupy.empty((blocks * teams * row_room * cell_bytes // 16 + 1, 4), np.uint32), cupy.empty(blocks * teams * diagonals_room, np.int64)]
+        last = cupy.empty(blocks * teams * last_row_room + 1, np.int32)
+        found, enough = cupy.empty((4, count), np.int32), cupy.empty(count, np.bool_)
+        sides = (query.codes, query.starts, query.lengths, target.codes, target.starts, target.lengths, count)
+        rule = (self._zdrop, max(self._pieces)[1], self._end_bonus, self._most)
+        given = (*sides, self._table, self._fours, self._letters, *self._costs, 1, PLACES, *rule, bands, tails, cupy.zeros(1, np.int32))
+        memory = (room[0], np.int64(row_room), room[1], np.int64(diagonals_room), last, np.int64(last_row_room))
+        compiler.launch(kernel, blocks, THREADS, *given, *memory, *found, enough, shared_bytes=shared_bytes)
+        return found, enough
