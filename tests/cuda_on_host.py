@@ -73,4 +73,5 @@ def installed(patch: pytest.MonkeyPatch, folder: Path) -> None:
 
     patch.setattr(compiler, "kernel", kernel)
     patch.setattr(compiler, "launch", launch)
+    patch.setattr(compiler, "ready", lambda _: None)
     patch.setattr(compiler, "resident", lambda *_: 3)

@@ -170,6 +170,7 @@ def installed(patch: pytest.MonkeyPatch) -> Recorder:
     api = types.SimpleNamespace(driver=driver)
     for name, module in {"cupy": cupy, "cupy.cuda": cuda, "cupy_backends.cuda.api": api}.items():
         patch.setitem(sys.modules, name, module)
+    patch.setattr(compiler, "_code", lambda device, source, options: b"")
     patch.setattr(compiler, "_module", lambda device, source, options: types.SimpleNamespace(get_function=lambda entry: recorder.function(source, entry)))
     compiler._entry.cache_clear()  # kernels are kept with the recorder that they report to
     patch.setattr(lanes, "_idle", {DEVICE: []})

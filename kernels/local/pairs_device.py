@@ -130,7 +130,9 @@ class _Work:
         query, target = self._query.at(rows), self._target.at(rows)
         table = target.others | (self._coding.scoring.letters[:4] != "ACGT")
         gangs = self._keep or len(rows) < FEW
-        for form, places in launches.planned(query, target, table, wide=wide, gangs=gangs):
+        planned = list(launches.planned(query, target, table, wide=wide, gangs=gangs))
+        self._kernels.ready((form, query.lengths[places]) for form, places in planned)
+        for form, places in planned:
             most, start = room(), 0
             while start < len(places):
                 taken = places[start:]

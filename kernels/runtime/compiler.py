@@ -6,7 +6,9 @@ something for each set of options, whether the kernel is there or not.)
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,6 +28,9 @@ OPTIONS = ("-std=c++17", "--use_fast_math")
 
 CUPYS_MOVED = move_cupys()
 """Why what CuPy compiles by itself (fills and copies of arrays) is not kept where it would be, but beside our kernels. None: it is as CuPy has it."""
+
+AT_ONCE = 16
+"""Sources that are compiled at a time."""
 
 _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
 
@@ -81,7 +86,7 @@ class Kernel:
 
 
 @cache
-def _module(device: int, name: str, options: tuple[str, ...]) -> Any:
+def _code(device: int, name: str, options: tuple[str, ...]) -> bytes:
     import cupy
     from cupy_backends.cuda.libs import nvrtc
 
@@ -92,8 +97,15 @@ def _module(device: int, name: str, options: tuple[str, ...]) -> Any:
         return made
 
     made_by = *nvrtc.getVersion(), cupy.__version__
+    return cubins.kept(repr((text, options, cupy.cuda.Device(device).compute_capability, made_by)), compiled)
+
+
+@cache
+def _module(device: int, name: str, options: tuple[str, ...]) -> Any:
+    import cupy
+
     module = cupy.cuda.Module()
-    module.load(cubins.kept(repr((text, options, cupy.cuda.Device(device).compute_capability, made_by)), compiled))
+    module.load(_code(device, name, options))
     return module
 
 
@@ -133,6 +145,18 @@ def kernel(name: str, entry: str, macros: Mapping[str, object], *, shared_bytes:
                 raise DeviceLimit(f"{entry}: {needed} bytes of shared memory a block; device {device} grants {most_shared_bytes()}")
             found.grant(shared_bytes)
     return found
+
+
+def ready(wanted: Iterable[tuple[str, Mapping[str, object]]]) -> None:
+    """Compile sources with their macros for the current device, all at once, where they are not kept: `kernel` would do it one after the other. What does not
+    compile is left for it to say."""
+    import cupy
+
+    device = cupy.cuda.runtime.getDevice()
+    todo = {(device, name, defines(macros)) for name, macros in wanted}
+    if len(todo) > 1:
+        with ThreadPoolExecutor(min(len(todo), AT_ONCE)) as threads, suppress(cupy.cuda.compiler.CompileException):
+            list(threads.map(lambda each: _code(*each), sorted(todo)))
 
 
 _NO_MEMORY = 2

@@ -74,7 +74,9 @@ def _score(query: Uploaded, target: Uploaded, coding: Coding, span: str, scores:
         if not len(taken):
             continue
         slots = (taken * strands + strand).astype(np.int32)
-        for form, rows in launches.of_product(query, table=table, wide=not narrow, letters=coding.size + 1):
+        planned = list(launches.of_product(query, table=table, wide=not narrow, letters=coding.size + 1))
+        kernels.ready((form, query.lengths[rows]) for form, rows in planned if form)
+        for form, rows in planned:
             if form is None or not (narrow or wide):
                 _one_by_one(query.at(rows), target.at(taken), coding, span, scores, rows, slots)
                 continue

@@ -1,6 +1,6 @@
 """Launches of alignment by scores: which pairs go together, in which form of the kernel, and the memory they are given."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,6 +160,16 @@ class Kernels:
         self._fours = cupy.asarray(np.ascontiguousarray(lifted[:, :4]).view(np.uint32)[:, 0]) if size > 4 else cupy.zeros(size, np.uint32)
         self._keep = keep
         self._fixed: dict[str, Any] = {"ends": ends, "pieces": self._pieces, "dearest": costs[::2].index(dearest), "lifted": self.lifted, "keep": keep}
+
+    def ready(self, forms: Iterable[tuple[Form, Any]]) -> None:
+        """Compile what forms need, all at once. With each the lengths of its queries, on the device."""
+        wanted = []
+        for form, lengths in forms:
+            threads, _ = self._block(form, int(lengths.max()) if form.product else form.strip)
+            wanted.append(("local/device/scores.cu", macros(form, threads, **self._fixed)))
+            if self._keep:
+                wanted.append(("local/device/traces.cu", macros(form, THREADS, **self._fixed)))
+        compiler.ready(wanted)
 
     def kept_cells(self, form: Form, n: Any, m: Any) -> Any:
         """Count what each team keeps for the way back, in cells: n, m are of the pairs of a launch in order, on the device."""

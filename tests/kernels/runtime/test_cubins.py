@@ -1,8 +1,11 @@
 """Machine code that is kept between runs: made once for each description, and again where its file is not whole."""
 
 import sys
+import threading
 import types
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -132,3 +135,28 @@ def test_no_other_code_comes_to_the_device(folder: Path, tmp_path: Path, monkeyp
     load()
     assert (cupy.loaded, cupy.compiled) == ([CODE] * 4, 2)
     assert broken == "folder" or (path.read_bytes() == whole and not path.is_symlink())
+
+
+def test_what_is_wanted_is_compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three sources, one of them named twice, that wait for each other; what does not compile is not said here."""
+
+    class Broken(Exception):
+        pass
+
+    device = SimpleNamespace(runtime=SimpleNamespace(getDevice=lambda: 7), compiler=SimpleNamespace(CompileException=Broken))
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=device))
+    made: list[tuple[int, str, tuple[str, ...]]] = []
+    together = threading.Barrier(3, timeout=30)
+
+    def code(*wanted: Any) -> bytes:
+        made.append(wanted)
+        together.wait()
+        if wanted[1] == "b.cu":
+            raise Broken
+        return b""
+
+    monkeypatch.setattr(compiler, "_code", code)
+    compiler.ready([("a.cu", {"X": 1}), ("a.cu", {"X": 2}), ("b.cu", {}), ("a.cu", {"X": 1})])
+    assert sorted(made) == [(7, "a.cu", ("-DX=1",)), (7, "a.cu", ("-DX=2",)), (7, "b.cu", ())]
+    compiler.ready([("a.cu", {"X": 1})])
+    assert len(made) == 3, "one alone is compiled where it is asked for"
