@@ -6,6 +6,7 @@ Why each setting is as it is was measured (EXECUTION.md 8): a worker that dies w
 
 import logging
 import os
+import platform
 import signal
 import tempfile
 import threading
@@ -41,7 +42,7 @@ Trial = Callable[[Collection[str]], dict[str, str | None]]
 class Workers:
     """Live workers. `wanted`: how many there should be, None where someone else decides; `local`: the processes of this machine, if they are ours.
 
-    trials: of workers that join; said: what they came to, by worker.
+    trials: of workers that join; said: what they came to, by worker. places: where each worker is, or was: `host`, `gpu` by its name for CUDA, `pid`.
     """
 
     client: Any
@@ -49,6 +50,7 @@ class Workers:
     wanted: int | None
     trials: list[Trial] = field(default_factory=list)
     said: dict[str, str | None] = field(default_factory=dict)
+    places: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def fit(self) -> dict[str, int]:
         """Give what `live` gives, without workers of others that a trial found something against; those that joined since are tried first."""
@@ -87,6 +89,12 @@ class Workers:
         with answering(self.client):
             return self.everywhere(function, *arguments)
 
+    def learn(self, workers: Collection[str]) -> None:
+        """Learn the places of workers that are new, from their nannies, which answer whatever the workers are at."""
+        if new := [worker for worker in workers if worker not in self.places]:
+            answers = self.client.run(_place_of_worker, workers=new, nanny=True, on_error="return")
+            self.places.update({worker: place for worker, place in answers.items() if isinstance(place, dict)})
+
     def cpu_seconds(self, worker: str) -> float | None:
         """CPU time that the process of the worker at that address has used, as its nanny says; None where nobody says."""
         try:
@@ -98,6 +106,12 @@ class Workers:
     def prepare(self) -> None:
         """Tell the scheduler what its configuration may not say: a task whose worker dies comes back to us at once."""
         self.client.run_on_scheduler(_allow_no_failures)
+
+
+def _place_of_worker(dask_worker: Any) -> dict[str, Any]:
+    """On a nanny, as `_cpu_seconds_of_worker`."""
+    gpu = dask_worker.env.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0]
+    return {"host": platform.node(), **({"gpu": gpu} if gpu else {}), "pid": dask_worker.pid}
 
 
 def _cpu_seconds_of_worker(dask_worker: Any) -> float:

@@ -19,6 +19,8 @@ class Report:
         stages once the input was read; None where the work was too little to be worth one. calls, total_seconds: with all that were cut short before.
     device: `cpu`, or the names of the GPUs; device_why: these and no others.
     workers: processes that aligned, 0 for this one alone; hosts: how many on each; deaths: workers that died with a task begun; retries: tasks started again.
+    faults: tasks of all calls that were lost or failed: {task, host, gpu, pid, seconds since it was given out, why, retries: how often it had been lost before};
+        where nobody knows a place it is lacking.
     """
 
     run: str
@@ -35,6 +37,7 @@ class Report:
     hosts: Mapping[str, int] = field(default_factory=dict)
     deaths: int
     retries: int
+    faults: tuple[Mapping[str, Any], ...] = ()
     command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv))
     versions: Mapping[str, str] = field(default_factory=lambda: versions())
 
