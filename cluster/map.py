@@ -111,7 +111,7 @@ class _Run:
         while len(self.flights) < self.threads and self.stop.number is None and (task := self.queue.pop(self.kinds)):
             self.submitted += 1
             key = f"{task.key}-{self.submitted}"
-            among = {} if self.workers.local else {"workers": self.fit, "allow_other_workers": False}
+            among = {} if not self.workers.tried else {"workers": self.fit, "allow_other_workers": False}
             future = self.workers.client.submit(task.function, *task.arguments, key=key, pure=False, retries=0, **among)
             future.add_done_callback(lambda _: self.wake.set())
             self.flights[key] = _Flight(task, future, among=self.fit)
@@ -175,6 +175,8 @@ class _Run:
             raise (NoWorkers if local else ClusterLost)(
                 f"no worker left, and none came back in {DESERTED:.0f} s; run the same command again to resume" + ("" if local else ", with workers running")
             )
+        if wanted is not None and wanted <= len({str(self.workers.places.get(worker, worker)) for worker in self.workers.refused()}) and not self.live:
+            raise NoWorkers(f"no worker is left: {next(iter(self.workers.refused().values()))}")
         if local is None or wanted is None or self.live >= wanted:
             self.full_at, self.asked = now, 0
         elif now - self.full_at > SHORT_HANDED * 2**self.asked:
@@ -187,7 +189,7 @@ class _Run:
     def _look_at_tasks(self) -> None:
         late = []
         for key, flight in self.flights.items():
-            if not self.workers.local and self.fit and set(self.fit).isdisjoint(flight.among):
+            if self.workers.tried and self.fit and set(self.fit).isdisjoint(flight.among):
                 flight.silent += TICK
                 if flight.silent > 2 * TICK:  # it did not even begin
                     flight.left = True

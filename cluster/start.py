@@ -43,19 +43,21 @@ class Workers:
     """Live workers. `wanted`: how many there should be, None where someone else decides; `local`: the processes of this machine, if they are ours.
 
     trials: of workers that join; said: what they came to, by worker. places: where each worker is, or was: `host`, `gpu` by its name for CUDA, `pid`.
+    tried: whether workers that join, or start again, are tried before they get a task: those of somebody else, and those with GPUs, which may fail for good.
     """
 
     client: Any
     local: Any | None
     wanted: int | None
+    tried: bool = True
     trials: list[Trial] = field(default_factory=list)
     said: dict[str, str | None] = field(default_factory=dict)
     places: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def fit(self) -> dict[str, int]:
-        """Give what `live` gives, without workers of others that a trial found something against; those that joined since are tried first."""
+        """Give what `live` gives, without workers that a trial found something against; those that joined since are tried first."""
         threads = self.live()
-        if self.local is not None:
+        if not self.tried:
             return threads
         if joined := [worker for worker in threads if worker not in self.said]:
             for trial in self.trials:
@@ -65,6 +67,10 @@ class Workers:
                 if trouble := self.said.get(worker):
                     logging.getLogger("tidalign").warning("worker %s, which has just joined, %s; it is not used", worker, trouble)
         return {worker: count for worker, count in threads.items() if self.said.get(worker, "has left") is None}
+
+    def refused(self) -> dict[str, str]:
+        """Say what is wrong with each worker that a trial found something against, whether it is still there or not."""
+        return {worker: trouble for worker, trouble in self.said.items() if trouble}
 
     def undergo(self, trial: Trial) -> dict[str, str]:
         """Try the workers that there are, and those that will join; what is wrong with the first ones."""
@@ -82,6 +88,11 @@ class Workers:
     def everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
         """What `function` returns on each worker, or the exception it raised there."""
         results: dict[str, Any] = self.client.run(function, *arguments, on_error="return")
+        return results
+
+    def on(self, workers: Collection[str], function: Callable[..., Any]) -> dict[str, Any]:
+        """What `everywhere` gives, of these workers alone."""
+        results: dict[str, Any] = self.client.run(function, workers=list(workers), on_error="return")
         return results
 
     def answers(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
@@ -161,7 +172,7 @@ def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[W
         client = None
         try:
             client = cast("Any", Client)(local, timeout=CONNECT_TIMEOUT, set_as_default=False)
-            yield Workers(client, local, count)
+            yield Workers(client, local, count, tried=bool(gpus))
         finally:
             _close(client, local)
 

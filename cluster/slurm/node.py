@@ -58,7 +58,7 @@ def main(folder: Path) -> None:
     resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1})
     said = json.loads((folder / "scheduler.json").read_text())
-    names = [{"CUDA_VISIBLE_DEVICES": name} for name in usable()] if said["gpus"] else [{} for _ in range(processors())]
+    names = [{"CUDA_VISIBLE_DEVICES": name} for name in usable(said["each"])] if said["gpus"] else [{} for _ in range(processors())]
     forks.make_room(len(names))
     with ExitStack() as stack:
         scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True))

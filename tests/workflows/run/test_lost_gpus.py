@@ -1,0 +1,59 @@
+"""GPUs that fail for good, with stand-ins for them: the others do the work, and the report says which failed, when and why."""
+
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WORKFLOWS = Path(__file__).parents[1]
+sys.path[:0] = [str(WORKFLOWS), str(WORKFLOWS.parent / "cluster")]
+from genome_card_cases import answer, drive_apart, journal
+
+from tidalign.pipeline.store import rundir
+from tidalign.workflows.status import Exit
+
+PATH = os.pathsep.join([str(WORKFLOWS / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def breaking(run: Path, broken: Path, over: threading.Event) -> None:
+    """Have the card broken once workers are there."""
+    while not over.wait(0.01):
+        if (run / "journal.jsonl").exists() and journal(run, "hired"):
+            broken.touch()
+            return
+
+
+def test_a_card_that_fails_for_good_is_left_alone(tmp_path: Path, sides: Any, answers: Any) -> None:
+    broken, over = tmp_path / "broken", threading.Event()
+    watching = threading.Thread(target=breaking, args=(tmp_path / "run", broken, over))
+    watching.start()
+    environment = {"PYTHONPATH": PATH, "TIDALIGN_TEST_CARDS": "2", "TIDALIGN_TEST_BROKEN": f"1:{broken}", "TIDALIGN_TEST_SLOW": "2"}
+    status, said = drive_apart(tmp_path / "run", sides, "exact", {"gpus": 2}, **environment)
+    over.set()
+    watching.join()
+    assert status == Exit.COMPLETE, said
+    assert answer(tmp_path / "run") == answers["exact"]
+    report = rundir.read_report(str(tmp_path / "run"))
+    *lost, refused = report["faults"]
+    assert 1 <= len(lost) <= 2  # what the worker had
+    for each in lost:
+        assert (each["gpu"], each["host"], each["why"]) == ("1", os.uname().nodename, "its worker died, or was cut off")
+        assert each["task"].startswith("j000000") and each["seconds"] > 0
+    assert "cannot use GPU 1 (cudaErrorDevicesUnavailable" in refused["why"]
+    assert report["deaths"] == 1  # not one for every tile that it is given
+
+
+@pytest.mark.parametrize("cards", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_without_any_card_the_run_ends_and_cores_go_on(cards: int, tmp_path: Path, sides: Any, answers: Any) -> None:
+    broken = tmp_path / "broken"
+    broken.touch()
+    words = {"PYTHONPATH": PATH, "TIDALIGN_TEST_CARDS": str(cards), "TIDALIGN_TEST_BROKEN": f"0,1:{broken}"}
+    status, said = drive_apart(tmp_path / "run", sides, "exact", {"gpus": cards}, **words)
+    assert "cannot use GPU" in said and "--device cpu" in said
+    assert status != Exit.COMPLETE
+    status, said = drive_apart(tmp_path / "run", sides, "exact", {"device": "cpu"})
+    assert status == Exit.COMPLETE, said
+    assert answer(tmp_path / "run") == answers["exact"]
