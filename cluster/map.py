@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
@@ -38,7 +38,7 @@ DESERTED = 300.0
 class _Flight:
     """A task on its way: its future, its pulse, and the seconds since that changed.
 
-    used: CPU time of its worker when it had said nothing for as long as its patience. hung: why its worker was restarted. left: all that it was for left before it began.
+    used: CPU time of its worker when it had said nothing for as long as its patience. hung: why its worker was restarted. left: all that it was for left.
     """
 
     task: Task
@@ -144,8 +144,10 @@ class _Run:
     def _lost(self, key: str, killed: bool, why: str, worker: str = "") -> None:
         """Say where a task was lost, after which time and why, and do what is then to be done."""
         flight = self.flights[key]
-        place = self.workers.places.get(worker, {"worker": worker} if worker else {})
-        self.outcomes.note("lost", task=flight.task.key, **place, seconds=round(time.monotonic() - flight.began, 3), why=why)
+        place = asdict(self.workers.places[worker]) if worker in self.workers.places else {"worker": worker}
+        self.outcomes.note(
+            "lost", task=flight.task.key, **{name: value for name, value in place.items() if value}, seconds=round(time.monotonic() - flight.began, 3), why=why
+        )
         self._land(key, self.outcomes.died(flight.task, killed))
 
     def _land(self, key: str, more: Iterable[Task]) -> None:

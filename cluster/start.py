@@ -38,11 +38,20 @@ Trial = Callable[[Collection[str]], dict[str, str | None]]
 """Says of each of some workers what keeps it from the work, or None; nothing of those that have left."""
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a worker is: host, GPU by its name for CUDA, if it has one, and process."""
+
+    host: str
+    gpu: str | None
+    pid: int
+
+
 @dataclass(frozen=True)
 class Workers:
     """Live workers. `wanted`: how many there should be, None where someone else decides; `local`: the processes of this machine, if they are ours.
 
-    trials: of workers that join; said: what they came to, by worker. places: where each worker is, or was: `host`, `gpu` by its name for CUDA, `pid`.
+    trials: of workers that join; said: what they came to, by worker. places: where each worker is, or was.
     tried: whether workers that join, or start again, are tried before they get a task: those of somebody else, and those with GPUs, which may fail for good.
     """
 
@@ -52,7 +61,7 @@ class Workers:
     tried: bool = True
     trials: list[Trial] = field(default_factory=list)
     said: dict[str, str | None] = field(default_factory=dict)
-    places: dict[str, dict[str, Any]] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
 
     def fit(self) -> dict[str, int]:
         """Give what `live` gives, without workers that a trial found something against; those that joined since are tried first."""
@@ -104,7 +113,20 @@ class Workers:
         """Learn the places of workers that are new, from their nannies, which answer whatever the workers are at."""
         if new := [worker for worker in workers if worker not in self.places]:
             answers = self.client.run(_place_of_worker, workers=new, nanny=True, on_error="return")
-            self.places.update({worker: place for worker, place in answers.items() if isinstance(place, dict)})
+            self.places.update({worker: place for worker, place in answers.items() if isinstance(place, Place)})
+
+    def measure(self, workers: Collection[str], function: Callable[[], float]) -> None:
+        """Have workers tell the scheduler, whenever they tell it that they live, what a function gives there."""
+        self.client.run(_measure, function, workers=list(workers), on_error="return")
+
+    def measured(self) -> dict[str, tuple[str, float]]:
+        """Give, by worker that measures something, its place and what it told last."""
+        found = {}
+        for worker, said in self.client.scheduler_info()["workers"].items():
+            if isinstance(value := said["metrics"].get(_METRIC), float) and worker in self.places:
+                place = self.places[worker]
+                found[worker] = f"{place.host}:{place.gpu or 0}", value
+        return found
 
     def cpu_seconds(self, worker: str) -> float | None:
         """CPU time that the process of the worker at that address has used, as its nanny says; None where nobody says."""
@@ -119,10 +141,16 @@ class Workers:
         self.client.run_on_scheduler(_allow_no_failures)
 
 
-def _place_of_worker(dask_worker: Any) -> dict[str, Any]:
+_METRIC = "tidalign"
+
+
+def _measure(function: Callable[[], float], dask_worker: Any) -> None:
+    dask_worker.metrics[_METRIC] = lambda _: function()
+
+
+def _place_of_worker(dask_worker: Any) -> Place:
     """On a nanny, as `_cpu_seconds_of_worker`."""
-    gpu = dask_worker.env.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0]
-    return {"host": platform.node(), **({"gpu": gpu} if gpu else {}), "pid": dask_worker.pid}
+    return Place(platform.node(), dask_worker.env.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0] or None, dask_worker.pid)
 
 
 def _cpu_seconds_of_worker(dask_worker: Any) -> float:

@@ -75,7 +75,9 @@ def started(allocation: Allocation, folder: str, modules: Sequence[str]) -> Iter
         security = credentials()
         stack.enter_context(dask.config.set(keep(security, Path(own))))
         cluster = stack.enter_context(_scheduler(security, address_of_node()))
-        Path(own, "scheduler.json").write_text(json.dumps({"address": cluster.scheduler_address, "modules": list(modules), "gpus": allocation.gpus, "each": allocation.each}))
+        Path(own, "scheduler.json").write_text(
+            json.dumps({"address": cluster.scheduler_address, "modules": list(modules), "gpus": allocation.gpus, "each": allocation.each})
+        )
         stack.enter_context(_workers(allocation, own, cluster))
         yield str(cluster.scheduler_address)
 

@@ -1,5 +1,6 @@
-"""Have faults befall `tidalign pairs` on two hosts (hosts.py), a run for each, and compare its bytes and statuses: workers, hosts, schedulers and clients killed,
-the network cut and back, the time of the job over.
+"""Have faults befall `tidalign pairs` on two hosts (hosts.py), a run for each, and compare its bytes and statuses.
+
+Workers, hosts, schedulers and clients are killed, the network is cut and comes back, the time of the job is over.
 
 python tests/cluster/fault_series.py FOLDER [--each 5] [--seed 1] [--result JSON]; root's, by hand, a quarter of an hour.
 """
@@ -7,23 +8,27 @@ python tests/cluster/fault_series.py FOLDER [--each 5] [--seed 1] [--result JSON
 import argparse
 import random
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "slurm"), str(HERE.parent), str(HERE.parent / "benchmarks"), str(HERE.parent / "workflows")]
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "slurm"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import record
 from ending import wait_until
 from hosts import Hosts, objection
 from work import program, write_pairs
 
-SMALL = str(HERE.parent / "workflows" / "kill_series.py")
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+SMALL = str(Path(__file__).resolve().parents[1] / "workflows" / "kill_series.py")
 PAIRS, SLOW, LOST, CUT = 150, "0.7", "12s", 16.0
 
 STATUSES = {"worker": [0], "host": [0], "scheduler": [0, 75], "client": [-9], "network": [0], "time": [143]}

@@ -121,7 +121,9 @@ class Hosts:
     def _listeners(self, name: str) -> str:
         return "".join(
             f":{int(line.split()[1].rpartition(':')[2], 16)} "
-            for line in subprocess.run(["ip", "netns", "exec", self._space(name), "cat", "/proc/net/tcp"], capture_output=True, text=True, check=True).stdout.splitlines()[1:]
+            for line in subprocess.run(
+                ["ip", "netns", "exec", self._space(name), "cat", "/proc/net/tcp"], capture_output=True, text=True, check=True
+            ).stdout.splitlines()[1:]
             if line.split()[3] == "0A"
         )
 

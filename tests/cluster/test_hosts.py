@@ -11,7 +11,7 @@ import pytest
 from ending import wait_until
 from hosts import Hosts, objection
 
-sys.path[:0] = [str(Path(__file__).parent / "slurm"), str(Path(__file__).parents[1] / "workflows")]
+sys.path.insert(0, str(Path(__file__).parent / "slurm"))
 from work import program, write_pairs
 
 SMALL = str(Path(__file__).parents[1] / "workflows" / "kill_series.py")

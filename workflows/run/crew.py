@@ -23,6 +23,7 @@ from tidalign.cluster.task import Kind, Outcomes, Queue, Task, Threads, run_here
 from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.rundir import locked
+from tidalign.workflows.run.busy import held
 from tidalign.workflows.run.devices import Gpus, Resources, gpu_trouble
 
 if TYPE_CHECKING:
@@ -55,10 +56,8 @@ class Crew:
         self._contract = ExitStack()
         self._workers: Workers | None = None
         self._coming: Future[None] | None = None
-        self.on_gpus = False
-        """Whether the scheduler's workers are to have GPUs."""
-        self.gpus_each: int | None = None
-        """How many of them on each host; None: all."""
+        self.on_gpus, self.gpus_each = False, cast("int | None", None)
+        """Whether the scheduler's workers are to have GPUs, and how many on each host; None: all."""
         self._at: dict[str, str] = {}
         self.size = 0
         """Workers that were there when they were last asked for something; 0: this process does the work."""
@@ -98,8 +97,7 @@ class Crew:
         for worker, trouble in self._workers.undergo(self._probe).items():
             raise CannotWrite(f"{self.directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
         if self._gpus or self.on_gpus:
-            refused = self._workers.undergo(self._try_gpus)
-            if refused and len(refused) == len(self._workers.said):
+            if (refused := self._workers.undergo(self._try_gpus)) and len(refused) == len(self._workers.said):
                 raise NoWorkers("worker {} {}".format(*next(iter(refused.items()))))
             for worker, trouble in refused.items():
                 logging.getLogger("tidalign").warning("worker %s %s; it is not used", worker, trouble)
@@ -133,9 +131,9 @@ class Crew:
                 said[worker] = f"on {hosts[worker]} is beyond --gpus {self.gpus_each}"
             else:
                 used[hosts[worker]] += 1
-        for worker, trouble in said.items():
-            if trouble:
-                rundir.journal(self.directory, "lost", task="", host=hosts[worker], worker=worker, why=trouble)
+        crew.measure([worker for worker, trouble in said.items() if trouble is None], held)
+        for worker, trouble in ((worker, trouble) for worker, trouble in said.items() if trouble):
+            rundir.journal(self.directory, "lost", task="", host=hosts[worker], worker=worker, why=trouble)
         return said
 
     def replace(self, gpus: Sequence[str], threads: int) -> None:
@@ -153,6 +151,10 @@ class Crew:
         answers = {worker: answer for worker, answer in self._workers.answers(function).items() if not isinstance(answer, OSError) and worker not in refused}
         self.size = len(answers)
         return answers
+
+    def busy(self) -> dict[str, tuple[str, float]]:
+        """Give, by worker with a GPU, which it is and the seconds that it was held."""
+        return self._workers.measured() if self._workers else {}
 
     def dismiss(self) -> bool:
         """Stop the workers that were started. Whether nobody works any more: workers of a scheduler that is not ours finish what they are at."""

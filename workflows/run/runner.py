@@ -19,6 +19,7 @@ from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
 from tidalign.workflows.run import devices
+from tidalign.workflows.run.busy import Busy
 from tidalign.workflows.run.crew import Crew, Readers, mending, opened
 from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.report import Report
@@ -167,13 +168,15 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
         if going and (len(gpus.names) > 1 and crew.readers if gpus.device.takes_gpu else resources.workers and readers != "workers"):
             crew.begin_to_hire()
         fresh = not rundir.has_manifest(crew.directory)
+        busy = Busy(crew.busy, told) if going and gpus.device.takes_gpu else None
         try:
-            with crew.timed("read"):
-                planned = kind.read(crew, told, readers, Meanwhile(stop, gpus, ready) if going else None)
-            ready()
-            tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
-            kind.begun = tracker
-            predicted = _work(crew, kind, tracker, stop, resources, gpus, fresh=fresh)
+            with busy or nullcontext():
+                with crew.timed("read"):
+                    planned = kind.read(crew, told, readers, Meanwhile(stop, gpus, ready) if going else None)
+                ready()
+                tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
+                kind.begun = tracker
+                predicted = _work(crew, kind, tracker, stop, resources, gpus, fresh=fresh)
         finally:
             if crew.dismiss() and kind.begun:
                 kind.begun.withdraw_claims()
@@ -192,6 +195,7 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
             total_seconds=total,
             device=str(gpus),
             device_why=gpus.why,
+            gpus=busy.report() if busy else {},
             workers=crew.size,
             hosts=crew.hosts,
             deaths=tracker.deaths,

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-WORKFLOWS = Path(__file__).parents[1]
-sys.path[:0] = [str(WORKFLOWS), str(WORKFLOWS.parent / "cluster")]
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from genome_card_cases import answer, drive_apart, journal
 
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.status import Exit
 
-PATH = os.pathsep.join([str(WORKFLOWS / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])])
+PATH = os.pathsep.join([str(Path(__file__).parents[1] / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def breaking(run: Path, broken: Path, over: threading.Event) -> None:
@@ -57,3 +56,16 @@ def test_without_any_card_the_run_ends_and_cores_go_on(cards: int, tmp_path: Pat
     status, said = drive_apart(tmp_path / "run", sides, "exact", {"device": "cpu"})
     assert status == Exit.COMPLETE, said
     assert answer(tmp_path / "run") == answers["exact"]
+
+
+def test_a_report_says_how_busy_each_card_was(tmp_path: Path, sides: Any) -> None:
+    status, said = drive_apart(tmp_path / "run", sides, "exact", {"gpus": 2}, PYTHONPATH=PATH, TIDALIGN_TEST_CARDS="2", TIDALIGN_TEST_SLOW="2")
+    assert status == Exit.COMPLETE, said
+    gpus = rundir.read_report(str(tmp_path / "run"))["gpus"]
+    assert set(gpus) <= {f"{os.uname().nodename}:{card}" for card in (0, 1)} and gpus
+    held: dict[str, float] = {}
+    for each in journal(tmp_path / "run", "done"):
+        held[each["card"]] = max(held.get(each["card"], 0.0), each["busy"])
+    assert all(gpu["share"] <= 1 for gpu in gpus.values())
+    told = sum(gpu["busy"] for gpu in gpus.values())  # a second before the end
+    assert 0 < told <= sum(held.values()) + 0.01
