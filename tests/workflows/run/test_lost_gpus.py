@@ -3,12 +3,15 @@
 import os
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[2] / "cluster"))
+from external import External
 from genome_card_cases import answer, drive_apart, journal
 
 from tidalign.pipeline.store import rundir
@@ -69,3 +72,50 @@ def test_a_report_says_how_busy_each_card_was(tmp_path: Path, sides: Any) -> Non
     assert all(gpu["share"] <= 1 for gpu in gpus.values())
     told = sum(gpu["busy"] for gpu in gpus.values())  # a second before the end
     assert 0 < told <= sum(held.values()) + 0.01
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[External]:
+    """Somebody's, with workers of two cards on this host."""
+    monkeypatch.setenv("PYTHONPATH", PATH)
+    monkeypatch.setenv("TIDALIGN_TEST_CARDS", "2")
+    (tmp_path / "cluster").mkdir()
+    external = External(tmp_path / "cluster")
+    monkeypatch.setenv("TIDALIGN_TEST_SLOW", "2")
+    for card in "01":
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", card)
+        external.worker()
+    external.wait_for_workers(2)
+    yield external
+    external.close()
+
+
+def test_gpus_with_a_scheduler_are_those_of_each_host(scheduler: External, tmp_path: Path, sides: Any, answers: Any) -> None:
+    status, said = drive_apart(tmp_path / "run", sides, "exact", {"scheduler": scheduler.address, "gpus": 1})
+    assert status == Exit.COMPLETE, said
+    assert answer(tmp_path / "run") == answers["exact"]
+    report = rundir.read_report(str(tmp_path / "run"))
+    assert (report["workers"], len({each["card"] for each in journal(tmp_path / "run", "done")})) == (1, 1)
+    assert "is beyond --gpus 1" in report["faults"][0]["why"]
+
+
+def test_a_worker_without_a_card_that_joins_late_gets_nothing(
+    scheduler: External, tmp_path: Path, sides: Any, answers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = threading.Event()
+
+    def join() -> None:
+        while not over.wait(0.01):
+            if (tmp_path / "run" / "journal.jsonl").exists() and journal(tmp_path / "run", "hired"):
+                scheduler.worker()
+                return
+
+    monkeypatch.setenv("TIDALIGN_TEST_CARDS", "0")
+    joining = threading.Thread(target=join)
+    joining.start()
+    status, said = drive_apart(tmp_path / "run", sides, "exact", {"scheduler": scheduler.address}, TIDALIGN_TEST_SLOW="0")
+    over.set()
+    joining.join()
+    assert status == Exit.COMPLETE, said
+    assert answer(tmp_path / "run") == answers["exact"]
+    assert len({each["card"] for each in journal(tmp_path / "run", "done")}) <= 2
