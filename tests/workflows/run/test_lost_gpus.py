@@ -79,6 +79,7 @@ def scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Exter
     """Somebody's, with workers of two cards on this host."""
     monkeypatch.setenv("PYTHONPATH", PATH)
     monkeypatch.setenv("TIDALIGN_TEST_CARDS", "2")
+    monkeypatch.setenv("DASK_DISTRIBUTED__DIAGNOSTICS__NVML", "False")  # the stand-in for it knows no more than the product asks
     (tmp_path / "cluster").mkdir()
     external = External(tmp_path / "cluster")
     monkeypatch.setenv("TIDALIGN_TEST_SLOW", "2")
