@@ -1,4 +1,4 @@
-"""Give many tasks to workers of this machine: how many a second, whether the memory of who gives them out grows, how long workers take to be ready and to be gone.
+"""Give many tasks to workers: how many a second, whether the memory of who gives them out grows, how long workers take to be ready and to be gone.
 
 python tests/benchmarks/cluster.py [--tasks 100000] [--workers 8] [--result JSON]
 """
