@@ -140,3 +140,35 @@ def test_a_scheduler_that_is_lost_for_good(hosts: Hosts, expected: bytes) -> Non
         hosts.worker(name)
     found = ended(hosts, command(hosts), expected)
     assert found["calls"] == 2 and found["aligned"] < PAIRS
+
+
+WORKERS = """
+import sys, time
+from distributed import Client
+with Client(sys.argv[1], timeout=60) as client:
+    while {worker["name"] for worker in client.scheduler_info()["workers"].values()} != set(sys.argv[2:]):
+        time.sleep(0.2)
+"""
+
+
+@pytest.mark.slow
+def test_workers_of_an_allocation_are_back_when_the_network_is(tmp_path: Path) -> None:
+    """They and their nannies end once they are cut off for long; what srun started on the node starts them again."""
+    hosts = Hosts(tmp_path)
+    hosts.environment |= {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "12s", "SLURM_NODEID": "1", "SLURM_JOB_CPUS_PER_NODE": "1(x2)"}
+    try:
+        hosts.scheduler()
+        said = {"address": hosts.scheduler_address, "modules": [], "gpus": False, "each": None}
+        (tmp_path / "dask" / "scheduler.json").write_text(json.dumps(said))
+        words = ("-P", "-m", "tidalign.cluster.slurm.node", str(tmp_path / "dask"))
+        node = hosts.run("host1", sys.executable, *words, log="node.log", pipe=True)
+        assert hosts.run("host0", sys.executable, "-c", WORKERS, hosts.scheduler_address, "1-0", log="seen.log").wait() == 0
+        hosts.cut("host1")
+        assert hosts.run("host0", sys.executable, "-c", WORKERS, hosts.scheduler_address, log="seen.log").wait() == 0
+        hosts.join("host1")
+        assert hosts.run("host0", sys.executable, "-c", WORKERS, hosts.scheduler_address, "1-0", log="seen.log").wait() == 0
+        assert node.stdin is not None
+        node.stdin.close()
+        assert node.wait() == 0
+    finally:
+        hosts.close()
