@@ -1,16 +1,23 @@
 """Give many tasks to workers: how many a second, whether the memory of who gives them out grows, how long workers take to be ready and to be gone.
 
 python tests/benchmarks/cluster.py [--tasks 100000] [--workers 8] [--result JSON]
+python tests/benchmarks/cluster.py --hosts 4: seconds until a worker of each is there, hosts being network namespaces (root's), started as srun does
 """
 
 import argparse
+import json
 import os
+import sys
+import tempfile
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import psutil
 import record
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "cluster"))
 
 from tidalign.cluster.map import run_on
 from tidalign.cluster.start import start
@@ -49,12 +56,47 @@ class Counted:
         pass
 
 
+READY = """
+import sys
+from distributed import Client
+with Client(sys.argv[1], timeout=600) as client:
+    client.wait_for_workers(int(sys.argv[2]))
+"""
+
+
+def hosts(count: int) -> dict[str, Any]:
+    """Start a worker on each of some hosts, and wait for all of them."""
+    from hosts import Hosts
+
+    with tempfile.TemporaryDirectory() as folder:
+        made = Hosts(Path(folder), count)
+        made.environment["SLURM_JOB_CPUS_PER_NODE"] = f"1(x{count})"
+        try:
+            made.scheduler()
+            said = {"address": made.scheduler_address, "modules": [], "gpus": False, "each": None}
+            (Path(folder) / "dask" / "scheduler.json").write_text(json.dumps(said))
+            seen = made.run("host0", sys.executable, "-c", READY, made.scheduler_address, str(count), log="seen.log")
+            time.sleep(3)  # it has loaded Dask and waits
+            began = time.monotonic()
+            for number, name in enumerate(made.names):
+                words = ("-P", "-m", "tidalign.cluster.slurm.node", f"{folder}/dask")
+                made.run(name, sys.executable, *words, log=f"{name}.log", pipe=True, SLURM_NODEID=str(number))
+            seen.wait()
+            return {"hosts": count, "seconds until all are ready": round(time.monotonic() - began, 2)}
+        finally:
+            made.close()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=100_000)
     parser.add_argument("--workers", type=int, default=8)
+    parser.add_argument("--hosts", type=int)
     parser.add_argument("--result")
     arguments = parser.parse_args()
+    if arguments.hosts:
+        print(hosts(arguments.hosts), f"load of the machine {os.getloadavg()[0]:.1f}")
+        return
     counted, times = Counted(arguments.tasks), {"begin": time.monotonic()}
     with start(arguments.workers) as workers:
         times["ready"] = time.monotonic()
