@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
@@ -38,7 +38,7 @@ DESERTED = 300.0
 class _Flight:
     """A task on its way: its future, its pulse, and the seconds since that changed.
 
-    used: CPU time of its worker when it had said nothing for as long as its patience.
+    used: CPU time of its worker when it had said nothing for as long as its patience. hung: why its worker was restarted. left: all that it was for left.
     """
 
     task: Task
@@ -48,6 +48,9 @@ class _Flight:
     used: float | None = None
     among: Collection[str] = ()
     """Workers that it was for, where others may not have it."""
+    hung: str | None = None
+    left: bool = False
+    began: float = field(default_factory=time.monotonic)
 
 
 def run_on(
@@ -108,7 +111,7 @@ class _Run:
         while len(self.flights) < self.threads and self.stop.number is None and (task := self.queue.pop(self.kinds)):
             self.submitted += 1
             key = f"{task.key}-{self.submitted}"
-            among = {} if self.workers.local else {"workers": self.fit, "allow_other_workers": False}
+            among = {} if not self.workers.tried else {"workers": self.fit, "allow_other_workers": False}
             future = self.workers.client.submit(task.function, *task.arguments, key=key, pure=False, retries=0, **among)
             future.add_done_callback(lambda _: self.wake.set())
             self.flights[key] = _Flight(task, future, among=self.fit)
@@ -123,20 +126,29 @@ class _Run:
                     result = flight.future.result(timeout=10)
                 except TimeoutError:
                     continue  # its worker died with the result; it runs again and finds its work done
-                except Exception:
-                    self._land(key, self.outcomes.died(flight.task, False))
+                except Exception as lost:
+                    self._lost(key, False, f"its result did not arrive: {lost!r}")
                     continue
                 self._land(key, self.outcomes.done(flight.task, result) or ())
             elif status == "error":
                 error = flight.future.exception(timeout=10)
                 if isinstance(error, KilledWorker):
-                    self._land(key, self.outcomes.died(flight.task, True))
+                    self._lost(key, True, flight.hung or "its worker died, or was cut off", error.last_worker.address)
                 elif isinstance(error, NoWorkerError | NoValidWorkerError):
-                    self._land(key, self.outcomes.died(flight.task, False))
+                    self._lost(key, False, "the workers that it was for left")
                 else:
                     self._land(key, self.outcomes.failed(flight.task, error))
-            else:  # cancelled or lost: the scheduler went away
-                self._land(key, self.outcomes.died(flight.task, False))
+            else:
+                self._lost(key, False, "the workers that it was for left" if flight.left else "the scheduler went away")
+
+    def _lost(self, key: str, killed: bool, why: str, worker: str = "") -> None:
+        """Say where a task was lost, after which time and why, and do what is then to be done."""
+        flight = self.flights[key]
+        place = asdict(self.workers.places[worker]) if worker in self.workers.places else {"worker": worker}
+        self.outcomes.note(
+            "lost", task=flight.task.key, **{name: value for name, value in place.items() if value}, seconds=round(time.monotonic() - flight.began, 3), why=why
+        )
+        self._land(key, self.outcomes.died(flight.task, killed))
 
     def _land(self, key: str, more: Iterable[Task]) -> None:
         del self.flights[key]
@@ -152,6 +164,7 @@ class _Run:
             with suppress(OSError):
                 found = self.workers.fit()
                 self.live, self.threads, self.fit = len(found), sum(found.values()), list(found)
+                self.workers.learn(found)
         if self.live:
             if not before:
                 with suppress(OSError):
@@ -164,6 +177,8 @@ class _Run:
             raise (NoWorkers if local else ClusterLost)(
                 f"no worker left, and none came back in {DESERTED:.0f} s; run the same command again to resume" + ("" if local else ", with workers running")
             )
+        if wanted is not None and wanted <= len({str(self.workers.places.get(worker, worker)) for worker in self.workers.refused()}) and not self.live:
+            raise NoWorkers(f"no worker is left: {next(iter(self.workers.refused().values()))}")
         if local is None or wanted is None or self.live >= wanted:
             self.full_at, self.asked = now, 0
         elif now - self.full_at > SHORT_HANDED * 2**self.asked:
@@ -176,9 +191,10 @@ class _Run:
     def _look_at_tasks(self) -> None:
         late = []
         for key, flight in self.flights.items():
-            if not self.workers.local and self.fit and set(self.fit).isdisjoint(flight.among):
+            if self.workers.tried and self.fit and set(self.fit).isdisjoint(flight.among):
                 flight.silent += TICK
-                if flight.silent > 2 * TICK:  # it did not even begin: who it was for left before
+                if flight.silent > 2 * TICK:  # it did not even begin
+                    flight.left = True
                     self.workers.client.cancel([flight.future], force=True)
                 continue
             pulse = flight.task.pulse() if flight.task.pulse else None
@@ -198,6 +214,7 @@ class _Run:
                 flight.silent = 0.0
             elif self._hangs(flight, at[key]):
                 self.outcomes.note("hang", task=flight.task.key, worker=at[key], seconds=round(flight.silent))
+                flight.hung = f"it gave no sign of life in {flight.silent:.0f} s, and its worker was restarted"
                 flight.silent, flight.used = 0.0, None
                 self.workers.client.restart_workers([at[key]], timeout=20, raise_for_error=False)
 

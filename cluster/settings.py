@@ -6,6 +6,8 @@ from tidalign.cluster import forks
 from tidalign.cluster.private import NO_ROUTES
 
 _SETTINGS = NO_ROUTES | {
+    # Each connection keeps its last messages, for those who look for errors in Dask: a thousand of each worker's.
+    "distributed.admin.low-level-log-length": 50,
     "distributed.deploy.lost-worker-timeout": "1h",
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.work-stealing": False,

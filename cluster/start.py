@@ -6,6 +6,7 @@ Why each setting is as it is was measured (EXECUTION.md 8): a worker that dies w
 
 import logging
 import os
+import platform
 import signal
 import tempfile
 import threading
@@ -37,23 +38,35 @@ Trial = Callable[[Collection[str]], dict[str, str | None]]
 """Says of each of some workers what keeps it from the work, or None; nothing of those that have left."""
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a worker is: host, GPU by its name for CUDA, if it has one, and process."""
+
+    host: str
+    gpu: str | None
+    pid: int
+
+
 @dataclass(frozen=True)
 class Workers:
     """Live workers. `wanted`: how many there should be, None where someone else decides; `local`: the processes of this machine, if they are ours.
 
-    trials: of workers that join; said: what they came to, by worker.
+    trials: of workers that join; said: what they came to, by worker. places: where each worker is, or was.
+    tried: whether workers that join, or start again, are tried before they get a task: those of somebody else, and those with GPUs, which may fail for good.
     """
 
     client: Any
     local: Any | None
     wanted: int | None
+    tried: bool = True
     trials: list[Trial] = field(default_factory=list)
     said: dict[str, str | None] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
 
     def fit(self) -> dict[str, int]:
-        """Give what `live` gives, without workers of others that a trial found something against; those that joined since are tried first."""
+        """Give what `live` gives, without workers that a trial found something against; those that joined since are tried first."""
         threads = self.live()
-        if self.local is not None:
+        if not self.tried:
             return threads
         if joined := [worker for worker in threads if worker not in self.said]:
             for trial in self.trials:
@@ -63,6 +76,10 @@ class Workers:
                 if trouble := self.said.get(worker):
                     logging.getLogger("tidalign").warning("worker %s, which has just joined, %s; it is not used", worker, trouble)
         return {worker: count for worker, count in threads.items() if self.said.get(worker, "has left") is None}
+
+    def refused(self) -> dict[str, str]:
+        """Say what is wrong with each worker that a trial found something against, whether it is still there or not."""
+        return {worker: trouble for worker, trouble in self.said.items() if trouble}
 
     def undergo(self, trial: Trial) -> dict[str, str]:
         """Try the workers that there are, and those that will join; what is wrong with the first ones."""
@@ -82,10 +99,34 @@ class Workers:
         results: dict[str, Any] = self.client.run(function, *arguments, on_error="return")
         return results
 
+    def on(self, workers: Collection[str], function: Callable[..., Any]) -> dict[str, Any]:
+        """What `everywhere` gives, of these workers alone."""
+        results: dict[str, Any] = self.client.run(function, workers=list(workers), on_error="return")
+        return results
+
     def answers(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
         """Call a function on each worker, see `everywhere`. ClusterLost where the scheduler does not answer."""
         with answering(self.client):
             return self.everywhere(function, *arguments)
+
+    def learn(self, workers: Collection[str]) -> None:
+        """Learn the places of workers that are new, from their nannies, which answer whatever the workers are at."""
+        if new := [worker for worker in workers if worker not in self.places]:
+            answers = self.client.run(_place_of_worker, workers=new, nanny=True, on_error="return")
+            self.places.update({worker: place for worker, place in answers.items() if isinstance(place, Place)})
+
+    def measure(self, workers: Collection[str], function: Callable[[], float]) -> None:
+        """Have workers tell the scheduler, whenever they tell it that they live, what a function gives there."""
+        self.client.run(_measure, function, workers=list(workers), on_error="return")
+
+    def measured(self) -> dict[str, tuple[str, float]]:
+        """Give, by worker that measures something, its place and what it told last."""
+        found = {}
+        for worker, said in self.client.scheduler_info()["workers"].items():
+            if isinstance(value := said["metrics"].get(_METRIC), float) and worker in self.places:
+                place = self.places[worker]
+                found[worker] = f"{place.host}:{place.gpu or 0}", value
+        return found
 
     def cpu_seconds(self, worker: str) -> float | None:
         """CPU time that the process of the worker at that address has used, as its nanny says; None where nobody says."""
@@ -98,6 +139,18 @@ class Workers:
     def prepare(self) -> None:
         """Tell the scheduler what its configuration may not say: a task whose worker dies comes back to us at once."""
         self.client.run_on_scheduler(_allow_no_failures)
+
+
+_METRIC = "tidalign"
+
+
+def _measure(function: Callable[[], float], dask_worker: Any) -> None:
+    dask_worker.metrics[_METRIC] = lambda _: function()
+
+
+def _place_of_worker(dask_worker: Any) -> Place:
+    """On a nanny, as `_cpu_seconds_of_worker`."""
+    return Place(platform.node(), dask_worker.env.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0] or None, dask_worker.pid)
 
 
 def _cpu_seconds_of_worker(dask_worker: Any) -> float:
@@ -147,7 +200,7 @@ def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[W
         client = None
         try:
             client = cast("Any", Client)(local, timeout=CONNECT_TIMEOUT, set_as_default=False)
-            yield Workers(client, local, count)
+            yield Workers(client, local, count, tried=bool(gpus))
         finally:
             _close(client, local)
 

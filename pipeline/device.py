@@ -81,3 +81,8 @@ DEVICES: dict[str, Device] = {device.name: device for device in (CPU, GPU)}
 def may_take_gpu(asked: str) -> bool:
     """Tell whether the device that is asked for (a name, or `auto`) may come to a GPU."""
     return asked not in DEVICES or DEVICES[asked].takes_gpu
+
+
+def sure_of_gpu(asked: str) -> bool:
+    """Tell whether the device that is asked for is a GPU in any case."""
+    return asked in DEVICES and DEVICES[asked].takes_gpu

@@ -11,6 +11,9 @@ from typing import TextIO
 SILENT_SECONDS = 2.0
 """A run that is over sooner says nothing on its way."""
 
+MOST_GPUS = 8
+"""Whose shares are each told."""
+
 REDRAW_SECONDS = 0.2
 PLAIN_SECONDS = 30.0
 
@@ -72,6 +75,7 @@ class Progress:
         self._stage = ""
         self._since = (0.0, 0)
         self._left = _Left()
+        self._busy: dict[str, int] = {}
         self._drawn = False
         self._lock = Lock()
         self._compiling = 0
@@ -84,6 +88,8 @@ class Progress:
             now = self._clock()
             if stage == "work":
                 self._left.hear(now, done, total or 0)
+            elif stage.startswith("busy "):
+                self._busy[stage] = done
             else:
                 self._show(stage, now, done, total)
 
@@ -132,7 +138,14 @@ class Progress:
         counted = (total - done) / rate if total and rate > 0 else None
         seconds = self._left.seconds(now) if self._stage in _WORKED else counted
         left = "" if seconds is None else f", {duration(seconds)} left"
-        return f"{known}, {rate:,.0f} {things}/s{left}" if things == "pairs" and rate > 0 else f"{known}{left}"
+        return f"{known}, {rate:,.0f} {things}/s{left}{self._gpus()}" if things == "pairs" and rate > 0 else f"{known}{left}{self._gpus()}"
+
+    def _gpus(self) -> str:
+        """Say what share of the last seconds each GPU was busy; of many, the least, the mean and the most."""
+        shares = [round(share / 10) for share in self._busy.values()]
+        if len(shares) > MOST_GPUS:
+            return f", {len(shares)} GPUs {min(shares)} to {max(shares)}%, {sum(shares) // len(shares)}% busy"
+        return f", GPU{'s' * (len(shares) > 1)} {' '.join(f'{share}%' for share in shares)} busy" if shares else ""
 
     def close(self) -> None:
         """Take the drawn line away."""

@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any, cast
@@ -28,6 +28,10 @@ CLOSE = 4.0
 """Seconds that a worker gets to end by itself."""
 
 
+AGAIN = 1.0
+"""Seconds before a worker is started again whose nanny has ended, too."""
+
+
 def processors(environment: Mapping[str, str] = os.environ) -> int:
     """Count the processors that the job has on this node: SLURM_JOB_CPUS_PER_NODE says `72(x2),36` of all nodes."""
     counts: list[int] = []
@@ -42,14 +46,23 @@ async def _work(address: str, names: list[dict[str, str]], scratch: str) -> None
     """Be the nannies of workers, each with this environment, until standard input ends."""
     node = os.environ.get("SLURM_NODEID", "0")
     here = cast("Any", get_ip)(address.rpartition("://")[2].rpartition(":")[0].strip("[]"))  # of this node, where it is on the scheduler's network
-    nannies: list[Any] = [
-        MuteNanny(address, host=here, nthreads=1, name=f"{node}-{place}", local_directory=scratch, env=dict(os.environ) | own, death_timeout="60s")
-        for place, own in enumerate(names)
-    ]
-    joined = asyncio.gather(*nannies, return_exceptions=True)
+    nannies: dict[int, Any] = {}
+
+    async def keep(place: int, own: dict[str, str]) -> None:
+        """Have a worker, and another one whenever it and its nanny have ended, as they do where the network is cut for long."""
+        options = {"host": here, "nthreads": 1, "name": f"{node}-{place}", "local_directory": scratch, "env": dict(os.environ) | own, "death_timeout": "60s"}
+        while True:
+            nannies[place] = nanny = cast("Any", MuteNanny)(address, **options)
+            with suppress(Exception):  # the scheduler does not answer, or still has who was cut off
+                await nanny
+                await nanny.finished()
+            await nanny.close(timeout=CLOSE)
+            await asyncio.sleep(AGAIN)
+
+    kept_up = asyncio.gather(*(keep(place, own) for place, own in enumerate(names)), return_exceptions=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.buffer.read)
-    joined.cancel()
-    await asyncio.gather(*(nanny.close(timeout=CLOSE) for nanny in nannies), return_exceptions=True)
+    kept_up.cancel()
+    await asyncio.gather(*(nanny.close(timeout=CLOSE) for nanny in nannies.values()), return_exceptions=True)
 
 
 def main(folder: Path) -> None:
@@ -58,7 +71,7 @@ def main(folder: Path) -> None:
     resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1})
     said = json.loads((folder / "scheduler.json").read_text())
-    names = [{"CUDA_VISIBLE_DEVICES": name} for name in usable()] if said["gpus"] else [{} for _ in range(processors())]
+    names = [{"CUDA_VISIBLE_DEVICES": name} for name in usable(said["each"])] if said["gpus"] else [{} for _ in range(processors())]
     forks.make_room(len(names))
     with ExitStack() as stack:
         scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True))

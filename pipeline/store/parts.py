@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +16,9 @@ from tidalign.pipeline.errors import Damaged
 from tidalign.pipeline.store.files import open_table, write_tables
 
 Range = tuple[int, int]
+
+LOOK, LOOKS = 0.5, 180
+"""Seconds between looks at a folder's list, and how many: NFS lists what other hosts made within a minute (`acdirmax`)."""
 
 
 def cover(ranges: Iterable[Range]) -> list[Range]:
@@ -155,6 +159,17 @@ def scan(folder: str, run: str, pattern: str = "*.parquet", known: dict[str, Par
         known[path] = part
         by_chunk.setdefault(part.chunk, {})[part.start, part.stop] = part
     return {chunk: [parts[rows] for rows in cover(parts)] for chunk, parts in by_chunk.items()}, broken
+
+
+def scan_written(folder: str, run: str, known: dict[str, Part], written: Iterable[str]) -> tuple[dict[str, list[Part]], list[str]]:
+    """Do what `scan` does, once the folder's list has what is there by the names of files that were written: network file systems list others' late."""
+    looks, late = 0, True
+    while late and looks < LOOKS:
+        time.sleep(LOOK if looks else 0.0)
+        found, broken = scan(folder, run, known=known)
+        late = any(path not in known and path not in broken and Path(path).exists() for path in written)
+        looks += 1
+    return found, broken
 
 
 def scan_chunk(folder: str, run: str, chunk: str) -> list[Part]:

@@ -222,19 +222,24 @@ def journal(directory: str, event: str, **details: Any) -> None:
         raise writing_error(f"{directory}/journal.jsonl", error) from error
 
 
-def calls(directory: str) -> tuple[int, float]:
-    """Count the calls that a run took, this one too, and the seconds of all, by its journal: of one that was killed, those to its last line."""
+def history(directory: str) -> tuple[int, float, list[dict[str, Any]]]:
+    """Read of a run's journal how many calls it took, this one too, the seconds of all (of one that was killed, those to its last line), and each task that was
+    lost or failed, with how often it had been before."""
     count, seconds, began, last = 0, 0.0, 0.0, 0.0
+    faults: list[dict[str, Any]] = []
     for line in Path(directory, "journal.jsonl").read_text(errors="replace").splitlines():
         try:
-            event = json.loads(line)
-            when, name = float(event["time"]), event["event"]
-        except (ValueError, KeyError, TypeError):
+            said = json.loads(line)
+            when, name = float(said.pop("time")), said.pop("event")
+        except (ValueError, KeyError, TypeError, AttributeError):
             continue  # cut short by a kill
         if name == "start":
             count, seconds, began = count + 1, seconds + max(0.0, last - began), when
+        elif name in ("lost", "failed"):
+            retries = sum(each["task"] == said.get("task") for each in faults)
+            faults.append({"why": said.pop("error", ""), "task": "", **said, "retries": retries})
         last = when
-    return count, round(seconds + max(0.0, time.time() - began), 3)
+    return count, round(seconds + max(0.0, time.time() - began), 3), faults
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ class Recorded:
         self.times: Counter[str] = Counter()
         self.deaths: Counter[str] = Counter()
         self.events: list[str] = []
+        self.lost: list[dict[str, Any]] = []
         self._on_done = on_done
 
     def done(self, task: Task, result: Any) -> None:
@@ -50,6 +51,8 @@ class Recorded:
 
     def note(self, event: str, **details: Any) -> None:
         self.events.append(event)
+        if event == "lost":
+            self.lost.append(details)
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +117,9 @@ def test_a_task_that_hangs_gets_its_worker_restarted(two: Workers, tmp_path: Pat
     assert seen.results["hangs"] == "done"
     assert seen.deaths["hangs"] == 1
     assert "hang" in seen.events
+    (lost,) = seen.lost
+    assert (lost["task"], lost["host"]) == ("hangs", os.uname().nodename) and lost["pid"] in before and lost["seconds"] > 1.0
+    assert lost["why"].startswith("it gave no sign of life in ")
     assert len(seen.results) == 51
     assert len(set(before) & set(processes(two))) == 1, "the other worker was left alone"
 

@@ -116,3 +116,18 @@ def test_stages_that_are_counted_have_a_time_left_too() -> None:
 def test_words() -> None:
     assert [duration(seconds) for seconds in (0.4, 59, 187, 7387)] == ["0 s", "59 s", "3:07", "2:03:07"]
     assert by_status({"exact": 9999, "heuristic": 0, "rejected": 1}) == "9,999 exact, 1 rejected"
+
+
+def test_each_gpus_busy_share() -> None:
+    stream, clock = Terminal(), Clock()
+    progress = Progress(stream, clock)
+    progress("busy 0", 993, 1000)
+    progress("busy 1", 500, 1000)
+    clock.now = 5.0
+    progress("genomes", 10, 100)
+    assert "aligning: 10%" in stream.getvalue() and stream.getvalue().endswith(", GPUs 99% 50% busy\033[K")
+    for number in range(2, 16):
+        progress(f"busy {number}", 1000, 1000)
+    clock.now = 6.0
+    progress("genomes", 20, 100)
+    assert stream.getvalue().endswith(", 16 GPUs 50 to 100%, 96% busy\033[K")

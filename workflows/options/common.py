@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tidalign.pipeline.device import may_take_gpu
+from tidalign.pipeline.device import may_take_gpu, sure_of_gpu
 from tidalign.pipeline.formats import table
 from tidalign.workflows.options.values import Reader, integer, wrong
 from tidalign.workflows.run.shard import Shard
@@ -137,8 +137,8 @@ def _read_group(text: str) -> str:
 def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     """Call error(message) where arguments say two places to align at, or none for what they say of it."""
     given = vars(args)
-    if given.get("gpus") and (not may_take_gpu(given["device"]) or given["scheduler"]):
-        error("--gpus counts GPUs of this machine: leave it out with --device cpu and with --scheduler")
+    if given.get("gpus") and (not may_take_gpu(given["device"]) or (given["scheduler"] and not sure_of_gpu(given["device"]))):
+        error("--gpus counts GPUs, with --scheduler of each node: leave it out with --device cpu, and give --device gpu with --scheduler")
     if given.get("workers") is not None and given["scheduler"]:
         error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
     if given.get("insecure") and not given["scheduler"]:

@@ -1,5 +1,6 @@
 """Whoever does a run's tasks: this process, until workers are hired; and the run directory, held meanwhile."""
 
+import logging
 import os
 import platform
 import secrets
@@ -22,7 +23,8 @@ from tidalign.cluster.task import Kind, Outcomes, Queue, Task, Threads, run_here
 from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.rundir import locked
-from tidalign.workflows.run.devices import Gpus, Resources
+from tidalign.workflows.run.busy import held
+from tidalign.workflows.run.devices import Gpus, Resources, gpu_trouble
 
 if TYPE_CHECKING:
     from tidalign.cluster.start import Workers
@@ -54,6 +56,9 @@ class Crew:
         self._contract = ExitStack()
         self._workers: Workers | None = None
         self._coming: Future[None] | None = None
+        self.on_gpus, self.gpus_each = False, cast("int | None", None)
+        """Whether the scheduler's workers are to have GPUs, and how many on each host; None: all."""
+        self._at: dict[str, str] = {}
         self.size = 0
         """Workers that were there when they were last asked for something; 0: this process does the work."""
         self.seconds: dict[str, float] = {}
@@ -91,6 +96,11 @@ class Crew:
         self._workers = self._contract.enter_context(start(self._count, self._scheduler, self._gpus, [self._module], str(Path(self.directory).parent)))
         for worker, trouble in self._workers.undergo(self._probe).items():
             raise CannotWrite(f"{self.directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
+        if self._gpus or self.on_gpus:
+            if (refused := self._workers.undergo(self._try_gpus)) and len(refused) == len(self._workers.said):
+                raise NoWorkers("worker {} {}".format(*next(iter(refused.items()))))
+            for worker, trouble in refused.items():
+                logging.getLogger("tidalign").warning("worker %s %s; it is not used", worker, trouble)
         self.size = list(self._workers.said.values()).count(None)
         self.hosts = dict(Counter(map(str, self.everywhere(platform.node).values())))
         rundir.journal(self.directory, "hired", workers=self.size)
@@ -109,6 +119,23 @@ class Crew:
         found = {worker: seen[worker] for worker in workers if not isinstance(seen.get(worker, OSError()), OSError)}
         return {worker: trouble if trouble is None else str(trouble) for worker, trouble in found.items()}
 
+    def _try_gpus(self, workers: Collection[str]) -> dict[str, str | None]:
+        """Say of each worker what keeps it from its GPU, or that its host has enough without it, or None."""
+        crew = cast("Workers", self._workers)
+        troubles, hosts = crew.on(workers, gpu_trouble), crew.on(workers, platform.node)
+        said = {worker: trouble and str(trouble) for worker, trouble in troubles.items() if isinstance(hosts.get(worker), str)}
+        self._at |= {worker: hosts[worker] for worker in said}
+        used = Counter(self._at[worker] for worker in crew.live() if worker in self._at and worker not in said and worker not in crew.refused())
+        for worker in sorted(worker for worker, trouble in said.items() if trouble is None):
+            if self.gpus_each and used[hosts[worker]] >= self.gpus_each:
+                said[worker] = f"on {hosts[worker]} is beyond --gpus {self.gpus_each}"
+            else:
+                used[hosts[worker]] += 1
+        crew.measure([worker for worker, trouble in said.items() if trouble is None], held)
+        for worker, trouble in ((worker, trouble) for worker, trouble in said.items() if trouble):
+            rundir.journal(self.directory, "lost", task="", host=hosts[worker], worker=worker, why=trouble)
+        return said
+
     def replace(self, gpus: Sequence[str], threads: int) -> None:
         """From now on workers with a GPU each, or this process with one, which has so many tasks at a time. Those of a scheduler stay."""
         self.threads = threads
@@ -120,9 +147,14 @@ class Crew:
         """What `function`, which raises no OSError, returns or raises on each hired worker but those that leave meanwhile."""
         if not self._workers:
             return {}
-        answers = {worker: answer for worker, answer in self._workers.answers(function).items() if not isinstance(answer, OSError)}
+        refused = self._workers.refused()
+        answers = {worker: answer for worker, answer in self._workers.answers(function).items() if not isinstance(answer, OSError) and worker not in refused}
         self.size = len(answers)
         return answers
+
+    def busy(self) -> dict[str, tuple[str, float]]:
+        """Give, by worker with a GPU, which it is and the seconds that it was held."""
+        return self._workers.measured() if self._workers else {}
 
     def dismiss(self) -> bool:
         """Stop the workers that were started. Whether nobody works any more: workers of a scheduler that is not ours finish what they are at."""
@@ -255,6 +287,7 @@ def opened(directory: str | Path, kind: Any, resources: Resources, gpus: Gpus) -
         readers = kind.readers(resources, gpus)
         crew = Crew(stop, directory, kind.module, resources.workers, scheduler, *kind.threads(resources, readers, gpus))
         try:
+            crew.on_gpus, crew.gpus_each = gpus.device.takes_gpu and bool(scheduler), resources.gpus if isinstance(scheduler, str) else None
             if readers == "workers" and not rundir.has_manifest(directory):
                 crew.hire()
             yield crew, stop, readers

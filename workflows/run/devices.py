@@ -24,7 +24,7 @@ class Resources:
     workers: processes on this machine, 0 for this one alone; None: one for each core, or none at all for little work or where GPUs align.
     scheduler: address or file of a Dask scheduler whose workers are used instead; they must see the run directory and the input.
     device: `cpu`; `gpu`: this machine's GPUs, or those of the scheduler's workers, NoWorkers where there is none; `auto`: this machine's GPUs if it has any.
-    gpus: how many of them; None: all. One is used by this process, several by a worker each.
+    gpus: how many of them, with a scheduler and in an allocation of each node; None: all. One is used by this process, several by a worker each.
     insecure: a scheduler of another machine may be talked to in the clear.
     allocated: inside a Slurm allocation of several nodes all of them are used, where nothing above says otherwise (`placed`).
     """
@@ -62,14 +62,16 @@ class Gpus:
 def placed(resources: Resources) -> Resources:
     """Take the workers of the Slurm allocation that this process has, if it has one of several nodes and nobody said who is to work."""
     found = allocation() if resources.allocated and "SLURM_JOB_ID" in os.environ else None
-    if found is None or resources.scheduler or resources.workers is not None or resources.gpus:
+    if found is None or resources.scheduler or resources.workers is not None:
         return resources
     if resources.device == "auto":
         try:
-            usable()
+            usable(resources.gpus)
         except NoWorkers:
+            if resources.gpus:
+                raise
             return replace(resources, scheduler=found)
-    return replace(resources, scheduler=replace(found, gpus=resources.device != CPU.name))
+    return replace(resources, scheduler=replace(found, gpus=resources.device != CPU.name, each=resources.gpus))
 
 
 def choose(resources: Resources) -> Gpus:
@@ -77,10 +79,10 @@ def choose(resources: Resources) -> Gpus:
     device, gpus, scheduler = resources.device, resources.gpus, resources.scheduler
     if device not in ("auto", *DEVICES):
         raise ValueError(f"device {device!r}: expected 'auto', 'cpu' or 'gpu'")
-    if gpus and (device == CPU.name or scheduler):
-        raise ValueError("gpus counts GPUs of this machine: leave it out with device='cpu' and with a scheduler")
+    if gpus and (device == CPU.name or (isinstance(scheduler, str) and device != GPU.name)):
+        raise ValueError("gpus counts GPUs, with a scheduler of each node: leave it out with device='cpu', and give device='gpu' with a scheduler")
     if isinstance(scheduler, Allocation):
-        of = f"of the {scheduler.nodes} nodes of Slurm's job {scheduler.job}"
+        of = f"{f'(--gpus {gpus} each) ' if gpus else ''}of the {scheduler.nodes} nodes of Slurm's job {scheduler.job}"
         return Gpus({}, f"the GPUs {of}", GPU) if scheduler.gpus else Gpus({}, f"the processors {of}")
     if device == CPU.name:
         return Gpus({}, ASKED_CPU)
@@ -116,6 +118,20 @@ def sooner(gpus: Gpus, resources: Resources, forecast: Callable[[], "Forecast | 
         return gpus
     why = f"by the estimate {seconds[best]:.1f} s for {seconds[len(gpus.names)]:.1f} s on {len(gpus.names)} GPUs; --device and --gpus choose otherwise"
     return replace(gpus, names=dict([*gpus.names.items()][:best]), why=why) if best else Gpus({}, why)
+
+
+def gpu_trouble() -> str | None:
+    """Say on a worker what keeps it from its GPU, or None."""
+    from tidalign.kernels.runtime.compiler import begin
+
+    try:
+        name = next(iter(usable(1)))
+        begin()
+    except NoWorkers as error:
+        return f"has {error}; start GPU workers with `dask cuda worker`"
+    except Exception as error:  # whatever a driver says that has lost its device
+        return f"on {os.uname().nodename} cannot use GPU {name} ({' '.join(str(error).split())[:100]}); --device cpu does without"
+    return None
 
 
 def of_workers(gpus: Gpus, found: Mapping[str, Any]) -> Gpus:

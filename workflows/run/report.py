@@ -17,8 +17,11 @@ class Report:
     run: id of the run. statuses: rows of each status. shortfalls: what a guard cut or a crash cost without a row of its own.
     seconds: what this call took, start to end; stages: of them, to `read`, to `start` workers or compile, to `work`. predicted: what an estimate said of these
         stages once the input was read; None where the work was too little to be worth one. calls, total_seconds: with all that were cut short before.
-    device: `cpu`, or the names of the GPUs; device_why: these and no others.
+    device: `cpu`, or the names of the GPUs; device_why: these and no others. gpus: by host and name for CUDA, the seconds that each was `busy` in this call,
+        and what `share` of its time.
     workers: processes that aligned, 0 for this one alone; hosts: how many on each; deaths: workers that died with a task begun; retries: tasks started again.
+    faults: tasks of all calls that were lost or failed: {task, host, gpu, pid, seconds since it was given out, why, retries: how often it had been lost
+        before}; without what nobody knows.
     """
 
     run: str
@@ -31,10 +34,12 @@ class Report:
     total_seconds: float = 0.0
     device: str
     device_why: str
+    gpus: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     workers: int
     hosts: Mapping[str, int] = field(default_factory=dict)
     deaths: int
     retries: int
+    faults: tuple[Mapping[str, Any], ...] = ()
     command: tuple[str, ...] = field(default_factory=lambda: tuple(sys.argv))
     versions: Mapping[str, str] = field(default_factory=lambda: versions())
 

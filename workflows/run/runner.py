@@ -19,6 +19,7 @@ from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
 from tidalign.workflows.run import devices
+from tidalign.workflows.run.busy import Busy
 from tidalign.workflows.run.crew import Crew, Readers, mending, opened
 from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.report import Report
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 MEANWHILE = 2.0
 """As often as long as work that is worth an estimate must reading have taken, with all work done meanwhile, to be worth one for its report alone."""
+
+MOST_FAULTS = 1000
+"""Lost tasks that a report has; the journal has all."""
 
 M = TypeVar("M")
 T = TypeVar("T", bound=Tracker[Any])
@@ -164,13 +168,15 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
         if going and (len(gpus.names) > 1 and crew.readers if gpus.device.takes_gpu else resources.workers and readers != "workers"):
             crew.begin_to_hire()
         fresh = not rundir.has_manifest(crew.directory)
+        busy = Busy(crew.busy, told) if going and gpus.device.takes_gpu else None
         try:
-            with crew.timed("read"):
-                planned = kind.read(crew, told, readers, Meanwhile(stop, gpus, ready) if going else None)
-            ready()
-            tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
-            kind.begun = tracker
-            predicted = _work(crew, kind, tracker, stop, resources, gpus, fresh=fresh)
+            with busy or nullcontext():
+                with crew.timed("read"):
+                    planned = kind.read(crew, told, readers, Meanwhile(stop, gpus, ready) if going else None)
+                ready()
+                tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
+                kind.begun = tracker
+                predicted = _work(crew, kind, tracker, stop, resources, gpus, fresh=fresh)
         finally:
             if crew.dismiss() and kind.begun:
                 kind.begun.withdraw_claims()
@@ -179,7 +185,7 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
         counted = kind.counted(planned, tracker)
         if predicted and not fresh:
             del predicted["read"]
-        count, total = rundir.calls(crew.directory)
+        count, total, faults = rundir.history(crew.directory)
         report = kind.report(
             **counted,
             seconds=round(time.monotonic() - began, 3),
@@ -189,10 +195,12 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
             total_seconds=total,
             device=str(gpus),
             device_why=gpus.why,
+            gpus=busy.report() if busy else {},
             workers=crew.size,
             hosts=crew.hosts,
             deaths=tracker.deaths,
             retries=tracker.retries,
+            faults=tuple(faults[:MOST_FAULTS]),
         )
         for path in kind.leftovers(crew.directory):
             Path(path).unlink()

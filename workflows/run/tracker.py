@@ -58,7 +58,7 @@ class Tracker(ABC, Generic[P]):
         self._stop, self._told = stop, told
         self._running: dict[Task, list[P]] = {}
         self._at: dict[Task, float] = {}
-        self._known: dict[str, parts.Part] = {}
+        self._known, self._written = dict[str, parts.Part](), set[str]()
         self._finished = 0.0
         self._worked = self._work = 0.0
         self._unbegun = 0
@@ -107,6 +107,10 @@ class Tracker(ABC, Generic[P]):
         """Put pieces together that go into one task: each alone."""
         return ([piece] for piece in pieces)
 
+    def rows(self, piece: P) -> tuple[str, int, int]:
+        """Name the chunk and the range whose part holds the rows of a piece."""
+        return piece.chunk, piece.start, piece.stop
+
     def pending(self, piece: P) -> float:
         """Tell what a missing piece, and all that follows it, will add to what is finished."""
         return self.amount(piece)
@@ -140,8 +144,8 @@ class Tracker(ABC, Generic[P]):
         return tasks
 
     def look(self) -> None:
-        """See which parts there are."""
-        self.parts, broken = parts.scan(f"{self.directory}/parts", self.run, known=self._known)
+        """See which parts there are, and wait for those that tasks of this call have written."""
+        self.parts, broken = parts.scan_written(f"{self.directory}/parts", self.run, self._known, self._written)
         for path in broken:
             self.note("removed", part=Path(path).name, why="damaged, cut short, or of another run")
             Path(path).unlink()
@@ -234,6 +238,7 @@ class Tracker(ABC, Generic[P]):
 
     def _finish(self, pieces: Sequence[P]) -> None:
         amount = sum(map(self.amount, pieces))
+        self._written |= {parts.part_path(f"{self.directory}/parts", *self.rows(piece)) for piece in pieces}
         self._finished += amount
         self._worked += sum(map(self.weight, pieces))
         self.made += amount

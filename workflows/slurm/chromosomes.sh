@@ -3,7 +3,7 @@
 #
 #   sbatch [--nodes=4 --gpus-per-node=4 --time=4:00:00] chromosomes.sh TARGETS QUERIES OUT [option of tidalign genomes ..]
 #
-# The job that is cut by its time limit is put into the queue again and goes on. The same from a login node without a script:
+# Without sbatch it runs on this machine. The job that is cut by its time limit is put into the queue again and goes on. The same from a login node without a script:
 #   tidalign --cluster slurm --nodes 4 --gpus-per-node 4 --time 4:00:00 --requeue genomes --all-vs-all TARGETS QUERIES -o OUT --merge
 #SBATCH --job-name=chromosomes
 #SBATCH --nodes=2
@@ -16,4 +16,4 @@ set -eu
 targets=$1 queries=$2 out=$3
 shift 3
 # exec: Slurm's signals reach tidalign itself.
-exec tidalign --requeue genomes --all-vs-all "$targets" "$queries" -o "$out" --merge "$@"
+exec tidalign ${SLURM_JOB_ID:+--requeue} genomes --all-vs-all "$targets" "$queries" -o "$out" --merge "$@"

@@ -3,6 +3,7 @@
 #
 #   sbatch --array=1-4 lanes.sh FOLDER [option of tidalign pairs ..]                  FOLDER/lane1.reads.fastq.gz, FOLDER/lane1.windows.fasta.gz, lane2 ..
 #
+# Without sbatch all lanes are done on this machine, one after the other.
 #SBATCH --job-name=lanes
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=1
@@ -10,6 +11,13 @@
 #SBATCH --requeue
 #SBATCH --open-mode=append
 set -eu
-lane=$1/lane$SLURM_ARRAY_TASK_ID
+folder=$1
 shift
-exec tidalign --requeue pairs "$lane.reads.fastq.gz" "$lane.windows.fasta.gz" -o "$lane.sam" "$@"
+if [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then
+    lane=$folder/lane$SLURM_ARRAY_TASK_ID
+    exec tidalign --requeue pairs "$lane.reads.fastq.gz" "$lane.windows.fasta.gz" -o "$lane.sam" "$@"
+fi
+for reads in "$folder"/lane*.reads.fastq.gz; do
+    lane=${reads%.reads.fastq.gz}
+    tidalign pairs "$reads" "$lane.windows.fasta.gz" -o "$lane.sam" "$@"
+done

@@ -50,7 +50,7 @@ def test_whoever_says_who_works_is_heeded(monkeypatch: pytest.MonkeyPatch) -> No
         raise NoWorkers("no usable GPU")
 
     monkeypatch.setattr(devices, "usable", no_gpu)
-    for resources in (Resources(workers=2), Resources(scheduler="tcp://127.0.0.1:1"), Resources(gpus=1), Resources(allocated=False)):
+    for resources in (Resources(workers=2), Resources(scheduler="tcp://127.0.0.1:1"), Resources(allocated=False)):
         assert placed(resources) == resources
     assert placed(Resources()).scheduler == Allocation("7", 4)
     assert not choose(placed(Resources())).device.takes_gpu

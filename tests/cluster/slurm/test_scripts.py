@@ -3,6 +3,7 @@
 import os
 import random
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,13 +16,19 @@ SCRIPTS = ROOT / "workflows" / "slurm"
 
 
 @pytest.fixture
-def site(slurm: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """The Slurm, with the program that is tested on the path of its jobs."""
+def path(tmp_path: Path) -> str:
+    """PATH with the program that is tested."""
     (tmp_path / "bin").mkdir()
     wrapper = tmp_path / "bin" / "tidalign"
     wrapper.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m tidalign.workflows "$@"\n')
     wrapper.chmod(0o755)
-    monkeypatch.setitem(slurm.environment, "PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    return f"{tmp_path}/bin:{os.environ['PATH']}"
+
+
+@pytest.fixture
+def site(slurm: Site, path: str, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """The Slurm, with the program that is tested on the path of its jobs."""
+    monkeypatch.setitem(slurm.environment, "PATH", path)
     return slurm
 
 
@@ -74,3 +81,18 @@ def test_reads_by_the_lane(site: Site, tmp_path: Path) -> None:
         program(tmp_path, "pairs", f"{tmp_path}/lane{lane}.reads.fastq.gz", f"{tmp_path}/lane{lane}.windows.fasta.gz", "-o", "alone.sam")
         assert site.wait_for(f"{number}_{lane}")["JobState"] == "COMPLETED", logs(tmp_path)
         assert (tmp_path / f"lane{lane}.sam").read_bytes() == (tmp_path / "alone.sam").read_bytes()
+
+
+def test_each_without_slurm(path: str, tmp_path: Path) -> None:
+    """On this machine, with the bytes of the command alone."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")} | {"PATH": path}
+    genomes(tmp_path)
+    for name in ("reads.fastq", "windows.fasta"):
+        shutil.copy(ROOT / "workflows" / "demo" / f"{name}.gz", tmp_path / f"lane1.{name}.gz")
+    for script, *words in (("chromosomes.sh", "targets.fa", "queries.fa", "all", "--step=2"), ("genomes.sh", "jobs.tsv", "many", "--merge"), ("lanes.sh", ".")):
+        subprocess.run([str(SCRIPTS / script), *words, "--device=cpu"], cwd=tmp_path, env=environment, check=True, capture_output=True)
+    program(tmp_path, "genomes", "--all-vs-all", "targets.fa", "queries.fa", "-o", "alone", "--merge", "--step=2", "--device=cpu")
+    program(tmp_path, "genomes", "jobs.tsv", "-o", "apart", "--merge", "--device=cpu")
+    program(tmp_path, "pairs", "lane1.reads.fastq.gz", "lane1.windows.fasta.gz", "-o", "alone.sam", "--device=cpu")
+    same = {"all/all.maf": "alone/all.maf", "many/all.maf": "apart/all.maf", "lane1.sam": "alone.sam"}
+    assert all((tmp_path / out).read_bytes() == (tmp_path / answer).read_bytes() for out, answer in same.items())

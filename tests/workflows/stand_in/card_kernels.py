@@ -1,5 +1,6 @@
 """Kernels of the host behind the functions that a GPU's have: the same rows, and as loud about a GPU that is not held."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,11 @@ from tidalign.kernels.ungapped.hsps import HitFilter
 
 def _held() -> None:
     assert GPU_OF_PROCESS.held
+    if "TIDALIGN_TEST_BROKEN" in os.environ:
+        import cupy
+
+        if cupy.broken():
+            raise cupy.CUDARuntimeError("cudaErrorECCUncorrectable: uncorrectable ECC error encountered")
 
 
 @dataclass(frozen=True)

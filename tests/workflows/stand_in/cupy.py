@@ -1,5 +1,10 @@
-"""Stands in for CuPy where there is no card: only what a test of a failing one needs."""
+"""Stands in for CuPy where there is no card: only what a test of a failing one needs.
 
+TIDALIGN_TEST_BROKEN names cards, as CUDA does, that work for no process from when a file is there: `0,1:/tmp/broken`.
+"""
+
+import os
+from pathlib import Path
 from typing import Any
 
 
@@ -12,3 +17,17 @@ def RawKernel(*_: Any) -> Any:
         raise CUDARuntimeError("an illegal memory access was encountered")
 
     return launch
+
+
+def broken() -> bool:
+    """Whether the card of this process is."""
+    cards, _, path = os.environ.get("TIDALIGN_TEST_BROKEN", "").partition(":")
+    return os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0] in cards.split(",") and Path(path).exists()
+
+
+class cuda:
+    class runtime:
+        @staticmethod
+        def free(pointer: int) -> None:
+            if broken():
+                raise CUDARuntimeError("cudaErrorDevicesUnavailable: CUDA-capable device(s) is/are busy or unavailable")

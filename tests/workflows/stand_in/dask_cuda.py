@@ -1,4 +1,4 @@
-"""Stands in for dask-cuda: workers without a card each."""
+"""Stands in for dask-cuda: workers that see their own card first."""
 
 from typing import Any
 
@@ -8,6 +8,15 @@ from distributed import LocalCluster
 
 class LocalCUDACluster(LocalCluster):
     def __init__(self, CUDA_VISIBLE_DEVICES: str, device_memory_limit: int, **options: Any) -> None:
-        assert len(CUDA_VISIBLE_DEVICES.split(",")) == options["n_workers"]
+        self._cards = CUDA_VISIBLE_DEVICES.split(",")
+        assert len(self._cards) == options["n_workers"]
         dask.config.set({"distributed.diagnostics.nvml": False})  # the stand-in for it knows no more than the product asks
-        super().__init__(processes=True, **options)
+        super().__init__(processes=True, **options | {"n_workers": 0})
+        self.scale(len(self._cards))
+        self.sync(self._correct_state)
+
+    def new_worker_spec(self) -> dict[Any, Any]:
+        ((name, spec),) = super().new_worker_spec().items()
+        place = int(name) % len(self._cards)
+        cards = [*self._cards[place:], *self._cards[:place]]
+        return {name: spec | {"options": spec["options"] | {"env": spec["options"].get("env", {}) | {"CUDA_VISIBLE_DEVICES": ",".join(cards)}}}}

@@ -64,6 +64,9 @@ class Tiles(Tracker[Tile]):
                     if start < stop and (number, planned["start"]) in self._mine:
                         yield from self._stage(number, start) if planned["staged"] else [Tile("units", number, -1, start, stop)]
 
+    def rows(self, piece: Tile) -> tuple[str, int, int]:
+        return (piece.chunk, piece.start, piece.stop) if piece.stage == "units" else (job_name(piece.job), piece.unit, piece.unit + 1)
+
     def following(self, piece: Tile, given_up: int) -> Iterable[Tile]:
         if piece.stage == "seed" and not given_up:  # a unit that was given up has no further stage
             return self._stage(piece.job, piece.unit)
