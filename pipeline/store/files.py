@@ -163,10 +163,12 @@ def _encoded(schema: Any) -> dict[str, Any]:
 
 
 def write_json(path: str, value: Mapping[str, Any]) -> None:
-    """Write a JSON file whole or not at all."""
+    """Write a JSON file whole or not at all, an entry of the object a line: with the layout that `indent` makes, in Python, of each list of millions of numbers
+    it takes longer than to read what they are of."""
 
     def write(temporary: str) -> None:
-        Path(temporary).write_text(json.dumps({**value, "seal": UNSEALED}, indent=1) + "\n")
+        entries = ",\n ".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in {**value, "seal": UNSEALED}.items())
+        Path(temporary).write_text(f"{{\n {entries}\n}}\n")
         seal(temporary)
 
     durably(path, write)

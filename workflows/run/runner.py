@@ -235,7 +235,7 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
     with crew.timed("start"):
         if wanted:
             crew.begin_to_hire()
-        if kind.compiles(gpus):
+        if kind.compiles(gpus) and (wanted or kind.working_threads > 1):  # one thread compiles what it comes to
             kind.compile(tracker)
         if wanted:
             crew.hire()

@@ -79,12 +79,13 @@ def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name)
 def _claimed(tile: Tile, device: Device) -> Iterator[Beat]:
     """Tells the claim how far the tile is; takes it back at the end, or after an error that is nobody's fault but the program's or another tile's."""
     said, at, claim = time.monotonic(), tile.start, tile.claim
+    faults = any(name.startswith("TIDALIGN_TEST_") for name in os.environ)  # of thousands of units in a second none asks again
 
     def beat(place: int) -> None:
         nonlocal said, at
         if _stop and _stop.at_once():
             raise Stopped(_stop.number or signal.SIGTERM)
-        if place != at:
+        if faults and place != at:
             _inject(tile, place, device)
         at = place
         if claim and time.monotonic() - said > BEAT_SECONDS:
