@@ -24,8 +24,11 @@ _SEAL, _DIGITS = b"tidalign.crc32=", 8
 UNSEALED = f"{_SEAL.decode()}{0:0{_DIGITS}x}"
 
 
-def durably(path: str, write: Callable[[str], None]) -> None:
-    """Let `write` fill a temporary file beside `path`, force it to disk and give it its name. DiskFull or CannotWrite where that fails."""
+def durably(path: str, write: Callable[[str], None], named: Callable[[], str] | None = None) -> None:
+    """Let `write` fill a temporary file beside `path`, force it to disk and give it its name. DiskFull or CannotWrite where that fails.
+
+    named: gives another name, in the same folder, once it is known what was written.
+    """
     temporary = f"{path}.{secrets.token_hex(4)}.tmp"
     try:
         write(temporary)
@@ -34,7 +37,7 @@ def durably(path: str, write: Callable[[str], None]) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-        Path(temporary).replace(path)
+        Path(temporary).replace(named() if named else path)
         folder = os.open(Path(path).parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -114,10 +117,18 @@ class _Foreign(Exception):
     """Carry an error of who makes the rows past those who look for errors of writing."""
 
 
-def write_tables(path: str, schema: Any, tables: Iterable[Any], metadata: Callable[[], Mapping[str, str]], most: int | None = None) -> None:
+def write_tables(
+    path: str,
+    schema: Any,
+    tables: Iterable[Any],
+    metadata: Callable[[], Mapping[str, str]],
+    most: int | None = None,
+    named: Callable[[], str] | None = None,
+) -> None:
     """Write a Parquet file of tables as they come, whole or not at all, in row groups of at most `most` bytes, BATCH_BYTES if None.
 
-    metadata: gives the file's key-value metadata when all rows are written. No file is opened before the first row group is full, or all rows are there.
+    metadata, named: give the file's key-value metadata, and the name that it is to have, when all rows are written. No file is opened before the first row
+    group is full, or all rows are there.
     """
     batches = text.in_batches(tables, text.BATCH_BYTES if most is None else most)
     first = next(batches, schema.empty_table())
@@ -130,7 +141,7 @@ def write_tables(path: str, schema: Any, tables: Iterable[Any], metadata: Callab
         seal(temporary)
 
     try:
-        durably(path, write)
+        durably(path, write, named)
     except _Foreign as error:
         raise (error.__cause__ or error) from None
 

@@ -7,7 +7,8 @@ from typing import Any
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline.device import CPU, Device
-from tidalign.pipeline.genome.plan import GenomeManifest, Tile, job_name
+from tidalign.pipeline.genome.input.sides import load_side
+from tidalign.pipeline.genome.plan import GenomeManifest, Tile, job_name, unit_of
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.store import parts
 from tidalign.pipeline.store.parts import gaps
@@ -75,7 +76,7 @@ class Tiles(Tracker[Tile]):
         """Make the next stage of a large unit, from what is on disk."""
         anchors = anchoring.count_anchors(self.directory, job, unit, self.run)
         if anchors is None:
-            return [Tile("seed", job, unit, 0, 1)]
+            return [Tile("seed", job, unit, 0, self._letters(job, unit))]
         if self._manifest.parameters.mode == "exact" or not self._manifest.parameters.gapped or not anchors:
             return [Tile("walk", job, unit, 0, max(1, anchors))]
         done = parts.scan_chunk(f"{self.directory}/extended", self.run, Tile("extend", job, unit, 0, 0).chunk)
@@ -86,6 +87,11 @@ class Tiles(Tracker[Tile]):
             for start in range(a, stop, size)
         ]
         return tiles or [Tile("assemble", job, unit, 0, 1)]
+
+    def _letters(self, job: int, unit: int) -> int:
+        """Count the letters of a unit's query, by which it is told how far its seeding is."""
+        query = load_side(self.directory, self.run, self._manifest.jobs[job].query)[0]
+        return int(query.lengths[unit_of(unit, self._manifest.parameters)[0]])
 
     def divisible(self, piece: Tile) -> bool:
         return piece.stage in DIVISIBLE
