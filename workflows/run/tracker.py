@@ -107,6 +107,14 @@ class Tracker(ABC, Generic[P]):
         """Put pieces together that go into one task: each alone."""
         return ([piece] for piece in pieces)
 
+    def order(self, pieces: Sequence[P]) -> float:
+        """Tell which task of such pieces goes first, the one with the most: the longest."""
+        return sum(map(self.weight, pieces))
+
+    def ordered(self, tasks: list[Task], workers: int) -> list[Task]:
+        """Give the tasks that were made once more, now that it is known how many workers there are for them."""
+        return tasks
+
     def pending(self, piece: P) -> float:
         """Tell what a missing piece, and all that follows it, will add to what is finished."""
         return self.amount(piece)
@@ -166,9 +174,7 @@ class Tracker(ABC, Generic[P]):
         The claims of the dead stay on disk until all is done: they are the blame.
         """
         left_behind = claims.leftover(self.directory) if pieces else {}
-        isolated: list[P] = []
-        alone: list[P] = []
-        left: list[P] = []
+        isolated, alone, left = list[P](), list[P](), list[P]()
         for piece in pieces:
             blamed = [rows for rows, _ in left_behind.get(piece.chunk, [])]
             self.claims |= _touches(piece, blamed)
@@ -203,8 +209,7 @@ class Tracker(ABC, Generic[P]):
             return None
 
         function, arguments = self.call(pieces)
-        weight = sum(map(self.weight, pieces))
-        task = Task(_key(pieces), function, arguments, weight=weight, pulse=pulse, patience=self.patience(pieces))
+        task = Task(_key(pieces), function, arguments, weight=self.order(pieces), pulse=pulse, patience=self.patience(pieces))
         self._running[task] = pieces
         return task
 
@@ -225,8 +230,7 @@ class Tracker(ABC, Generic[P]):
             self.note("isolated", task=task.key, rejected=result)
         else:
             self.note("done", task=task.key, **self.counted(pieces, result))
-        following = [new for piece in pieces for new in self.following(piece, given_up)]
-        return self._made(following)
+        return self._made([new for piece in pieces for new in self.following(piece, given_up)])
 
     def _forget(self, task: Task) -> list[P]:
         self._at.pop(task, None)
@@ -277,7 +281,7 @@ class Tracker(ABC, Generic[P]):
         rundir.journal(self.directory, event, **details)
 
     def tell(self) -> None:
-        begun = sum(task.weight * at / (sum(map(self.amount, self._running[task])) or 1.0) for task, at in self._at.items())
+        begun = sum(sum(map(self.weight, self._running[task])) * at / (sum(map(self.amount, self._running[task])) or 1.0) for task, at in self._at.items())
         done, total = (int(1000 * seconds / max(1, self.workers)) for seconds in (self._worked + begun, self._work))
         if self._at or self._worked:  # while workers are hired and kernels compiled, nothing is worked on
             self._told("work", done, total)
