@@ -1,14 +1,15 @@
 """Write down how far the seeding of a query strand is, and what was found until then, for whoever goes on with it.
 
 <unit>.<strand>.<a>-<b>.hsps.parquet   the segments of hits at query places [a, b)
-<unit>.<strand>.records.parquet        what is known of diagonals before place `tidalign.at`; written after the segments, and true of them
+<unit>.<strand>.records.parquet        what is known of diagonals where the last of them ends; written after it, with a checksum of each
 
 Hits come by query place. A tile may end amid those of one place, which then come again; the record of each one's diagonal is beyond it, so it is passed over.
+Who begins elsewhere ends tiles elsewhere: segments of one process and records of another do not go together.
 """
 
-import re
+import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.kernels.ungapped.hsps import HitFilter, Segments
+from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.schema import HSPS, RECORDS
-from tidalign.pipeline.store.files import open_table, read_table, write_table, write_tables
-from tidalign.pipeline.store.parts import cover
+from tidalign.pipeline.store.files import checked, open_table, read_table, write_table, write_tables
 
 SECONDS = 5.0
 """Of seeding, at least, between two times that it is written down."""
@@ -32,8 +33,6 @@ HELD = 1 << 21
 
 _PAGES = 1 << 10
 """Pages of records in a row group."""
-
-_NAME = re.compile(r"\.(\d+)-(\d+)\.hsps\.parquet$")
 
 Tiles = Callable[[int], Iterator[tuple[Segments, int]]]
 """Gives the segments that are found from a query place on, tile by tile, and a place up to which all are found."""
@@ -48,6 +47,7 @@ class Seeded:
     def __init__(self, stem: str, run: str) -> None:
         self._stem, self._run = stem, run
         self._held: list[Segments] = []
+        self._stretches: list[tuple[int, int, int]] = []  # begin, end and checksum of each file of segments
         self._rows = self._at = self._reached = 0
         self._saved, self._took = time.monotonic(), 0.0
 
@@ -57,10 +57,8 @@ class Seeded:
         records: what `tiles` knows of diagonals, and learns; None: nothing, as every hit counts.
         """
         at = self._restored(records)
-        if at:
-            yield from self._read(at)
-        else:
-            self.forget()
+        self._remove(self._stretches)
+        yield from self._read()
         self._at = self._reached = at
         for segments, reached in tiles(at):
             self._held.append(segments)
@@ -79,18 +77,23 @@ class Seeded:
 
     def forget(self) -> None:
         """Remove what was written down."""
-        for path in [Path(self._records), *map(Path, self._stretches().values())]:
-            path.unlink(missing_ok=True)
+        Path(self._records).unlink(missing_ok=True)
+        self._remove([])
+
+    def _remove(self, kept: Iterable[tuple[int, int, int]]) -> None:
+        """Remove all files of segments but these."""
+        paths = {self._path(a, b) for a, b, _ in kept}
+        stem = Path(self._stem)
+        for path in stem.parent.glob(f"{stem.name}.*-*.hsps.parquet"):
+            if str(path) not in paths:
+                path.unlink(missing_ok=True)
 
     @property
     def _records(self) -> str:
         return f"{self._stem}.records.parquet"
 
-    def _stretches(self) -> dict[tuple[int, int], str]:
-        """Find the files of segments, by their query places."""
-        stem = Path(self._stem)
-        named = {str(path): _NAME.fullmatch(path.name[len(stem.name) :]) for path in stem.parent.glob(f"{stem.name}.*-*.hsps.parquet")}
-        return {(int(name[1]), int(name[2])): path for path, name in named.items() if name}
+    def _path(self, a: int, b: int) -> str:
+        return f"{self._stem}.{a}-{b}.hsps.parquet"
 
     def _save(self, records: HitFilter | None) -> None:
         """Write down what is held, and then how far this is."""
@@ -101,8 +104,9 @@ class Seeded:
         again = held.take(held.query >= self._reached) if records is None else held.take(np.arange(0))
         found = held.take(held.query < self._reached) if records is None else held
         table = pa.table([found.target, found.query, found.length, found.score], schema=HSPS)
-        write_table(f"{self._stem}.{self._at}-{self._reached}.hsps.parquet", table, row_group_size=HELD, metadata={"tidalign.run": self._run})
-        write_tables(self._records, RECORDS, _tables(records), lambda: {"tidalign.run": self._run, "tidalign.at": str(self._reached)})
+        write_table(path := self._path(self._at, self._reached), table, row_group_size=HELD, metadata={"tidalign.run": self._run})
+        self._stretches.append((self._at, self._reached, crc32(Path(path).read_bytes())))
+        write_tables(self._records, RECORDS, _tables(records), lambda: {"tidalign.run": self._run, "tidalign.stretches": json.dumps(self._stretches)})
         self._at, self._held, self._rows = self._reached, [again], len(again)
         self._saved = time.monotonic()
         self._took = self._saved - began
@@ -113,21 +117,19 @@ class Seeded:
             return 0
         file = open_table(self._records)
         labels: dict[bytes, bytes] = file.metadata.metadata or {}
-        at = int(labels.get(b"tidalign.at", b"0"))
-        if labels.get(b"tidalign.run") != self._run.encode() or sum(b - a for a, b in self._before(at)) != at:
+        if labels.get(b"tidalign.run") != self._run.encode():
             return 0
+        stretches = [(int(a), int(b), int(checksum)) for a, b, checksum in json.loads(labels[b"tidalign.stretches"])]
+        if any(not Path(path := self._path(a, b)).exists() or crc32(checked(path)) != checksum for a, b, checksum in stretches):
+            return 0
+        self._stretches = stretches
         if records is not None:
             _restore(records, file.read())
-        return at
+        return stretches[-1][1]
 
-    def _before(self, at: int) -> list[tuple[int, int]]:
-        """Choose the stretches up to a place; those beyond it are of a process that ended before it could say how far it was."""
-        return cover((a, b) for a, b in self._stretches() if b <= at)
-
-    def _read(self, at: int) -> Iterator[Segments]:
-        paths = self._stretches()
-        for stretch in self._before(at):
-            table = read_table(paths[stretch])
+    def _read(self) -> Iterator[Segments]:
+        for a, b, _ in self._stretches:
+            table = read_table(self._path(a, b))
             yield Segments(*(table[name].to_numpy() for name in HSPS.names))
 
 

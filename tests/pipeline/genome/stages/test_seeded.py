@@ -155,5 +155,36 @@ def test_what_is_written_down_is_looked_at(tmp_path: Path, monkeypatch: pytest.M
         with pytest.raises(Damaged, match=path.name):
             anchors(run)
         path.write_bytes(whole)
-    files[1].unlink()
+    next(path for path in files if path.name.endswith(".hsps.parquet")).unlink()
     assert anchors(run) == expected
+
+
+@pytest.mark.parametrize("options", OPTIONS[1:5], ids=str)
+def test_files_of_different_processes_are_not_mixed(tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one that was killed before it could say how far it was, or that went on though it was thought dead, with other tiles."""
+    run = begun(tmp_path / "pair", replace(GenomeParameters(), **options))
+    stages = Path(run, "stages")
+    expected = anchors(run)
+    monkeypatch.setattr(seeded, "SECONDS", 0.0)
+    monkeypatch.setattr(seeded, "SHARE", float("inf"))
+    kept: list[Path] = []
+
+    def keep(place: int) -> None:
+        kept.append(tmp_path / f"kept{len(kept)}")
+        shutil.copytree(stages, kept[-1])
+
+    anchors(run, keep)
+    monkeypatch.setattr(f"{__name__}.TILE", 170)
+    anchors(run, keep)
+    random = np.random.default_rng(1)
+    for trial in range(12):
+        monkeypatch.setattr(f"{__name__}.TILE", int(random.integers(100, 400)))
+        for path in stages.iterdir():
+            path.unlink()
+        first, second = random.choice(kept, 2)
+        for folder in (first, second):  # the second one's records, and files of segments of both
+            for path in folder.iterdir():
+                shutil.copy(path, stages)
+        if trial % 2:
+            shutil.copy(next(first.glob("*.records.parquet"), next(second.glob("*.records.parquet"))), stages)
+        assert anchors(run) == expected, trial
