@@ -103,6 +103,8 @@ def command(args: argparse.Namespace) -> Exit:
     with running.command(args) as this:
         results = run_as_asked(args, source_of(args), wanted, this.run, lambda manifest: check_format(this.run, args.format, manifest))
         statuses = results.statuses()
+        if args.rdotplot:
+            results.export(args.rdotplot, format="rdotplot")
         this.export(results, markend=args.markend)
         partial = is_partial(results)
         this.end(f"{alignments(statuses):,} alignments", statuses, none="none", partial=partial)

@@ -21,6 +21,7 @@ def add_genome(parser: argparse.ArgumentParser) -> None:
     files = table.listed(table.suffixes(table.GENOME))
     output = f"a run directory; or a file {files}, written from the run directory OUT.run; or - (default), standard output, with --format"
     parser.add_argument("-o", dest="output", metavar="OUT", default="-", help=output)
+    parser.add_argument("--rdotplot", metavar="FILE", help="write the format rdotplot beside the output")
     parser.add_argument("--keep-run", action="store_true", help="keep OUT.run, for `tidalign plot` and other formats")
     _add_common(parser)
 

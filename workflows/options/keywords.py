@@ -11,6 +11,7 @@ from tidalign.workflows.options.values import wrong
 
 _ELSEWHERE = {
     **{f"action_{side}": f"write the action after the file's name: {side}='file[action]'" for side in ("target", "query")},
+    "rdotplot": "it is a format of the results: results.export(path, format='rdotplot')",
     "include": "give the options as keywords",
     "format": "give it to the results: results.export(path, format=...)",
     "markend": "give it to the results: results.export(path, markend=True)",
