@@ -138,7 +138,7 @@ GENOMES = Layout(
         "extended": EXTENDED,
         "stages/anchors": ANCHORS,
         "stages/anchors without gaps": HSPS,
-        "stages/seeded": HSPS,
+        "stages/hsps": HSPS,
         "stages/records": RECORDS,
         "stages/walk": WALK,
         "stages/ahead": AHEAD,
