@@ -19,7 +19,7 @@ from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.store import parts
 from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.genome import slots, tasks
-from tidalign.workflows.run.genome.run import run_genomes
+from tidalign.workflows.run.genome.run import Genomes, run_genomes
 from tidalign.workflows.run.genome.tiles import Tiles
 
 SIZES = [400, 40_000, 900, 6_000, 300]
@@ -39,8 +39,8 @@ def source(tmp_path: Path) -> GenomeSource:
 
 
 def run(directory: Path, source: GenomeSource) -> Any:
-    """Each unit in stages, in this process."""
-    with mock.patch.object(plan, "TILE_SECONDS", 0.0):
+    """Each unit in stages, in this process, one after the other."""
+    with mock.patch.object(plan, "TILE_SECONDS", 0.0), mock.patch.object(Genomes, "reading_threads", 1):
         return run_genomes(directory, source, GenomeParameters(), resources=Resources(workers=0))
 
 
