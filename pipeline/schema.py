@@ -168,6 +168,14 @@ GENOME_ALIGNMENTS = pa.schema(
 EXTENDED = GENOME_ALIGNMENTS.append(pa.field("anchor", pa.int64(), nullable=False))
 """Rows of independent mode before duplicates are taken out; `anchor`: place of theirs in order of arrival."""
 
+RECORDS = pa.schema(
+    [
+        pa.field("page", pa.int64(), nullable=False),
+        pa.field("records", pa.large_binary(), nullable=False),
+    ]
+)
+"""Checkpoint of the seeding of a query strand: the arrays of `kernels.ungapped.HitFilter.state`, a row a page."""
+
 WALK = pa.schema(
     [
         ("anchor", pa.large_list(pa.int64())),

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from unittest import mock
 
 from tidalign.pipeline.genome import plan
-from tidalign.pipeline.genome.stages import anchoring
+from tidalign.pipeline.genome.stages import anchoring, seeded
 from tidalign.pipeline.genome.walk import walk
 from tidalign.pipeline.pairs import partition
 from tidalign.workflows.cli import main
@@ -66,6 +66,8 @@ def small() -> Iterator[None]:
             (plan, "TILE_SECONDS", 0.0),
             (walk, "CHECKPOINT_SECONDS", 0.0),
             (walk, "WALK_ANCHORS", 4),
+            (seeded, "SECONDS", 0.0),
+            (seeded, "SHARE", float("inf")),
         ):
             stack.enter_context(mock.patch.object(where, name, value))
         yield
@@ -87,10 +89,14 @@ def make(folder: Path, random: random.Random) -> list[Run]:
         finished, stopped = folder / name, folder / f"{name}-stopped"
         assert call(*words, "-o", finished) == (Exit.COMPLETE, "")
         answer = exported(finished, format)[2]
-        with mock.patch.object(tasks.stages, "forget", lambda unit: None), mock.patch.object(Genomes, "leftovers", lambda *_: ()):
+        with ExitStack() as kept:
+            for where, method in ((tasks.stages, "forget"), (Genomes, "leftovers"), (seeded.Seeded, "forget")):
+                kept.enter_context(mock.patch.object(where, method, lambda *_: ()))
             assert call(*words, "-o", stopped) == (Exit.COMPLETE, "")
         for part in sorted((stopped / "parts").iterdir())[::2]:
             part.unlink()
+        for path in (stopped / "stages").glob("*.u2.anchors.*") if name != "pairs" else ():
+            path.unlink()  # it was being seeded
         if name == "exact":
             manifest = plan.read_manifest(str(stopped))
             for unit in range(manifest.jobs[0].units):

@@ -80,6 +80,20 @@ class HitFilter:
         if exact:
             self._page_of[:] = np.arange(pages)
 
+    def state(self) -> tuple[Positions, npt.NDArray[Any], Positions]:
+        """What is known after whole tiles, for `restore`: numbers of the pages that were touched, int64[k], their records, [k, PAGE], and, of records that
+        diagonals share, the target place of the last hit of each, int64[SLOTS], else nothing."""
+        touched = np.flatnonzero(self._page_of >= 0)
+        return touched, self._pages[self._page_of[touched]], self._origins
+
+    def restore(self, touched: Positions, pages: npt.NDArray[Any], origins: Positions) -> None:
+        """Know what another filter of the same sides knew."""
+        if not self._exact:
+            self._pages = np.zeros((max(16, len(touched)), PAGE), self._pages.dtype)
+            self._page_of[touched], self._used = np.arange(len(touched)), len(touched)
+        self._pages[self._page_of[touched]] = pages
+        self._origins[:] = origins
+
     def seeds(self, targets: Positions, queries: Positions) -> Segments:
         """The used hits of a tile, each as long as the pattern; their score is that of all their columns."""
         from tidalign.kernels.ungapped.host import use_seeds

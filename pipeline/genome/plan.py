@@ -4,6 +4,7 @@ plan.json                          parameters and source (pipeline/store/rundir.
 sides/s<k>/                        letters and codes of each file that is read (pipeline/genome/input/sides.py)
 manifest.json                      sides, jobs, tiles
 stages/<unit>.anchors.arrow        of a large unit, as they are extended, with their record, .json; <unit>.walk.parquet: how far exact mode is with them
+stages/<unit>.<strand>.*.parquet   what was seeded until somebody stopped, or is seeded (pipeline/genome/stages/seeded.py)
 extended/<unit>.<a>-<b>.parquet    independent mode: rows of anchors [a, b) of a large unit
 parts/<job>.<a>-<b>.parquet        rows of units [a, b) of a job, in LASTZ's order
 kept/<stage>/<unit>.parquet        hits, hsps or anchors, where --keep asked for them
@@ -44,8 +45,9 @@ STAGES = ("units", "seed", "walk", "extend", "assemble")
 class Tile:
     """What one task does.
 
-    stage: `units`: all of the units [start, stop) of a job; or a stage of one large unit: `seed` (its anchors), `walk` (exact mode's extension of all of them),
-    `extend` (independent mode's extension of anchors [start, stop)), `assemble` (independent mode's rows). `unit` is -1 for the stage `units`.
+    stage: `units`: all of the units [start, stop) of a job; or a stage of one large unit: `seed` (its anchors; start and stop count letters of the query),
+    `walk` (exact mode's extension of all of them), `extend` (independent mode's extension of anchors [start, stop)), `assemble` (independent mode's rows).
+    `unit` is -1 for the stage `units`.
     claim: path of the claim that says how far it is, kept if the process dies at it; None where someone else watches.
     """
 

@@ -1,6 +1,7 @@
 """Run the stages of a unit that give rows: all of a small one at once, of a large one the last; and compile their kernels before anybody waits for them."""
 
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -19,13 +20,13 @@ from tidalign.pipeline.genome.input.sequences import Queries
 from tidalign.pipeline.genome.input.sides import read_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import Tile, alone, chance_hits, read_manifest, strands, write_manifest
+from tidalign.pipeline.genome.plan import Tile, alone, chance_hits, job_name, read_manifest, strands, write_manifest
 from tidalign.pipeline.genome.stages import anchoring, gapped, seeding
 from tidalign.pipeline.genome.stages.anchoring import find, schema_of, without_gaps
 from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.filters import asked, keep, shown
-from tidalign.pipeline.genome.stages.guards import Beat, Done
-from tidalign.pipeline.genome.stages.independent import extend, in_order
+from tidalign.pipeline.genome.stages.guards import Beat, Done, Due
+from tidalign.pipeline.genome.stages.independent import extend_together, in_order
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk.walk import extend_ahead, walk, walk_many
 from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS
@@ -33,31 +34,65 @@ from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.pipeline.store.parts import read_tables, scan_chunk, write_part
 
+FOLDERS = ("stages", "extended")
+"""Where lies what is between the stages of a unit, or was when somebody stopped."""
+
 LETTERS_TOGETHER = 1 << 20
 """Of the query strands that are sought together."""
 
 
-def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counter[str]) -> Iterator[Done]:
+SLOW_SECONDS = 5.0
+"""Of a strand among many that are done together, after which it is done by itself, as it has checkpoints then: a tile of them is estimated at less."""
+
+Units = Iterator[tuple[int, Iterable[Any], list[dict[str, Any]]]]
+"""Up to which unit all is there, the tables of rows of those since the last one, made as they are asked for, and what was cut or given up."""
+
+
+def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counter[str], due: Due) -> Units:
     """All of a tile's small units: many at a time where each may be done as if it were alone, else one by one. `counts`: added to."""
-    number = tile.start
+    number, slow = tile.start, _begun(directory, tile)
     while number < tile.stop:
         unit = Unit(directory, tile.job, number, device)
-        if alone(unit.parameters) or unit.segments is not None or unit.keep or device.takes_gpu:
-            yield whole(unit, partial(beat, number))
+        if number in slow or alone(unit.parameters) or unit.segments is not None or unit.keep or device.takes_gpu:
+            yield number + 1, *whole(unit, partial(beat, number), due)
             number += 1
         else:
-            queries = unit.queries(tile.stop, LETTERS_TOGETHER)
-            yield together(unit, queries, beat), []
-            number += len(queries)
+            first = number
+            try:
+                for stop, rows in together(unit, unit.queries(min([tile.stop, *(each for each in slow if each > first)]), LETTERS_TOGETHER), beat):
+                    number = first + stop
+                    yield number, rows, []
+            except _Slow as error:
+                slow.add(error.unit)
         counts.update(unit.counts)
 
 
-def together(unit: Unit, queries: Queries, beat: Beat) -> Iterator[Any]:
-    """Make the rows of many small units, `queries` from this one on: each stage takes all of them at once."""
+def _begun(directory: str, tile: Tile) -> set[int]:
+    """Find the units of a tile that somebody was at who wrote down how far."""
+    names = (path.name.split(".") for folder in FOLDERS for path in Path(directory, folder).glob(f"{job_name(tile.job)}.u*"))
+    return {int(name[1][1:]) for name in names if tile.start <= int(name[1][1:]) < tile.stop}
+
+
+class _Slow(Exception):
+    """A unit that takes long is among those that are done together."""
+
+    def __init__(self, unit: int) -> None:
+        super().__init__(unit)
+        self.unit = unit
+
+
+def together(unit: Unit, queries: Queries, beat: Beat) -> Iterator[tuple[int, Iterator[Any]]]:
+    """Make the rows of many small units, `queries` from this one on: each stage takes all of them at once. Tells up to which one all rows are there."""
     parameters, at = unit.parameters, 0
+    last, since = -1, 0.0
 
     def strand(i: int) -> None:
+        nonlocal last, since
         beat(unit.number + i)
+        if i != last:
+            last, since = i, time.monotonic()
+        elif time.monotonic() - since > SLOW_SECONDS:
+            raise _Slow(unit.number + i)
 
     equal = gapped.equal_pieces(unit, queries) if parameters.gapped else {}
     for stop, segments in seeding.find_of_many(unit.words(), queries, parameters, strand):
@@ -66,16 +101,18 @@ def together(unit: Unit, queries: Queries, beat: Beat) -> Iterator[Any]:
             found = walk_many(unit, queries, anchors, range(at, stop), strand, equal)
         else:
             found = without_gaps(segments)
-        yield from gapped.tables(found, unit, queries)
+        yield stop, gapped.tables(found, unit, queries)
         at = stop
 
 
-def whole(unit: Unit, beat: Callable[[], None]) -> Done:
-    """All of a small unit at once."""
-    anchors = find(unit, beat, lambda tables: pa.concat_tables([schema_of(unit).empty_table(), *tables]))
+def whole(unit: Unit, beat: Callable[[], None], due: Due) -> Done:
+    """All of a small unit at once. Where it takes longer than was thought it is written down how far it is, and gone on from there."""
+    anchors = find(unit, lambda _: beat(), lambda tables: pa.concat_tables([schema_of(unit).empty_table(), *tables]), checkpoint=True)
     if unit.parameters.mode == "exact" or not unit.parameters.gapped:
-        return walk(unit, anchors, lambda _: beat(), checkpoint=False)
-    rows, shortfalls = extend(unit, anchors, 0, lambda _: beat())
+        return walk(unit, anchors, lambda _: beat(), checkpoint=True)
+    if (done := extend_together(unit, anchors, lambda _: beat(), due)) is None:
+        return assemble(unit)
+    rows, shortfalls = done
     return _by_start(rows, unit), shortfalls
 
 
@@ -92,36 +129,46 @@ def _by_start(tables: Iterable[Any], unit: Unit) -> Iterator[Any]:
         yield rows.drop_columns(["anchor"]).cast(GENOME_ALIGNMENTS)
 
 
-def write_units(directory: str, run: str, tile: Tile, done: Iterable[Done]) -> None:
-    """Write the part of a range of units, one after the other, filters applied."""
+def write_units(directory: str, run: str, tile: Tile, done: Units, due: Due) -> None:
+    """Write the parts of a range of units, one after the other, filters applied; another part whenever it is due."""
     parameters = read_manifest(directory).parameters
-    filters, limit = asked(parameters), parameters.query_hsp_limit
-    shortfalls: list[dict[str, Any]] = []
+    filters, limit, size = asked(parameters), parameters.query_hsp_limit, len(strands(parameters))
+    start = at = tile.start
 
-    def kept() -> Iterator[Iterator[Any]]:
-        for rows, cut in done:
-            yield (keep(table, filters) for table in rows)
-            shortfalls.extend(cut)
+    def until_due(shortfalls: list[dict[str, Any]]) -> Iterator[Any]:
+        nonlocal at
+        units = ((stop, (keep(table, filters) for table in rows), cut) for stop, rows, cut in done)
+        # A query's strands are in one tile, and one part where what is shown of them depends on both.
+        for of_query in iter(lambda: list(islice(units, 1 if limit is None else size)), []):
+            tables = [rows for _, rows, _ in of_query]
+            yield from chain.from_iterable(tables) if limit is None else shown(iter(tables), limit, gapped=parameters.gapped)
+            at = of_query[-1][0]
+            for _, _, cut in of_query:
+                shortfalls += cut
+            if at < tile.stop and due():
+                return
 
-    def rows() -> Iterator[Any]:
-        units = kept()
-        if limit is None:
-            yield from chain.from_iterable(units)
-            return
-        # A query's strands are in one tile.
-        for first in units:
-            yield from shown(chain([first], islice(units, len(strands(parameters)) - 1)), limit, gapped=parameters.gapped)
-
-    write_part(f"{directory}/parts", run, tile.chunk, tile.start, tile.stop, GENOME_ALIGNMENTS, rows(), shortfalls=shortfalls)
+    while start < tile.stop:
+        shortfalls: list[dict[str, Any]] = []
+        write_part(f"{directory}/parts", run, tile.chunk, start, tile.stop, GENOME_ALIGNMENTS, until_due(shortfalls), lambda: at, shortfalls=shortfalls)
+        start = at
+        if start < tile.stop:
+            due.done()
 
 
 def forget(unit: Unit) -> None:
     """Remove what lay between the stages of a unit whose part is written."""
-    for folder in ("stages", "extended"):
+    for folder in FOLDERS:
         for path in Path(unit.directory, folder).glob(f"{unit.name}.*"):
             # Somebody who works ahead may still be writing; `_finish` removes what comes of that.
             if path.suffix != ".tmp":
                 path.unlink(missing_ok=True)
+
+
+def forget_all(directory: str, tile: Tile) -> None:
+    """Remove what units of a tile that took long have written down."""
+    for number in _begun(directory, tile):
+        forget(Unit(directory, tile.job, number))
 
 
 LETTERS = 3000
@@ -146,9 +193,9 @@ def warm_up(parameters: GenomeParameters, device: Device = CPU) -> Any:
         unit = Unit(folder, 0, 0, device)
         if not device.takes_gpu and parameters.mode == "exact" and parameters.gapped:
             # By those who have nothing else to do, near the end of a run.
-            anchoring.write_anchors(unit, lambda: None)
+            anchoring.write_anchors(unit, lambda _: None)
             anchors = anchoring.read_anchors(unit)
             extend_ahead(unit, anchors, Extensions.empty(), 0, lambda: False)
             one = (*places(anchors, 0, 1), np.zeros(min(1, len(anchors)), np.int64))
             walk_many(unit, unit.queries(1, LETTERS), one, range(1), lambda _: None, {})
-        return pa.concat_tables([GENOME_ALIGNMENTS.empty_table(), *stages.whole(unit, lambda: None)[0]])
+        return pa.concat_tables([GENOME_ALIGNMENTS.empty_table(), *stages.whole(unit, lambda: None, Due())[0]])

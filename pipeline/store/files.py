@@ -24,9 +24,10 @@ _SEAL, _DIGITS = b"tidalign.crc32=", 8
 UNSEALED = f"{_SEAL.decode()}{0:0{_DIGITS}x}"
 
 
-def durably(path: str, write: Callable[[str], None], *, forced: bool = True) -> None:
+def durably(path: str, write: Callable[[str], None], named: Callable[[], str] | None = None, *, forced: bool = True) -> None:
     """Let `write` fill a temporary file beside `path`, force it to disk and give it its name. DiskFull or CannotWrite where that fails.
 
+    named: gives another name, in the same folder, once it is known what was written.
     forced: False for what is made again where a machine that lost its power has lost it: the disk may take its time.
     """
     temporary = f"{path}.{secrets.token_hex(4)}.tmp"
@@ -34,7 +35,7 @@ def durably(path: str, write: Callable[[str], None], *, forced: bool = True) -> 
         write(temporary)
         if forced:
             _force(temporary)
-        Path(temporary).replace(path)
+        Path(temporary).replace(named() if named else path)
         if forced:
             _force(str(Path(path).parent))
     except OSError as error:
@@ -123,10 +124,18 @@ class _Foreign(Exception):
     """Carry an error of who makes the rows past those who look for errors of writing."""
 
 
-def write_tables(path: str, schema: Any, tables: Iterable[Any], metadata: Callable[[], Mapping[str, str]], most: int | None = None) -> None:
+def write_tables(
+    path: str,
+    schema: Any,
+    tables: Iterable[Any],
+    metadata: Callable[[], Mapping[str, str]],
+    most: int | None = None,
+    named: Callable[[], str] | None = None,
+) -> None:
     """Write a Parquet file of tables as they come, whole or not at all, in row groups of at most `most` bytes, BATCH_BYTES if None.
 
-    metadata: gives the file's key-value metadata when all rows are written. No file is opened before the first row group is full, or all rows are there.
+    metadata, named: give the file's key-value metadata, and the name that it is to have, when all rows are written. No file is opened before the first row
+    group is full, or all rows are there.
     """
     batches = text.in_batches(tables, text.BATCH_BYTES if most is None else most)
     first = next(batches, schema.empty_table())
@@ -139,7 +148,7 @@ def write_tables(path: str, schema: Any, tables: Iterable[Any], metadata: Callab
         seal(temporary)
 
     try:
-        durably(path, write)
+        durably(path, write, named)
     except _Foreign as error:
         raise (error.__cause__ or error) from None
 
@@ -172,10 +181,12 @@ def _encoded(schema: Any) -> dict[str, Any]:
 
 
 def write_json(path: str, value: Mapping[str, Any], *, forced: bool = True) -> None:
-    """Write a JSON file whole or not at all. forced: as `durably` has it."""
+    """Write a JSON file whole or not at all, an entry of the object a line: with the layout that `indent` makes, in Python, of each list of millions of numbers
+    it takes longer than to read what they are of. forced: as `durably` has it."""
 
     def write(temporary: str) -> None:
-        Path(temporary).write_text(json.dumps({**value, "seal": UNSEALED}, indent=1) + "\n")
+        entries = ",\n ".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in {**value, "seal": UNSEALED}.items())
+        Path(temporary).write_text(f"{{\n {entries}\n}}\n")
         seal(temporary)
 
     durably(path, write, forced=forced)

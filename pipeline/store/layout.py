@@ -22,6 +22,7 @@ from tidalign.pipeline.schema import (
     HSPS,
     KEPT,
     LETTERS,
+    RECORDS,
     SEARCH_HITS,
     SEQUENCES,
     WALK,
@@ -125,7 +126,8 @@ GENOMES = Layout(
     _LOG
     | {
         "sides": rf"s\d{{4,}}(?:{_TEMPORARY})?/(?:letters|codes|genome\.json|side\.json)",
-        "stages": rf"{_UNIT}(?:\.anchors\.arrow|\.anchors\.json|\.walk\.parquet|\.asked|{_RANGE}\.ahead\.parquet)",
+        "stages": rf"{_UNIT}(?:\.anchors\.arrow|\.anchors\.json|\.walk\.parquet|\.asked|{_RANGE}\.ahead\.parquet"
+        rf"|\.(?:plus|minus)(?:\.records|{_RANGE}\.hsps)\.parquet)",
         "extended": rf"{_UNIT}\.extend{_RANGE}\.parquet",
         "parts": rf"{_JOB}{_RANGE}\.parquet",
         "kept": rf"(?:hits|hsps|anchors)/{_UNIT}\.parquet",
@@ -136,6 +138,8 @@ GENOMES = Layout(
         "extended": EXTENDED,
         "stages/anchors": ANCHORS,
         "stages/anchors without gaps": HSPS,
+        "stages/hsps": HSPS,
+        "stages/records": RECORDS,
         "stages/walk": WALK,
         "stages/ahead": AHEAD,
         **{f"kept/{stage}": schema for stage, schema in KEPT.items()},

@@ -5,7 +5,7 @@ import re
 import time
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,11 @@ def suspects(start: int, stop: int, claims: Iterable[Range]) -> list[Range]:
     return found
 
 
+def touches(start: int, stop: int, ranges: Iterable[Range]) -> bool:
+    """Tell whether one of some ranges has a row of [start, stop)."""
+    return any(lo < stop and start < hi for lo, hi in ranges)
+
+
 _NAME = re.compile(r"(.+)\.(\d+)-(\d+)\.parquet$")
 _PREFIX = "tidalign."
 
@@ -98,10 +103,23 @@ def part_path(folder: str, chunk: str, start: int, stop: int) -> str:
     return f"{folder}/{chunk}.{start}-{stop}.parquet"
 
 
-def write_part(folder: str, run: str, chunk: str, start: int, stop: int, schema: Any, tables: Iterable[Any], **labels: Any) -> Part:
+def write_part(
+    folder: str,
+    run: str,
+    chunk: str,
+    start: int,
+    stop: int,
+    schema: Any,
+    tables: Iterable[Any],
+    reached: Callable[[], int] | None = None,
+    **labels: Any,
+) -> Part:
     """Write the rows of [start, stop) of a chunk as they come, in tables of any size, which have a column `status`. The same range written twice is the same
-    file. labels: JSON, looked at when all rows are there."""
-    path = part_path(folder, chunk, start, stop)
+    file. reached: tells where the part ends, once all rows are there, if not at `stop`. labels: JSON, looked at when all rows are there."""
+
+    def path() -> str:
+        return part_path(folder, chunk, start, stop if reached is None else reached())
+
     counts: Counter[str] = Counter()
 
     def counted() -> Iterator[Any]:
@@ -110,11 +128,11 @@ def write_part(folder: str, run: str, chunk: str, start: int, stop: int, schema:
             yield table
 
     def said() -> dict[str, str]:
-        words = {"part": Path(path).stem, "counts": json.dumps(counts)} | {name: json.dumps(value) for name, value in labels.items()}
+        words = {"part": Path(path()).stem, "counts": json.dumps(counts)} | {name: json.dumps(value) for name, value in labels.items()}
         return {f"{_PREFIX}run": run} | {f"{_PREFIX}{name}": text for name, text in words.items()}
 
-    write_tables(path, schema, counted(), said)
-    return Part(path, chunk, start, stop, dict(counts), labels)
+    write_tables(part_path(folder, chunk, start, stop), schema, counted(), said, named=path)
+    return Part(path(), chunk, start, stop if reached is None else reached(), dict(counts), labels)
 
 
 def read_tables(path: str, schema: Any) -> Iterator[Any]:
@@ -176,6 +194,14 @@ def scan_chunk(folder: str, run: str, chunk: str) -> list[Part]:
     """Find the parts of one chunk, disjoint and in order."""
     found, _ = scan(folder, run, f"{chunk}.*-*.parquet")
     return found.get(chunk, [])
+
+
+def left(folder: str, run: str, chunk: str, start: int, stop: int) -> list[Range]:
+    """Find what of [start, stop) of a chunk no part within it holds, by looking at none beyond."""
+    named = (_NAME.match(file.name) for file in Path(folder).glob(f"{chunk}.*-*.parquet"))
+    inside = [(int(name[2]), int(name[3])) for name in named if name and name[1] == chunk]
+    done = [(a, b) for a, b in inside if start <= a and b <= stop and read_part(part_path(folder, chunk, a, b), run)]
+    return gaps(start, stop, cover(done))
 
 
 def all_parts(parts: Mapping[str, Iterable[Part]]) -> list[Part]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FIELDS = "score,name1,zstart1,end1,name2,strand2,zstart2,end2,zstart2+,end2+,cigarx,nmatch,nmismatch,identity,coverage,continuity"
-FORMATS = ["maf", "maf", "maf-", "axt", "paf", "paf:wfmash", "sam-", "softsam-", "cigar", "general", f"general-:{FIELDS}", "mapping"]
+FORMATS = ["maf", "maf", "maf-", "axt", "paf", "paf:wfmash", "sam-", "softsam-", "cigar", "general", f"general-:{FIELDS}", "mapping", "rdotplot"]
 
 
 @dataclass(frozen=True)
@@ -200,6 +200,7 @@ def _options(rng: random.Random, folder: Path, targets: list[int], queries: list
     options += maybe(0.15, *(f"--filter={one}" for one in filters), "--identity=75..95", "--coverage=20", "--continuity=90..99.5", "--matchcount=100")
     options += maybe(0.1, "--notrivial")
     options += maybe(0.2, "--markend")
+    options += maybe(0.1, "--verbosity=0", "--runtime", "--allocate:target=10M", "--notruncationreport")
     return options, nogapped
 
 

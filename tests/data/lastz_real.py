@@ -116,7 +116,8 @@ OPTIONS = """
 --noytrim | --allocate:traceback=1M | --filter=identity:80..95 | --filter=coverage:0.5 | --filter=continuity:95 | --filter=nmatch:200 | --filter=ngap:0..3
 --filter=cgap:0..5 --filter=nmismatch:0..40 | --identity=75..95 --coverage=1 | --matchcount=300 | --notrivial | --markend
 --format=axt | --format=paf | --format=paf:wfmash | --format=sam- | --format=softsam- | --format=cigar | --format=general | --format=mapping | --format=maf-
---nogapped --format=segments
+--nogapped --format=segments | --format=rdotplot | --verbosity=1 | --runtime | --allocate:query=100M
+--yasra98 --format=general | --yasra95 | --yasra90 | --yasra85 --format=general | --yasra75 --strand=plus | --yasra95short | --yasra85short --strand=minus
 """
 """Each once, as pipelines and people give them, on half a megabase: small cases show neither tiles nor ties among thousands of HSPs."""
 

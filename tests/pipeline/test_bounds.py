@@ -135,7 +135,7 @@ def test_genomes_give_the_same_within_any_limits(tmp_path: Path, flies: GenomeSo
     largest = 0
     real = files.write_tables
 
-    def watched(path: str, schema: Any, tables: Any, metadata: Any) -> None:
+    def watched(path: str, schema: Any, tables: Any, metadata: Any, **named: Any) -> None:
         def each() -> Iterator[Any]:
             nonlocal largest
             for table in tables:
@@ -143,7 +143,7 @@ def test_genomes_give_the_same_within_any_limits(tmp_path: Path, flies: GenomeSo
                     largest = max(largest, int(text.row_bytes(table).sum()))
                 yield table
 
-        real(path, schema, each(), metadata)
+        real(path, schema, each(), metadata, **named)
 
     for name, limits, seconds in (("high", {}, 1e9), ("low", LOW, 1e9), ("stages", LOW, 0.0)):
         with mock.patch.multiple(text, **{key: limits.get(key, getattr(text, key)) for key in LOW}), mock.patch.object(plan, "TILE_SECONDS", seconds):

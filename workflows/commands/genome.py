@@ -17,6 +17,7 @@ from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.workflows.commands import running
 from tidalign.workflows.options import keywords
+from tidalign.workflows.options.genome import with_actions
 from tidalign.workflows.options.given import check, parameters
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
@@ -92,9 +93,8 @@ def kept_stages(names: Sequence[str]) -> tuple[str, ...]:
 
 def source_of(args: argparse.Namespace) -> GenomeSource:
     """Read what the options say of the input."""
-    return GenomeSource(
-        (Pair(pair_name(args.target, args.query), args.target, args.query),), segments=args.options.get("segments"), keep=kept_stages(args.keep)
-    )
+    target, query = with_actions(args, args.target, args.query)
+    return GenomeSource((Pair(pair_name(target, query), target, query),), segments=args.options.get("segments"), keep=kept_stages(args.keep))
 
 
 def command(args: argparse.Namespace) -> Exit:
@@ -103,6 +103,8 @@ def command(args: argparse.Namespace) -> Exit:
     with running.command(args) as this:
         results = run_as_asked(args, source_of(args), wanted, this.run, lambda manifest: check_format(this.run, args.format, manifest))
         statuses = results.statuses()
+        if args.rdotplot:
+            results.export(args.rdotplot, format="rdotplot")
         this.export(results, markend=args.markend)
         partial = is_partial(results)
         this.end(f"{alignments(statuses):,} alignments", statuses, none="none", partial=partial)

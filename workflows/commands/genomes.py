@@ -11,6 +11,7 @@ from tidalign.pipeline.genome.plan import GenomeManifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.workflows.commands import running
 from tidalign.workflows.commands.genome import alignments, check_format, is_partial, kept_stages, run_as_asked
+from tidalign.workflows.options.genome import with_actions
 from tidalign.workflows.options.given import parameters
 from tidalign.workflows.status import Exit
 
@@ -27,9 +28,10 @@ def source_of(args: argparse.Namespace) -> GenomeSource:
     """What `tidalign genomes` reads: pairs of files, or the sequences of two."""
     keep = kept_stages(args.keep)
     if args.all_vs_all:
-        target, query = args.inputs
+        target, query = with_actions(args, *args.inputs)
         return GenomeSource((Pair(pair_name(target, query), target, query),), all_vs_all=True, segments=args.options.get("segments"), keep=keep)
-    return GenomeSource(read_jobs(args.inputs[0]), segments=args.options.get("segments"), keep=keep)
+    jobs = (Pair(pair.name, *with_actions(args, pair.target, pair.query)) for pair in read_jobs(args.inputs[0]))
+    return GenomeSource(tuple(jobs), segments=args.options.get("segments"), keep=keep)
 
 
 def command(args: argparse.Namespace) -> Exit:

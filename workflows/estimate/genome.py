@@ -106,7 +106,7 @@ def _counts(unit: Unit) -> tuple[dict[str, dict[str, float]], float]:
 
 
 def _anchors(unit: Unit) -> Any:
-    return find(unit, lambda: None, lambda tables: pa.concat_tables([schema_of(unit).empty_table(), *tables]))
+    return find(unit, lambda _: None, lambda tables: pa.concat_tables([schema_of(unit).empty_table(), *tables]), checkpoint=False)
 
 
 def _write(path: Path, side: Genome, windows: int, size: int) -> int:

@@ -17,10 +17,11 @@ _KEPT = ("hits", "hsps", "anchors")
 def add_genome(parser: argparse.ArgumentParser) -> None:
     """All of `tidalign genome`."""
     parser.add_argument("target", metavar="TARGET", help="FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted: t.fa[multiple,unmask]")
-    parser.add_argument("query", metavar="QUERY", help="the same; every sequence of it is aligned with all of TARGET")
+    parser.add_argument("query", metavar="QUERY", help="the same, - for standard input; every sequence of it is aligned with all of TARGET")
     files = table.listed(table.suffixes(table.GENOME))
     output = f"a run directory; or a file {files}, written from the run directory OUT.run; or - (default), standard output, with --format"
     parser.add_argument("-o", dest="output", metavar="OUT", default="-", help=output)
+    parser.add_argument("--rdotplot", metavar="FILE", help="write the format rdotplot beside the output")
     parser.add_argument("--keep-run", action="store_true", help="keep OUT.run, for `tidalign plot` and other formats")
     _add_common(parser)
 
@@ -42,8 +43,16 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     add_shard(parser)
     parser.add_argument("--keep", metavar="STAGES", type=_kept, default=(), help=f"keep tables of {', '.join(_KEPT)} in the run directory (commas between)")
     add_new(parser)
+    for number, side in ((1, "target"), (2, "query")):
+        name = f"--action:{side}", f"--action{number}"
+        parser.add_argument(*name, dest=f"{side}_actions", metavar="A", action="append", default=[], help=f"as [A] behind the name of each {side}")
     groups = add_options(parser)
     groups[OUTPUT].add_argument("--markend", action="store_true", help="end the output with a line that says so")
+
+
+def with_actions(args: argparse.Namespace, target: str, query: str) -> tuple[str, str]:
+    """Put the actions that are options behind names of files."""
+    return target + "".join(f"[{action}]" for action in args.target_actions), query + "".join(f"[{action}]" for action in args.query_actions)
 
 
 def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:

@@ -4,12 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from tidalign.workflows.options.lastz import OPTIONS, REFUSED, refusal
+from tidalign.workflows.options.lastz import OPTIONS, REFUSED, UNHEEDED, refusal
 from tidalign.workflows.options.option import Given, Option
 from tidalign.workflows.options.spelling import WHOLE
 from tidalign.workflows.options.values import wrong
 
 _ELSEWHERE = {
+    **{f"action_{side}": f"write the action after the file's name: {side}='file[action]'" for side in ("target", "query")},
+    "rdotplot": "it is a format of the results: results.export(path, format='rdotplot')",
+    "include": "give the options as keywords",
     "format": "give it to the results: results.export(path, format=...)",
     "markend": "give it to the results: results.export(path, markend=True)",
     "output": "the run directory is out=, and results.export(path) writes a file",
@@ -27,9 +30,10 @@ def read(keywords: Mapping[str, Any], table: Sequence[Option] = OPTIONS, others:
     """
     spelled: dict[str, tuple[Option, str | None]] = {_keyword(name): (option, None) for option in table for name in (option.name, *option.also, *option.older)}
     spelled |= {_keyword(word): (option, value) for option in table for word, value in option.words.items()}
+    unheeded = {_keyword(name.removeprefix("--")) for name in UNHEEDED}
     given: Given = {}
     for name, value in keywords.items():
-        if value is None:
+        if value is None or _keyword(name) in unheeded:
             continue
         whole = WHOLE.get(f"--{name}" if value is True else f"--{name}={value}")
         if whole is not None:
@@ -77,10 +81,10 @@ def _value(option: Option, value: Any) -> Any:
 def _unknown(name: str, known: Iterable[str]) -> str:
     """The message for a keyword that is no option."""
     spelled = name.replace("_", "-")
-    if f"--{spelled}" in REFUSED:
-        return refusal(spelled)
     if name in _ELSEWHERE:
         return f"{name}: {_ELSEWHERE[name]}"
+    if f"--{spelled}" in REFUSED:
+        return refusal(spelled)
     close = get_close_matches(_keyword(name), known, 1, cutoff=0.7)
     meant = f"did you mean {close[0]}? " if close else ""
     return f"{name}: expected one of LASTZ's options, found a name that is none; {meant}`tidalign genome --help` lists them"

@@ -147,7 +147,11 @@ OPTIONS = (
     Option("seconds", GUARDS, "seconds of gapped extension that a tile may take; results then depend on the machine", metavar="S", read=seconds),
 )
 
-_YASRA = "write its options out: T=2 {} --ambiguous=n --noytrim"
+UNHEEDED = (
+    *("--verbosity", "--gexverbosity", "--progress", "--progress+masking", "--runtime", "--notruncationreport"),
+    *(f"--{memory}:{side}" for memory in ("allocate", "alloc", "memory", "mem") for side in ("target", "query")),
+)
+"""Options that change nothing of what LASTZ writes to its output: taken in silence."""
 
 REFUSED = {
     "--inner": "align the rest between alignments in a second run, over subranges",
@@ -186,35 +190,18 @@ REFUSED = {
     "--showtable": "leave it out",
     "--writecapsule": "leave it out: the run directory keeps what was read",
     "--targetcapsule": "give the target's file",
-    "--include": "write the options on the command line",
-    "--rdotplot": "use `tidalign plot`",
-    "--rdotplot+score": "use `tidalign plot`",
+    "--rdotplot+score": "use --rdotplot=FILE, or `tidalign plot`",
     "--readgroup": "add it with samtools addreplacerg",
     "--writesegments": "keep the HSPs: --keep hsps",
-    "--progress": "progress is shown by itself",
-    "--progress+masking": "progress is shown by itself",
-    "--verbosity": "leave it out",
-    "--gexverbosity": "leave it out",
-    "--runtime": "leave it out: the report of a run has its seconds",
     "--stats": "leave it out: the report of a run has its counts",
-    "--notruncationreport": "leave it out: what is cut has its status",
     "--chores": "list the jobs for `tidalign genomes`",
+    "--include": "name a file of options that can be read: --include=FILE",
     "--show": "leave it out: the report of a run has its parameters",
     "--version": "use `tidalign --version`",
     "--version:noerror": "use `tidalign --version`",
     **dict.fromkeys(("--all", "--short", "--shortcuts", "--blastz"), "use --help"),
     **{f"--outputmasking{way}": "leave it out" for way in ("", "+", ":dynamic", "+:dynamic", ":soft", "+:soft")},
-    **{f"--action{side}": "write the action after the file's name: TARGET[action]" for side in (":target", "1")},
-    **{f"--action{side}": "write the action after the file's name: QUERY[action]" for side in (":query", "2")},
-    **{f"--{memory}:{side}": "leave it out: what a side needs is known" for memory in ("allocate", "alloc", "memory", "mem") for side in ("target", "query")},
-    "--yasra": "write its options out",
-    "--yasra98": _YASRA.format("Z=20 --match=1,6 O=8 E=1 Y=20 K=22 L=30 --identity=98..100"),
-    "--yasra95": _YASRA.format("Z=20 --match=1,5 O=8 E=1 Y=20 K=22 L=30 --identity=95..100"),
-    "--yasra90": _YASRA.format("Z=20 --match=1,5 O=6 E=1 Y=20 K=22 L=30 --identity=90..100"),
-    "--yasra85": _YASRA.format("--match=1,2 O=4 E=1 Y=20 K=22 L=30 --identity=85..100"),
-    "--yasra75": _YASRA.format("--match=1,1 O=3 E=1 Y=20 K=22 L=30 --identity=75..100"),
-    "--yasra95short": _YASRA.format("--match=1,7 O=6 E=1 Y=14 K=10 L=14 --identity=95..100"),
-    "--yasra85short": _YASRA.format("--match=1,3 O=4 E=1 Y=14 K=11 L=14 --identity=85..100"),
+    "--yasra": "say which: --yasra98, 95, 90, 85, 75, 95short or 85short",
 }
 """Options that LASTZ has and this program has not: what to do instead."""
 

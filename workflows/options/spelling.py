@@ -1,9 +1,11 @@
 """Spellings of LASTZ's options that argparse cannot read: BLASTZ's shortcuts, older names, and options whose value may be left out."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from tidalign.pipeline.genome.input.scores import SEED_NUMBERS
-from tidalign.workflows.options.lastz import OPTIONS
+from tidalign.workflows.options.lastz import OPTIONS, UNHEEDED
 from tidalign.workflows.options.option import Option
 
 _FLAGS = (
@@ -12,18 +14,48 @@ _FLAGS = (
 )
 """Formats that are options of their own."""
 
+_VERBOSITY = "v"
+"""BLASTZ's letter for an option that is not heeded."""
+
 _VALUES = {
     "W": "--seed=match{}",
     "U": "--match={}",
     "H": "--inner={}",
     "M": "--masking={}",
     "c": "--census={}",
-    "v": "--verbosity={}",
     "G": "--chain=G={}",
     "R": "--chain=R={}",
     "--queryhsplimit+": "--queryhsplimit=keep,{}",
 }
 """Shortcuts whose value is part of another's; G and R are refused by --chain, which takes both."""
+
+_YASRA = {
+    "98": ("1,6", 8, 1, 20, 22, 30, True),
+    "95": ("1,5", 8, 1, 20, 22, 30, True),
+    "90": ("1,5", 6, 1, 20, 22, 30, True),
+    "85": ("1,2", 4, 1, 20, 22, 30, False),
+    "75": ("1,1", 3, 1, 20, 22, 30, False),
+    "95short": ("1,7", 6, 1, 14, 10, 14, False),
+    "85short": ("1,3", 4, 1, 14, 11, 14, False),
+}
+"""Scores of a match and a mismatch, gap open and extend, y-drop, HSP and gapped threshold, and whether every 20th position is indexed; the name says which
+identity is asked for."""
+
+
+def _yasra(name: str) -> dict[str, str | bool]:
+    match, opening, extending, ydrop, hsps, gapped, step = _YASRA[name]
+    seed, transitions = SEED_NUMBERS["2"]
+    scores: dict[str, str | bool] = {
+        "match": match,
+        "gap-open": f"{opening}",
+        "gap-extend": f"{extending}",
+        "ydrop": f"{ydrop}",
+        "hspthresh": f"{hsps}",
+        "gappedthresh": f"{gapped}",
+    }
+    rest: dict[str, str | bool] = {"ambiguous": "n", "noytrim": True, "identity": f"{name.removesuffix('short')}..100"}
+    return {"seed": seed, "transition": str(transitions), **({"step": "20"} if step else {}), **scores, **rest}
+
 
 WHOLE: dict[str, dict[str, str | bool]] = {
     "B=0": {"strand": "plus"},
@@ -41,7 +73,8 @@ WHOLE: dict[str, dict[str, str | bool]] = {
     "--transitions=2": {"transition": "2"},
     "--entropy=report": {"entropy": True},
     **dict.fromkeys(("--justhits", "--hitsonly"), {"nogfextend": True, "nogapped": True}),
-    **dict.fromkeys(("H=0", "M=0", "c=0", "v=0", "--inner=0", "--masking=0", "--norecoverseeds", "--norecoverhits", "--notwins", "--nocensus"), {}),
+    **dict.fromkeys(("H=0", "M=0", "c=0", "--inner=0", "--masking=0", "--norecoverseeds", "--norecoverhits", "--notwins", "--nocensus"), {}),
+    **{f"--yasra{name}": _yasra(name) for name in _YASRA},
     **dict.fromkeys(("--nolaj", "--noruntime", "--nostats"), {}),
 }
 """Shortcuts with their values, and options that stand for others; none where they ask for what is done anyway."""
@@ -52,8 +85,18 @@ def spell_out(arguments: Sequence[str], table: Sequence[Option] = OPTIONS) -> li
 
     To be called on what follows `genome` or `genomes`, before the parser. Shortcuts for what is not to be had become the long option, which is refused.
     """
+    arguments = [word for argument in arguments for word in _included(argument)]
     older = {f"--{name}": f"--{option.name}" for option in table for name in option.older} | {"--out": "--output"}
     return [spelled for argument in arguments for spelled in _spelled(argument, older, _alone(table), _short(table))]
+
+
+def _included(argument: str) -> list[str]:
+    """The words of a file of options in place of the option that names it; that itself, which is refused, where there is no such file."""
+    name, _, path = argument.partition("=")
+    if name == "--include" and path:
+        with suppress(OSError, UnicodeDecodeError):
+            return Path(path).read_text().split()
+    return [argument]
 
 
 def _alone(table: Sequence[Option]) -> dict[str, str]:
@@ -73,6 +116,8 @@ def _spelled(argument: str, older: Mapping[str, str], alone: Mapping[str, str], 
         argument = key + equals + value
     if argument in alone:
         return [alone[argument]]
+    if key in UNHEEDED or (key == _VERBOSITY and equals):
+        return []
     if argument in WHOLE:
         return [f"--{name}" if value is True else f"--{name}={value}" for name, value in WHOLE[argument].items()]
     if argument.startswith("--") and argument[2:].lower() in _FLAGS:

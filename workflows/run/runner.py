@@ -243,11 +243,12 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
     with crew.timed("start"):
         if wanted:
             crew.begin_to_hire()
-        if kind.compiles(gpus):
+        if kind.compiles(gpus) and (wanted or kind.working_threads > 1):  # a genome's few tasks here compile what they come to
             kind.compile(tracker)
         if wanted:
             crew.hire()
     tracker.workers = 0 if gpus.device.takes_gpu else crew.size
+    tasks = tracker.ordered(tasks, crew.size)
     predicted = forecast.predicted(on, crew.size, share) if forecast else None
     if predicted:
         rundir.journal(crew.directory, "predicted", **predicted)

@@ -10,7 +10,7 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline.store import claims, parts, rundir
-from tidalign.pipeline.store.parts import Range, gaps, suspects
+from tidalign.pipeline.store.parts import Range, gaps, suspects, touches
 from tidalign.workflows.run.isolate import TooManyRejected
 
 UNBEGUN_ALLOWED = 20
@@ -111,6 +111,14 @@ class Tracker(ABC, Generic[P]):
         """Name the chunk and the range whose part holds the rows of a piece."""
         return piece.chunk, piece.start, piece.stop
 
+    def order(self, pieces: Sequence[P]) -> float:
+        """Tell which task of such pieces goes first, the one with the most: the longest."""
+        return sum(map(self.weight, pieces))
+
+    def ordered(self, tasks: list[Task], workers: int) -> list[Task]:
+        """Give the tasks that were made once more, now that it is known how many workers there are for them."""
+        return tasks
+
     def pending(self, piece: P) -> float:
         """Tell what a missing piece, and all that follows it, will add to what is finished."""
         return self.amount(piece)
@@ -170,16 +178,14 @@ class Tracker(ABC, Generic[P]):
         The claims of the dead stay on disk until all is done: they are the blame.
         """
         left_behind = claims.leftover(self.directory) if pieces else {}
-        isolated: list[P] = []
-        alone: list[P] = []
-        left: list[P] = []
+        isolated, alone, left = list[P](), list[P](), list[P]()
         for piece in pieces:
             blamed = [rows for rows, _ in left_behind.get(piece.chunk, [])]
-            self.claims |= _touches(piece, blamed)
+            self.claims |= touches(piece.start, piece.stop, blamed)
             apart, rest = self._divided(piece, blamed)
             isolated += apart
             for each in rest:
-                (alone if _touches(each, blamed) else left).append(each)
+                (alone if touches(each.start, each.stop, blamed) else left).append(each)
         return [*map(self._isolated, isolated), *(self._task([piece]) for piece in alone), *map(self._task, self.grouped(left))]
 
     def _divided(self, piece: P, blamed: list[Range]) -> tuple[list[P], list[P]]:
@@ -207,8 +213,7 @@ class Tracker(ABC, Generic[P]):
             return None
 
         function, arguments = self.call(pieces)
-        weight = sum(map(self.weight, pieces))
-        task = Task(_key(pieces), function, arguments, weight=weight, pulse=pulse, patience=self.patience(pieces))
+        task = Task(_key(pieces), function, arguments, weight=self.order(pieces), pulse=pulse, patience=self.patience(pieces))
         self._running[task] = pieces
         return task
 
@@ -229,8 +234,7 @@ class Tracker(ABC, Generic[P]):
             self.note("isolated", task=task.key, rejected=result)
         else:
             self.note("done", task=task.key, **self.counted(pieces, result))
-        following = [new for piece in pieces for new in self.following(piece, given_up)]
-        return self._made(following)
+        return self._made([new for piece in pieces for new in self.following(piece, given_up)])
 
     def _forget(self, task: Task) -> list[P]:
         self._at.pop(task, None)
@@ -282,7 +286,7 @@ class Tracker(ABC, Generic[P]):
         rundir.journal(self.directory, event, **details)
 
     def tell(self) -> None:
-        begun = sum(task.weight * at / (sum(map(self.amount, self._running[task])) or 1.0) for task, at in self._at.items())
+        begun = sum(sum(map(self.weight, self._running[task])) * at / (sum(map(self.amount, self._running[task])) or 1.0) for task, at in self._at.items())
         done, total = (int(1000 * seconds / max(1, self.workers)) for seconds in (self._worked + begun, self._work))
         if self._at or self._worked:  # while workers are hired and kernels compiled, nothing is worked on
             self._told("work", done, total)
@@ -294,7 +298,3 @@ def _key(pieces: Sequence[Piece]) -> str:
     first, last = pieces[0], pieces[-1]
     key = f"{first.chunk}.{first.start}-{first.stop}"
     return key if first is last else f"{key}..{last.chunk}.{last.start}-{last.stop}"
-
-
-def _touches(piece: Piece, blamed: Iterable[Range]) -> bool:
-    return any(lo < piece.stop and piece.start < hi for lo, hi in blamed)

@@ -110,7 +110,7 @@ def _fits(path: str, expected: int, state: _State) -> bool:
 @lru_cache(maxsize=4)
 def _load_side(path: str, run: str, sequence: int | None, states: tuple[_State, ...]) -> tuple[Genome, Codes]:
     genome = Genome.load(path)
-    codes: Codes = np.memmap(Path(path, _CODES), np.uint8, "r")
+    codes: Codes = np.asarray(np.memmap(Path(path, _CODES), np.uint8, "r"))  # of which thousands of slices are made
     return (genome, codes) if sequence is None else only(genome, codes, sequence)
 
 

@@ -19,6 +19,8 @@ from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.plan import read_manifest, strands, unit_name
 from tidalign.pipeline.genome.stages import anchors_file, gapped, seeding
 from tidalign.pipeline.genome.stages.filters import asked, passed
+from tidalign.pipeline.genome.stages.guards import Beat
+from tidalign.pipeline.genome.stages.seeded import Seeded
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.schema import ANCHORS, HSPS, KEPT
 from tidalign.pipeline.store.files import UNSEALED, seal, writing_error
@@ -35,11 +37,14 @@ def count_anchors(directory: str, job: int, unit: int, run: str) -> int | None:
     return anchors_file.count_anchors(anchors_path(directory, job, unit), run)
 
 
-def write_anchors(unit: Unit, beat: Callable[[], None]) -> int:
-    """Find a large unit's anchors and write them, of which a bounded number is in memory at a time; returns how many."""
-    path = anchors_path(unit.directory, unit.job_number, unit.number)
+def write_anchors(unit: Unit, beat: Beat) -> int:
+    """Find a large unit's anchors and write them, of which a bounded number is in memory at a time; returns how many. beat: called with how many letters of
+    the query are done."""
+    path, letters = anchors_path(unit.directory, unit.job_number, unit.number), int(unit.query.lengths[unit.query_index])
     if anchors_file.count_anchors(path, unit.run) is None:
-        find(unit, beat, lambda tables: anchors_file.write_anchors(path, tables, schema_of(unit), unit.run, beat))
+        find(unit, beat, lambda tables: anchors_file.write_anchors(path, tables, schema_of(unit), unit.run, partial(beat, letters)), checkpoint=True)
+    for strand in SEEDED:
+        seeded(unit, strand).forget()
     return anchors_file.count_anchors(path, unit.run) or 0
 
 
@@ -53,8 +58,20 @@ def schema_of(unit: Unit) -> Any:
     return ANCHORS if unit.parameters.gapped else HSPS
 
 
-def find(unit: Unit, beat: Callable[[], None], take: Callable[[Iterator[Any]], T]) -> T:
-    """What `take` makes of the unit's anchors, which come in tables; from the first one again where the GPU cannot go on."""
+SEEDED = {"+": "plus", "-": "minus"}
+"""How strands are named in names of files."""
+
+
+def seeded(unit: Unit, strand: str) -> Seeded:
+    """Give what was found for a unit on a strand of its query, of which it may need both, and where more is written down."""
+    return Seeded(f"{unit.directory}/stages/{unit.name}.{SEEDED[strand]}", unit.run)
+
+
+def find(unit: Unit, beat: Beat, take: Callable[[Iterator[Any]], T], *, checkpoint: bool) -> T:
+    """What `take` makes of the unit's anchors, which come in tables; from the first one again where the GPU cannot go on.
+
+    checkpoint: whether to write from time to time what was seeded, and to go on from there.
+    """
     _keep(unit, beat)
     parameters = unit.parameters
     if unit.segments is not None:
@@ -63,15 +80,16 @@ def find(unit: Unit, beat: Callable[[], None], take: Callable[[Iterator[Any]], T
         anchors = seeding.anchors(unit.target_codes, unit.query_codes, found, parameters) if parameters.gapped else found
         return take(_in_order(unit, iter([anchors])))
     found = partial(seeding.find_anchors, unit.target, unit.query_codes, unit.strand)
+    rest = parameters, beat, partial(_passing, unit), partial(seeded, unit) if checkpoint else None
     # Closed, as no other strand is seeded on the GPU until all its tiles are there or nobody wants them.
     try:
-        with closing(found(unit.words(), parameters, beat, partial(_passing, unit))) as tables:
+        with closing(found(unit.words(), *rest)) as tables:
             return take(_in_order(unit, tables))
     except (DeviceLimit, MemoryError):
         if not unit.device.takes_gpu:
             raise
     unit.counts["strands seeded by the host for lack of room"] += 1
-    return take(_in_order(unit, found(unit.words_here(), parameters, beat, partial(_passing, unit))))
+    return take(_in_order(unit, found(unit.words_here(), *rest)))
 
 
 def _in_order(unit: Unit, found: Iterator[Any]) -> Iterator[Any]:
@@ -105,13 +123,13 @@ def _named(unit: Unit, table: Any) -> Any:
     return pa.table(columns | {name: table[name] for name in table.schema.names})
 
 
-def _keep(unit: Unit, beat: Callable[[], None]) -> None:
+def _keep(unit: Unit, beat: Beat) -> None:
     """Write the tables of hits and HSPs that are asked for, a batch at a time."""
     for stage, finder in (("hits", seeding.find_hits), ("hsps", seeding.find_hsps)):
         if stage in unit.keep and unit.segments is None:
             batches = finder(unit.words_here(), unit.query_codes, unit.parameters)
             for _ in _kept(unit, stage, (pa.Table.from_batches([batch]) for batch in batches)):
-                beat()
+                beat(0)
 
 
 def _kept(unit: Unit, stage: str, tables: Iterator[Any]) -> Iterator[Any]:

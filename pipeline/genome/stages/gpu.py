@@ -54,8 +54,11 @@ class GpuWords:
 
         return _one_at_a_time(device.hits(self._index, query, parameters.transitions, parameters.seed_filter, **tile))
 
-    def segments(self, query: Codes, parameters: GenomeParameters) -> Iterator[tuple[Segments, Positions, int]]:
-        """Extend used hits without gaps, or leave them as they are without `gfextend`."""
+    def records(self, query: Codes, parameters: GenomeParameters) -> None:
+        """Give nothing: what is known of diagonals stays on the GPU."""
+
+    def segments(self, query: Codes, parameters: GenomeParameters, start: int = 0, records: None = None) -> Iterator[tuple[Segments, Positions, int]]:
+        """Extend used hits without gaps, or leave them as they are without `gfextend`; all of them, so `start` is 0."""
         from tidalign.kernels.ungapped import device
 
         found = device.segments(

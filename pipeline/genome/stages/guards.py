@@ -10,6 +10,26 @@ from tidalign.pipeline.genome.stages.strands import Strands
 Beat = Callable[[int], None]
 """Called with how far a tile is."""
 
+CUT_SECONDS = 20.0
+"""Of work that is not on disk, at most, where it can be divided: what a kill costs."""
+
+
+class Due:
+    """Tells when what was done is to be on disk: some time after the last time, and when somebody wants to stop (`stopped` gives the error that says so)."""
+
+    def __init__(self, stopped: Callable[[], BaseException | None] = lambda: None) -> None:
+        self._stopped, self._since = stopped, time.monotonic()
+
+    def __call__(self) -> bool:
+        return time.monotonic() - self._since >= CUT_SECONDS or self._stopped() is not None
+
+    def done(self) -> None:
+        """Go on after all was written, or stop."""
+        self._since = time.monotonic()
+        if error := self._stopped():
+            raise error
+
+
 Done = tuple[Iterator[Any], list[dict[str, Any]]]
 """Tables of rows (`GENOME_ALIGNMENTS`), made as they are asked for, and what was cut or given up, all of which is there when the rows are."""
 
@@ -20,6 +40,11 @@ class Budget:
     def __init__(self, parameters: GenomeParameters) -> None:
         self._cells, self._seconds = parameters.cells, parameters.seconds
         self._began = time.monotonic()
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is any limit."""
+        return self._cells is not None or self._seconds is not None
 
     def cells_left(self, used: int) -> int | None:
         """None: no limit."""

@@ -1,5 +1,6 @@
 """Run the stages of a unit on a core: the target's words, the search for them, and anchors extended one by one."""
 
+import time
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import Any
@@ -20,8 +21,8 @@ from tidalign.pipeline.genome.stages.strands import Strands
 INSPECTED = 256
 """Anchors that are looked at together, before those that may reach the threshold are extended."""
 
-FOUND_AT_ONCE = 256
-"""Alignments that become rows at once."""
+FOUND_AT_ONCE, FOUND_SECONDS = 256, 1.0
+"""Alignments that become rows at once, and seconds after which those that there are do."""
 
 
 class HostWords:
@@ -35,15 +36,23 @@ class HostWords:
         """The target as the sieve takes it, for all queries."""
         return packed(self.target)
 
-    def hits(self, query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
-        """Find all seed hits. A tile's arrays are overwritten by the next one."""
-        return hits(self._index, query, parameters.transitions, parameters.seed_filter, **tile)
+    def hits(self, query: Codes, parameters: GenomeParameters, start: int = 0, **tile: int) -> Iterator[tuple[Positions, Positions]]:
+        """Find all seed hits from query place `start` on. A tile's arrays are overwritten by the next one."""
+        for targets, queries in hits(self._index, query[start:], parameters.transitions, parameters.seed_filter, **tile):
+            queries += start
+            yield targets, queries
 
-    def segments(self, query: Codes, parameters: GenomeParameters) -> Iterator[tuple[Segments, Positions, int]]:
-        """Extend used hits without gaps, or leave them as they are without `gfextend`."""
+    def records(self, query: Codes, parameters: GenomeParameters) -> HitFilter:
+        """Make what is known of the diagonals before the first hit."""
         exact = parameters.mode == "exact"
-        used = HitFilter(self.target, query, self.pattern.span, parameters.scoring, exact=exact, packed_target=lambda: self._packed)
-        for targets, queries in self.hits(query, parameters):
+        return HitFilter(self.target, query, self.pattern.span, parameters.scoring, exact=exact, packed_target=lambda: self._packed)
+
+    def segments(
+        self, query: Codes, parameters: GenomeParameters, start: int = 0, records: HitFilter | None = None
+    ) -> Iterator[tuple[Segments, Positions, int]]:
+        """Extend used hits without gaps, or leave them as they are without `gfextend`; from query place `start` on, where diagonals are as `records` say."""
+        used = records or self.records(query, parameters)
+        for targets, queries in self.hits(query, parameters, start):
             if parameters.gfextend:
                 segments, places = used.hsps_of_hits(targets, queries, parameters.xdrop, parameters.hspthresh, parameters.entropy)
             else:
@@ -62,7 +71,7 @@ def extend(unit: Strands, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterato
     """Extend anchors at (t, q): (anchors that are done, alignments of some of them) until there are no more, or the budget is spent."""
     extender = Extender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
     found: list[Extended] = []
-    cells, at, before = 0, 0, unit.counts["cells"]
+    cells, at, before, since = 0, 0, unit.counts["cells"], time.monotonic()
     while at < len(t) and not budget.spent(cells):
         group = slice(at, at + INSPECTED)
         below, boxes = extender.inspect(t[group], q[group])
@@ -78,10 +87,10 @@ def extend(unit: Strands, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterato
             one, looked = extender.extend(i, int(t[i]), int(q[i]))
             cells += looked.cells
             found += [one] if one is not None else []
-            if len(found) >= FOUND_AT_ONCE:
+            if len(found) >= FOUND_AT_ONCE or time.monotonic() - since >= FOUND_SECONDS:
                 unit.counts["cells"] = before + cells
                 yield i + 1, Extensions.of(found)
-                found = []
+                found, since = [], time.monotonic()
         at = stop
     unit.counts["cells"] = before + cells
     yield at, Extensions.of(found)

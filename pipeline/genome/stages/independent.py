@@ -9,32 +9,92 @@ import pyarrow as pa
 
 from tidalign.kernels.gapped.alignments import Extensions, best_of_equals
 from tidalign.pipeline import text
+from tidalign.pipeline.genome.plan import Tile
 from tidalign.pipeline.genome.stages import gapped
 from tidalign.pipeline.genome.stages.anchors_file import places
-from tidalign.pipeline.genome.stages.guards import Beat, Budget, Done
+from tidalign.pipeline.genome.stages.guards import Beat, Budget, Done, Due
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.schema import EXTENDED
-from tidalign.pipeline.store import sorted_runs
+from tidalign.pipeline.store import parts, sorted_runs
+from tidalign.pipeline.store.parts import write_part
 
 ENDS = ["target_number", "target_start", "target_end", "query_start", "query_end"]
+
+
+def chunk_of(unit: Unit) -> str:
+    """Name what parts of a unit's anchors are parts of."""
+    return Tile("extend", unit.job_number, unit.number, 0, 0).chunk
 
 
 def extend(unit: Unit, anchors: Any, first: int, beat: Beat) -> Done:
     """Rows (`EXTENDED`) of some of a unit's anchors, numbered from `first`; of those with the same ends that come together the best, then the first one."""
     shortfalls: list[dict[str, Any]] = []
-    found = _extended(unit, anchors, first, beat, shortfalls)
-    return (unique(table) for table in text.in_batches(found, text.TABLE_BYTES)), shortfalls
+    return _apart(rows for _, rows in _extended(unit, anchors, first, beat, shortfalls) if rows is not None), shortfalls
 
 
-def _extended(unit: Unit, anchors: Any, first: int, beat: Beat, shortfalls: list[dict[str, Any]]) -> Iterator[Any]:
+def extend_in_parts(unit: Unit, anchors: Any, first: int, beat: Beat, due: Due) -> None:
+    """Write the parts of what `extend` gives: another whenever it is due. What a tile may take at most (`Budget`) is meant of all of it: it is one part."""
+    shortfalls: list[dict[str, Any]] = []
+    steps, limited = _extended(unit, anchors, first, beat, shortfalls), Budget(unit.parameters).limited
+    start, at, stop = first, first, first + len(anchors)
+
+    def until_due() -> Iterator[Any]:
+        nonlocal at
+        for place, rows in steps:
+            if rows is not None:
+                yield rows
+            elif place < stop and not limited and due():
+                at = place
+                return
+        at = stop
+
+    while start < stop:
+        found = _apart(until_due())
+        write_part(f"{unit.directory}/extended", unit.run, chunk_of(unit), start, stop, EXTENDED, found, lambda: at, shortfalls=shortfalls)
+        start = at
+        if start < stop:
+            due.done()
+
+
+def extend_together(unit: Unit, anchors: Any, beat: Beat, due: Due) -> Done | None:
+    """Extend all of a unit's anchors as `extend`; None where that takes long, or took long before: then parts hold all of it."""
+    left = parts.left(f"{unit.directory}/extended", unit.run, chunk_of(unit), 0, len(anchors))
+    if Budget(unit.parameters).limited or not len(anchors):
+        return extend(unit, anchors, 0, beat)
+    if left == [(0, len(anchors))]:
+        held: list[Any] = []
+        for place, rows in _extended(unit, anchors, 0, beat, []):
+            if rows is not None:
+                held.append(rows)
+            elif place < len(anchors) and (due() or sum(table.nbytes for table in held) > text.TABLE_BYTES):
+                write_part(f"{unit.directory}/extended", unit.run, chunk_of(unit), 0, place, EXTENDED, _apart(held), shortfalls=[])
+                due.done()
+                left = [(place, len(anchors))]
+                break
+        else:
+            return _apart(held), []
+        del held
+    for start, stop in left:
+        extend_in_parts(unit, anchors.slice(start, stop - start), start, beat, due)
+    return None
+
+
+def _apart(tables: Iterable[Any]) -> Iterator[Any]:
+    """The rows of tables without all but one of those with the same ends that come together."""
+    return (unique(table) for table in text.in_batches(tables, text.TABLE_BYTES))
+
+
+def _extended(unit: Unit, anchors: Any, first: int, beat: Beat, shortfalls: list[dict[str, Any]]) -> Iterator[tuple[int, Any]]:
+    """Rows of a unit's anchors; and None where there are those of all before an anchor."""
     budget = Budget(unit.parameters)
     if first == 0 and not unit.parameters.notrivial:
-        yield from _tables(Extensions.of(gapped.trivial(unit)), unit, 0)
+        yield from ((0, rows) for rows in _tables(Extensions.of(gapped.trivial(unit)), unit, 0))
     t, q = places(anchors)
     at = 0
     for stop, found in unit.forms.extend(unit, t, q, budget, lambda place: beat(first + place)):
+        yield from ((first + at, rows) for rows in _tables(found, unit, first))
         at = stop
-        yield from _tables(found, unit, first)
+        yield first + at, None
     if at < len(t):
         shortfalls.append(budget.shortfall(unit, first + at, first + len(t)))
 

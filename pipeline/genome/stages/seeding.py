@@ -17,6 +17,7 @@ from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.genome.input.sequences import Genome, Queries
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages.guards import Beat
+from tidalign.pipeline.genome.stages.seeded import Seeded
 from tidalign.pipeline.genome.stages.unit import Words
 from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
 
@@ -46,19 +47,22 @@ def find_anchors(
     strand: str,
     words: Words,
     parameters: GenomeParameters,
-    beat: Callable[[], None] = lambda: None,
+    beat: Beat = lambda _: None,
     passing: Callable[[Any], Any] = lambda hsps: hsps,
+    seeded: Callable[[str], Seeded] | None = None,
 ) -> Generator[Any, None, None]:
     """The anchors (ANCHORS) of a query strand in order of arrival, in tables of at most PIECE; the HSPs they come from (HSPS) where these are the result.
-    `words`: the target's. `beat` is called after every few thousand hits. `passing`: leaves out HSPs that are not to be chained.
+    `words`: the target's. `beat` is called after every few thousand hits, with the query place that was reached. `passing`: leaves out HSPs that are not to be
+    chained. `seeded`: where what is found of a strand (+ or -) is written down from time to time, and was before.
 
     A tile of hits is in memory at a time. Chains, and limits over both strands of a query (`query_hsp_best`, `query_hsp_limit`), need all HSPs; the latter
     those of the other strand as well, which are then found here, too.
     """
     if parameters.query_hsp_limit is not None or _best_are_chosen(parameters) or parameters.chain is not None:
-        tiles = iter([_chosen(target, query, strand, words, parameters, beat, passing)])
+        tiles = iter([_chosen(target, query, strand, words, parameters, beat, passing, seeded)])
     else:
-        tiles = (pa.table(_columns(segments), schema=HSPS) for segments in _segments(words, query, parameters, beat))
+        found = _segments(words, query, parameters, beat, seeded=seeded and seeded(strand))
+        tiles = (pa.table(_columns(segments), schema=HSPS) for segments in found)
     for hsps in tiles:
         for first in range(0, len(hsps), PIECE):
             piece = hsps.slice(first, PIECE)
@@ -92,16 +96,21 @@ def _chosen(
     strand: str,
     words: Words,
     parameters: GenomeParameters,
-    beat: Callable[[], None],
+    beat: Beat,
     passing: Callable[[Any], Any],
+    seeded: Callable[[str], Seeded] | None,
 ) -> Any:
     """The HSPs (HSPS) of a query strand that are left by what looks at all of them."""
+
+    def searched(codes: Codes, name: str) -> Segments:
+        return Segments.concat(list(_segments(words, codes, parameters, beat, seeded=seeded and seeded(name))))
+
     if parameters.query_hsp_limit is not None:
         segments = _within(parameters.query_hsp_limit, words, query, strand, parameters, beat)
     else:
-        segments = _searched(words, query, parameters, beat)
+        segments = searched(query, strand)
     if parameters.query_hsp_best is not None and _best_are_chosen(parameters):
-        segments = _best(parameters.query_hsp_best, segments, _searched(words, reverse_complement(query), parameters, beat))
+        segments = _best(parameters.query_hsp_best, segments, searched(reverse_complement(query), "-" if strand == "+" else "+"))
         if strand == "+" and parameters.mode == "exact" and (parameters.gapped or parameters.chain is not None):
             segments = _without_entropy(words.target, query, segments, parameters)
     hsps = passing(pa.table(_columns(segments), schema=HSPS))
@@ -132,20 +141,34 @@ def _plain(scoring: Scoring) -> Any:
     return scoring.plain()
 
 
-def _tiles(words: Words, query: Codes, parameters: GenomeParameters) -> Iterator[tuple[Segments, Positions, int]]:
-    """Segments of used hits tile by tile, the query place of each one's hit, and one up to which all are found; of every hit where these are the result."""
-    if parameters.gfextend or parameters.gapped:
-        yield from words.segments(query, parameters)
+def _tiles(words: Words, query: Codes, parameters: GenomeParameters, **since: Any) -> Iterator[tuple[Segments, Positions, int]]:
+    """Segments of used hits tile by tile, the query place of each one's hit, and one up to which all are found; of every hit where these are the result.
+    since: the place where hits begin, and what is known of diagonals there."""
+    if _used_alone(parameters):
+        yield from words.segments(query, parameters, **since)
         return
-    for targets, queries in words.hits(query, parameters):
+    for targets, queries in words.hits(query, parameters, **since):
         segments = _every_hit(words, query, targets, queries, parameters)
         yield segments, segments.query, int(queries[-1])
 
 
+def _used_alone(parameters: GenomeParameters) -> bool:
+    """Whether hits that were used before on their diagonal are passed over."""
+    return parameters.gfextend or parameters.gapped
+
+
 def _segments(
-    words: Words, query: Codes, parameters: GenomeParameters, beat: Callable[[], None] = lambda: None, limit: int | None = None
+    words: Words, query: Codes, parameters: GenomeParameters, beat: Beat = lambda _: None, limit: int | None = None, seeded: Seeded | None = None
 ) -> Iterator[Segments]:
     """Segments as they are found; to the end of the query place where there are more than `limit` of them."""
+    if seeded is not None and (records := words.records(query, parameters)) is not None:
+        since = {"records": records} if _used_alone(parameters) else {}
+
+        def tiles(start: int) -> Iterator[tuple[Segments, int]]:
+            return ((segments, reached) for segments, _, reached in _tiles(words, query, parameters, start=start, **since))
+
+        yield from seeded.segments(since.get("records"), tiles, beat)
+        return
     count, last = 0, None
     for segments, places, reached in _tiles(words, query, parameters):
         if limit is not None and last is None and count + len(segments) > limit:
@@ -154,10 +177,10 @@ def _segments(
         yield segments if last is None else segments.take(places <= last)
         if last is not None and reached > last:
             return
-        beat()
+        beat(reached)
 
 
-def _searched(words: Words, query: Codes, parameters: GenomeParameters, beat: Callable[[], None], limit: int | None = None) -> Segments:
+def _searched(words: Words, query: Codes, parameters: GenomeParameters, beat: Beat, limit: int | None = None) -> Segments:
     return Segments.concat(list(_segments(words, query, parameters, beat, limit)))
 
 
@@ -175,16 +198,16 @@ def _every_hit(words: Words, query: Codes, targets: Any, queries: Any, parameter
 def given_up(words: Words, query: Codes, parameters: GenomeParameters) -> bool:
     """Whether a query (its strand +) has too many HSPs to be aligned at all."""
     limit = parameters.query_hsp_limit
-    return limit is not None and not parameters.query_hsp_keep and _counted(limit, words, query, "+", parameters, lambda: None)[1] > limit
+    return limit is not None and not parameters.query_hsp_keep and _counted(limit, words, query, "+", parameters, lambda _: None)[1] > limit
 
 
-def _within(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Callable[[], None]) -> Segments:
+def _within(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Beat) -> Segments:
     """The HSPs of a strand if the query has at most `limit` of them, else none; with `query_hsp_keep` those that were found before that was known."""
     segments, total = _counted(limit, words, query, strand, parameters, beat)
     return segments if parameters.query_hsp_keep or total <= limit else Segments.concat([])
 
 
-def _counted(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Callable[[], None]) -> tuple[Segments, int]:
+def _counted(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Beat) -> tuple[Segments, int]:
     """The HSPs that are found of a strand, and how many there are of its query, as far as they have to be counted.
 
     LASTZ (1.04.22) searches + until it has more than the limit, and then - until it has more than what is left of it, or than one.

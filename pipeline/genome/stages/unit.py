@@ -14,7 +14,7 @@ from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import Speculated
 from tidalign.kernels.letters.nucleotides import Codes, reverse_complement
 from tidalign.kernels.seed.index import Positions, SeedPattern
-from tidalign.kernels.ungapped.hsps import Segments
+from tidalign.kernels.ungapped.hsps import HitFilter, Segments
 from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.genome.input.sequences import Queries
 from tidalign.pipeline.genome.input.sides import load_side
@@ -38,10 +38,15 @@ class Words(Protocol):
     def pattern(self) -> SeedPattern: ...
 
     def hits(self, query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
-        """Find all seed hits tile by tile (`tile`: at most so many), in LASTZ's order: places in target and query, int64[k] each."""
+        """Find all seed hits tile by tile (`tile`: at most so many), in LASTZ's order: places in target and query, int64[k] each. On the host `start` is the
+        query place from which on they are sought."""
 
-    def segments(self, query: Codes, parameters: GenomeParameters) -> Iterator[tuple[Segments, Positions, int]]:
-        """Extend used hits tile by tile: segments, the query place of each one's hit, and one up to which all are found."""
+    def records(self, query: Codes, parameters: GenomeParameters) -> HitFilter | None:
+        """Make what is known of diagonals before the first hit; None where it cannot be taken from the device, so that nobody can go on with it."""
+
+    def segments(self, query: Codes, parameters: GenomeParameters, start: int = 0, records: Any = None) -> Iterator[tuple[Segments, Positions, int]]:
+        """Extend used hits tile by tile: segments, the query place of each one's hit, and one up to which all are found. start: the query place of the first;
+        records: what is known of diagonals there, and becomes known."""
 
 
 class FreeExtender(Protocol):

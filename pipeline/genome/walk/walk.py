@@ -146,23 +146,28 @@ ASKED_SHARE = 0.05
 """Of a walk's time, at most, that goes into checkpoints for others who ask what it keeps."""
 
 
-def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool) -> Done:
+def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool, shared: bool = False) -> Done:
     """Make the unit's rows by exact mode: anchors one after the other, in LASTZ's order, what is kept fencing what comes later.
 
-    checkpoint: whether to write from time to time how far this is, and to go on from there.
+    checkpoint: whether to write from time to time how far this is, and to go on from there. shared: whether other workers may extend anchors ahead of it.
     """
     if not unit.parameters.gapped:
         return _of_hsps(unit, anchors), []
     commit, at = (checkpoint and checkpoints.restored(unit)) or (gapped.commit(unit), 0)
     budget = Budget(unit.parameters)
-    saved, took = time.monotonic(), 0.0
-    with _ahead(unit, anchors, at, commit, checkpoint) as ahead:
+    begun, saved, took = at, time.monotonic(), 0.0
+    with _ahead(unit, anchors, at, commit, shared) as ahead:
         while at < len(anchors) and not budget.spent(commit.cells):
-            beat(at)
+            try:
+                beat(at)
+            except BaseException:  # a stop: nothing is lost by it
+                if checkpoint and at > begun:
+                    checkpoints.save(unit, commit, at)
+                raise
             stop, known = ahead(at)
             at += commit.walk(*places(anchors, at, stop), known, cells=budget.cells_left(commit.cells), seconds=unit.device.slice_seconds)
             since = time.monotonic() - saved
-            if checkpoint and (since >= CHECKPOINT_SECONDS or (took <= ASKED_SHARE * since and checkpoints.asked(unit))):
+            if checkpoint and (since >= CHECKPOINT_SECONDS or (shared and took <= ASKED_SHARE * since and checkpoints.asked(unit))):
                 checkpoints.save(unit, commit, at)
                 saved, took = time.monotonic(), time.monotonic() - saved - since
     unit.counts.update(commit.counts())
@@ -194,7 +199,10 @@ def walk_many(unit: Unit, queries: Queries, anchors: tuple[Integers, ...], stran
             start, commit = queries.starts[first], Commit(unit.target_codes, queries.one(first), unit.bounds, unit.costs, walks.paths)
             for one in equal.get(first, ()):
                 commit.keep(one)
-            commit.walk(t[places], q[places] - start)
+            at = int(begins[first])
+            while at < begins[stop]:
+                beat(first)
+                at += commit.walk(t[at : begins[stop]], q[at : begins[stop]] - start, seconds=unit.device.slice_seconds)
             kept = commit.alignments()
             found.append(replace(kept, query_start=kept.query_start + start, query_end=kept.query_end + start))
             unit.counts.update(commit.counts())

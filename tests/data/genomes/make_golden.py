@@ -21,10 +21,10 @@ ALL_FIELDS = (
 )
 LETTER_FIELDS = "general-:diff,text1,align1,text2,align2,nucs1,nucs2"
 EVERY_FORMAT = [
-    *("maf", "maf+", "maf-", "axt", "axt+", "paf", "paf:minimap2", "paf:wfmash", "sam", "sam-", "cigar"),
+    *("maf", "maf+", "maf-", "axt", "axt+", "paf", "paf:minimap2", "paf:wfmash", "sam", "sam-", "cigar", "rdotplot"),
     *("general", "general-", "mapping", "mapping-", ALL_FIELDS),
 ]
-SOME_FORMATS = ["maf", "axt", "paf:wfmash", "general"]
+SOME_FORMATS = ["maf", "axt", "paf:wfmash", "general", "rdotplot"]
 
 # file of this folder: (file of FOLDER, first and last letter of each record from 1 or None for all, records)
 INPUTS: dict[str, tuple[str, tuple[int, int] | None, list[int]]] = {

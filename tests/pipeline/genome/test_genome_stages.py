@@ -23,6 +23,7 @@ from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Tile, read_manifest, write_manifest
 from tidalign.pipeline.genome.stages import anchoring
+from tidalign.pipeline.genome.stages.guards import Due
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import walk
 from tidalign.pipeline.store import rundir
@@ -75,13 +76,13 @@ def small_queries(folder: Path, parameters: GenomeParameters, count: int = 80) -
 def rows_of_all(run: str, beaten: list[int] | None = None) -> list[dict[str, Any]]:
     """The rows of all units as a tile of them gives them."""
     beat = (lambda _: None) if beaten is None else beaten.append
-    done = units.small(run, Tile("units", 0, -1, 0, read_manifest(run).jobs[0].units), CPU, beat, Counter())
-    return [row for tables, _ in done for table in tables for row in table.to_pylist()]
+    done = units.small(run, Tile("units", 0, -1, 0, read_manifest(run).jobs[0].units), CPU, beat, Counter(), Due())
+    return [row for _, tables, _ in done for table in tables for row in table.to_pylist()]
 
 
 def rows_of_each(run: str) -> list[dict[str, Any]]:
     """The rows of all units, each done alone."""
-    done = (units.whole(Unit(run, 0, number), lambda: None) for number in range(read_manifest(run).jobs[0].units))
+    done = (units.whole(Unit(run, 0, number), lambda: None, Due()) for number in range(read_manifest(run).jobs[0].units))
     return [row for tables, _ in done for table in tables for row in table.to_pylist()]
 
 

@@ -56,6 +56,8 @@ RECORD = {
             "extended": "85c106508a2ec93a",
             "stages/anchors": "80a89a73772c517f",
             "stages/anchors without gaps": "be3f9b28bdbc03b6",
+            "stages/hsps": "be3f9b28bdbc03b6",
+            "stages/records": "70ba30f492431346",
             "stages/walk": "e0e85c451d602b2f",
             "stages/ahead": "4ab3fa21fb401ac9",
             "kept/hits": "49965505d9dd1f7f",

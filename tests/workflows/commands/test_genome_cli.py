@@ -40,6 +40,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_points_for_r_beside_another_output(tmp_path: Path) -> None:
+    done = program("genome", HUMAN, CHIMP, "--rdotplot", tmp_path / "points", "-o", tmp_path / "x.axt", "--device=cpu", "--verbosity=1", "--progress")
+    assert (done.returncode, below((tmp_path / "x.axt").read_text())) == (0, golden("mt_chimp.axt.gz"))
+    assert (tmp_path / "points").read_text().splitlines() == golden("mt_chimp.rdotplot.gz") != []
+
+
 GENOME = ["genome", "t.fa", "q.fa"]
 
 

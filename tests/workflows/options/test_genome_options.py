@@ -10,11 +10,12 @@ import pytest
 
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.genome.input.actions import _NOT_HERE
-from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.workflows.options.genome import add_genome, check_genome
+from tidalign.pipeline.genome.parameters import GenomeParameters, genome_parameters
+from tidalign.workflows.options.genome import add_genome, check_genome, with_actions
 from tidalign.workflows.options.given import check
 from tidalign.workflows.options.given import parameters as given_parameters
-from tidalign.workflows.options.lastz import REFUSED
+from tidalign.workflows.options.keywords import read
+from tidalign.workflows.options.lastz import REFUSED, UNHEEDED
 from tidalign.workflows.options.spelling import spell_out
 
 GOLDEN = Path(__file__).parents[2] / "data" / "genomes" / "options.json"
@@ -81,7 +82,7 @@ def test_options_that_are_not_to_be_had(name: str) -> None:
             parsed(spelled)
 
 
-@pytest.mark.parametrize("argument", ["H=2000", "M=50", "c=1", "v=1"])
+@pytest.mark.parametrize("argument", ["H=2000", "M=50", "c=1"])
 def test_shortcuts_that_are_not_to_be_had(argument: str) -> None:
     with pytest.raises(Refused, match="LASTZ's and not to be had"):
         parsed(argument)
@@ -105,7 +106,47 @@ def test_every_option_of_lastz_is_known(option: str) -> None:
         assert "unrecognized" not in str(refused)
 
 
-@pytest.mark.parametrize("argument", ["H=0", "M=0", "c=0", "v=0", "--inner=0", "--masking=0", "--norecoverseeds", "--gapped", "--gfextend", "--nochain"])
+@pytest.mark.parametrize("argument", [*UNHEEDED, *(f"{name}=10" for name in UNHEEDED), "v=0", "v=3"])
+def test_what_changes_nothing_of_the_output_is_taken_in_silence(argument: str) -> None:
+    assert parameters(argument) == GenomeParameters()
+    if argument.startswith("--"):
+        assert read({argument.removeprefix("--").partition("=")[0]: "10"}) == {}
+
+
+def test_options_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "options").write_text("--step=3 --notransition\nK=4000\n\n")
+    assert parameters(f"--include={tmp_path}/options") == parameters("--step=3", "--notransition", "K=4000")
+    with pytest.raises(Refused, match="name a file of options that can be read"):
+        parsed(f"--include={tmp_path}/none")
+
+
+def test_actions_as_options() -> None:
+    args = parsed("--action:target=multiple", "--action2=unmask", "--action1=1..20")
+    assert with_actions(args, "t.fa[unmask]", "q.fa") == ("t.fa[unmask][multiple][1..20]", "q.fa[unmask]")
+
+
+YASRA = {
+    "--yasra98": "T=2 Z=20 --match=1,6 O=8 E=1 Y=20 K=22 L=30 --identity=98..100 --ambiguous=n --noytrim",
+    "--yasra95": "T=2 Z=20 --match=1,5 O=8 E=1 Y=20 K=22 L=30 --identity=95..100 --ambiguous=n --noytrim",
+    "--yasra90": "T=2 Z=20 --match=1,5 O=6 E=1 Y=20 K=22 L=30 --identity=90..100 --ambiguous=n --noytrim",
+    "--yasra85": "T=2 --match=1,2 O=4 E=1 Y=20 K=22 L=30 --identity=85..100 --ambiguous=n --noytrim",
+    "--yasra75": "T=2 --match=1,1 O=3 E=1 Y=20 K=22 L=30 --identity=75..100 --ambiguous=n --noytrim",
+    "--yasra95short": "T=2 --match=1,7 O=6 E=1 Y=14 K=10 L=14 --identity=95..100 --ambiguous=n --noytrim",
+    "--yasra85short": "T=2 --match=1,3 O=4 E=1 Y=14 K=11 L=14 --identity=85..100 --ambiguous=n --noytrim",
+}
+"""As `lastz --help=yasra` (1.04.22) has them."""
+
+
+@pytest.mark.parametrize("name", YASRA)
+def test_options_in_one_word(name: str) -> None:
+    expected = parameters(*YASRA[name].split())
+    assert parameters(name) == expected != GenomeParameters()
+    given = read({name.removeprefix("--"): True})
+    check(given)
+    assert genome_parameters(**{**given, "filters": tuple(given["filters"].values())}) == expected
+
+
+@pytest.mark.parametrize("argument", ["H=0", "M=0", "c=0", "--inner=0", "--masking=0", "--norecoverseeds", "--gapped", "--gfextend", "--nochain"])
 def test_what_is_done_anyway(argument: str) -> None:
     assert parameters(argument) == GenomeParameters()
 

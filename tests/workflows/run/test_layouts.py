@@ -16,6 +16,7 @@ import tidalign
 from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.stages import seeded
 from tidalign.pipeline.genome.units import warm_up
 from tidalign.pipeline.genome.walk import walk
 from tidalign.pipeline.pairs.aligner import PairParameters
@@ -84,6 +85,8 @@ def test_every_table_of_genomes_is_in_the_layout(
     tmp_path: Path, files: tuple[str, str], written: dict[str, list[pa.Schema]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(walk, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(seeded, "SECONDS", 0.0)
+    monkeypatch.setattr(seeded, "SHARE", float("inf"))
     source = GenomeSource((Pair("pair", *files),), keep=tuple(KEPT))
     for number, change in enumerate([{}, {"gapped": False}, {"mode": "independent"}]):
         with mock.patch.object(plan, "TILE_SECONDS", 0.0):  # every unit in stages

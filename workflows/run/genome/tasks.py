@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 from tidalign.cluster.errors import Stopped
@@ -20,12 +19,11 @@ from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
 from tidalign.pipeline.genome import units as stages
 from tidalign.pipeline.genome.plan import Tile, read_manifest
 from tidalign.pipeline.genome.stages import anchoring
-from tidalign.pipeline.genome.stages.guards import Beat
-from tidalign.pipeline.genome.stages.independent import extend
+from tidalign.pipeline.genome.stages.guards import Beat, Done, Due
+from tidalign.pipeline.genome.stages.independent import extend_in_parts
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import walk
 from tidalign.pipeline.genome.walk import walk as speculation
-from tidalign.pipeline.schema import EXTENDED
 from tidalign.pipeline.store import claims, parts
 
 Counts = dict[str, Any]
@@ -79,12 +77,13 @@ def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name)
 def _claimed(tile: Tile, device: Device) -> Iterator[Beat]:
     """Tells the claim how far the tile is; takes it back at the end, or after an error that is nobody's fault but the program's or another tile's."""
     said, at, claim = time.monotonic(), tile.start, tile.claim
+    faults = any(name.startswith("TIDALIGN_TEST_") for name in os.environ)  # of thousands of units in a second none asks again
 
     def beat(place: int) -> None:
         nonlocal said, at
         if _stop and _stop.at_once():
             raise Stopped(_stop.number or signal.SIGTERM)
-        if place != at:
+        if faults and place != at:
             _inject(tile, place, device)
         at = place
         if claim and time.monotonic() - said > BEAT_SECONDS:
@@ -109,44 +108,54 @@ def _claimed(tile: Tile, device: Device) -> Iterator[Beat]:
         claims.remove(claim)
 
 
+def _due() -> Due:
+    """What is done of a tile is written when it should not be lost, and at once when the run is to stop."""
+    return Due(lambda: Stopped(_stop.number) if _stop and _stop.number is not None else None)
+
+
 def _units(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
     """All of a few small units."""
-    if parts.read_part(parts.part_path(f"{directory}/parts", tile.chunk, tile.start, tile.stop), run):
-        return {}
     counts: Counter[str] = Counter()
-    stages.write_units(directory, run, tile, stages.small(directory, tile, device, beat, counts))
-    return {"units": tile.stop - tile.start, **counts}
+    due = _due()
+    for start, stop in parts.left(f"{directory}/parts", run, tile.chunk, tile.start, tile.stop):
+        left = tile.cut(start, stop, tile.claim)
+        stages.write_units(directory, run, left, stages.small(directory, left, device, beat, counts, due), due)
+        counts["units"] += stop - start
+    stages.forget_all(directory, tile)
+    return dict(counts)
 
 
 def _seed(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
     unit = Unit(directory, tile.job, tile.unit, device)
-    return {"anchors": anchoring.write_anchors(unit, partial(beat, tile.start)), **unit.counts}
+    return {"anchors": anchoring.write_anchors(unit, lambda place: beat(min(place, tile.stop - 1))), **unit.counts}
 
 
 def _walk(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
     unit = Unit(directory, tile.job, tile.unit, device)
-    whole = _whole_unit(tile)
-    if not parts.read_part(parts.part_path(f"{directory}/parts", whole.chunk, whole.start, whole.stop), run):
-        stages.write_units(directory, run, whole, [walk.walk(unit, anchoring.read_anchors(unit), beat, checkpoint=True)])
-    stages.forget(unit)
+    _write_whole(unit, lambda: walk.walk(unit, anchoring.read_anchors(unit), beat, checkpoint=True, shared=True))
     return {"walked": tile.stop, **unit.counts}
 
 
 def _extend(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
     unit = Unit(directory, tile.job, tile.unit, device)
-    if not parts.read_part(parts.part_path(f"{directory}/extended", tile.chunk, tile.start, tile.stop), run):
-        rows, shortfalls = extend(unit, anchoring.read_anchors(unit, tile.start, tile.stop), tile.start, beat)
-        parts.write_part(f"{directory}/extended", run, tile.chunk, tile.start, tile.stop, EXTENDED, rows, shortfalls=shortfalls)
+    due = _due()
+    for start, stop in parts.left(f"{directory}/extended", run, tile.chunk, tile.start, tile.stop):
+        extend_in_parts(unit, anchoring.read_anchors(unit, start, stop), start, beat, due)
     return {"extended": tile.stop - tile.start, **unit.counts}
 
 
 def _assemble(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
     unit = Unit(directory, tile.job, tile.unit)
-    whole = _whole_unit(tile)
-    if not parts.read_part(parts.part_path(f"{directory}/parts", whole.chunk, whole.start, whole.stop), run):
-        stages.write_units(directory, run, whole, [stages.assemble(unit)])
-    stages.forget(unit)
+    _write_whole(unit, lambda: stages.assemble(unit))
     return {"units": 1}
+
+
+def _write_whole(unit: Unit, done: Callable[[], Done]) -> None:
+    """Write the part of a large unit, unless it is there, and forget what lay between its stages."""
+    whole = Tile("units", unit.job_number, -1, unit.number, unit.number + 1)
+    if not parts.read_part(parts.part_path(f"{unit.directory}/parts", whole.chunk, whole.start, whole.stop), unit.run):
+        stages.write_units(unit.directory, unit.run, whole, iter([(whole.stop, *done())]), Due())
+    stages.forget(unit)
 
 
 def speculate(directory: str, run: str, job: int, unit: int, start: int, stop: int) -> int:
@@ -155,10 +164,6 @@ def speculate(directory: str, run: str, job: int, unit: int, start: int, stop: i
         return speculation.speculate(Unit(directory, job, unit), start, stop)
     except FileNotFoundError:
         return 0  # the walk is over, and its files are gone
-
-
-def _whole_unit(tile: Tile) -> Tile:
-    return Tile("units", tile.job, -1, tile.unit, tile.unit + 1)
 
 
 _STAGES: dict[str, Callable[[str, str, Tile, Beat, Any], Counts]] = {

@@ -1,16 +1,19 @@
 """Track the tiles of a genome run: which are left, what follows a stage, and what workers do that have nothing else to do."""
 
-from collections import Counter
+from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline.device import CPU, Device
-from tidalign.pipeline.genome.plan import GenomeManifest, Tile, job_name
+from tidalign.pipeline.genome.input.sides import load_side
+from tidalign.pipeline.genome.plan import GenomeManifest, Tile, job_name, unit_of
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.store import parts
 from tidalign.pipeline.store.parts import gaps
+from tidalign.workflows.run.genome import slots
 from tidalign.workflows.run.genome.isolate import DIVISIBLE, isolate_tile
 from tidalign.workflows.run.genome.tasks import perform, speculate
 from tidalign.workflows.run.shard import Shard
@@ -49,11 +52,25 @@ class Tiles(Tracker[Tile]):
         self._mine = shard.members(planned) if shard else {key for key, _ in planned}
         self._ahead: dict[Task, tuple[int, int]] = {}
         self._stretches: dict[tuple[int, int], tuple[int, int, int]] = {}
+        self._foremost: set[slots.Unit] | None = None
         self.numbers: Counter[str] = Counter()
         """What tasks said they did."""
 
     def tasks(self) -> list[Task]:
         return [*super().tasks(), *self._work_ahead()]
+
+    def ordered(self, tasks: list[Task], workers: int) -> list[Task]:
+        work: defaultdict[slots.Unit, float] = defaultdict(float)
+        for tile in self.missing():
+            work[tile.job, self._planned(tile)["start"]] += self.pending(tile)
+        self._foremost = slots.foremost(self.directory, work, workers)
+        return tasks if self._foremost is None else self.tasks()
+
+    def order(self, pieces: Sequence[Tile]) -> float:
+        if self._foremost is None:
+            return super().order(pieces)
+        (tile,) = pieces
+        return slots.order(self.weight(tile), self.pending(tile), first=(tile.job, self._planned(tile)["start"]) in self._foremost)
 
     def missing(self) -> Iterable[Tile]:
         for number, job in enumerate(self._manifest.jobs):
@@ -78,7 +95,7 @@ class Tiles(Tracker[Tile]):
         """Make the next stage of a large unit, from what is on disk."""
         anchors = anchoring.count_anchors(self.directory, job, unit, self.run)
         if anchors is None:
-            return [Tile("seed", job, unit, 0, 1)]
+            return [Tile("seed", job, unit, 0, self._letters(job, unit))]
         if self._manifest.parameters.mode == "exact" or not self._manifest.parameters.gapped or not anchors:
             return [Tile("walk", job, unit, 0, max(1, anchors))]
         done = parts.scan_chunk(f"{self.directory}/extended", self.run, Tile("extend", job, unit, 0, 0).chunk)
@@ -89,6 +106,11 @@ class Tiles(Tracker[Tile]):
             for start in range(a, stop, size)
         ]
         return tiles or [Tile("assemble", job, unit, 0, 1)]
+
+    def _letters(self, job: int, unit: int) -> int:
+        """Count the letters of a unit's query, by which it is told how far its seeding is."""
+        query = load_side(self.directory, self.run, self._manifest.jobs[job].query)[0]
+        return int(query.lengths[unit_of(unit, self._manifest.parameters)[0]])
 
     def divisible(self, piece: Tile) -> bool:
         return piece.stage in DIVISIBLE
@@ -107,8 +129,7 @@ class Tiles(Tracker[Tile]):
 
     def _share(self, tile: Tile, shares: dict[str, float]) -> float:
         """Estimate the seconds of one core."""
-        first = tile.start if tile.stage == "units" else tile.unit
-        planned = next(planned for planned in self._manifest.jobs[tile.job].tiles if planned["start"] <= first < planned["stop"])
+        planned = self._planned(tile)
         work = float(planned["work"])
         if tile.stage == "units":
             return work * (tile.stop - tile.start) / float(planned["stop"] - planned["start"])
@@ -116,6 +137,11 @@ class Tiles(Tracker[Tile]):
         if tile.stage != "extend":
             return share
         return share * (tile.stop - tile.start) / (anchoring.count_anchors(self.directory, tile.job, tile.unit, self.run) or 1)
+
+    def _planned(self, tile: Tile) -> dict[str, Any]:
+        """Find the planned tile that a tile is of."""
+        tiles = self._manifest.jobs[tile.job].tiles
+        return tiles[bisect_right(tiles, tile.start if tile.stage == "units" else tile.unit, key=lambda planned: planned["start"]) - 1]
 
     def patience(self, pieces: Sequence[Tile]) -> float:
         return PATIENCE

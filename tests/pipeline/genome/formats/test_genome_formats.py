@@ -26,7 +26,7 @@ def test_lines_are_lastz(run: str, format: str) -> None:
     assert golden.below(written(run, format)) == expected
 
 
-@pytest.mark.parametrize("format", ["maf", "softsam", "chain", "general:number,znumber"])
+@pytest.mark.parametrize("format", ["maf", "softsam", "chain", "general:number,znumber", "rdotplot"])
 def test_blocks_do_not_matter(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = written("fly_letters", format)
     monkeypatch.setattr(block, "COLUMNS", 1000)

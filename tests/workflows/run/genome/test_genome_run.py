@@ -209,7 +209,7 @@ def test_a_walk_goes_on_from_its_checkpoint(tmp_path: Path, flies: Any, answers:
 
     drive(run, *flies)
     unit = Unit(run, 0, 1, replace(CPU, slice_seconds=1e-4))
-    anchoring.write_anchors(unit, lambda: None)
+    anchoring.write_anchors(unit, lambda _: None)
     anchors = anchoring.read_anchors(unit)
     whole = gathered(walk.walk(unit, anchors, lambda _: None, checkpoint=False))
     with pytest.raises(Enough):
@@ -224,12 +224,12 @@ def test_anchors_do_not_depend_on_how_many_are_in_memory(tmp_path: Path, flies: 
     run = str(tmp_path / "run")
     drive(run, *flies, mode)
     unit = Unit(run, 0, 1)
-    count = anchoring.write_anchors(unit, lambda: None)
+    count = anchoring.write_anchors(unit, lambda _: None)
     anchors = anchoring.read_anchors(unit)
     stages.forget(unit)
     monkeypatch.setattr(anchors_file, "ROWS", 5)
     monkeypatch.setattr(anchors_file, "in_lastz_order", partial(anchors_file.in_lastz_order, rows=10, stride=3))
-    assert anchoring.write_anchors(unit, lambda: None) == count == len(anchors) > 20
+    assert anchoring.write_anchors(unit, lambda _: None) == count == len(anchors) > 20
     assert anchoring.read_anchors(unit) == anchors
     assert anchoring.read_anchors(unit, 3, 17) == anchors.slice(3, 14)
 
@@ -259,7 +259,7 @@ def test_what_is_extended_ahead_changes_nothing(tmp_path: Path, flies: Any, monk
     run = str(tmp_path / "run")
     drive(run, *flies)
     unit = Unit(run, 0, 1)
-    count = anchoring.write_anchors(unit, lambda: None)
+    count = anchoring.write_anchors(unit, lambda _: None)
     whole = gathered(walk.walk(unit, anchoring.read_anchors(unit), lambda _: None, checkpoint=False))
     monkeypatch.setattr(speculation, "ANSWER_SECONDS", 0.0)
     ahead = [speculation.speculate(unit, start, min(start + 7, count)) for start in range(3, count, 14)]
@@ -268,7 +268,7 @@ def test_what_is_extended_ahead_changes_nothing(tmp_path: Path, flies: Any, monk
     walks = []
     begin = walk.gapped.commit
     monkeypatch.setattr(walk.gapped, "commit", lambda unit: walks.append(begin(unit)) or walks[-1])
-    assert gathered(walk.walk(unit, anchoring.read_anchors(unit), lambda _: None, checkpoint=True)) == whole
+    assert gathered(walk.walk(unit, anchoring.read_anchors(unit), lambda _: None, checkpoint=True, shared=True)) == whole
     assert walks[0].stood > 0
     stages.forget(unit)
     assert speculation.speculate(unit, 3, 10) == 0  # the walk is over
