@@ -222,9 +222,9 @@ def journal(directory: str, event: str, **details: Any) -> None:
         raise writing_error(f"{directory}/journal.jsonl", error) from error
 
 
-def history(directory: str) -> tuple[int, float, list[dict[str, Any]]]:
-    """Read of a run's journal how many calls it took, this one too, the seconds of all (of one that was killed, those to its last line), and each task that was
-    lost or failed, with how often it had been before."""
+def history(directory: str, most: int = 1000) -> tuple[int, float, list[dict[str, Any]]]:
+    """Read of a run's journal how many calls it took, this one too, the seconds of all (of one that was killed, those to its last line), and tasks that were
+    lost or failed, the first `most`, with how often each had been before."""
     count, seconds, began, last = 0, 0.0, 0.0, 0.0
     faults: list[dict[str, Any]] = []
     for line in Path(directory, "journal.jsonl").read_text(errors="replace").splitlines():
@@ -235,7 +235,7 @@ def history(directory: str) -> tuple[int, float, list[dict[str, Any]]]:
             continue  # cut short by a kill
         if name == "start":
             count, seconds, began = count + 1, seconds + max(0.0, last - began), when
-        elif name in ("lost", "failed"):
+        elif name in ("lost", "failed") and len(faults) < most:
             retries = sum(each["task"] == said.get("task") for each in faults)
             faults.append({"why": said.pop("error", ""), "task": "", **said, "retries": retries})
         last = when

@@ -124,8 +124,9 @@ def gpu_trouble() -> str | None:
     """Say on a worker what keeps it from its GPU, or None."""
     from tidalign.kernels.runtime.compiler import begin
 
+    name = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
     try:
-        name = next(iter(usable(1)))
+        usable(1)
         begin()
     except NoWorkers as error:
         return f"has {error}; start GPU workers with `dask cuda worker`"

@@ -20,8 +20,8 @@ class Report:
     device: `cpu`, or the names of the GPUs; device_why: these and no others. gpus: by host and name for CUDA, the seconds that each was `busy` in this call,
         and what `share` of its time.
     workers: processes that aligned, 0 for this one alone; hosts: how many on each; deaths: workers that died with a task begun; retries: tasks started again.
-    faults: tasks of all calls that were lost or failed: {task, host, gpu, pid, seconds since it was given out, why, retries: how often it had been lost
-        before}; without what nobody knows.
+    faults: the first thousand tasks of all calls that were lost or failed: {task, host, gpu, pid, seconds since it was given out, why, retries: how often it
+        had been lost before}; without what nobody knows.
     """
 
     run: str

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 MEANWHILE = 2.0
 """As often as long as work that is worth an estimate must reading have taken, with all work done meanwhile, to be worth one for its report alone."""
 
-MOST_FAULTS = 1000
-"""Lost tasks that a report has; the journal has all."""
-
 M = TypeVar("M")
 T = TypeVar("T", bound=Tracker[Any])
 R = TypeVar("R", bound=Report)
@@ -200,7 +197,7 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
             hosts=crew.hosts,
             deaths=tracker.deaths,
             retries=tracker.retries,
-            faults=tuple(faults[:MOST_FAULTS]),
+            faults=tuple(faults),
         )
         for path in kind.leftovers(crew.directory):
             Path(path).unlink()
