@@ -77,6 +77,11 @@ class Workers:
                     logging.getLogger("tidalign").warning("worker %s, which has just joined, %s; it is not used", worker, trouble)
         return {worker: count for worker, count in threads.items() if self.said.get(worker, "has left") is None}
 
+    def hired(self) -> int:
+        """Count the workers that nothing speaks against; one that did not answer when it was tried is tried again."""
+        with answering(self.client):
+            return len(self.fit())
+
     def refused(self) -> dict[str, str]:
         """Say what is wrong with each worker that a trial found something against, whether it is still there or not."""
         return {worker: trouble for worker, trouble in self.said.items() if trouble}

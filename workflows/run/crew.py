@@ -101,7 +101,7 @@ class Crew:
                 raise NoWorkers("worker {} {}".format(*next(iter(refused.items()))))
             for worker, trouble in refused.items():
                 logging.getLogger("tidalign").warning("worker %s %s; it is not used", worker, trouble)
-        self.size = list(self._workers.said.values()).count(None)
+        self.size = self._workers.hired()
         self.hosts = dict(Counter(map(str, self.everywhere(platform.node).values())))
         rundir.journal(self.directory, "hired", workers=self.size)
         if not self.size:

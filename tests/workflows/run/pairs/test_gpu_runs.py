@@ -62,7 +62,7 @@ def test_every_card(tmp_path: Path, made: tuple[list[str], Pairs], cards: dict[s
     status, said = command(tmp_path, made[0], "--gpus", str(len(cards)))
     assert status == Exit.COMPLETE, said
     assert answer(tmp_path) == expected(made[1])
-    assert events(tmp_path, "hired")[-1]["workers"] == len(cards)
+    assert events(tmp_path, "hired")[-1]["workers"] == len(cards), (said, events(tmp_path, "lost"), events(tmp_path, "workers"))
 
 
 def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
