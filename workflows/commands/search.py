@@ -37,7 +37,7 @@ def search_files(
     span: str = "local",
     report: str = "cigar",
     ambiguous: str = "mismatch",
-    device: str = "cpu",
+    device: str = "auto",
     gpus: int | None = None,
     workers: int | None = None,
     scheduler: str | None = None,

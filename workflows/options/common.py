@@ -40,11 +40,9 @@ _GPUS, _WORKERS = typed(integer(1, 1024)), typed(integer(0, 4096))
 """Up to more than a machine has."""
 
 
-def add_device(parser: argparse.ArgumentParser, gpus: str = "all", device: str = "auto") -> None:
-    """Add --device and --gpus. gpus: how many there are by default; device: what is taken by default."""
-    auto = f"auto{' (default)' if device == 'auto' else ''}: the GPUs of this machine if it has any"
-    said = auto if device == "auto" else f"{device} (default); {auto}"
-    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default=device, help=said)
+def add_device(parser: argparse.ArgumentParser, gpus: str = "all") -> None:
+    """Add --device and --gpus. gpus: how many there are by default."""
+    parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto (default): the GPUs of this machine if it has any")
     parser.add_argument("--gpus", metavar="N", type=_GPUS, help=f"how many GPUs (default: {gpus})")
 
 

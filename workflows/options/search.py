@@ -27,7 +27,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", choices=REPORTS, help="scores alone, also where alignments begin and end, or CIGARs too (default)")
     letters = "a letter other than A, C, G, T equals nothing (default), or every letter"
     parser.add_argument("--ambiguous", choices=("mismatch", "match"), default="mismatch", help=letters)
-    add_device(parser, device="cpu")  # GPUs on demand: large searches have not been shown there yet
+    add_device(parser)
     add_workers(parser)
     add_new(parser)
     add_shard(parser)

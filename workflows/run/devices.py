@@ -120,6 +120,10 @@ def sooner(gpus: Gpus, resources: Resources, forecast: Callable[[], "Forecast | 
     return replace(gpus, names=dict([*gpus.names.items()][:best]), why=why) if best else Gpus({}, why)
 
 
+_NO_MEMORY = 2
+"""cudaErrorMemoryAllocation"""
+
+
 def gpu_trouble() -> str | None:
     """Say on a worker what keeps it from its GPU, or None."""
     from tidalign.kernels.runtime.compiler import begin
@@ -131,6 +135,8 @@ def gpu_trouble() -> str | None:
     except NoWorkers as error:
         return f"has {error}; start GPU workers with `dask cuda worker`"
     except Exception as error:  # whatever a driver says that has lost its device
+        if getattr(error, "status", None) == _NO_MEMORY:
+            return None  # others have it for now
         return f"on {os.uname().nodename} cannot use GPU {name} ({' '.join(str(error).split())[:100]}); --device cpu does without"
     return None
 

@@ -14,7 +14,9 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "cluster"))
 from external import External
 from genome_card_cases import answer, drive_apart, journal
 
+from tidalign.kernels.runtime import compiler
 from tidalign.pipeline.store import rundir
+from tidalign.workflows.run import devices
 from tidalign.workflows.status import Exit
 
 PATH = os.pathsep.join([str(Path(__file__).parents[1] / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -120,3 +122,18 @@ def test_a_worker_without_a_card_that_joins_late_gets_nothing(
     assert status == Exit.COMPLETE, said
     assert answer(tmp_path / "run") == answers["exact"]
     assert len({each["card"] for each in journal(tmp_path / "run", "done")}) <= 2
+
+
+@pytest.mark.parametrize(("status", "refused"), [(2, False), (46, True)], ids=["others have its memory", "it is gone"])
+def test_a_card_whose_memory_others_have_for_now_is_not_left_alone(status: int, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    class DriverError(RuntimeError):
+        pass
+
+    def begin() -> None:
+        error = DriverError("what the driver says")
+        error.status = status  # type: ignore[attr-defined]
+        raise error
+
+    monkeypatch.setattr(compiler, "begin", begin)
+    monkeypatch.setattr(devices, "usable", lambda _: {"0": "H200"})
+    assert bool(devices.gpu_trouble()) is refused

@@ -125,7 +125,7 @@ class Alignment(Tracker[RowRange]):
         return self._units(piece) * SECONDS_PER_WORK
 
     def patience(self, pieces: Sequence[RowRange]) -> float:
-        return patience(sum(map(self._units, pieces)), PATIENCE)
+        return patience(sum(map(self._units, pieces)) / self._device.speed, PATIENCE)
 
     def call(self, pieces: Sequence[RowRange]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return align_ranges, (self.directory, self.run, self._parameters, pieces, self._device.name)
