@@ -11,6 +11,9 @@ from tidalign.pipeline.errors import InputError, MissingInput
 RULES = ("short", "darkspace", "alphanum", "full")
 """What [nameparse=] may be; `short` is what is done without it."""
 
+_ENDS = {"short": re.compile(r"[ \t|:]"), "darkspace": re.compile(r"[ \t]"), "alphanum": re.compile(r"[^A-Za-z0-9_]")}
+"""Of a name, by rule: what ends it."""
+
 _SUFFIX = re.compile(r"(?<=.)\.(fa|fasta|2bit|nib|hsx)\Z", re.DOTALL)
 
 
@@ -23,9 +26,9 @@ def shorten(header: str, rule: str) -> str:
     if rule == "full":
         return header
     text = header.removeprefix(">").lstrip(" \t")
-    if rule == "alphanum":
-        return re.split(r"[^A-Za-z0-9_]", text, maxsplit=1)[0]
-    return _SUFFIX.sub("", re.split(r"[ \t]" if rule == "darkspace" else r"[ \t|:]", text, maxsplit=1)[0])
+    end = _ENDS[rule].search(text)
+    name = text[: end.start()] if end else text
+    return _SUFFIX.sub("", name) if rule != "alphanum" and "." in name else name
 
 
 INVALID = 0xFF
