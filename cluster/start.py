@@ -40,7 +40,7 @@ Trial = Callable[[Collection[str]], dict[str, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a worker is: host, GPU by its name for CUDA, if it has one, and process."""
+    """Says where a worker is: host, GPU by its name for CUDA, if it has one, and process."""
 
     host: str
     gpu: str | None
@@ -105,7 +105,7 @@ class Workers:
         return results
 
     def on(self, workers: Collection[str], function: Callable[..., Any]) -> dict[str, Any]:
-        """What `everywhere` gives, of these workers alone."""
+        """Call a function on some workers, as `everywhere` does on all."""
         results: dict[str, Any] = self.client.run(function, workers=list(workers), on_error="return")
         return results
 

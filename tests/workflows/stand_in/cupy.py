@@ -1,6 +1,6 @@
 """Stands in for CuPy where there is no card: only what a test of a failing one needs.
 
-TIDALIGN_TEST_BROKEN names cards, as CUDA does, that work for no process from when a file is there: `0,1:/tmp/broken`.
+TIDALIGN_TEST_BROKEN names cards, as CUDA does, that work for no process from when a file is there: `0,1:FILE`.
 """
 
 import os
