@@ -80,6 +80,6 @@ def test_what_kubernetes_is_given() -> None:
     assert worker["args"][worker["args"].index("--nthreads") + 1] == "1"
     mounts = [{(mount["name"], mount["mountPath"]) for mount in each["volumeMounts"]} for each in (worker, scheduler, runs)]
     assert {("keys", "/keys"), ("settings", "/etc/dask")} <= mounts[0] & mounts[1] & mounts[2]
-    assert ("work", "/work") in mounts[0] & mounts[2]
+    assert ("work", "/data") in mounts[0] & mounts[2]
     assert f"tls://{cluster['metadata']['name']}-scheduler" in " ".join(runs["args"])
     assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
