@@ -48,9 +48,15 @@ class Paths:
         self.grow(ends, len(ops))
         paths_host.keep(self.kept, ends, ops, lengths)
 
-    def near(self, t: Any, q: Any) -> npt.NDArray[np.bool_]:
-        """Tell whether anchors, int64[n] places on target and query, are about where one of them runs."""
-        found: npt.NDArray[np.bool_] = paths_host.near(self.kept, np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64), np.int64(NEAR))
+    @property
+    def entries(self) -> int:
+        """Count the entries of blocks of the target that alignments have: `near` can leave out those that are there already."""
+        return int(self.kept.counts[2])
+
+    def near(self, t: Any, q: Any, since: int = 0) -> npt.NDArray[np.bool_]:
+        """Tell whether anchors, int64[n] places on target and query, are about where one of them runs. since: `entries` of before those that matter."""
+        t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
+        found: npt.NDArray[np.bool_] = paths_host.near(self.kept, t, q, np.int64(NEAR), np.int64(since))
         return found
 
     def keep_apart(self, t: Any, q: Any, found: Extensions) -> None:

@@ -111,18 +111,18 @@ def has_room(kept, ends, runs):
 
 
 @jit
-def near(kept, t, q, diagonals):
-    """Tell of each anchor whether a kept alignment is on its row within so many diagonals: bool[n]."""
+def near(kept, t, q, diagonals, since):
+    """Tell of each anchor whether a kept alignment is on its row within so many diagonals: bool[n]. since: of those alone whose entries came after so many."""
     found = np.zeros(len(t), np.bool_)
     for i in range(len(t)):
-        found[i] = _within(kept, t[i], q[i], diagonals)
+        found[i] = _within(kept, t[i], q[i], diagonals, since)
     return found
 
 
 @jit
-def _within(kept, target, query, diagonals):
+def _within(kept, target, query, diagonals, since):
     entry = kept.heads[target >> BIN_BITS]
-    while entry >= 0:
+    while entry >= since:  # the last one is the first of its block
         alignment = kept.entries[entry, 0]
         entry = kept.entries[entry, 1]
         ends = kept.alignments[alignment]
@@ -138,7 +138,7 @@ def keep_apart(kept, t, q, ends, run_offsets, run_ops, run_lengths, i, diagonals
     """Keeps those of alignments i.. of which no earlier one is near the anchor (t, q). Returns the first for which there is no room, or how many there are."""
     while i < len(t):
         a, b = run_offsets[i], run_offsets[i + 1]
-        if not _within(kept, t[i], q[i], diagonals):
+        if not _within(kept, t[i], q[i], diagonals, 0):
             if not has_room(kept, ends[i], b - a):
                 return i
             keep(kept, ends[i], run_ops[a:b], run_lengths[a:b])

@@ -142,7 +142,7 @@ def _queries(directory: str, source: Input, database: Database, parameters: Sear
     tables = _told(_bounded(records(source, parameters.alphabet), source, database, parameters), "queries", told)
     for number, table in enumerate(databases.cut(tables, max(1, int(cells / largest)), CHUNK_QUERIES)):
         name = f"q{number:05d}"
-        write_table(queries_path(directory, name), table)
+        write_table(queries_path(directory, name), table, forced=source.stream)  # what a disk lost is read again
         lengths = table["length"].to_numpy()
         yield Queries(name, table["ordinal"][0].as_py(), len(table), int(lengths.sum()), int(lengths.max()))
 

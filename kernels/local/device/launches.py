@@ -19,6 +19,12 @@ TABLE_SHAPES = ((4, 16), (8, 16), (16, 16))
 TALLEST = 16 * 32
 """Rows of the tallest strip."""
 
+STACKED = (20, 24, 32)
+"""Rows of a lane where a query of a product takes several strips of 16 lanes: those are taken whose strips have the fewest cells below the query's end."""
+
+A_STEP = 4
+"""Rows whose cells take as long as what else a lane does in a step."""
+
 GANGS = {1: 0, 4: 3, 8: 7, 16: 63}
 """Teams that share the strips of a pair, by the whole strips from which on there are as many."""
 
@@ -127,14 +133,17 @@ def of_product(query: Uploaded, *, table: bool, wide: bool, letters: int) -> Ite
     import cupy
 
     n = query.lengths.astype(np.int64)
-    heights = cupy.asarray([team * rows for team, rows in SHAPES])
-    shape = cupy.searchsorted(heights, n)
+    shapes = [*SHAPES, *((SHAPES[-1][0], rows) for rows in STACKED)]
+    shape = cupy.searchsorted(cupy.asarray([team * rows for team, rows in SHAPES]), n)
+    stacked = cupy.asarray(STACKED)
+    strips = -(-n[:, None] // (SHAPES[-1][0] * stacked))
+    shape += (shape == len(SHAPES)) * (strips * (stacked + A_STEP)).argmin(axis=1)
     if table:
-        shape = cupy.where((n + TALLEST) * letters > compiler.most_shared_bytes() - 1024, len(SHAPES) + 1, shape)
-    for number, (team, rows) in enumerate([*SHAPES, SHAPES[-1]]):
+        shape = cupy.where((n + TALLEST) * letters > compiler.most_shared_bytes() - 1024, len(shapes), shape)
+    for number, (team, rows) in enumerate(shapes):
         if len(places := cupy.flatnonzero(shape == number)):
-            yield Form(team, rows, wide, table, True, number == len(SHAPES)), places
-    if len(places := cupy.flatnonzero(shape > len(SHAPES))):
+            yield Form(team, rows, wide, table, True, number >= len(SHAPES)), places
+    if len(places := cupy.flatnonzero(shape == len(shapes))):
         yield None, places
 
 

@@ -78,17 +78,17 @@ def extend_ahead(unit: Unit, anchors: Any, kept: Extensions, start: int, over: C
         paths.keep(one.ends, one.ops, one.lengths)
     wanted: list[int] = []
     parts: list[Speculated] = []
-    at = 0
-    while at < len(t):
+    apart = np.flatnonzero(~paths.near(t, q))
+    while len(apart):
         if over():
             return 0
-        left = at + np.flatnonzero(~paths.near(t[at:], q[at:]))[:_BATCH]
+        known, left, apart = paths.entries, apart[:_BATCH], apart[_BATCH:]
         part = extend_free(unit.target_codes, unit.query_codes, unit.bounds, t[left], q[left], unit.costs)
         extended = left[part.extensions.anchor]
         paths.keep_apart(t[extended], q[extended], part.extensions)
         wanted += left.tolist()
         parts.append(part)
-        at = wanted[-1] + 1 if len(left) == _BATCH else len(t)
+        apart = apart[~paths.near(t[apart], q[apart], known)]
     if parts:
         arrays = Speculated.concat(parts).spread(np.array(wanted, np.int64), len(t)).to_arrays()
         _write(ahead_path(unit, start, start + len(t)), arrays, unit.run)
@@ -156,15 +156,15 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool, shared: bool = 
     commit, at = (checkpoint and checkpoints.restored(unit)) or (gapped.commit(unit), 0)
     budget = Budget(unit.parameters)
     begun, saved, took = at, time.monotonic(), 0.0
-    with _ahead(unit, anchors, at, commit, shared) as ahead:
+    with _ahead(unit, anchors, at, commit, shared, beat) as ahead:
         while at < len(anchors) and not budget.spent(commit.cells):
             try:
                 beat(at)
+                stop, known = ahead(at)
             except BaseException:  # a stop: nothing is lost by it
                 if checkpoint and at > begun:
                     checkpoints.save(unit, commit, at)
                 raise
-            stop, known = ahead(at)
             at += commit.walk(*places(anchors, at, stop), known, cells=budget.cells_left(commit.cells), seconds=unit.device.slice_seconds)
             since = time.monotonic() - saved
             if checkpoint and (since >= CHECKPOINT_SECONDS or (shared and took <= ASKED_SHARE * since and checkpoints.asked(unit))):
@@ -235,10 +235,10 @@ def _of_hsps(unit: Unit, hsps: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def _ahead(unit: Unit, anchors: Any, at: int, commit: Commit, shared: bool) -> Iterator[Callable[[int], tuple[int, Speculated | None]]]:
+def _ahead(unit: Unit, anchors: Any, at: int, commit: Commit, shared: bool, beat: Beat) -> Iterator[Callable[[int], tuple[int, Speculated | None]]]:
     """Give what says of a place how far a walk may go in one piece from there, and what is known of these anchors. shared: other workers may extend some."""
     if unit.forms.extender:
-        with Waves(unit, unit.forms.extender, anchors, at, commit.state()) as waves:
+        with Waves(unit, unit.forms.extender, anchors, at, commit.state(), beat) as waves:
             yield waves.at
     elif shared:
         others = Ahead(unit)

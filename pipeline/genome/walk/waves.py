@@ -6,7 +6,8 @@ does not depend on what is extended here, and what is extended does not depend o
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import REJECTED, UNDECIDED, Speculated
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.pipeline.genome.stages.anchors_file import places
+from tidalign.pipeline.genome.stages.guards import Beat
 from tidalign.pipeline.genome.stages.unit import FreeExtender
 
 if TYPE_CHECKING:
@@ -32,7 +34,13 @@ FEW = 1 << 8
 """So many anchors are extended at once wherever they are."""
 
 MOST = 1 << 11
-"""Most anchors that are extended at once."""
+"""Most anchors that are extended at once, of small waves."""
+
+SHARE = 6
+"""Of a wave, so many times halved, may be extended at once: a GPU takes about as long for the longest alignment as for thousands."""
+
+ASKED = 0.25
+"""Seconds between two looks at whether to stop, of a walk that waits for a wave."""
 
 LEFT = 1 << 5
 """So many that are not about an alignment of their wave after all are left to the walk: it has done them before a GPU has, which takes as long for few
@@ -46,11 +54,12 @@ left."""
 class Waves:
     """Tells what is known of a unit's anchors (ANCHORS, all of them) ahead of its walk, which begins at anchor `at` and keeps `kept` there.
 
-    extender: makes what extends them.
+    extender: makes what extends them. beat: is called with the walk's place while it waits; what it raises ends the wait.
     """
 
-    def __init__(self, unit: "Unit", extender: Callable[["Unit"], FreeExtender], anchors: Any, at: int, kept: Extensions) -> None:
-        self._waves = _waves(unit, extender, anchors, at, kept)
+    def __init__(self, unit: "Unit", extender: Callable[["Unit"], FreeExtender], anchors: Any, at: int, kept: Extensions, beat: Beat) -> None:
+        self._beat, self._over = beat, Event()
+        self._waves = _waves(unit, extender, anchors, at, kept, self._over)
         self._thread = ThreadPoolExecutor(1, "waves")
         self._coming: Future[tuple[int, Speculated | None] | None] = self._thread.submit(next, self._waves, None)
         self._start = self._stop = at
@@ -60,18 +69,24 @@ class Waves:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._over.set()
         self._thread.shutdown(cancel_futures=True)
 
     def at(self, place: int) -> tuple[int, Speculated | None]:
         """Say up to where the walk may go in one piece from anchor `place`, and what is known of these anchors."""
-        if place == self._stop and (wave := self._coming.result()) is not None:
-            self._start, (self._stop, self._known) = place, wave
-            self._coming = self._thread.submit(next, self._waves, None)
+        if place == self._stop:
+            while not wait([self._coming], ASKED).done:
+                self._beat(place)
+            if (wave := self._coming.result()) is not None:
+                self._start, (self._stop, self._known) = place, wave
+                self._coming = self._thread.submit(next, self._waves, None)
         return self._stop, self._known.after(place - self._start) if self._known else None
 
 
-def _waves(unit: "Unit", extender: Callable[["Unit"], FreeExtender], anchors: Any, at: int, kept: Extensions) -> Iterator[tuple[int, Speculated | None]]:
-    """(stop, what is known of the anchors up to it) of one wave after the other."""
+def _waves(
+    unit: "Unit", extender: Callable[["Unit"], FreeExtender], anchors: Any, at: int, kept: Extensions, over: Event
+) -> Iterator[tuple[int, Speculated | None]]:
+    """(stop, what is known of the anchors up to it) of one wave after the other. over: nobody wants more."""
     paths = Paths(len(unit.target_codes))
     for one in kept:
         paths.keep(one.ends, one.ops, one.lengths)
@@ -80,7 +95,7 @@ def _waves(unit: "Unit", extender: Callable[["Unit"], FreeExtender], anchors: An
         made = extender(unit)
         while at < len(anchors):
             stop = min(at + size, len(anchors))
-            wave = speculate(made, paths, *places(anchors, at, stop))
+            wave = speculate(made, paths, *places(anchors, at, stop), over)
             unit.counts["extended by the host for the card"] = made.taken_by_host
             yield stop, wave
             at, size = stop, min(2 * size, LARGEST)
@@ -91,8 +106,8 @@ def _waves(unit: "Unit", extender: Callable[["Unit"], FreeExtender], anchors: An
             yield at, None
 
 
-def speculate(extender: FreeExtender, paths: Paths, t: Integers, q: Integers) -> Speculated:
-    """Extend a range of anchors; those that seem to lie on `paths`, or on better ones of their own, are not.
+def speculate(extender: FreeExtender, paths: Paths, t: Integers, q: Integers, over: Event) -> Speculated:
+    """Extend a range of anchors; those that seem to lie on `paths`, or on better ones of their own, are not, nor is any once this is `over`.
 
     What is found is added to `paths`.
     """
@@ -103,21 +118,22 @@ def speculate(extender: FreeExtender, paths: Paths, t: Integers, q: Integers) ->
     left = left[~paths.near(t[left], q[left])]
     parts, places = [Speculated.nothing(0)], [left[:0]]
     neighbourhoods = iter(PLACES)
-    while len(left) > (LEFT if len(parts) > 1 else 0):
-        chosen, left = _spread_out(left, t, q, next(neighbourhoods, None))
+    most = max(MOST, len(t) >> SHARE)
+    while len(left) > (LEFT if len(parts) > 1 else 0) and not over.is_set():
+        chosen, left = _spread_out(left, t, q, next(neighbourhoods, None), most)
         found = extender.extend(t[chosen], q[chosen])
         known[chosen], boxes[chosen] = found.known, found.boxes
-        at = chosen[found.extensions.anchor]
+        at, before = chosen[found.extensions.anchor], paths.entries
         paths.keep_apart(t[at], q[at], found.extensions)
         parts.append(found)
         places.append(chosen)
-        left = left[~paths.near(t[left], q[left])]
+        left = left[~paths.near(t[left], q[left], before)]
     together = Speculated.concat(parts).spread(np.concatenate(places), len(t))
     return Speculated(known, boxes, together.extensions, together.range_offsets, together.ranges)
 
 
-def _spread_out(anchors: Integers, t: Integers, q: Integers, neighbourhood: tuple[int, int] | None) -> tuple[Integers, Integers]:
-    """Give the anchors to extend now, the first of each neighbourhood (None: all), at most MOST; and those that wait. Both in their order."""
+def _spread_out(anchors: Integers, t: Integers, q: Integers, neighbourhood: tuple[int, int] | None, most: int) -> tuple[Integers, Integers]:
+    """Give the anchors to extend now, the first of each neighbourhood (None: all), at most `most`; and those that wait. Both in their order."""
     if len(anchors) <= FEW:
         return anchors, anchors[:0]
     first = np.arange(len(anchors))
@@ -125,5 +141,5 @@ def _spread_out(anchors: Integers, t: Integers, q: Integers, neighbourhood: tupl
         cells = (t[anchors] >> neighbourhood[0] << 32) + ((t[anchors] - q[anchors]) >> neighbourhood[1])
         first = np.sort(np.unique(cells, return_index=True)[1])
     waiting = np.ones(len(anchors), np.bool_)
-    waiting[first[:MOST]] = False
+    waiting[first[:most]] = False
     return anchors[~waiting], anchors[waiting]

@@ -41,6 +41,27 @@ def test_near_is_within_so_many_diagonals() -> None:
     assert near > 1000 and far > 1000
 
 
+def test_near_of_those_that_came_later_alone() -> None:
+    told = 0
+    for seed in range(40):
+        case = crowded(seed)
+        target, query, bounds = case.codes()
+        found = list(extend(target, query, bounds, *case.places(), case.costs()))
+        both, later = Paths(len(target)), Paths(len(target))
+        for one in found[: len(found) // 2]:
+            both.keep(one.ends, one.ops, one.lengths)
+        before = both.entries
+        for one in found[len(found) // 2 :]:
+            both.keep(one.ends, one.ops, one.lengths)
+            later.keep(one.ends, one.ops, one.lengths)
+        random = np.random.default_rng(seed)
+        t, q = random.integers(0, len(target), 500), random.integers(0, len(query), 500)
+        assert (both.near(t, q, before) == later.near(t, q)).all()
+        assert not both.near(t, q, both.entries).any()
+        told += int((both.near(t, q) != later.near(t, q)).sum())
+    assert told > 100
+
+
 def test_alignments_that_lie_on_earlier_ones_are_left_out() -> None:
     left_out = 0
     for seed in range(40):

@@ -1,0 +1,65 @@
+"""A walk that waits for a wave heeds a stop, and leaves no wave behind."""
+
+import time
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tidalign.kernels.commit.paths import Paths
+from tidalign.kernels.gapped.alignments import Extensions
+from tidalign.kernels.gapped.speculated import Speculated
+from tidalign.pipeline.genome.walk.waves import FEW, FIRST, Waves
+from tidalign.pipeline.schema import ANCHORS
+
+LETTERS = 1 << 26
+SECONDS = 0.05
+
+
+class Slow:
+    """Extends nothing, and takes long for each call; anchors lie far apart, so that none spares another."""
+
+    taken_by_host = 0
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def inspect(self, t: Any, q: Any) -> tuple[Any, Any]:
+        return np.zeros(len(t), np.bool_), np.zeros((len(t), 4), np.int64)
+
+    def extend(self, t: Any, q: Any) -> Speculated:
+        self.calls += 1
+        time.sleep(SECONDS)
+        return Speculated.nothing(len(t))
+
+
+class Asked(Exception):
+    """A stop."""
+
+
+def test_a_walk_that_waits_for_a_wave_heeds_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidalign.pipeline.genome.walk.waves.MOST", 8)
+    count = FIRST
+    assert count > FEW
+    places = np.arange(count) << 15
+    anchors = pa.table([places, places, np.full(count, 3000)], schema=ANCHORS)
+    unit: Any = SimpleNamespace(target_codes=np.zeros(LETTERS, np.uint8), counts=Counter())
+    Paths(LETTERS).near(places, places)  # compiled
+    slow, beats, began = Slow(), [], time.monotonic()
+
+    def beat(place: int) -> None:
+        beats.append(place)
+        if len(beats) == 3:
+            raise Asked
+
+    whole = count / 8 * SECONDS  # of the wave
+    with pytest.raises(Asked), Waves(unit, lambda _: slow, anchors, 0, Extensions.empty(), beat) as waves:
+        waves.at(0)
+    assert beats == [0, 0, 0]
+    assert time.monotonic() - began < whole / 2
+    calls = slow.calls
+    time.sleep(3 * SECONDS)
+    assert 0 < slow.calls == calls
