@@ -1,14 +1,15 @@
 """`tidalign pairs` and `tidalign export` from file to file in this process, with what each of its threads did when.
 
 python file_to_file.py RESULT.json --folder DIR [--pairs N] [--length L] [--error E] [--form fastq|fasta] [--runs 2]
-                       [--predicted "STAGE=SECONDS;..."] [-- MORE OPTIONS OF tidalign pairs]
+                       [--predicted "STAGE=SECONDS;..."] [--peer NAME COMMAND] .. [-- MORE OPTIONS OF tidalign pairs]
 
 Pairs are simulated (random bases; each base changed, dropped or doubled with probability E / 3 each) into two files under DIR, kept for the next call.
 The stages are timed by wrapping the functions that do them, so nothing of it is in the product; work done by processes of a run is not seen.
 The last of the runs is recorded: earlier ones leave kernels compiled and files in memory; the run in a process of its own, started after them, has
 imports and the device's start in it too. Beside each stage stands what the machine allows: files read and written by as many threads as there are cores
 without anything done to them, the bus at its measured speed, the kernels at theirs (`results/wavefront_device_h200.json`).
-`stage_timeline.py` makes a picture of the record.
+`stage_timeline.py` makes a picture of the record. A peer's COMMAND finds the same pairs in the file {seq}, a query after > and a target after < on lines
+of their own; its process is timed as ours is.
 """
 
 import argparse
@@ -204,6 +205,22 @@ def alone(words: list[str]) -> float:
     return round(time.perf_counter() - began, 3)
 
 
+def peer_seconds(command: str, seq: Path, queries: Path, targets: Path, form: str) -> float:
+    """Seconds of a peer's process over the same pairs, the better of two."""
+    if not seq.exists():
+        lines = 4 if form == "fastq" else 2
+        with queries.open("rb") as query, targets.open("rb") as target, seq.open("wb", buffering=1 << 22) as out:
+            for i, (one, other) in enumerate(zip(query, target, strict=True)):
+                if i % lines == 1:
+                    out.write(b">%s<%s" % (one, other))
+    seconds = []
+    for _ in range(2):
+        began = time.perf_counter()
+        subprocess.run(shlex.split(command.format(seq=seq)), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        seconds.append(time.perf_counter() - began)
+    return round(min(seconds), 3)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("result")
@@ -214,6 +231,7 @@ def main() -> None:
     parser.add_argument("--form", choices=("fastq", "fasta"), default="fastq")
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--predicted", default="")
+    parser.add_argument("--peer", nargs=2, action="append", default=[], metavar=("NAME", "COMMAND"))
     own, _, more = shlex.join(sys.argv[1:]).partition(" -- ")
     arguments = parser.parse_args(shlex.split(own))
     options = shlex.split(more)
@@ -241,6 +259,7 @@ def main() -> None:
             digest.update(piece)
     shutil.rmtree(run)
     alone_seconds = alone(["pairs", str(queries), str(targets), "-o", str(run), *options])
+    peers = {name: peer_seconds(command, arguments.folder / "pairs.seq", queries, targets, arguments.form) for name, command in arguments.peer}
     names = {thread: place for place, thread in enumerate(dict.fromkeys(thread for _, thread, _, _ in sorted(watch.spans, key=lambda span: span[2])))}
     input_bytes = queries.stat().st_size + targets.stat().st_size
     sizes = {
@@ -264,6 +283,7 @@ def main() -> None:
         "pairs/s": round(arguments.pairs / walls[-1][0]),
         "input MB/s": round(input_bytes / walls[-1][0] / 1e6),
         "seconds of pairs in a process of its own": alone_seconds,
+        "seconds of peers' processes": peers,
         "GB/s of files": {name: round(speed / 1e9, 2) for name, speed in speeds.items()},
         "stages": stages,
         "least seconds": least,
@@ -271,7 +291,7 @@ def main() -> None:
         "spans (stage, thread, begin, end)": [[stage, names[thread], round(b - began, 4), round(e - began, 4)] for stage, thread, b, e in watch.spans],
     }
     record.write(arguments.result, result)
-    print(arguments.result, walls, result["pairs/s"], "pairs/s; alone", alone_seconds, result["GB/s of files"])
+    print(arguments.result, walls, result["pairs/s"], "pairs/s; alone", alone_seconds, peers, result["GB/s of files"])
     for stage, times in stages.items():
         print(f"{stage:28s} {times} {least.get(stage)}")
 

@@ -1,20 +1,27 @@
 """Alignment by scores on the current GPU: cells a second of the kernels and of arrays to arrays, beside the figures of GPU peers and the bound. Writes JSON.
 
-    python tests/benchmarks/local_device.py RESULT.json [--only WORD] [--search NAME QUERIES DATABASE OPTIONS] ...
+    python tests/benchmarks/local_device.py RESULT.json [--only WORD] [--gasal2 PROGRAM] [--agatha PROGRAM] [--search NAME QUERIES DATABASE OPTIONS] ...
 
 Pairs are those of `wavefront_device.py` at 5 % error, queries with proteins random residues. Kernel times are the device's own (events around launches), the
 best of three calls; whole times are of `pairs_device.align_uploaded`, letters on the device, results on the host.
 --search: whole commands, `tidalign search QUERIES DATABASE`, on one GPU and on all.
+--gasal2: its program, with batches of $SBS pairs; the time it prints, from letters on the host to results there, beside our `align` from and to the same.
+--agatha: its program; the times of its kernels as it writes them down, beside those of ours.
 """
 
 import argparse
 import hashlib
 import json
+import os
+import re
 import shlex
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +115,66 @@ def one_to_one() -> list[dict[str, Any]]:
     return rows
 
 
+def written(folder: str, sides: Any) -> list[str]:
+    """FASTA files of both sides of pairs, as peers read them."""
+    paths = []
+    for name, side in zip(("query", "target"), sides, strict=True):
+        paths.append(f"{folder}/{name}.fa")
+        letters, offsets = side.letters.tobytes(), side.offsets.tolist()
+        with Path(paths[-1]).open("wb", buffering=1 << 22) as out:
+            for i, (begin, end) in enumerate(pairwise(offsets)):
+                out.write(b">%d\n%s\n" % (i, letters[begin:end]))
+    return paths
+
+
+def beside_gasal2(program: str) -> list[dict[str, Any]]:
+    """Local alignment of the same pairs by GASAL2 and by us, letters on the host to results on the host."""
+    rows = []
+    coding = Coding(Substitution.parse(DNA))
+    for length, batch in ((150, 500_000), (256, 500_000), (1024, 100_000), (2048, 30_000)):
+        sides = pairs(int(3e10 / length**2), length, 0.05)
+        cells = float((np.diff(sides[0].offsets).astype(float) * np.diff(sides[1].offsets)).sum())
+        with tempfile.TemporaryDirectory() as folder:
+            files = written(folder, sides)
+            for report, more in (("score", []), ("cigar", ["-s", "-t"])):
+                words = [program, "-y", "local", "-a", "1", "-b", "4", "-q", "6", "-r", "2", "-n", "1", *more, *files]
+                runs = [subprocess.run(words, check=True, capture_output=True, text=True, env={**os.environ, "SBS": str(batch)}) for _ in range(2)]
+                theirs = min(float(re.findall(r"milliseconds\): ([0-9.]+)", run.stderr)[-1]) for run in runs) / 1e3
+                ours = min(timed(partial(pairs_device.align, *sides, coding.scoring, report=report)) for _ in range(3))
+                row = {"length": length, "pairs": len(sides[0]), "report": report, "gcups": round(cells / ours / 1e9), "GASAL2": round(cells / theirs / 1e9)}
+                rows.append(row | {"times": round(theirs / ours, 2)})
+                print(rows[-1], flush=True)
+    return rows
+
+
+def beside_agatha(program: str) -> list[dict[str, Any]]:
+    """Extension by minimap2's z-drop of the same pairs by AGAThA and by us, kernels alone; gaps of one piece, as it knows no others."""
+    rows = []
+    coding = Coding(Substitution.parse("match:1,mismatch:-4,gap:6,2"))
+    for length, error in ((1024, 0.05), (2048, 0.05), (4096, 0.05), (4096, 0.01), (1024, 0.15)):
+        sides = pairs(int(5e10 / length**2), length, error)
+        cells = float((np.diff(sides[0].offsets).astype(float) * np.diff(sides[1].offsets)).sum())
+        with tempfile.TemporaryDirectory() as folder:
+            files, raw = written(folder, sides), f"{folder}/raw"
+            scores = ["-m", "1", "-x", "4", "-q", "6", "-r", "2", "-s", "3", "-z", "400", "-w", "751", "-b", "792", "-t", "256", "-a", "25344"]
+            theirs = float("inf")
+            for _ in range(2):
+                Path(raw).unlink(missing_ok=True)
+                subprocess.run([program, "-p", *scores, *reversed(files), raw], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                theirs = min(theirs, sum(map(float, Path(raw).read_text().split())) / 1e3)
+        query, target = (uploaded(side, coding) for side in sides)
+        ours = measured(query, target, coding, span="extension", zdrop=400, report="ends")["seconds"]["kernels"]
+        rows.append({"length": length, "error": error, "pairs": len(query), "gcups": round(cells / ours / 1e9), "AGAThA": round(cells / theirs / 1e9)})
+        print(rows[-1] | {"times": round(theirs / ours, 2)}, flush=True)
+    return rows
+
+
+def timed(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
 def one_to_many() -> list[dict[str, Any]]:
     """20 queries of a length with sequences of 512 letters, the best ten of each."""
     random = np.random.default_rng(1)
@@ -188,8 +255,14 @@ def main() -> None:
     parser.add_argument("result")
     parser.add_argument("--only", default="")
     parser.add_argument("--search", nargs=4, action="append", default=[], metavar=("NAME", "QUERIES", "DATABASE", "OPTIONS"))
+    parser.add_argument("--gasal2")
+    parser.add_argument("--agatha")
     arguments = parser.parse_args()
     found = {name: job() for name, job in JOBS.items() if arguments.only in name}
+    if arguments.gasal2:
+        found["beside GASAL2"] = beside_gasal2(arguments.gasal2)
+    if arguments.agatha:
+        found["beside AGAThA"] = beside_agatha(arguments.agatha)
     found["searches"] = [row for each in arguments.search for row in searched(*each)]
     record.write(arguments.result, {"card": gpu_record.card(), **found})
 
