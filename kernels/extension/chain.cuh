@@ -155,3 +155,24 @@ __device__ unsigned advance(const Pool& pool, const Genome& genome, const int* s
   }
   return made ? next : NONE;
 }
+
+// ---- what the entry points have in common
+
+enum { WARP_TEAMS = 4 };  // sweeps of a block, a warp each
+constexpr int BLOCK_WARPS = MOST_WARPS;
+constexpr int SCORES = 64 * (EXTENSION_GENERAL ? 64 : 2);
+
+struct Memory {
+  Pool pool;
+  Genome genome;
+};
+
+__device__ __forceinline__ void load_scores(const Genome& genome, int* scores) {
+  for (int i = threadIdx.x; i < SCORES; i += blockDim.x) scores[i] = genome.scores[i];
+  __syncthreads();
+}
+
+__device__ __forceinline__ int next_job(int* next, int lane, unsigned long long* shared, bool warp) {
+  int job = lane == 0 ? atomicAdd(next, 1) : 0;
+  return warp ? __shfl_sync(TEAM, job, 0) : (int)from_first<BLOCK_WARPS>(job, shared);
+}

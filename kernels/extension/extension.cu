@@ -1,29 +1,11 @@
-// Entry points of gapped extension: sweeps by records, what a side's chain of records comes to, traces of the records that paths go through, paths.
+// Entry points of gapped extension beside sweeps and traces: where sides begin, what their chains of records come to, the paths through these.
 #include "extension/chain.cuh"
 #include "extension/side.cuh"
 #include "extension/walk.cuh"
 
-constexpr int WARP_TEAMS = 4, BLOCK_WARPS = MOST_WARPS;
-constexpr int SCORES = 64 * (EXTENSION_GENERAL ? 64 : 2);
-
-struct Memory {
-  Pool pool;
-  Genome genome;
-};
-
 struct Place {
   Wide target, query, stop, onward;  // the first target letter, the query letter before the first one, the target place beyond the last letter
 };
-
-__device__ __forceinline__ void load_scores(const Genome& genome, int* scores) {
-  for (int i = threadIdx.x; i < SCORES; i += blockDim.x) scores[i] = genome.scores[i];
-  __syncthreads();
-}
-
-__device__ __forceinline__ int next_job(int* next, int lane, unsigned long long* shared, bool warp) {
-  int job = lane == 0 ? atomicAdd(next, 1) : 0;
-  return warp ? __shfl_sync(TEAM, job, 0) : (int)from_first<BLOCK_WARPS>(job, shared);
-}
 
 // Row 0 of every side, records from unit `first` on.
 extern "C" __global__ void extension_begin(const Memory* memory, const Place* places, int count, unsigned first, Side* sides) {
@@ -53,37 +35,6 @@ extern "C" __global__ void extension_begin(const Memory* memory, const Place* pl
     side.state = DONE;
   }
   sides[i] = side;
-}
-
-// Sweeps on from each of `jobs`, `most` records at most.
-extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 3) extension_sweep(const Memory* memory, const unsigned* jobs, int count, int most, int* next) {
-  __shared__ int scores[SCORES];
-  __shared__ unsigned live[WARP_TEAMS][WARP_WINDOW];
-  __shared__ Board board;
-  load_scores(memory->genome, scores);
-  while (true) {
-    const int job = next_job(next, threadIdx.x % 32, nullptr, true);
-    if (job >= count) return;
-    unsigned id = jobs[job];
-    load_live<1>(memory->pool, id, live[threadIdx.x / 32]);
-    for (int i = 0; i < most && id != NONE; i++) id = advance<1>(memory->pool, memory->genome, scores, id, board, live[threadIdx.x / 32], nullptr);
-  }
-}
-
-// The same with a block a sweep: wider windows.
-extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_sweep_block(const Memory* memory, const unsigned* jobs, int count, int most, int* next) {
-  __shared__ int scores[SCORES];
-  __shared__ unsigned live[BLOCK_WINDOW];
-  __shared__ Board board;
-  __shared__ unsigned long long shared;
-  load_scores(memory->genome, scores);
-  while (true) {
-    const int job = next_job(next, threadIdx.x, &shared, false);
-    if (job >= count) return;
-    unsigned id = jobs[job];
-    load_live<BLOCK_WARPS>(memory->pool, id, live);
-    for (int i = 0; i < most && id != NONE; i++) id = advance<BLOCK_WARPS>(memory->pool, memory->genome, scores, id, board, live, &shared);
-  }
 }
 
 // Sides along their chains as far as those go. room: cells a side may look at. Listed, with how many in `counts`: records to sweep on from with a warp or a
@@ -123,39 +74,6 @@ extern "C" __global__ void extension_follow(const Memory* memory, Side* sides, i
   sides[i] = side;
 }
 
-// The record in which a side may have to stop, with its own count of cells.
-extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_cut(const Memory* memory, Side* sides, const int* which, int count, Wide room) {
-  __shared__ int scores[SCORES];
-  __shared__ unsigned live[BLOCK_WINDOW];
-  __shared__ Board board;
-  load_scores(memory->genome, scores);
-  for (int job = blockIdx.x; job < count; job += gridDim.x) {
-    Side& mine = sides[which[job]];
-    Side side = mine;
-    const unsigned id = (unsigned)side.record;
-    const Record& record = *record_at(memory->pool, id);
-    load_live<BLOCK_WARPS>(memory->pool, id, live);
-    Start start = start_of(record, memory->genome.query_length);
-    start.room = (int)(room - side.cells < (1 << 30) ? room - side.cells : 1 << 30);
-    const Swept swept = sweep<BLOCK_WARPS>(start, memory->genome, scores, board, live, nullptr);
-    side.passed++;
-    add_rows(side, swept.rows, swept.best - EXTENSION_YDROP, swept.best_row, swept.best_column, swept.border, swept.border_row, swept.border_column, swept.widest, swept.cells);
-    side.row += swept.rows;
-    side.state = PENDING;
-    if (swept.outcome == CUT) {
-      side.cut = 1;
-      side.state = DONE;
-    } else if (record.next == NONE) {
-      side.state = DONE;
-    } else {
-      side.column += record.shift;
-      side.record = record.next;
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) mine = side;
-  }
-}
-
 // Records of the paths of sides `which`: paths[offsets[i]..), and the end in the last of them; those not marked in this epoch before, with room for their trace.
 // counts: records that a warp traces, records that a block traces, units of trace.
 extern "C" __global__ void extension_paths(const Memory* memory, const Side* sides, const unsigned* starts, const int* which, int count, const Wide* offsets, int epoch, unsigned* paths, int2* ends,
@@ -183,50 +101,6 @@ extern "C" __global__ void extension_paths(const Memory* memory, const Side* sid
       column += record.shift;
       id = record.next;
     }
-  }
-}
-
-template <int WARPS>
-__device__ void trace_record(const Memory& memory, unsigned id, const int* scores, Board& board, unsigned* live, unsigned* trace) {
-  Record& record = *record_at(memory.pool, id);
-  load_live<WARPS>(memory.pool, id, live);
-  Start start = start_of(record, memory.genome.query_length);
-  start.rows = record.rows;
-  trace += (unsigned long long)record.trace * UNIT;
-  const int window = window_of(record.widest);
-  if (WARPS == 1) {
-    if (window == 512) sweep_rows<WARPS, 16, true>(start, memory.genome, scores, board, live, nullptr, trace);
-    if (window == 768) sweep_rows<WARPS, 24, true>(start, memory.genome, scores, board, live, nullptr, trace);
-    if (window == 1024) sweep_rows<WARPS, 32, true>(start, memory.genome, scores, board, live, nullptr, trace);
-  } else {
-    if (window == 2048) sweep_rows<WARPS, 16, true>(start, memory.genome, scores, board, live, nullptr, trace);
-    if (window == 4096) sweep_rows<WARPS, 32, true>(start, memory.genome, scores, board, live, nullptr, trace);
-  }
-  team_sync<WARPS>();
-}
-
-extern "C" __global__ void __launch_bounds__(32 * WARP_TEAMS, 3) extension_trace(const Memory* memory, const unsigned* records, int count, unsigned* trace, int* next) {
-  __shared__ int scores[SCORES];
-  __shared__ unsigned live[WARP_TEAMS][WARP_WINDOW];
-  __shared__ Board board;
-  load_scores(memory->genome, scores);
-  while (true) {
-    const int job = next_job(next, threadIdx.x % 32, nullptr, true);
-    if (job >= count) return;
-    trace_record<1>(*memory, records[job], scores, board, live[threadIdx.x / 32], trace);
-  }
-}
-
-extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_trace_block(const Memory* memory, const unsigned* records, int count, unsigned* trace, int* next) {
-  __shared__ int scores[SCORES];
-  __shared__ unsigned live[BLOCK_WINDOW];
-  __shared__ Board board;
-  __shared__ unsigned long long shared;
-  load_scores(memory->genome, scores);
-  while (true) {
-    const int job = next_job(next, threadIdx.x, &shared, false);
-    if (job >= count) return;
-    trace_record<BLOCK_WARPS>(*memory, records[job], scores, board, live, trace);
   }
 }
 

@@ -1,4 +1,4 @@
-"""Launches of gapped extension on the current CUDA device (extension.cu) and the memory behind them: sequences and records of sweeps."""
+"""Launches of gapped extension on the current CUDA device and the memory behind them: sequences and records of sweeps."""
 
 from typing import Any
 
@@ -12,6 +12,15 @@ from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import DeviceLimit
 
 SOURCE = "extension/extension.cu"
+
+SOURCES = {
+    "extension_sweep": "extension/sweep_warp.cu",
+    "extension_sweep_block": "extension/sweep_block.cu",
+    "extension_cut": "extension/sweep_block.cu",
+    "extension_trace": "extension/trace.cu",
+    "extension_trace_block": "extension/trace.cu",
+}
+"""Files of the entry points that are not in SOURCE: what takes long to compile, so that it is compiled side by side."""
 ROWS = 64
 """Rows between checkpoints (extension_record.cuh)."""
 
@@ -62,6 +71,24 @@ def bias(costs: Costs) -> int:
     return max(int(costs.plain.max()), 0) + 1
 
 
+def needed(costs: Costs, *, general: bool = False) -> list[tuple[str, dict[str, object]]]:
+    """List the sources that sweeps and paths need, with their macros, for `compiler.ready`. general: whether letters score in 32 bits (`_letters`)."""
+    return [(name, macros(costs, general)) for name in (SOURCE, *dict.fromkeys(SOURCES.values()))]
+
+
+def macros(costs: Costs, general: bool) -> dict[str, object]:
+    """Give the macros of all sources here."""
+    return {
+        "EXTENSION_OPENED": costs.gap_open + costs.gap_extend,
+        "EXTENSION_EXTENDED": costs.gap_extend,
+        "EXTENSION_YDROP": costs.ydrop,
+        "EXTENSION_BIAS": bias(costs),
+        "EXTENSION_TRIM": int(costs.trim),
+        "EXTENSION_GENERAL": int(general),
+        "EXTENSION_ROWS": ROWS,
+    }
+
+
 class Launches:
     """Launch the kernels for one query strand on one target."""
 
@@ -69,15 +96,8 @@ class Launches:
         import cupy
 
         self._target, self._query, self._scores, general = _letters(target, query, costs.plain)
-        self._macros = {
-            "EXTENSION_OPENED": costs.gap_open + costs.gap_extend,
-            "EXTENSION_EXTENDED": costs.gap_extend,
-            "EXTENSION_YDROP": costs.ydrop,
-            "EXTENSION_BIAS": bias(costs),
-            "EXTENSION_TRIM": int(costs.trim),
-            "EXTENSION_GENERAL": int(general),
-            "EXTENSION_ROWS": ROWS,
-        }
+        self._macros = macros(costs, general)
+        compiler.ready(needed(costs, general=general))
         self._room = np.int64(costs.compiled[2][ROOM])
         units = min(POOL_BYTES, cupy.cuda.runtime.memGetInfo()[0] // SHARE) // UNIT_BYTES
         self._units = min(units, (1 << 32) - 1)
@@ -159,10 +179,10 @@ class Launches:
         return parts[1] if len(parts) == 2 else np.concatenate(parts)
 
     def _kernel(self, entry: str) -> Any:
-        return compiler.kernel(SOURCE, entry, self._macros)
+        return compiler.kernel(SOURCES.get(entry, SOURCE), entry, self._macros)
 
     def launch(self, entry: str, blocks: int, threads: int, *arguments: Any, memory: bool = True) -> None:
-        """A kernel of extension.cu; memory: it takes all that lies behind these launches first."""
+        """A kernel of these sources; memory: it takes all that lies behind these launches first."""
         compiler.launch(self._kernel(entry), blocks, threads, *((self._memory,) if memory else ()), *arguments)
 
     def launch_queue(self, entry: str, jobs: int, threads: int, *arguments: Any) -> None:

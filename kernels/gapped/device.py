@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.extension import host as extension_host
+from tidalign.kernels.extension import launches
 from tidalign.kernels.extension.costs import Costs, Integers
 from tidalign.kernels.extension.launches import DONE, PLACE, STUCK, Launches, Sides, fits
 from tidalign.kernels.extension.runs import runs
@@ -36,6 +37,13 @@ ANCHORS = 1 << 16
 
 BINS = (512, 2048, 8192, 32768)
 """Lengths of alignments by which FastZ sorts its work."""
+
+
+def needed(costs: Costs) -> list[tuple[str, dict[str, object]]]:
+    """List the sources that extensions need, with their macros, for `compiler.ready`."""
+    from tidalign.kernels.inspection import device as inspection
+
+    return [(inspection.SOURCE, inspection.MACROS), *launches.needed(costs)] if fits(costs) else []
 
 
 class DeviceExtender:

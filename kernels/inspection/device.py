@@ -38,6 +38,8 @@ from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import KernelError
 
+SOURCE = "inspection/inspection.cu"
+
 WORDS = 24
 """Words of columns that a thread holds, two columns a word."""
 
@@ -160,7 +162,7 @@ class _Letters:
 
         self.count = len(codes)
         self.array = cupy.empty(2 * self.count + 3 * PAD, np.uint8)
-        kernel = compiler.kernel("inspection/inspection.cu", "inspection_letters", MACROS)
+        kernel = compiler.kernel(SOURCE, "inspection_letters", MACROS)
         sent = cupy.asarray(np.ascontiguousarray(codes, np.uint8))
         compiler.launch(kernel, 1024, 256, sent, np.int64(self.count), PAD, int(is_query), self.array)
 
@@ -174,7 +176,7 @@ def _turns(inspector: Inspector, most: int, count: int) -> "list[_Turn]":
     import cupy
 
     turns: list[_Turn] = []
-    sweep = compiler.kernel("inspection/inspection.cu", "inspection_sweep", MACROS)
+    sweep = compiler.kernel(SOURCE, "inspection_sweep", MACROS)
     blocks = min(compiler.resident(sweep, THREADS, 0), -(-2 * most // THREADS)) if most else 0
     while len(turns) < count and blocks:
         try:
@@ -217,8 +219,8 @@ class _Turn:
             self._counts.fill(0)
             letters = (*of._target.arguments, *of._query.arguments, PAD)
             places = (self._places[0], self._places[1])
-            sides = compiler.kernel("inspection/inspection.cu", "inspection_sides", MACROS)
-            sweep = compiler.kernel("inspection/inspection.cu", "inspection_sweep", MACROS)
+            sides = compiler.kernel(SOURCE, "inspection_sides", MACROS)
+            sweep = compiler.kernel(SOURCE, "inspection_sweep", MACROS)
             blocks = -(-2 * count // THREADS)
             compiler.launch(sides, blocks, THREADS, *letters, *places, count, of._bounds, len(of._bounds), of._scores, bound.looked, self._sides)
             compiler.launch(
@@ -226,7 +228,7 @@ class _Turn:
                 *(_halves(-bound.opened), _halves(-bound.extended), bound.start, bound.threshold, bound.line, bound.looked, bound.slack, ROOM, STEPS),
                 *(np.uint32(1), self._queue, self._found, self._work),
             )
-            verdicts = compiler.kernel("inspection/inspection.cu", "inspection_verdicts", MACROS)
+            verdicts = compiler.kernel(SOURCE, "inspection_verdicts", MACROS)
             compiler.launch(
                 *(verdicts, -(-count // THREADS), THREADS, self._found, self._sides, count, of._threshold, bound.raised, np.int64(bound.cells)),
                 *(self._below, self._boxes),

@@ -86,7 +86,18 @@ class Kernel:
 
 
 @cache
+def _lock(device: int, name: str, options: tuple[str, ...]) -> Lock:
+    return Lock()
+
+
 def _code(device: int, name: str, options: tuple[str, ...]) -> bytes:
+    """Machine code of a source; who wants what another thread compiles waits for it."""
+    with _lock(device, name, options):
+        return _made(device, name, options)
+
+
+@cache
+def _made(device: int, name: str, options: tuple[str, ...]) -> bytes:
     import cupy
     from cupy_backends.cuda.libs import nvrtc
 

@@ -16,6 +16,11 @@ from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import DeviceLimit, guarded
 from tidalign.kernels.seed.index import ROOMY, Positions, SeedPattern, read_only
 
+SOURCE = "seed/seed.cu"
+
+NEEDED: list[tuple[str, dict[str, object]]] = [(SOURCE, {})]
+"""Sources with their macros, for `compiler.ready`."""
+
 LONGEST = (1 << 32) - (1 << 13)
 """Letters of a sequence at most: places have 32 bits, and launches go beyond the end."""
 
@@ -242,7 +247,7 @@ def _gather(pattern: SeedPattern) -> tuple[Any, int, int, int]:
 
 
 def _kernel(entry: str) -> Any:
-    return compiler.kernel("seed/seed.cu", entry, {})
+    return compiler.kernel(SOURCE, entry, {})
 
 
 def _launch(entry: str, threads: int, *arguments: Any) -> None:

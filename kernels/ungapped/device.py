@@ -20,6 +20,11 @@ from tidalign.kernels.seed.index import Positions
 from tidalign.kernels.ungapped import host as ungapped_host
 from tidalign.kernels.ungapped.hsps import SLOTS, Segments
 
+SOURCE = "ungapped/ungapped.cu"
+
+NEEDED: list[tuple[str, dict[str, object]]] = [(SOURCE, {})]
+"""Sources with their macros, for `compiler.ready`."""
+
 LARGEST = 1 << 22
 """X-drop, and scores that a scan gains by, at most: 256 of them have room in 32 bits."""
 
@@ -232,7 +237,7 @@ def _fetched(array: Any, stream: Any) -> Any:
 
 
 def _kernel(entry: str) -> Any:
-    return compiler.kernel("ungapped/ungapped.cu", entry, {})
+    return compiler.kernel(SOURCE, entry, {})
 
 
 def _launch(entry: str, threads: int, *arguments: Any) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels.extension.costs import Integers
+from tidalign.kernels.extension.costs import Costs, Integers
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import Speculated
 from tidalign.kernels.letters.nucleotides import Codes
@@ -40,6 +40,16 @@ GUARDED = 1 << 12
 
 _SEEDING = threading.Lock()
 """Held while a query strand is seeded, which leaves state on the GPU between calls; waves of other units go in between."""
+
+
+def ready(parameters: GenomeParameters, costs: Costs) -> None:
+    """Compile what units need on this process's GPU, all at once, before the first of them asks for it."""
+    from tidalign.kernels.gapped import device as gapped
+    from tidalign.kernels.runtime import compiler
+    from tidalign.kernels.seed import device as seed
+    from tidalign.kernels.ungapped import device as ungapped
+
+    compiler.ready([*seed.NEEDED, *ungapped.NEEDED, *(gapped.needed(costs) if parameters.gapped else ())])
 
 
 class GpuWords:

@@ -97,8 +97,8 @@ def forms(device: Device) -> Forms:
 
 
 @lru_cache(maxsize=1)
-def _costs(parameters: GenomeParameters) -> Costs:
-    """Made once for all units, as are the tables that are made of them."""
+def costs_of(parameters: GenomeParameters) -> Costs:
+    """Give the costs of extensions. Made once for all units, as are the tables that are made of them."""
     scoring = parameters.scoring
     return Costs(
         scoring.plain(),
@@ -160,7 +160,7 @@ class Unit:
     @property
     def costs(self) -> Costs:
         """What gapped extension needs to know."""
-        return _costs(self.parameters)
+        return costs_of(self.parameters)
 
     def words(self) -> Words:
         """Give the target's words; they are kept for the next unit. Raises DeviceLimit where they do not fit the GPU."""

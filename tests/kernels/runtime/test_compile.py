@@ -79,9 +79,12 @@ VARIANTS = {
     "letters/sequences.cu": [{}],
     "seed/seed.cu": [{}],
     "ungapped/ungapped.cu": [{}],
-    "extension/extension.cu": [
-        {f"EXTENSION_{name}": value for name, value in (EXTENSION | changed).items()} for changed in ({}, {"GENERAL": 1, "TRIM": 0, "PLAIN": 1, "ROWS": 32})
-    ],
+    **{
+        f"extension/{name}.cu": [
+            {f"EXTENSION_{name}": value for name, value in (EXTENSION | changed).items()} for changed in ({}, {"GENERAL": 1, "TRIM": 0, "PLAIN": 1, "ROWS": 32})
+        ]
+        for name in ("extension", "sweep_warp", "sweep_block", "trace")
+    },
     "inspection/inspection.cu": [inspection_device.MACROS, inspection_device.MACROS | {"INSPECTION_PLAIN": 1}],
 }
 

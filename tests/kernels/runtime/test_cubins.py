@@ -112,7 +112,7 @@ def test_no_other_code_comes_to_the_device(folder: Path, tmp_path: Path, monkeyp
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
     def load() -> None:
-        compiler._code.cache_clear()
+        compiler._made.cache_clear()
         compiler._module.__wrapped__(0, "seed/seed.cu", ())
 
     load()

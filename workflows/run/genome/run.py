@@ -13,6 +13,8 @@ from tidalign.pipeline.genome.input.sides import load_side, read_side, side_reco
 from tidalign.pipeline.genome.input.source import GenomeSource
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Check, GenomeManifest, read_manifest, write_manifest
+from tidalign.pipeline.genome.stages import gpu
+from tidalign.pipeline.genome.stages.unit import costs_of
 from tidalign.pipeline.genome.units import warm_up
 from tidalign.pipeline.store import layout, parts, rundir
 from tidalign.workflows.run import runner
@@ -114,6 +116,7 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
         GPU_OF_PROCESS.busy = 0.0
         with suppress(Exception):
             compiler.begin()
+            gpu.ready(self._parameters, costs_of(self._parameters))
 
     def compiles(self, gpus: Gpus) -> bool:
         return len(gpus.names) != 1
