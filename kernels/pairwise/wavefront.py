@@ -143,20 +143,20 @@ def _groups(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
         first, before = stop, int(ends[stop - 1])
 
 
-def warm_up(penalties: Iterable[Penalties], longest: int = 0) -> None:
+def warm_up(penalties: Iterable[Penalties], longest: int = 0, heuristic: Heuristic | None = None) -> None:
     """Compile, or load from the cache, what runs with these penalties and sequences up to `longest` letters need (packed, as runs have
     them), so that workers find it there."""
     lengths = [4]
     if 2 * longest > NARROW:
         lengths.append(NARROW)  # 32-bit offsets
-    if longest > BIDIRECTIONAL_ABOVE:
+    if longest > BIDIRECTIONAL_ABOVE and heuristic is None:
         lengths.append(BIDIRECTIONAL_ABOVE + 1)
     letters = pack(Sequences.from_strings(["A" * length for length in lengths]))
     for each in penalties:
-        found = align(letters, letters, each)
+        found = align(letters, letters, each, heuristic=heuristic)
         cigar_text(found)
         cigar_counts(found)
-        if longest > BIDIRECTIONAL_ABOVE:
+        if longest > BIDIRECTIONAL_ABOVE and heuristic is None:
             align(letters, letters, each, ends_free=(1, 0, 0, 0))
 
 

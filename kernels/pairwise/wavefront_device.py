@@ -25,7 +25,7 @@ from tidalign.kernels.runtime.lanes import LANES, Lane, Steps, run
 from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments
-from tidalign.kernels.wavefront.device import COLUMNS, Batch, Rows, Span
+from tidalign.kernels.wavefront.device import COLUMNS, NOWHERE, Batch, Rows, Span
 from tidalign.kernels.wavefront.device_pruned import PrunedBatch
 from tidalign.kernels.wavefront.model import Model
 
@@ -183,7 +183,7 @@ class _Result:
         self._runs.resize(self._used, refcheck=False)
         dropped = None
         if self.span.heuristic is not None:
-            dropped = self.columns["penalty"] < 0
+            dropped = self.columns["penalty"] == NOWHERE * self.span.model.unit
             for column in self.columns.values():
                 column[dropped] = 0
         operations = {"cigar": self._runs, "cigar_offsets": self._offsets} if self.span.cigar else {}

@@ -44,11 +44,11 @@ class Heuristic:
     @classmethod
     def parse(cls, text: str) -> "Heuristic":
         """Read `adaptive`, `adaptive:10,50,1`, `band:-100,100`, `adaptive-band:-100,100,1`, `xdrop:100,1` or `zdrop:100,1`; STEPS may be left out."""
-        kind, _, given = text.strip().partition(":")
+        kind, colon, given = text.strip().partition(":")
         short = text if len(text) <= 80 else f"{text[:40]}..."
-        fields = given.split(",") if given else []
+        fields = given.split(",") if colon else []
         try:
-            numbers: list[int | None] = [int(field) for field in fields if len(field) <= 20]
+            numbers: list[int | None] = [int(field) if len(field) <= 20 else None for field in fields]
         except ValueError:
             numbers = [None]
         defaults = _DEFAULTS.get(kind, ())

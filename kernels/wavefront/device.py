@@ -19,6 +19,9 @@ SHORT_RUNS = 4095
 
 COLUMNS = ("penalty", "query_start", "query_end", "target_start", "target_end")
 
+NOWHERE = 0x7FFFFFFF
+"""The penalty, in units, of a pair that a heuristic gave up."""
+
 ALIGNED, OUTGROWN, NO_ROOM, BOUNDED, OTHER_LETTERS = range(5)
 
 WARPS = 24

@@ -28,7 +28,7 @@ class PrunedBatch(Batch):
     _share = SHARES[0]
 
     def align(self) -> Steps[Rows]:
-        """Launch until every pair is aligned, given up by the heuristic (with a penalty of -1), or fits nothing."""
+        """Launch until every pair is aligned, given up by the heuristic (its penalty is NOWHERE), or fits nothing."""
         passes = list(self._passes())
         yield from self._pass(*passes[0], None, 0)
         if self._outcome is not None:

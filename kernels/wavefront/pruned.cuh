@@ -58,11 +58,11 @@ __device__ inline int first_kept(int k, int stop, int way, int lane, const Kept&
   return stop + way;
 }
 
-// Penalty and end cell, the same in every lane; a penalty of -1 where the heuristic leaves no path. `held`: shared memory for the pair.
+// Penalty and end cell, the same in every lane; the penalty is NOWHERE where the heuristic leaves no path. `held`: shared memory for the pair.
 __device__ inline Outcome pruned(const Pair& pair, const Rows& rows, const Scratch& scratch, const Free& ends, Held* held) {
   const int lane = threadIdx.x % 32, mask = rows.width - 1;
   const int n = pair.query_length, m = pair.target_length, goal = m - n;
-  const Outcome dropped = {ALIGNED, -1, 0, 0};
+  const Outcome dropped = {ALIGNED, NOWHERE, 0, 0};
   for (int i = lane; i < ROWS; i += 32) held[i] = {1, -1, 0, 0};
   __syncwarp();
   int row = 0, row1 = 0, row2 = 0, idle = 0, wait = WAVEFRONT_STEPS, top = 0;

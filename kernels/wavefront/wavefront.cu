@@ -83,7 +83,7 @@ extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS)
       group_sync();
       if (thread == 0) {
 #ifdef WAVEFRONT_HEURISTIC
-        const int runs = outcome.penalty < 0 ? 0 : walk_back(pair, scratch, outcome, &from_query, &from_target);
+        const int runs = outcome.penalty == NOWHERE ? 0 : walk_back(pair, scratch, outcome, &from_query, &from_target);
 #else
         const int runs = walk_back(pair, scratch, outcome, &from_query, &from_target);
 #endif

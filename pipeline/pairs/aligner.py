@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences
 from tidalign.kernels.pairwise import wavefront
+from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 from tidalign.pipeline.device import CPU, GPU, Device
@@ -41,6 +42,7 @@ class PairParameters:
     penalty_only: no CIGAR.
     ambiguous: what a letter other than ACGT equals: nothing (`mismatch`), every letter (`match`), or it is refused (`error`).
     strand: of the query, as it is (`plus`), or the better of it and its reverse complement (`both`).
+    heuristic: as `Heuristic.parse` reads it, kept in that normal form: keep promising diagonals only. None: rows are exact.
     """
 
     penalties: str = "affine:4,6,2"
@@ -48,6 +50,7 @@ class PairParameters:
     penalty_only: bool = False
     ambiguous: str = "mismatch"
     strand: str = "plus"
+    heuristic: str | None = None
 
     alphabet: ClassVar[str] = "dna"
     plain: ClassVar[bool] = False
@@ -64,15 +67,22 @@ class PairParameters:
             raise ValueError(f"ambiguous must be one of {', '.join(AMBIGUOUS)}, not {self.ambiguous!r}")
         if self.strand not in STRANDS:
             raise ValueError(f"strand must be one of {', '.join(STRANDS)}, not {self.strand!r}")
+        if self.heuristic is not None:
+            object.__setattr__(self, "heuristic", str(Heuristic.parse(self.heuristic)))
 
     def words(self) -> list[str]:
         """Say everything that can change a row as options of `tidalign pairs`."""
         words = ["--penalties", self.penalties, "--ambiguous", self.ambiguous]
         words += ["--strand", self.strand] if self.strand == "both" else []
+        words += ["--heuristic", self.heuristic] if self.heuristic else []
         return words + (["--ends-free", ",".join(map(str, self.ends_free))] if self.ends_free else [])
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """Give the fields as JSON; a heuristic only where there is one, as before there were any."""
+        values = asdict(self)
+        if self.heuristic is None:
+            del values["heuristic"]
+        return values
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "PairParameters":
@@ -185,11 +195,12 @@ def _on_gpu(queries: PackedSequences, targets: PackedSequences, parameters: Pair
 
 def _options(parameters: PairParameters) -> Any:
     ambiguous = "match" if parameters.ambiguous == "match" else "mismatch"
-    return {"ends_free": parameters.ends_free, "cigar": not parameters.penalty_only, "ambiguous": ambiguous}
+    heuristic = Heuristic.parse(parameters.heuristic) if parameters.heuristic else None
+    return {"ends_free": parameters.ends_free, "cigar": not parameters.penalty_only, "ambiguous": ambiguous, "heuristic": heuristic}
 
 
 def _warm_up_core(parameters: PairParameters, longest: int) -> None:
-    wavefront.warm_up([Penalties.parse(parameters.penalties)], longest)
+    wavefront.warm_up([Penalties.parse(parameters.penalties)], longest, Heuristic.parse(parameters.heuristic) if parameters.heuristic else None)
 
 
 WAVEFRONT: Aligner[PairParameters] = Aligner(
@@ -257,7 +268,25 @@ def rows(aligner: Aligner[Any], chunk: Any, found: Alignments) -> Any:
     columns["strand"] = pa.repeat("+", len(chunk)) if found.reverse is None else pc.if_else(pa.array(found.reverse), "-", "+")
     columns |= {"penalty": found.penalty, "score": none} if found.score is None else {"penalty": none, "score": found.score}
     columns |= {**cigars(found), "status": pa.repeat("heuristic" if found.heuristic else "exact", len(chunk)), "reason": pa.nulls(len(chunk), pa.string())}
+    if found.dropped is not None and found.dropped.any():
+        columns = _without(columns, pa.array(found.dropped))
     return pa.table([columns[field.name] for field in aligner.schema], schema=aligner.schema)
+
+
+DROPPED = "the heuristic left no path to the end of both sequences: widen it, or leave it out"
+
+
+def _without(columns: Mapping[str, Any], dropped: Any) -> dict[str, Any]:
+    """Empty the columns of rows that a heuristic gave up, all but those of the input, and say so."""
+    given = ("ordinal", "query_name", "query_length", "target_name", "target_length")
+    said = {"status": pa.scalar("capped"), "reason": pa.scalar(DROPPED)}
+    types = {field.name: field.type for field in ALIGNMENTS}
+    none = {name: pa.scalar(None, types[name]) for name in columns}
+    return {name: column if name in given else pc.if_else(dropped, said.get(name, none[name]), _array(column)) for name, column in columns.items()}
+
+
+def _array(column: Any) -> Any:
+    return column if isinstance(column, pa.Array | pa.ChunkedArray) else pa.array(column)
 
 
 def cigars(found: Alignments) -> dict[str, Any]:
