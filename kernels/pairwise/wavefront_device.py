@@ -186,7 +186,7 @@ class _Result:
             dropped = self.columns["penalty"] == NOWHERE * self.span.model.unit
             for column in self.columns.values():
                 column[dropped] = 0
-        operations = {"cigar": self._runs, "cigar_offsets": self._offsets} if self.span.cigar else {}
+        operations: Any = {"cigar": self._runs, "cigar_offsets": self._offsets} if self.span.cigar else {}
         return Alignments(**self.columns, **operations, heuristic=dropped is not None, dropped=dropped)
 
 

@@ -18,7 +18,8 @@ WIDTHS = tuple(1 << bits for bits in range(8, 17))
 class Model:
     """Penalties divided by their greatest common divisor, and what follows from them (wavefront.cuh has the same formulas).
 
-    most: the largest penalty of a pair that is walked back without being cut (`Penalties.whole`): dearer ones are the host's. edit: whether these are of edit distance.
+    most: the largest penalty of a pair that is walked back without being cut (`Penalties.whole`): dearer ones are the host's.
+    edit: whether penalties are edit distance.
     """
 
     pieces: int

@@ -12,7 +12,7 @@ from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import LANES, apart, fill_null, lane_bytes, load_lane, store_i64, store_lane
 from tidalign.kernels.runtime.workspace import END, RING, STEPS, TRAIL, reserve, reserve_ring
 from tidalign.kernels.wavefront.cuts import ADAPTIVE_BAND, BAND, WAIT, reduced
-from tidalign.kernels.wavefront.host import M, PAD, clear, slots
+from tidalign.kernels.wavefront.host import PAD, M, clear, slots
 from tidalign.kernels.wavefront.rows import extend, row3, row5
 from tidalign.kernels.wavefront.trace import trace_gaps
 
@@ -162,7 +162,7 @@ def sweep(work, q, n, t, m, model, free, cut, edit, unit, keep, null):
             live = live or held[3, old2, LOW] <= held[3, old2, HIGH] or held[4, old2, LOW] <= held[4, old2, HIGH]
             low = min(low, held[0, at_o2, LOW] - 1, held[3, old2, LOW] - 1, held[4, old2, LOW] + 1)
             high = max(high, held[0, at_o2, HIGH] + 1, held[3, old2, HIGH] - 1, held[4, old2, HIGH] + 1)
-        if not edit and (kind == BAND or kind == ADAPTIVE_BAND):
+        if not edit and (kind in (BAND, ADAPTIVE_BAND)):
             low = max(low, first)
             high = min(high, second)
         low = max(low, -n)
@@ -236,8 +236,8 @@ def sweep(work, q, n, t, m, model, free, cut, edit, unit, keep, null):
 
 @jit
 def solve(work, q, n, t, m, model, free, cut, edit, unit, keep, null):
-    """The penalty in units of a pair whose letters are followed by sentinels, and the diagonals of its begin (with `keep`; else 0) and end; DROPPED thrice where
-    the heuristic leaves no path. With `keep` its operations are appended to the CIGAR."""
+    """The penalty in units of a pair whose letters are followed by sentinels, and the diagonals of its begin (with `keep`; else 0) and end; three times DROPPED
+    where the heuristic leaves no path. With `keep` its operations are appended to the CIGAR."""
     s = sweep(work, q, n, t, m, model, free, cut, edit, unit, keep, null)
     if s < 0:
         return DROPPED, DROPPED, DROPPED

@@ -78,16 +78,11 @@ class PairParameters:
         return words + (["--ends-free", ",".join(map(str, self.ends_free))] if self.ends_free else [])
 
     def to_json(self) -> dict[str, Any]:
-        """Give the fields as JSON; a heuristic only where there is one, as before there were any."""
-        values = asdict(self)
-        if self.heuristic is None:
-            del values["heuristic"]
-        return values
+        return {name: value for name, value in asdict(self).items() if name != "heuristic" or value}  # runs without one as they always were
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "PairParameters":
-        ends = values.get("ends_free")
-        return cls(**{**values, "ends_free": tuple(ends) if ends else None})
+        return cls(**{**values, "ends_free": tuple(values.get("ends_free") or ()) or None})
 
     def digest(self) -> str:
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
@@ -269,24 +264,10 @@ def rows(aligner: Aligner[Any], chunk: Any, found: Alignments) -> Any:
     columns |= {"penalty": found.penalty, "score": none} if found.score is None else {"penalty": none, "score": found.score}
     columns |= {**cigars(found), "status": pa.repeat("heuristic" if found.heuristic else "exact", len(chunk)), "reason": pa.nulls(len(chunk), pa.string())}
     if found.dropped is not None and found.dropped.any():
-        columns = _without(columns, pa.array(found.dropped))
+        from tidalign.pipeline.pairs.unaligned import without
+
+        columns = without(columns, pa.array(found.dropped))
     return pa.table([columns[field.name] for field in aligner.schema], schema=aligner.schema)
-
-
-DROPPED = "the heuristic left no path to the end of both sequences: widen it, or leave it out"
-
-
-def _without(columns: Mapping[str, Any], dropped: Any) -> dict[str, Any]:
-    """Empty the columns of rows that a heuristic gave up, all but those of the input, and say so."""
-    given = ("ordinal", "query_name", "query_length", "target_name", "target_length")
-    said = {"status": pa.scalar("capped"), "reason": pa.scalar(DROPPED)}
-    types = {field.name: field.type for field in ALIGNMENTS}
-    none = {name: pa.scalar(None, types[name]) for name in columns}
-    return {name: column if name in given else pc.if_else(dropped, said.get(name, none[name]), _array(column)) for name, column in columns.items()}
-
-
-def _array(column: Any) -> Any:
-    return column if isinstance(column, pa.Array | pa.ChunkedArray) else pa.array(column)
 
 
 def cigars(found: Alignments) -> dict[str, Any]:
@@ -317,10 +298,3 @@ def write_rows(directory: str, run: str, chunk: str, start: int, stop: int, tabl
     bases = sum(pc.sum(table[f"{side}_length"], min_count=0).as_py() for side in ("query", "target"))
     tables = in_order(table, np.argsort(table["ordinal"].to_numpy(), kind="stable"))
     return write_part(f"{directory}/parts", run, chunk, start, stop, ALIGNMENTS, tables, bases=bases)
-
-
-def rejected(pairs: Any, reason: str) -> Any:
-    """Make rows of pairs (a table with the columns of `schema.CHUNK`) that say why these have no alignment."""
-    kept = {name: pairs[name] for name in ("ordinal", "query_name", "query_length", "target_name", "target_length")}
-    said = {"status": pa.repeat("rejected", len(pairs)), "reason": pa.repeat(reason, len(pairs))}
-    return pa.table([(kept | said).get(field.name, pa.nulls(len(pairs), field.type)) for field in ALIGNMENTS], schema=ALIGNMENTS)

@@ -2,9 +2,9 @@
 
 python tests/data/make_heuristics.py
 
-A line: set, pair, penalties, heuristic, penalty and the first letters of the CIGAR's SHA-256; of a pair that was dropped both are empty. WFA2-lib counts a match as -1 where it costs nothing, so
-its x-drop and z-drop give every pair up after some letters; it is asked with a match of 1 then, which doubles its penalties (`doubled`), and no CIGAR is kept:
-some of its own have letters that say otherwise.
+A line: set, pair, penalties, heuristic, penalty and the first letters of the CIGAR's SHA-256; of a pair that was dropped both are empty. WFA2-lib counts a
+match as -1 where it costs nothing, so its x-drop and z-drop give every pair up after some letters; it is asked with a match of 1 then, which doubles its
+penalties (`doubled`), and no CIGAR is kept: some of its own have letters that say otherwise.
 """
 
 import gzip
