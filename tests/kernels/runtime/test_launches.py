@@ -88,7 +88,7 @@ def test_wavefronts(recorder: Recorder, length: int, letters: str, packed: bool,
 @pytest.mark.parametrize("rule", ["adaptive", "band:-40,40", "adaptive-band:-999,999", "xdrop:100", "zdrop:100"])
 @pytest.mark.parametrize(("length", "letters", "ends_free", "cigar"), [(100, "ACGT", None, True), (5000, "ACGN", (1, 2, 3, 4), False)])
 def test_heuristics(recorder: Recorder, length: int, letters: str, ends_free: Any, cigar: bool, rule: str) -> None:
-    """Some pairs outgrow the first pass, with and without other letters, and the widest rows are off the chip."""
+    """Some pairs outgrow the first pass, with and without other letters; what has no memory then is the host's. The others are given up."""
 
     def align(list: Any, status: Any, penalty: Any, totals: Any, **_: Any) -> None:
         if not list.any():
@@ -99,7 +99,8 @@ def test_heuristics(recorder: Recorder, length: int, letters: str, ends_free: An
     recorder.effects["wavefront_align"] = align
     for penalties in PRESETS:
         found = wavefront_device.align(*sides(40, length, letters), penalties, ends_free=ends_free, cigar=cigar, heuristic=Heuristic.parse(rule))
-        assert found.dropped is not None and found.dropped.all() and not found.penalty.any() and not found.query_end.any()
+        assert found.dropped is not None and found.dropped.sum() == len(found) - found.by_host and 3 * found.by_host <= len(found) + 2
+        assert not found.penalty[found.dropped].any() and not found.query_end[found.dropped].any()
     given = [arguments for _, arguments in recorder.launches if "row_memory" in arguments]
     assert {int(each["width"]) for each in given} > {256} and len({int(each["steps"]) for each in given}) > 2
     assert any(isinstance(each["list"], cupy_on_host.Array) for each in given)
