@@ -1,4 +1,4 @@
-// CUDA C++ on the host, as far as kernels/local and kernels/search need it: threads of a block are contexts that take turns wherever they wait for each other.
+// CUDA C++ on the host, as far as kernels/local, kernels/search and kernels/wavefront need it: threads of a block are contexts that take turns wherever they wait for each other.
 #pragma once
 #include <ucontext.h>
 #include <cstdint>
@@ -78,3 +78,10 @@ inline unsigned __ballot_sync(unsigned m, bool v) { int warp = current / 32; val
 inline int __popc(unsigned v) { return __builtin_popcount(v); }
 inline int atomicAdd(int* p, int v) { int o = *p; *p += v; return o; }
 inline int __ffs(unsigned v) { return __builtin_ffs((int)v); }
+inline unsigned long long atomicAdd(unsigned long long* p, unsigned long long v) { unsigned long long o = *p; *p += v; return o; }
+inline int atomicMin(int* p, int v) { int o = *p; *p = min(o, v); return o; }
+inline int __reduce_min_sync(unsigned m, int v) { return -__reduce_max_sync(m, -v); }
+inline int __syncthreads_or(bool v) { static int some; some = 0; __syncthreads(); some |= v; __syncthreads(); int r = some; __syncthreads(); return r; }
+inline void __threadfence_block() {}
+inline int __clz(unsigned v) { return v ? __builtin_clz(v) : 32; }
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned s) { return prmt_on_host(a, b, s); }

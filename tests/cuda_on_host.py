@@ -1,7 +1,7 @@
 """Runs kernels without a GPU: CUDA C++ is compiled for the host (cuda_on_host.hpp), and what launches it is given arrays of the host (cupy_on_host.py).
 
-It is slow, some million cells a second, and knows what kernels/local and kernels/search use. Threads that must meet and do not are found: they wait for ever,
-or are none of the mask that they name.
+It is slow, some million cells a second, and knows what kernels/local, kernels/search and kernels/wavefront use. Threads that must meet and do not are found:
+they wait for ever, or are none of the mask that they name.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ HEADER = Path(__file__).with_suffix(".hpp")
 COMPILER = shutil.which("g++")
 
 _ENTRY = r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?{}\(([^)]*)\)'
-_KINDS = {"long long": ctypes.c_longlong, "int": ctypes.c_int, "unsigned": ctypes.c_uint}
+_KINDS = {"long long": ctypes.c_longlong, "int": ctypes.c_int, "unsigned": ctypes.c_uint, "unsigned long long": ctypes.c_ulonglong}
 
 
 class OnHost:
@@ -30,7 +30,8 @@ class OnHost:
 
     def __init__(self, folder: Path, name: str, entry: str, macros: Mapping[str, object]) -> None:
         text = re.sub(r'asm\("prmt[^;]*;" :[^;]*;', "result = prmt_on_host(a, b, selector);", compiler.source(name))
-        text = text.replace("extern __shared__ uint4 shared[];", "uint4* shared = dynamic_shared;").replace("__shared__ ", "static ")
+        text = text.replace("extern __shared__ uint4 shared[];", "uint4* shared = dynamic_shared;")
+        text = text.replace("extern __shared__ unsigned shared_words[];", "#define shared_words ((unsigned*)dynamic_shared)").replace("__shared__ ", "static ")
         text = re.sub(r"#pragma unroll.*|#line.*", "", text).replace("blockIdx.x * width", "(long long)blockIdx.x * width")
         found = re.search(_ENTRY.format(entry), text)
         assert found

@@ -37,7 +37,7 @@ FACES = {
     "runtime": {"bases", "compiler", "entries", "errors", "fault", "gpu", "numba_cache", "numba_internals", "vectors"},
     "letters": {"nucleotides", "packing", "sequences"},
     "text": {"bam", "columns", "gapped", "lines", "records", "writing"},
-    "scoring": {"penalties", "scores", "substitution"},
+    "scoring": {"heuristic", "penalties", "scores", "substitution"},
     "wavefront": {"alignments"},
     "bidirectional": set(),
     "pairwise": {"wavefront", "wavefront_device"},
@@ -56,7 +56,7 @@ FACES = {
 SHARED = {
     "runtime": {"lanes", "prefetch", "uncounted", "workspace"},
     "letters": {"device", "host", "staging"},
-    "wavefront": {"batch", "device", "host", "model", "trace"},
+    "wavefront": {"batch", "device", "device_pruned", "host", "model", "trace"},
     "bidirectional": {"device", "host"},
     "local": {"device.launches", "host"},
     "extension": {"fences", "host", "launches", "runs", "side", "sweep"},

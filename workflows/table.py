@@ -32,6 +32,7 @@ def align(
     zdrop: int | None = None,
     end_bonus: int = 0,
     strand: str = "plus",
+    heuristic: str | None = None,
 ) -> Any:
     """Align query i with target i, or those that `pairs` names: a pyarrow.Table in `schema.ALIGNMENTS`, one row for each pair, in order.
 
@@ -44,7 +45,7 @@ def align(
     penalties: text as of `PairParameters`; or a tuple, the model's name and its numbers: ("affine", 4, 6, 2). ends_free: as there; one number is for all ends.
     scoring: text as `match:2,mismatch:-4,gap:4,2` or `blosum62,gap:11,1`, to align by scores in place of penalties, on the CPU; with it span, report, alphabet,
     zdrop and end_bonus, see `ScoreParameters`.
-    penalty_only, ambiguous, strand: see `PairParameters`. device: `cpu`, or `gpu` for the current CUDA device; the rows are the same.
+    penalty_only, ambiguous, strand, heuristic: see `PairParameters`. device: `cpu`, or `gpu` for the current CUDA device; the rows are the same.
 
     Raises ValueError for parameters that make no sense and numbers of pairs that are not there, TypeError for other shapes, NoWorkers where there is no usable
     GPU for `gpu`, and InputError, a ValueError, for letters that are no DNA (U and X are none) and for nulls, naming the record (counted from 1).
@@ -53,7 +54,10 @@ def align(
     ['1=1I2=']
     """
     on = device_of(device)
-    parameters: Any = PairParameters(penalties=_model(penalties), ends_free=_ends(ends_free), penalty_only=penalty_only, ambiguous=ambiguous, strand=strand)
+    penalised: dict[str, Any] = {"penalties": _model(penalties), "ends_free": _ends(ends_free), "penalty_only": penalty_only, "heuristic": heuristic}
+    parameters: Any = PairParameters(**penalised, ambiguous=ambiguous, strand=strand)
+    if scoring is not None and heuristic is not None:
+        raise ValueError("heuristic is of penalties: leave it out with scoring")
     if scoring is not None:
         parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
     aligner = aligner_of(parameters)

@@ -1,12 +1,14 @@
 """Exact alignment of pairs by wavefronts: edit, linear, affine and two-piece affine penalties, global or with free ends."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
+from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 
@@ -62,11 +64,13 @@ def align(
     ends_free: EndsFree | None = None,
     cigar: bool = True,
     ambiguous: Literal["mismatch", "match"] = "mismatch",
+    heuristic: Heuristic | None = None,
 ) -> Alignments:
     """Align query i with target i, on one core, without the interpreter lock; the penalty is optimal and the CIGAR the one WFA2-lib's tie rule picks.
 
     `ends_free`: how many letters at the query's begin and end and at the target's begin and end may stay out of the alignment at no cost.
     `ambiguous`: whether a letter other than A, C, G and T (of either case) equals nothing, or every letter.
+    `heuristic`: keep promising diagonals only, those that WFA2-lib would keep; the penalty may then be higher, and there may be no alignment (`dropped`).
     Raises ValueError for batches that do not fit each other, MemoryError where a pair needs more than there is.
     """
     from tidalign.kernels.bidirectional import host as bidirectional_host
@@ -80,7 +84,7 @@ def align(
     out = np.zeros((5, total), np.int64)
     ends = np.zeros((total, 2), np.int64)
     unit, most, model, row = penalties.unit(), penalties.whole(), gap_model(penalties), int(ambiguous == "match")
-    long = np.maximum(n, m) > BIDIRECTIONAL_ABOVE
+    long = (np.maximum(n, m) > BIDIRECTIONAL_ABOVE) & (heuristic is None)
     wide = (n + m > NARROW) & ~long
     keep = cigar or free[0] > 0 or free[2] > 0  # only the way back tells where a free begin ends
     thread = memory()
@@ -101,7 +105,11 @@ def align(
                     batch_host.encode_packed_group(work, rows, first, stop, places, *packed, letters_host.PACKED, letters_host.OTHER[row])
                 whole = (n, m, model, free, unit)
                 due = np.ones(stop - first, bool)
-                if null is not None:
+                if heuristic is not None:
+                    cut = heuristic.cut(), penalties.model == "edit"
+                    batch_host.align_pruned(work, rows, first, stop, places, n, m, model, free, *cut, unit, keep, null, out, ends)
+                    due[:] = False
+                elif null is not None:
                     batch_host.align_encoded(work, thread.spare, rows, first, stop, places, *whole, most, keep, null, out, ends)
                     due = out[0, rows[first:stop]] < 0
                 if due.any():
@@ -113,14 +121,16 @@ def align(
         thread.free()
         raise
     thread.trim()
-    penalty, query_start, query_end, target_start, target_end = out
+    dropped = None if heuristic is None else out[0] < 0
+    penalty, query_start, query_end, target_start, target_end = np.maximum(out, 0, out=out)
+    found = Alignments(penalty, query_start, query_end, target_start, target_end, heuristic=heuristic is not None, dropped=dropped)
     if not cigar:
-        return Alignments(penalty, query_start, query_end, target_start, target_end)
+        return found
     offsets = np.zeros(total + 1, np.int64)
     np.cumsum(ends[:, 1] - ends[:, 0], out=offsets[1:])
     if moved:
         operations = np.concatenate([operations[start:stop] for start, stop in ends])
-    return Alignments(penalty, query_start, query_end, target_start, target_end, operations, offsets)
+    return replace(found, cigar=operations, cigar_offsets=offsets)
 
 
 def _groups(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
@@ -133,20 +143,20 @@ def _groups(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
         first, before = stop, int(ends[stop - 1])
 
 
-def warm_up(penalties: Iterable[Penalties], longest: int = 0) -> None:
+def warm_up(penalties: Iterable[Penalties], longest: int = 0, heuristic: Heuristic | None = None) -> None:
     """Compile, or load from the cache, what runs with these penalties and sequences up to `longest` letters need (packed, as runs have
     them), so that workers find it there."""
     lengths = [4]
     if 2 * longest > NARROW:
         lengths.append(NARROW)  # 32-bit offsets
-    if longest > BIDIRECTIONAL_ABOVE:
+    if longest > BIDIRECTIONAL_ABOVE and heuristic is None:
         lengths.append(BIDIRECTIONAL_ABOVE + 1)
     letters = pack(Sequences.from_strings(["A" * length for length in lengths]))
     for each in penalties:
-        found = align(letters, letters, each)
+        found = align(letters, letters, each, heuristic=heuristic)
         cigar_text(found)
         cigar_counts(found)
-        if longest > BIDIRECTIONAL_ABOVE:
+        if longest > BIDIRECTIONAL_ABOVE and heuristic is None:
             align(letters, letters, each, ends_free=(1, 0, 0, 0))
 
 

@@ -22,9 +22,11 @@ from tidalign.kernels.letters.sequences import PackedSequences, Sequences
 from tidalign.kernels.pairwise import wavefront
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.lanes import LANES, Lane, Steps, run
+from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments
-from tidalign.kernels.wavefront.device import COLUMNS, Batch, Rows, Span
+from tidalign.kernels.wavefront.device import COLUMNS, NOWHERE, Batch, Rows, Span
+from tidalign.kernels.wavefront.device_pruned import PrunedBatch
 from tidalign.kernels.wavefront.model import Model
 
 COPIERS = 14
@@ -48,6 +50,7 @@ def align(
     ends_free: tuple[int, int, int, int] | None = None,
     cigar: bool = True,
     ambiguous: Literal["mismatch", "match"] = "mismatch",
+    heuristic: Heuristic | None = None,
 ) -> Alignments:
     """Give what `wavefront.align` gives, on the current device. The host's cores take the pairs that the device cannot, `by_host` of the result: those whose
     wavefronts fit no variant or no memory.
@@ -58,13 +61,14 @@ def align(
     import cupy
 
     free = wavefront.checked(queries, targets, ends_free, ambiguous)
-    span = Span(Model.of(penalties), free, cigar, {"mismatch": 1, "match": 2}[ambiguous])
+    span = Span(Model.of(penalties), free, cigar, {"mismatch": 1, "match": 2}[ambiguous], heuristic)
     device = cupy.cuda.runtime.getDevice()
     cut = bounds(queries, targets)
     result = _Result(queries, targets, span)
 
     def on_host(row: int) -> Alignments:
-        return wavefront.align(_only(queries, row), _only(targets, row), penalties, ends_free=ends_free, cigar=cigar, ambiguous=ambiguous)
+        options: Any = {"ends_free": ends_free, "cigar": cigar, "ambiguous": ambiguous, "heuristic": heuristic}
+        return wavefront.align(_only(queries, row), _only(targets, row), penalties, **options)
 
     def batch(turn: int, mine: Lane) -> Steps[None]:
         parts = [(cut[turn], cut[turn + 1])]
@@ -81,7 +85,7 @@ def align(
                     continue
                 rows = Rows.none()
             for row in (rows.left + start).tolist():
-                if max(bidirectional_device.length(side, row) for side in (queries, targets)) > wavefront.BIDIRECTIONAL_ABOVE:
+                if heuristic is None and max(bidirectional_device.length(side, row) for side in (queries, targets)) > wavefront.BIDIRECTIONAL_ABOVE:
                     long.append(row)
                 else:
                     by_host[row] = cores.submit(on_host, row)
@@ -132,7 +136,8 @@ def _aligned(mine: Lane, copiers: ThreadPoolExecutor, queries: Letters, targets:
     staged = copiers.submit(parcel.stage)
     yield staged.done
     staged.result()
-    return (yield from Batch(mine, parcel, result.span).align())
+    kind = Batch if result.span.heuristic is None else PrunedBatch
+    return (yield from kind(mine, parcel, result.span).align())
 
 
 class _Result:
@@ -176,7 +181,13 @@ class _Result:
     def alignments(self) -> Alignments:
         """When all is put."""
         self._runs.resize(self._used, refcheck=False)
-        return Alignments(**self.columns, cigar=self._runs if self.span.cigar else None, cigar_offsets=self._offsets if self.span.cigar else None)
+        dropped = None
+        if self.span.heuristic is not None:
+            dropped = self.columns["penalty"] == NOWHERE * self.span.model.unit
+            for column in self.columns.values():
+                column[dropped] = 0
+        operations: Any = {"cigar": self._runs, "cigar_offsets": self._offsets} if self.span.cigar else {}
+        return Alignments(**self.columns, **operations, heuristic=dropped is not None, dropped=dropped)
 
 
 def _only(side: Letters, row: int) -> Letters:
@@ -193,6 +204,8 @@ def _filled(found: Alignments, rows: dict[int, Alignments]) -> Alignments:
     for row, alignment in rows.items():
         for name in COLUMNS:
             getattr(found, name)[row] = getattr(alignment, name)[0]
+        if found.dropped is not None and alignment.dropped is not None:
+            found.dropped[row] = alignment.dropped[0]
     if not rows or found.cigar is None or found.cigar_offsets is None:
         return found
     pieces: list[npt.NDArray[np.uint32]] = []

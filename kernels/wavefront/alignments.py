@@ -16,7 +16,8 @@ class Alignments:
     `cigar` [operations] as in BAM: length << 4 | code, with codes 7 '=', 8 'X', 1 'I' (consumes the query) and 2 'D' (consumes the target); pair i has
     cigar[cigar_offsets[i]:cigar_offsets[i + 1]]. Letters of free ends are not in it. by_host: of those asked of a device, how many the host took.
     score: of alignments that are scored in place of penalties, which are 0 then. placed: False where the score alone was asked for, and places are 0.
-    heuristic: found under a rule that may miss the best. reverse: [n], whether it is the query's reverse complement that is aligned; None: of none.
+    heuristic: found under a rule that may miss the best. dropped: [n], which pairs that rule left no alignment: their penalty and places are 0, their CIGARs
+    empty; None: none. reverse: [n], whether it is the query's reverse complement that is aligned; None: of none.
     """
 
     penalty: Integers
@@ -30,6 +31,7 @@ class Alignments:
     score: Integers | None = None
     placed: bool = True
     heuristic: bool = False
+    dropped: npt.NDArray[np.bool_] | None = None
     reverse: npt.NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
@@ -38,7 +40,7 @@ class Alignments:
 
 def part_of(found: Alignments, start: int, stop: int) -> Alignments:
     """Take alignments [start, stop), zero copy but for offsets."""
-    names = ("penalty", "query_start", "query_end", "target_start", "target_end", "score", "reverse")
+    names = ("penalty", "query_start", "query_end", "target_start", "target_end", "score", "dropped", "reverse")
     columns: dict[str, Any] = {name: None if (column := getattr(found, name)) is None else column[start:stop] for name in names}
     taken = replace(found, **columns, by_host=0)
     if found.cigar is None or found.cigar_offsets is None:

@@ -4,6 +4,7 @@
 from tidalign.kernels.letters.host import BEHIND, encode_ascii, encode_packed
 from tidalign.kernels.runtime.numba_cache import jit
 from tidalign.kernels.runtime.workspace import CIGAR_COUNT, CIGAR_FIRST, LETTERS
+from tidalign.kernels.wavefront import pruned
 from tidalign.kernels.wavefront.host import NONE, M, solve
 
 
@@ -33,6 +34,27 @@ def align_encoded(work, spare, rows, first, stop, places, n, m, model, free, uni
         out[2, i] = min(rows_n, columns_m - end)
         out[3, i] = max(begin, 0)
         out[4, i] = min(columns_m, rows_n + end)
+
+
+@jit
+def align_pruned(work, rows, first, stop, places, n, m, model, free, cut, edit, unit, keep, null, out, ends):
+    """As `align_encoded`, with a heuristic; the penalty is negative where it leaves no path."""
+    for r in range(first, stop):
+        i = rows[r]
+        q = work[LETTERS] + places[r - first, 0]
+        t = work[LETTERS] + places[r - first, 1]
+        ends_free = (min(free[0], n[i]), min(free[1], n[i]), min(free[2], m[i]), min(free[3], m[i]))
+        work[CIGAR_FIRST] = work[CIGAR_COUNT]
+        ends[i, 0] = work[CIGAR_COUNT]
+        s, begin, end = pruned.solve(work, q, n[i], t, m[i], model, ends_free, cut, edit, unit, keep, null)
+        ends[i, 1] = work[CIGAR_COUNT]
+        out[0, i] = -1
+        if s >= 0:
+            out[0, i] = s * unit
+            out[1, i] = max(-begin, 0)
+            out[2, i] = min(n[i], m[i] - end)
+            out[3, i] = max(begin, 0)
+            out[4, i] = min(m[i], n[i] + end)
 
 
 @jit

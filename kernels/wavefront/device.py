@@ -11,12 +11,16 @@ from tidalign.kernels.letters.device import LONGEST, Parcel
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.runtime.lanes import LANES, Lane, Steps
+from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.wavefront.model import NARROW, WIDTHS, Model
 
 SHORT_RUNS = 4095
 """Letters of the longer side whose runs fit 16 bits, length << 4 | code."""
 
 COLUMNS = ("penalty", "query_start", "query_end", "target_start", "target_end")
+
+NOWHERE = 0x7FFFFFFF
+"""The penalty, in units, of a pair that a heuristic gave up."""
 
 ALIGNED, OUTGROWN, NO_ROOM, BOUNDED, OTHER_LETTERS = range(5)
 
@@ -35,6 +39,7 @@ class Span:
     ends: tuple[int, int, int, int]
     cigar: bool
     ambiguous: int
+    heuristic: Heuristic | None = None
 
     @property
     def free(self) -> bool:
@@ -144,19 +149,14 @@ class Batch:
         longest = self._longest if rows is None else max(int(lengths[rows].max()) for lengths in self._lengths)
         words = (min(longest, LONGEST) // 16 + 3) // 2 * 2
         row_bytes = 2 * model.rows * width
-        threads_a_pair, pairs_a_block = threads(width, row_bytes)
-        shared = pairs_a_block * (((4 if ambiguous else 2) * words + 4) * 4 + row_bytes)
+        threads_a_pair, pairs_a_block = self._team(width, row_bytes)
+        shared = pairs_a_block * (((4 if ambiguous else 2) * words + 4) * 4 + self._held_bytes() + row_bytes)
         if shared <= compiler.most_shared_bytes():
             row_bytes = 0
         else:
             shared -= pairs_a_block * row_bytes
         function, resident = _compiled(cupy.cuda.runtime.getDevice(), span, narrow, ambiguous, threads_a_pair, pairs_a_block, shared)
-        if narrow:
-            steps, direction_bytes = model.narrow_budget()
-        elif bound is not None:
-            steps, direction_bytes = model.bounded_budget(bound, sum(min(end, LONGEST) for end in span.ends))
-        else:
-            steps, direction_bytes = model.budget(width)
+        steps, direction_bytes = self._budget(width, longest, narrow, bound)
         if span.directions:
             steps = min(steps, model.most)
         else:
@@ -202,6 +202,23 @@ class Batch:
             shared_bytes=shared,
         )
 
+    def _team(self, width: int, row_bytes: int) -> tuple[int, int]:
+        """(threads a pair, pairs a block) for rows of a width."""
+        return threads(width, row_bytes)
+
+    def _held_bytes(self) -> int:
+        """Bytes of shared memory that a pair needs besides letters and rows."""
+        return 0
+
+    def _budget(self, width: int, longest: int, narrow: bool, bound: int | None) -> tuple[int, int]:
+        """(largest penalty, direction bytes) that a pair is given in a launch."""
+        model = self._span.model
+        if narrow:
+            return model.narrow_budget()
+        if bound is not None:
+            return model.bounded_budget(bound, sum(min(end, LONGEST) for end in self._span.ends))
+        return model.budget(width)
+
     def _list(self, rows: npt.NDArray[np.int64]) -> Any:
         staged = self._lane.stage([(len(rows), np.int32)])
         staged[0][:] = rows
@@ -243,6 +260,10 @@ def _compiled(device: int, span: Span, narrow: bool, ambiguous: int, threads_a_p
         "WAVEFRONT_NARROW": int(narrow),
         "WAVEFRONT_AMBIGUOUS": ambiguous,
     }
+    if span.heuristic is not None:
+        kind, first, second, steps = span.heuristic.cut()
+        macros |= {"WAVEFRONT_HEURISTIC": kind, "WAVEFRONT_FIRST": first, "WAVEFRONT_SECOND": second, "WAVEFRONT_STEPS": steps}
+        macros |= {"WAVEFRONT_EDIT": int(model.edit), "WAVEFRONT_UNIT": model.unit}
     function = compiler.kernel("wavefront/wavefront.cu", "wavefront_align", macros, shared_bytes=shared)
     return function, compiler.resident(function, threads_a_pair * pairs_a_block, shared)
 

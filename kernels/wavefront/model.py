@@ -19,6 +19,7 @@ class Model:
     """Penalties divided by their greatest common divisor, and what follows from them (wavefront.cuh has the same formulas).
 
     most: the largest penalty of a pair that is walked back without being cut (`Penalties.whole`): dearer ones are the host's.
+    edit: whether penalties are edit distance.
     """
 
     pieces: int
@@ -27,6 +28,7 @@ class Model:
     open_extend: tuple[int, int]
     unit: int
     most: int
+    edit: bool
 
     @classmethod
     def of(cls, penalties: Penalties) -> "Model":
@@ -34,7 +36,7 @@ class Model:
         scaled = [(opening // unit, extension // unit) for opening, extension in penalties.pieces]
         first, second = scaled[0], scaled[-1]
         pieces = {"edit": 0, "linear": 0, "affine": 1, "affine2p": 2}[penalties.model]
-        return cls(pieces, penalties.mismatch // unit, (first[1], second[1]), (sum(first), sum(second)), unit, penalties.whole())
+        return cls(pieces, penalties.mismatch // unit, (first[1], second[1]), (sum(first), sum(second)), unit, penalties.whole(), penalties.model == "edit")
 
     @property
     def deepest(self) -> int:

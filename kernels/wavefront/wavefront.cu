@@ -1,9 +1,16 @@
 // Entry points of the wavefront kernels (eWFA-GPU and WFA-GPU's division of work: a warp a pair when short and close, a block otherwise).
 #include "wavefront/wavefront.cuh"
 
-extern __shared__ unsigned shared_words[];
-
+// Without a heuristic its macros are not set, and exact kernels are what they would be without this.
+#ifdef WAVEFRONT_HEURISTIC
+#include "wavefront/pruned.cuh"
+constexpr int LONGEST = 32766;
+#else
+constexpr int HELD_WORDS = 0;
 constexpr int LONGEST = 32767;
+#endif
+
+extern __shared__ unsigned shared_words[];
 
 // Letters as letters/device.py sends them. Pairs `list[0..count)` (null: 0..count) are taken from a counter by resident warps or blocks: pairs without
 // ambiguous letters where WAVEFRONT_AMBIGUOUS is 0, pairs with some where not. rows: null, or memory for the rows of every resident block. totals: words
@@ -19,11 +26,11 @@ extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS)
   const long long slot = (long long)blockIdx.x * WAVEFRONT_PAIRS + slot_in_block;
   const int arrays = WAVEFRONT_AMBIGUOUS ? 4 : 2;
   const int row_words = row_memory ? 0 : (int)(ROWS * (long long)width * sizeof(Offset) / 4);
-  unsigned* mine = shared_words + slot_in_block * (arrays * sequence_words + row_words + 4);
+  unsigned* mine = shared_words + slot_in_block * (arrays * sequence_words + row_words + 4 + HELD_WORDS);
   int* shared_found = (int*)mine;
   int* shared_pair = (int*)mine + 1;
   unsigned long long* shared_place = (unsigned long long*)(mine + 2);
-  unsigned* words = mine + 4;
+  unsigned* words = mine + 4 + HELD_WORDS;
   const Rows rows = {row_memory ? row_memory + slot * ROWS * width : (Offset*)(words + arrays * sequence_words), width};
   const Scratch scratch = {direction_memory + slot * direction_bytes, direction_bytes, row_start_memory + slot * (steps + 1LL),
                            op_memory + slot * (steps + 1LL), run_memory + slot * (2LL * steps + 3), steps};
@@ -54,7 +61,11 @@ extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS)
     group_sync();
     const Free ends = {min(free_query_begin, query_length), min(free_query_end, query_length), min(free_target_begin, target_length),
                        min(free_target_end, target_length)};
+#ifdef WAVEFRONT_HEURISTIC
+    const Outcome outcome = pruned(pair, rows, scratch, ends, (Held*)(mine + 4));
+#else
     const Outcome outcome = wavefront(pair, rows, scratch, ends, WAVEFRONT_NARROW ? NOWHERE : bound[index], shared_found);
+#endif
     if (outcome.status != ALIGNED) {
       if (thread == 0) {
         status[index] = outcome.status;
@@ -71,7 +82,11 @@ extern "C" __global__ void __launch_bounds__(WAVEFRONT_THREADS* WAVEFRONT_PAIRS)
       __threadfence_block();
       group_sync();
       if (thread == 0) {
+#ifdef WAVEFRONT_HEURISTIC
+        const int runs = outcome.penalty == NOWHERE ? 0 : walk_back(pair, scratch, outcome, &from_query, &from_target);
+#else
         const int runs = walk_back(pair, scratch, outcome, &from_query, &from_target);
+#endif
         *shared_found = runs;
         *shared_place = atomicAdd(totals, (unsigned long long)runs);
         __threadfence_block();

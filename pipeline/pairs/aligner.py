@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences
 from tidalign.kernels.pairwise import wavefront
+from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 from tidalign.pipeline.device import CPU, GPU, Device
@@ -41,6 +42,7 @@ class PairParameters:
     penalty_only: no CIGAR.
     ambiguous: what a letter other than ACGT equals: nothing (`mismatch`), every letter (`match`), or it is refused (`error`).
     strand: of the query, as it is (`plus`), or the better of it and its reverse complement (`both`).
+    heuristic: as `Heuristic.parse` reads it, kept in that normal form: keep promising diagonals only. None: rows are exact.
     """
 
     penalties: str = "affine:4,6,2"
@@ -48,6 +50,7 @@ class PairParameters:
     penalty_only: bool = False
     ambiguous: str = "mismatch"
     strand: str = "plus"
+    heuristic: str | None = None
 
     alphabet: ClassVar[str] = "dna"
     plain: ClassVar[bool] = False
@@ -64,20 +67,22 @@ class PairParameters:
             raise ValueError(f"ambiguous must be one of {', '.join(AMBIGUOUS)}, not {self.ambiguous!r}")
         if self.strand not in STRANDS:
             raise ValueError(f"strand must be one of {', '.join(STRANDS)}, not {self.strand!r}")
+        if self.heuristic is not None:
+            object.__setattr__(self, "heuristic", str(Heuristic.parse(self.heuristic)))
 
     def words(self) -> list[str]:
         """Say everything that can change a row as options of `tidalign pairs`."""
         words = ["--penalties", self.penalties, "--ambiguous", self.ambiguous]
         words += ["--strand", self.strand] if self.strand == "both" else []
+        words += ["--heuristic", self.heuristic] if self.heuristic else []
         return words + (["--ends-free", ",".join(map(str, self.ends_free))] if self.ends_free else [])
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "heuristic" or value}  # runs without one as they always were
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "PairParameters":
-        ends = values.get("ends_free")
-        return cls(**{**values, "ends_free": tuple(ends) if ends else None})
+        return cls(**{**values, "ends_free": tuple(values.get("ends_free") or ()) or None})
 
     def digest(self) -> str:
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
@@ -185,11 +190,12 @@ def _on_gpu(queries: PackedSequences, targets: PackedSequences, parameters: Pair
 
 def _options(parameters: PairParameters) -> Any:
     ambiguous = "match" if parameters.ambiguous == "match" else "mismatch"
-    return {"ends_free": parameters.ends_free, "cigar": not parameters.penalty_only, "ambiguous": ambiguous}
+    heuristic = Heuristic.parse(parameters.heuristic) if parameters.heuristic else None
+    return {"ends_free": parameters.ends_free, "cigar": not parameters.penalty_only, "ambiguous": ambiguous, "heuristic": heuristic}
 
 
 def _warm_up_core(parameters: PairParameters, longest: int) -> None:
-    wavefront.warm_up([Penalties.parse(parameters.penalties)], longest)
+    wavefront.warm_up([Penalties.parse(parameters.penalties)], longest, Heuristic.parse(parameters.heuristic) if parameters.heuristic else None)
 
 
 WAVEFRONT: Aligner[PairParameters] = Aligner(
@@ -257,6 +263,10 @@ def rows(aligner: Aligner[Any], chunk: Any, found: Alignments) -> Any:
     columns["strand"] = pa.repeat("+", len(chunk)) if found.reverse is None else pc.if_else(pa.array(found.reverse), "-", "+")
     columns |= {"penalty": found.penalty, "score": none} if found.score is None else {"penalty": none, "score": found.score}
     columns |= {**cigars(found), "status": pa.repeat("heuristic" if found.heuristic else "exact", len(chunk)), "reason": pa.nulls(len(chunk), pa.string())}
+    if found.dropped is not None and found.dropped.any():
+        from tidalign.pipeline.pairs.unaligned import without
+
+        columns = without(columns, pa.array(found.dropped))
     return pa.table([columns[field.name] for field in aligner.schema], schema=aligner.schema)
 
 
@@ -288,10 +298,3 @@ def write_rows(directory: str, run: str, chunk: str, start: int, stop: int, tabl
     bases = sum(pc.sum(table[f"{side}_length"], min_count=0).as_py() for side in ("query", "target"))
     tables = in_order(table, np.argsort(table["ordinal"].to_numpy(), kind="stable"))
     return write_part(f"{directory}/parts", run, chunk, start, stop, ALIGNMENTS, tables, bases=bases)
-
-
-def rejected(pairs: Any, reason: str) -> Any:
-    """Make rows of pairs (a table with the columns of `schema.CHUNK`) that say why these have no alignment."""
-    kept = {name: pairs[name] for name in ("ordinal", "query_name", "query_length", "target_name", "target_length")}
-    said = {"status": pa.repeat("rejected", len(pairs)), "reason": pa.repeat(reason, len(pairs))}
-    return pa.table([(kept | said).get(field.name, pa.nulls(len(pairs), field.type)) for field in ALIGNMENTS], schema=ALIGNMENTS)

@@ -20,9 +20,10 @@ def better_strand(align: Callable[[Any, Any, Any], Alignments], queries: Any, ta
     """Align queries or their reverse complements: places are of the query as it is, CIGARs along the target. align: as of a `Form`."""
     others, bare = reverse_complement(queries), replace(parameters, **({"report": "score"} if parameters.scored else {"penalty_only": True}))
     plus, minus = (align(side, targets, bare) for side in (queries, others))
-    reverse = minus.penalty < plus.penalty if plus.score is None or minus.score is None else minus.score > plus.score
+    reverse = _paid(minus) < _paid(plus) if plus.score is None or minus.score is None else minus.score > plus.score
     if parameters == bare:
-        names = ("penalty", "query_start", "query_end", "target_start", "target_end", *(("score",) if parameters.scored else ()))
+        more = (*(("score",) if parameters.scored else ()), *(("dropped",) if plus.dropped is not None else ()))
+        names = ("penalty", "query_start", "query_end", "target_start", "target_end", *more)
         found = replace(plus, **{name: np.where(reverse, getattr(minus, name), getattr(plus, name)) for name in names})
     else:
         found = align(_chosen(queries, others, reverse), targets, parameters)
@@ -31,6 +32,11 @@ def better_strand(align: Callable[[Any, Any, Any], Alignments], queries: Any, ta
         start, end = np.where(reverse, queries.lengths - end, start), np.where(reverse, queries.lengths - start, end)
     by_host = plus.by_host + minus.by_host + (0 if parameters == bare else found.by_host)
     return replace(found, query_start=start, query_end=end, reverse=reverse, by_host=min(by_host, len(found)))
+
+
+def _paid(found: Alignments) -> Any:
+    """Give the penalties; of what a heuristic gave up the highest number there is."""
+    return found.penalty if found.dropped is None else np.where(found.dropped, np.iinfo(np.int64).max, found.penalty)
 
 
 def _chosen(queries: Any, others: Any, reverse: Any) -> Any:

@@ -1,6 +1,5 @@
 """WFA2-lib (through pywfa) and edlib as the golden files and compare_real.py call them. Needs the `oracle` extra."""
 
-import edlib
 from pywfa import WavefrontAligner
 
 from tidalign.kernels.scoring.penalties import Penalties
@@ -31,4 +30,6 @@ def wfa2_align(aligner: WavefrontAligner, query: bytes, target: bytes) -> tuple[
 
 def edlib_distance(query: bytes, target: bytes, mode: str = "NW") -> int:
     """Edit distance; mode HW: both ends of the target are free."""
+    import edlib
+
     return int(edlib.align(query, target, mode=mode, task="distance")["editDistance"])

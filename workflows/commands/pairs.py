@@ -37,6 +37,7 @@ def align_pairs(
     penalty_only: bool = False,
     ambiguous: str = "mismatch",
     strand: str = "plus",
+    heuristic: str | None = None,
     scoring: str | None = None,
     span: str = "local",
     report: str = "cigar",
@@ -59,7 +60,7 @@ def align_pairs(
     """Align every pair of one or two files into the run directory `out`; the same call goes on where an earlier one was stopped.
 
     queries, targets: FASTA, FASTQ (plain, gzip, bgzip), paired by order; or one file: interleaved, WFA's `.seq`, or Parquet / Arrow with two columns.
-    penalties, ends_free, penalty_only, ambiguous, strand: see `PairParameters`.
+    penalties, ends_free, penalty_only, ambiguous, strand, heuristic: see `PairParameters`.
     scoring, span, report, alphabet, zdrop, end_bonus: align by scores in place of penalties, see `ScoreParameters`.
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many; None: all, or one for input under 4 GB.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead;
@@ -69,7 +70,10 @@ def align_pairs(
     Raises ValueError for parameters that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
-    parameters: Any = PairParameters(penalties=penalties, ends_free=ends_free, penalty_only=penalty_only, ambiguous=ambiguous, strand=strand)
+    penalised: dict[str, Any] = {"penalties": penalties, "ends_free": ends_free, "penalty_only": penalty_only, "heuristic": heuristic}
+    parameters: Any = PairParameters(**penalised, ambiguous=ambiguous, strand=strand)
+    if scoring is not None and heuristic is not None:
+        raise ValueError("heuristic is of penalties: leave it out with scoring")
     if scoring is not None:
         parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
     columns = {"query_column": query_column, "target_column": target_column, "alphabet": parameters.alphabet}
@@ -155,4 +159,5 @@ def parameters_of(args: argparse.Namespace) -> Any:
         parameters: ScoreParameters = args.scored
         return parameters
     chosen = {"ends_free": args.ends_free, "penalty_only": args.penalty_only, "ambiguous": args.ambiguous, "strand": args.strand}
+    chosen |= {"heuristic": args.heuristic}
     return PairParameters(penalties=args.penalties or "affine:4,6,2", **chosen)

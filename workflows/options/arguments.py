@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tidalign import __version__
+from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.formats import table
 from tidalign.workflows.options import place, texts
@@ -42,6 +43,10 @@ class _Parser(argparse.ArgumentParser):
 
 def _penalties(text: str) -> str:
     return str(Penalties.parse(text))
+
+
+def _heuristic(text: str) -> str:
+    return str(Heuristic.parse(text))
 
 
 def _ends_free(text: str) -> tuple[int, ...]:
@@ -80,6 +85,8 @@ def _add_run(parser: _Parser, output: str, default: str | None = None) -> None:
     free = "letters free of charge at the begin and end of query and target (default: 0,0,0,0, end to end)"
     parser.add_argument("--ends-free", metavar="QB,QE,TB,TE", type=typed(_ends_free), help=free)
     parser.add_argument("--penalty-only", action="store_true", help="no CIGARs, which is faster")
+    rules = "adaptive:LENGTH,DISTANCE,STEPS (adaptive alone is 10,50,1), band:LOW,HIGH, adaptive-band:LOW,HIGH,STEPS, xdrop:X,STEPS or zdrop:Z,STEPS"
+    parser.add_argument("--heuristic", metavar="RULE", type=typed(_heuristic), help=f"keep promising diagonals only, by WFA2-lib's rules: {rules}")
     add_scores(parser)
     letters = "a letter other than A, C, G, T equals nothing (default), equals every letter, or is an error"
     parser.add_argument("--ambiguous", choices=("mismatch", "match", "error"), default="mismatch", help=letters)

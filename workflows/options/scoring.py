@@ -12,7 +12,7 @@ def check_pairs_scores(args: argparse.Namespace, error: Error) -> None:
     if not args.scoring and not args.matrix:
         first = next(name for name in SCORED if getattr(args, name) is not None)
         error(f"--{first.replace('_', '-')} goes with --scoring or --matrix")
-    others = {"penalties": args.penalties, "ends-free": args.ends_free, "penalty-only": args.penalty_only}
+    others = {"penalties": args.penalties, "ends-free": args.ends_free, "penalty-only": args.penalty_only, "heuristic": args.heuristic}
     if given := next((name for name, value in others.items() if value), None):
         error(f"--{given} is of penalties: leave it out with --scoring and --matrix" + ("; --report ends gives no CIGARs" if given == "penalty-only" else ""))
     from tidalign.pipeline.pairs.scored import ScoreParameters

@@ -22,7 +22,7 @@ EXTENSION = {"OPENED": 430, "EXTENDED": 30, "YDROP": 9400, "BIAS": 101, "TRIM": 
 
 
 def wavefront_variants() -> Iterator[dict[str, object]]:
-    """Each number of gap pieces with and without each flag, a warp and a block a pair."""
+    """Each number of gap pieces with and without each flag, a warp and a block a pair; and with each heuristic."""
     for pieces in (0, 1, 2):
         for changed in (
             {},
@@ -33,6 +33,9 @@ def wavefront_variants() -> Iterator[dict[str, object]]:
             {"THREADS": 128, "PAIRS": 1, "FREE": 1},
         ):
             yield {f"WAVEFRONT_{name}": value for name, value in (WAVEFRONT | {"PIECES": pieces} | changed).items()}
+        for kind, changed in enumerate(({}, {"CIGAR": 0}, {"FREE": 1, "AMBIGUOUS": 1}, {"AMBIGUOUS": 2}, {"FREE": 1, "CIGAR": 0}), 1):
+            heuristic = {"HEURISTIC": kind, "FIRST": -10, "SECOND": 50, "STEPS": 2, "EDIT": int(pieces == 0), "UNIT": 2}
+            yield {f"WAVEFRONT_{name}": value for name, value in (WAVEFRONT | {"PIECES": pieces} | changed | heuristic).items()}
 
 
 def bidirectional_variants() -> Iterator[dict[str, object]]:

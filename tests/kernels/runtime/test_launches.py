@@ -25,6 +25,7 @@ from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.pairwise import wavefront_device
 from tidalign.kernels.runtime.compiler import FOLDER, source
 from tidalign.kernels.runtime.signature import signatures
+from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.scoring.scores import Scoring
 from tidalign.kernels.scoring.substitution import Substitution
@@ -33,7 +34,7 @@ from tidalign.kernels.seed import device as seed_device
 from tidalign.kernels.seed.index import SeedPattern
 from tidalign.kernels.ungapped import device as ungapped_device
 from tidalign.kernels.wavefront import device as wavefront_batch
-from tidalign.kernels.wavefront.device import Span
+from tidalign.kernels.wavefront.device import ALIGNED, NOWHERE, OTHER_LETTERS, OUTGROWN, Span
 from tidalign.kernels.wavefront.model import Model
 
 PRESETS = list(Penalties.presets().values())
@@ -82,6 +83,27 @@ def test_wavefronts(recorder: Recorder, length: int, letters: str, packed: bool,
     given = [arguments for _, arguments in recorder.launches if "row_memory" in arguments]
     assert any(isinstance(each["row_memory"], cupy_on_host.Array) for each in given) and any(isinstance(each["list"], cupy_on_host.Array) for each in given)
     assert any(isinstance(each["masks"], cupy_on_host.Array) for each in given) == ("N" in letters)
+
+
+@pytest.mark.parametrize("rule", ["adaptive", "band:-40,40", "adaptive-band:-999,999", "xdrop:100", "zdrop:100"])
+@pytest.mark.parametrize(("length", "letters", "ends_free", "cigar"), [(100, "ACGT", None, True), (5000, "ACGN", (1, 2, 3, 4), False)])
+def test_heuristics(recorder: Recorder, length: int, letters: str, ends_free: Any, cigar: bool, rule: str) -> None:
+    """Some pairs outgrow the first pass, with and without other letters; what has no memory then is the host's. The others are given up."""
+
+    def align(list: Any, status: Any, penalty: Any, totals: Any, **_: Any) -> None:
+        if not list.any():
+            status[:] = np.array([OUTGROWN, OTHER_LETTERS, ALIGNED])[np.arange(len(status)) % 3]
+            penalty[:] = NOWHERE
+            totals[1], totals[2] = 3, len(status)
+
+    recorder.effects["wavefront_align"] = align
+    for penalties in PRESETS:
+        found = wavefront_device.align(*sides(40, length, letters), penalties, ends_free=ends_free, cigar=cigar, heuristic=Heuristic.parse(rule))
+        assert found.dropped is not None and found.dropped.sum() == len(found) - found.by_host and 3 * found.by_host <= len(found) + 2
+        assert not found.penalty[found.dropped].any() and not found.query_end[found.dropped].any()
+    given = [arguments for _, arguments in recorder.launches if "row_memory" in arguments]
+    assert {int(each["width"]) for each in given} > {256} and len({int(each["steps"]) for each in given}) > 2
+    assert any(isinstance(each["list"], cupy_on_host.Array) for each in given)
 
 
 @pytest.mark.parametrize("ends_free", [(0, 0, 0, 0), (3, 4, 5, 6)], ids=["global", "free"])

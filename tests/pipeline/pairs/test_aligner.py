@@ -9,9 +9,10 @@ import pytest
 
 from tidalign.pipeline.device import CPU, DEVICES
 from tidalign.pipeline.errors import ManifestMismatch
-from tidalign.pipeline.pairs.aligner import ALIGNERS, SCORED, WAVEFRONT, Aligner, PairParameters, align_batch, aligner_of, batches, described, rejected
+from tidalign.pipeline.pairs.aligner import ALIGNERS, SCORED, WAVEFRONT, Aligner, PairParameters, align_batch, aligner_of, batches, described
 from tidalign.pipeline.pairs.pack import pack_pairs
 from tidalign.pipeline.pairs.scored import ScoreParameters
+from tidalign.pipeline.pairs.unaligned import rejected
 from tidalign.pipeline.schema import ALIGNMENTS, PAIRS
 
 

@@ -41,12 +41,14 @@ class PairReport(Report):
     """report.json of a run over pairs.
 
     pairs, bases: all of it, letters of both sides. aligned: pairs that this call aligned. by_host: pairs that the host took for a GPU.
+    heuristic: that rows were made with, None where they are exact or a score's.
     """
 
     pairs: int
     bases: int
     aligned: int
     by_host: int
+    heuristic: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {**super(PairReport, self).to_json(), "pairs_per_second": round(self.aligned / self.seconds) if self.seconds else 0}
@@ -178,6 +180,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
             "bases": sum(part.labels["bases"] for part in parts.all_parts(tracker.parts)),
             "aligned": int(tracker.made),
             "by_host": tracker.by_host,
+            "heuristic": self.parameters().get("heuristic"),
         }
 
 

@@ -19,7 +19,7 @@ from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
 from tidalign.kernels.wavefront.alignments import Alignments, part_of
 from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
-from tidalign.pipeline.pairs.aligner import Aligner, alignments, batches, described, longest, rejected, rows, work, write_rows
+from tidalign.pipeline.pairs.aligner import Aligner, alignments, batches, described, longest, rows, work, write_rows
 from tidalign.pipeline.pairs.pack import sides
 from tidalign.pipeline.pairs.partition import read_chunk
 from tidalign.pipeline.store import claims
@@ -212,6 +212,8 @@ def isolate_range(directory: str, run: str, parameters: dict[str, Any], chunk: s
         return try_in_child("rows", [directory, run, parameters, chunk, a, b], seconds)
 
     def reject(a: int, reason: str) -> None:
+        from tidalign.pipeline.pairs.unaligned import rejected
+
         write_rows(directory, run, chunk, a, a + 1, rejected(pairs.slice(a - start, 1), reason))
 
     return isolate(start, stop, attempt, reject, most, directory, "pairs")

@@ -1,0 +1,67 @@
+"""The CUDA kernel of heuristics without a GPU, threads taking turns on the host: the rows of the host twin."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import conformance
+import cuda_on_host
+import numpy as np
+import pytest
+import simulate
+
+from tidalign.kernels.letters.sequences import Sequences, pack
+from tidalign.kernels.pairwise import wavefront, wavefront_device
+from tidalign.kernels.scoring.heuristic import Heuristic
+from tidalign.kernels.scoring.penalties import Penalties
+from tidalign.kernels.wavefront import device_pruned
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(cuda_on_host.COMPILER is None, reason="no C++ compiler here")]
+
+RULES = ("adaptive:10,20,1", "adaptive:1,0,3", "band:-20,9", "adaptive-band:-10,6,2", "xdrop:15,1", "zdrop:15,2")
+MODELS = ("edit", "linear:3,5", "affine:4,6,2", "affine2p:4,6,2,24,1")
+
+
+@pytest.fixture(autouse=True)
+def on_host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    cuda_on_host.installed(monkeypatch, tmp_path)
+    yield
+
+
+def sides(pairs: list[simulate.Pair]) -> tuple[Sequences, Sequences]:
+    queries, targets = (Sequences.from_strings(side) for side in zip(*pairs, strict=True))
+    return queries, targets
+
+
+def check(pairs: list[simulate.Pair], model: str, rule: str, **options: Any) -> None:
+    both, penalties, heuristic = sides(pairs), Penalties.parse(model), Heuristic.parse(rule)
+    expected = wavefront.align(*both, penalties, heuristic=heuristic, **options)
+    found = wavefront_device.align(*both, penalties, heuristic=heuristic, **options)
+    assert found.by_host == 0 and found.heuristic and np.array_equal(found.dropped, expected.dropped)
+    conformance.same(expected, found, f"{model} {rule}", with_cigar=options.get("cigar", True))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("model", MODELS)
+def test_host_rows(model: str, rule: str) -> None:
+    random = np.random.default_rng(1)
+    pairs = [simulate.pair(random, int(random.integers(0, 350)), rate, kind) for kind in simulate.KINDS for rate in (0.03, 0.25)]
+    check(pairs, model, rule)
+    check(pairs[::2], model, rule, ends_free=(5, 0, 20, 9), ambiguous="match")
+    check(pairs[1::4], model, rule, cigar=False)
+
+
+@pytest.mark.parametrize("rule", ["adaptive:400,500,1", "xdrop:900,1", "zdrop:900,1"])
+def test_pairs_that_outgrow_a_pass_go_to_the_next(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
+    """By width and by steps: unrelated letters, whose wavefronts become wide, and no more memory at first than close pairs take."""
+    monkeypatch.setattr(device_pruned, "SHARES", (0.02, 0.1, 2.0))
+    monkeypatch.setattr(device_pruned, "ADAPTIVE_WIDTH", 64)
+    check([*simulate.pairs(3, 2, 250, 0.3, "unrelated"), *simulate.pairs(4, 3, 300, 0.2)], "affine:2,3,1", rule)
+
+
+def test_packed_letters() -> None:
+    both = sides(simulate.pairs(9, 8, 200, 0.15))
+    heuristic = Heuristic.parse("adaptive")
+    expected = wavefront.align(*both, Penalties.parse("affine:4,6,2"), heuristic=heuristic)
+    found = wavefront_device.align(*(pack(side) for side in both), Penalties.parse("affine:4,6,2"), heuristic=heuristic)
+    conformance.same(expected, found, "packed")
