@@ -32,7 +32,7 @@ Flags = npt.NDArray[np.bool_]
 
 NO_COLUMNS = np.empty((0, 2), np.int32)
 
-ANCHORS = 1 << 16
+ANCHORS = 1 << 17
 """Of a batch."""
 
 BINS = (512, 2048, 8192, 32768)

@@ -19,8 +19,8 @@ TABLE_SHAPES = ((4, 16), (8, 16), (16, 16))
 TALLEST = 16 * 32
 """Rows of the tallest strip."""
 
-STACKED = (20, 24, 32)
-"""Rows of a lane where a query of a product takes several strips of 16 lanes: those are taken whose strips have the fewest cells below the query's end."""
+STACKED = {True: (20, 24, 28, 32), False: (20, 24, 32)}
+"""Rows of a lane where a query of a product takes several strips of 16 lanes, with tables and without: those that leave the fewest cells below its end."""
 
 A_STEP = 4
 """Rows whose cells take as long as what else a lane does in a step."""
@@ -31,7 +31,7 @@ GANGS = {1: 0, 4: 3, 8: 7, 16: 63}
 MOST_WITH_TABLES = 8
 """Of them, where each has a table of its own: as many as shared memory holds tables of 34 letters."""
 
-RESIDENT = {16: 5, 20: 5, 24: 4, 32: 3}
+RESIDENT = {16: 5, 20: 5, 24: 4, 28: 4, 32: 3}
 """Blocks of 128 threads that a multiprocessor's registers are shared among, by the rows of a lane; one less each where gaps have two pieces and where more is
 held."""
 
@@ -93,7 +93,8 @@ def macros(form: Form, threads: int, *, ends: tuple[bool, ...], pieces: int, dea
         "COLUMNS": form.columns,
     }
     values |= {"PIECES": pieces, "DEAREST": dearest, "LIFTED": lifted, "KEEP": keep, "THREADS": threads}
-    blocks = RESIDENT[form.rows] - (pieces == 2) - (keep or form.several)
+    spare = form.product and form.table and pieces == 1 and form.rows > 20  # scores come from the block's table, not from registers
+    blocks = RESIDENT[form.rows] - (pieces == 2) - (keep or (form.several and not spare))
     values["BLOCKS"] = max(1, blocks * 128 // threads)
     return {f"LOCAL_{name}": int(value) for name, value in values.items()}
 
@@ -133,9 +134,9 @@ def of_product(query: Uploaded, *, table: bool, wide: bool, letters: int) -> Ite
     import cupy
 
     n = query.lengths.astype(np.int64)
-    shapes = [*SHAPES, *((SHAPES[-1][0], rows) for rows in STACKED)]
+    shapes = [*SHAPES, *((SHAPES[-1][0], rows) for rows in STACKED[table])]
     shape = cupy.searchsorted(cupy.asarray([team * rows for team, rows in SHAPES]), n)
-    stacked = cupy.asarray(STACKED)
+    stacked = cupy.asarray(STACKED[table])
     strips = -(-n[:, None] // (SHAPES[-1][0] * stacked))
     shape += (shape == len(SHAPES)) * (strips * (stacked + A_STEP)).argmin(axis=1)
     if table:

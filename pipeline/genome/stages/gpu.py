@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ANCHORS = 1 << 17
+ANCHORS = 1 << 18
 """Anchors that the GPU gets at once."""
 
 GUARDED = 1 << 12

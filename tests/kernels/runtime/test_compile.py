@@ -56,6 +56,7 @@ def local_variants() -> Iterator[dict[str, object]]:
     yield launches.macros(launches.Form(8, 20, False, False, False, False), 128, ends=local, **one)
     yield launches.macros(launches.Form(16, 32, False, False, False, True), 128, ends=local, **one | {"keep": False})
     yield launches.macros(launches.Form(16, 32, False, True, True, True), 256, ends=local, **two | {"keep": False})
+    yield launches.macros(launches.Form(16, 28, False, True, True, True), 128, ends=local, **one | {"keep": False})
     yield launches.macros(launches.Form(4, 16, True, True, False, False), 64, ends=overlap, **two | {"lifted": False})
     yield launches.macros(launches.Form(16, 32, True, False, False, True), 128, ends=overlap, **two)
     yield launches.macros(launches.Form(16, 32, True, False, False, True, 16), 256, ends=local, **two)

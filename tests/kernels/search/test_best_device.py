@@ -45,7 +45,7 @@ def test_hits_are_the_hosts(monkeypatch: pytest.MonkeyPatch, text: str, alphabet
 
     monkeypatch.setattr(best_device, "MOST_SCORES", at_once)
     coding = Coding(Substitution.parse(text))
-    queries, targets = strings(1, 12, alphabet, 90) + strings(3, 3, alphabet, 1500), strings(2, 60, alphabet, 90) + strings(4, 9, alphabet, 1400)
+    queries, targets = strings(1, 12, alphabet, 90) + strings(3, 9, alphabet, 1500), strings(2, 60, alphabet, 90) + strings(4, 9, alphabet, 1400)
     both = [queries, [query.translate(COMPLEMENT)[::-1] for query in queries]][: 1 + ("W" not in alphabet)]
     sides = [Sequences.from_strings(strand) for strand in both]
     database = Sequences.from_strings(targets)
