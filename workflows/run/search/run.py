@@ -1,11 +1,13 @@
 """Run a search: pack the database and the queries, then search what the run's parts do not hold yet."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidalign.cluster.stop import Stop
+from tidalign.kernels.runtime import compiler
 from tidalign.pipeline.device import Device
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.search.forms import FORMS
@@ -159,6 +161,10 @@ class Search(Kind[SearchManifest, Searching, SearchReport]):
 
     def tracker(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told, gpus: Gpus) -> Searching:
         return Searching(directory, manifest, stop, told, gpus.device, self._shard)
+
+    def start(self, gpus: Gpus) -> None:
+        with suppress(Exception):
+            compiler.begin()
 
     def compiles(self, gpus: Gpus) -> bool:
         return not gpus.device.takes_gpu
