@@ -52,9 +52,10 @@ class PrunedBatch(Batch):
         if heuristic.kind == "band" or (heuristic.kind == "adaptive-band" and not self._span.model.edit):
             least = min(heuristic.numbers[1] - heuristic.numbers[0] + 3, letters)
         first = next((width for width in WIDTHS if width >= least), WIDTHS[-1])
-        for factor, share in zip((1, 4, 16), SHARES, strict=True):
+        close, far, every = SHARES
+        for factor, share in ((1, close), (4, far), (16, far), (16, every)):
             yield min(factor * first, WIDTHS[-1]), share
-        yield WIDTHS[-1], SHARES[-1]
+        yield WIDTHS[-1], every
 
     def _team(self, width: int, row_bytes: int) -> tuple[int, int]:
         return 32, PAIRS
