@@ -12,8 +12,8 @@ from tidalign.kernels.runtime.lanes import Steps
 from tidalign.kernels.wavefront.device import OTHER_LETTERS, OUTGROWN, Batch, Rows
 from tidalign.kernels.wavefront.model import WIDTHS
 
-PAIRS = 4
-"""Pairs a block, a warp each."""
+PAIRS = 2
+"""Pairs a block, a warp each: of 10,000 letters 22 fit a multiprocessor's memory so, in blocks of four pairs 20."""
 
 ADAPTIVE_WIDTH = 256
 """Diagonals of the first pass where a heuristic does not say how many it leaves: `adaptive:10,50,1` leaves at most 200 of pairs of 10,000 letters."""

@@ -39,10 +39,8 @@ struct Extent {
   int left = NOWHERE, right = -NOWHERE;
   __device__ void add(int base, bool valid) {
     const unsigned bits = __ballot_sync(ALL, valid);
-    if (bits) {
-      if (left == NOWHERE) left = base + __ffs(bits) - 1;
-      right = base + 31 - __clz(bits);
-    }
+    left = min(left, bits ? base + __ffs(bits) - 1 : NOWHERE);
+    right = bits ? base + 31 - __clz(bits) : right;
   }
   __device__ Held held() const { return left == NOWHERE ? Held{1, -1, 0, 0} : Held{left, right, left, right - left + 1}; }
 };
@@ -155,7 +153,7 @@ __device__ inline Outcome pruned(const Pair& pair, const Rows& rows, const Scrat
       if (WAVEFRONT_PIECES >= 1) i1_cells.add(base, inside(i1)), d1_cells.add(base, inside(d1));
       if (WAVEFRONT_PIECES == 2) i2_cells.add(base, inside(i2)), d2_cells.add(base, inside(d2));
       const unsigned ended = __ballot_sync(ALL, k >= goal - ends.target_end && k <= goal + ends.query_end && h >= min(m, n + k));
-      if (ended && found == NOWHERE) found = base + __ffs(ended) - 1;
+      found = min(found, ended ? base + __ffs(ended) - 1 : NOWHERE);
       if (ADAPTIVE) least = min(least, distance(k, h));
       if (XDROP || ZDROP) best = max(best, score(k, h));
     }
