@@ -12,8 +12,8 @@ from tidalign.kernels.runtime.lanes import Steps
 from tidalign.kernels.wavefront.device import OTHER_LETTERS, OUTGROWN, Batch, Rows
 from tidalign.kernels.wavefront.model import WIDTHS
 
-PAIRS = 4
-"""Pairs a block, a warp each."""
+PAIRS = 2
+"""Pairs a block, a warp each: of 10,000 letters 22 fit a multiprocessor's memory so, in blocks of four pairs 20."""
 
 ADAPTIVE_WIDTH = 256
 """Diagonals of the first pass where a heuristic does not say how many it leaves: `adaptive:10,50,1` leaves at most 200 of pairs of 10,000 letters."""
@@ -52,9 +52,10 @@ class PrunedBatch(Batch):
         if heuristic.kind == "band" or (heuristic.kind == "adaptive-band" and not self._span.model.edit):
             least = min(heuristic.numbers[1] - heuristic.numbers[0] + 3, letters)
         first = next((width for width in WIDTHS if width >= least), WIDTHS[-1])
-        for factor, share in zip((1, 4, 16), SHARES, strict=True):
+        close, far, every = SHARES
+        for factor, share in ((1, close), (4, far), (16, far), (16, every)):
             yield min(factor * first, WIDTHS[-1]), share
-        yield WIDTHS[-1], SHARES[-1]
+        yield WIDTHS[-1], every
 
     def _team(self, width: int, row_bytes: int) -> tuple[int, int]:
         return 32, PAIRS

@@ -39,10 +39,8 @@ struct Extent {
   int left = NOWHERE, right = -NOWHERE;
   __device__ void add(int base, bool valid) {
     const unsigned bits = __ballot_sync(ALL, valid);
-    if (bits) {
-      if (left == NOWHERE) left = base + __ffs(bits) - 1;
-      right = base + 31 - __clz(bits);
-    }
+    left = min(left, bits ? base + __ffs(bits) - 1 : NOWHERE);
+    right = bits ? base + 31 - __clz(bits) : right;
   }
   __device__ Held held() const { return left == NOWHERE ? Held{1, -1, 0, 0} : Held{left, right, left, right - left + 1}; }
 };
@@ -155,7 +153,7 @@ __device__ inline Outcome pruned(const Pair& pair, const Rows& rows, const Scrat
       if (WAVEFRONT_PIECES >= 1) i1_cells.add(base, inside(i1)), d1_cells.add(base, inside(d1));
       if (WAVEFRONT_PIECES == 2) i2_cells.add(base, inside(i2)), d2_cells.add(base, inside(d2));
       const unsigned ended = __ballot_sync(ALL, k >= goal - ends.target_end && k <= goal + ends.query_end && h >= min(m, n + k));
-      if (ended && found == NOWHERE) found = base + __ffs(ended) - 1;
+      found = min(found, ended ? base + __ffs(ended) - 1 : NOWHERE);
       if (ADAPTIVE) least = min(least, distance(k, h));
       if (XDROP || ZDROP) best = max(best, score(k, h));
     }
@@ -205,19 +203,23 @@ __device__ inline Outcome pruned(const Pair& pair, const Rows& rows, const Scrat
         }
       }
     }
-    const bool cut = low != m_held.low || high != m_held.high;
-    const auto hold = [&](int place, Held what) {
-      if (lane == 0) held[place] = cut ? what.within(low, high) : what;
-    };
-    const bool some = m_held.live() || (WAVEFRONT_PIECES >= 1 && (i1_cells.held().live() || d1_cells.held().live())) ||
-                      (WAVEFRONT_PIECES == 2 && (i2_cells.held().live() || d2_cells.held().live()));
+    const Held i1_held = i1_cells.held(), d1_held = d1_cells.held(), i2_held = i2_cells.held(), d2_held = d2_cells.held();
+    const bool some = m_held.live() || i1_held.live() || d1_held.live() || i2_held.live() || d2_held.live();
     idle = some ? 0 : idle + 1;
     if (idle > DEEPEST) return dropped;
+    const bool cut = low != m_held.low || high != m_held.high;
     if (cut && WAVEFRONT_EDIT) m_held.from = low, m_held.count = max(high - low + 1, 0);
     if (cut && !WAVEFRONT_EDIT && s == 0) m_held.from = min(low, 0), m_held.count = max(high, 0) - m_held.from + 1;  // as WFA2-lib
-    hold(row, m_held);
-    if (WAVEFRONT_PIECES >= 1) hold(M_ROWS + row1, i1_cells.held()), hold(M_ROWS + GAP1_ROWS + row1, d1_cells.held());
-    if (WAVEFRONT_PIECES == 2) hold(M_ROWS + 2 * GAP1_ROWS + row2, i2_cells.held()), hold(M_ROWS + 2 * GAP1_ROWS + GAP2_ROWS + row2, d2_cells.held());
+    if (lane == 0) {
+      held[row] = m_held.within(low, high);
+      // A row that has no cell in M has no limits to hand on.
+      const int left = cut ? low : -NOWHERE, right = cut ? high : NOWHERE;
+      if (WAVEFRONT_PIECES >= 1) held[M_ROWS + row1] = i1_held.within(left, right), held[M_ROWS + GAP1_ROWS + row1] = d1_held.within(left, right);
+      if (WAVEFRONT_PIECES == 2) {
+        held[M_ROWS + 2 * GAP1_ROWS + row2] = i2_held.within(left, right);
+        held[M_ROWS + 2 * GAP1_ROWS + GAP2_ROWS + row2] = d2_held.within(left, right);
+      }
+    }
     __syncwarp();
   }
 }

@@ -25,6 +25,7 @@ def commands(folder: Path, devices: list[Device]) -> list[list[str]]:
     _write(folder)
     pairs = [["pairs", "reads.fq", "windows.fa", "--penalties", model] for model in ("affine2p:4,6,2,24,1", "affine:4,6,2", "linear:4,2", "edit")]
     words = [[*each, *more, "--device", device.name] for device in devices for each in pairs for more in ([], ["--penalty-only"])]
+    words += [[*pairs[1], "--heuristic", "adaptive", "--device", device.name] for device in devices]
     genome = ["genome", "target.fa", "query.fa"]
     ways: tuple[list[str], ...] = ([], ["--mode", "independent"], ["--nogfextend", "--step=200"], ["--chain"], ["--nogapped"])
     words += [[*genome, *more, "--device", device.name] for device in devices for more in ways]

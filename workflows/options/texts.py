@@ -7,6 +7,7 @@ PAIRS = """examples:
   tidalign pairs pairs.parquet -o out.parquet --penalties edit
   tidalign pairs both.fastq.gz --interleaved -o out.paf --penalties affine2p:4,6,2,24,1
   tidalign pairs reads.fq windows.fa -o out.tsv --ends-free 0,0,16,16       up to 16 target letters free at either end
+  tidalign pairs long.fq windows.fa -o out.paf --heuristic adaptive         promising diagonals only, as WFA2-lib's wfadaptive
   tidalign pairs reads.fq windows.fa -o out.sam --scoring match:2,mismatch:-4,gap:4,2 --span local
   tidalign pairs a.faa b.faa -o out.tsv --matrix blosum62 --gap 11,1 --report score
   tidalign pairs reads.fq windows.fa -o run --scheduler tls://10.0.0.1:8786

@@ -41,15 +41,16 @@ def check(pairs: list[simulate.Pair], model: str, rule: str, **options: Any) -> 
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("model", [*PRESETS, "affine:3,5,1", "linear:3,5"])
+@pytest.mark.parametrize("model", [*PRESETS, "affine:3,5,1"])
 def test_host_rows(model: str, rule: str) -> None:
-    """Short and long pairs of every kind, end to end and with free ends, with CIGARs and without."""
+    """Short and long pairs of every kind; of two models also with free ends, and without CIGARs."""
     shapes = [(length, rate, kind) for length in (0, 1, 40, 150, 700) for rate in (0.02, 0.1, 0.3) for kind in simulate.KINDS]
     pairs = [pair for shape in shapes for pair in simulate.pairs(7, 1, *shape)]
     pairs += [pair for rate in (0.03, 0.12) for pair in simulate.pairs(3, 3, 9000, rate)]
     check(pairs, model, rule)
-    check(pairs, model, rule, ends_free=(10, 0, 30, 40), ambiguous="match")
-    check(pairs, model, rule, cigar=False)
+    if model in ("edit", "affine:4,6,2"):
+        check(pairs, model, rule, ends_free=(10, 0, 30, 40), ambiguous="match")
+        check(pairs, model, rule, cigar=False)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -14,6 +14,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import simulate
 from tidalign.kernels.wavefront.alignments import cigar_text
+from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.letters.sequences import Sequences
 from tidalign.kernels.runtime.vectors import LANES
@@ -24,8 +25,9 @@ pairs = [simulate.pair(random, length, 0.15, kind) for length in (0, 1, 7, 16, 3
 queries, targets = (Sequences.from_strings(side) for side in zip(*pairs))
 print(LANES)
 for penalties in Penalties.presets().values():
-    for free in (None, (3, 40, 0, 9)):
-        found = align(queries, targets, penalties, ends_free=free)
+    rules = [Heuristic.parse(rule) for rule in ("adaptive:4,15,1", "band:-9,20", "xdrop:20")]
+    for free, rule in [(free, rule) for free in (None, (3, 40, 0, 9)) for rule in (None, *rules)]:
+        found = align(queries, targets, penalties, ends_free=free, heuristic=rule)
         print(found.penalty.tolist(), found.target_end.tolist(), bytes(cigar_text(found)[0]))
 """
 
@@ -45,4 +47,4 @@ def test_every_width_gives_the_same(lanes: int) -> None:
     used, *found = result(lanes)
     assert used == str(lanes)
     assert found == result(None)[1:]
-    assert len(found) == 8
+    assert len(found) == 32

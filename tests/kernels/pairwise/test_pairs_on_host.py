@@ -1,4 +1,4 @@
-"""The CUDA kernel of heuristics without a GPU, threads taking turns on the host: the rows of the host twin."""
+"""The CUDA kernels of pairs without a GPU, threads taking turns on the host, exact and with heuristics: the rows of the host twin."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,3 +65,14 @@ def test_packed_letters() -> None:
     expected = wavefront.align(*both, Penalties.parse("affine:4,6,2"), heuristic=heuristic)
     found = wavefront_device.align(*(pack(side) for side in both), Penalties.parse("affine:4,6,2"), heuristic=heuristic)
     conformance.same(expected, found, "packed")
+
+
+@pytest.mark.parametrize("ends_free", [None, (5, 0, 9, 30)], ids=["global", "free"])
+@pytest.mark.parametrize("model", MODELS)
+def test_exact_host_rows(model: str, ends_free: tuple[int, int, int, int] | None) -> None:
+    """A narrow pass and one of 256 diagonals."""
+    both = sides([pair for kind in simulate.KINDS for pair in simulate.pairs(3, 2, 200, 0.1, kind)] + simulate.pairs(5, 1, 900, 0.3))
+    expected = wavefront.align(*both, Penalties.parse(model), ends_free=ends_free)
+    found = wavefront_device.align(*both, Penalties.parse(model), ends_free=ends_free)
+    assert found.by_host == 0
+    conformance.same(expected, found, model)
