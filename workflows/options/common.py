@@ -41,9 +41,12 @@ _GPUS, _WORKERS = typed(integer(1, 1024)), typed(integer(0, 4096))
 
 
 def add_device(parser: argparse.ArgumentParser, gpus: str = "all") -> None:
-    """Add --device and --gpus. gpus: how many there are by default."""
+    """Add --device, --gpus and what else goes with doing the work. gpus: how many there are by default."""
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto (default): the GPUs of this machine if it has any")
     parser.add_argument("--gpus", metavar="N", type=_GPUS, help=f"how many GPUs (default: {gpus})")
+    parser.add_argument("--cpu-workers", metavar="N", type=_WORKERS, help="processes that align on cores beside GPUs, of each node (default: none)")
+    scratch = "keep copies of what tasks read in DIR of each node while the run lasts: a path there, as '$TMPDIR', or auto"
+    parser.add_argument("--scratch", metavar="DIR", help=f"{scratch} (default: none)")
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:

@@ -26,6 +26,8 @@ class Resources:
     device: `cpu`; `gpu`: this machine's GPUs, or those of the scheduler's workers, NoWorkers where there is none; `auto`: this machine's GPUs if it has any.
     gpus: how many of them, with a scheduler and in an allocation of each node; None: all. One is used by this process, several by a worker each.
     insecure: a scheduler of another machine may be talked to in the clear.
+    cpu_workers: processes that align on cores beside the GPUs, with a scheduler and in an allocation on each node.
+    scratch: folder of each node in which it keeps copies of what tasks read, or `auto`; None: none are kept (pipeline/store/staging.py).
     allocated: inside a Slurm allocation of several nodes all of them are used, where nothing above says otherwise (`placed`).
     """
 
@@ -34,6 +36,8 @@ class Resources:
     device: str = "auto"
     gpus: int | None = None
     insecure: bool = False
+    cpu_workers: int = 0
+    scratch: str | None = None
     allocated: bool = True
 
 
@@ -104,7 +108,7 @@ def sooner(gpus: Gpus, resources: Resources, forecast: Callable[[], "Forecast | 
     cores only where the GPUs were measured here (`tidalign check --calibrate`)."""
     from tidalign.workflows.estimate.rates import measured
 
-    asked = replace(resources, insecure=DEFAULT.insecure, allocated=DEFAULT.allocated)
+    asked = replace(resources, insecure=DEFAULT.insecure, allocated=DEFAULT.allocated, scratch=DEFAULT.scratch)
     if not gpus.names or asked not in (DEFAULT, replace(DEFAULT, device=GPU.name)):
         return gpus
     rates = measured(gpus.names.values())

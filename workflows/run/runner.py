@@ -23,6 +23,7 @@ from tidalign.workflows.run.busy import Busy
 from tidalign.workflows.run.crew import Crew, Readers, mending, opened
 from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.report import Report
+from tidalign.workflows.run.scratch import staged
 from tidalign.workflows.run.tracker import Told, Tracker
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
         fresh = not rundir.has_manifest(crew.directory)
         busy = Busy(crew.busy, told) if going and gpus.device.takes_gpu else None
         try:
-            with busy or nullcontext():
+            with staged(crew, resources.scratch) if resources.scratch and going else nullcontext(), busy or nullcontext():
                 with crew.timed("read"):
                     planned = kind.read(crew, told, readers, Meanwhile(stop, gpus, ready) if going else None)
                 ready()
