@@ -35,6 +35,8 @@ class Task:
     pulse: called here; what it returns changes whenever the task gets on, and is None until it has begun.
     patience: seconds of CPU time of its worker without a change of `pulse` after which the task hangs and its worker is restarted.
     kind: who may do it.
+    seconds: that it is predicted to take one core.
+    on_core: arguments, and patience, for a worker that has no GPU where others have; None: the same.
     """
 
     key: str
@@ -44,6 +46,8 @@ class Task:
     pulse: Callable[[], object] | None = None
     patience: float = float("inf")
     kind: Kind = "work"
+    seconds: float = 0.0
+    on_core: tuple[tuple[Any, ...], float] | None = None
 
 
 class Outcomes(Protocol):
@@ -68,17 +72,30 @@ class Queue:
     def __init__(self, tasks: Iterable[Task] = ()) -> None:
         self._heaps: dict[Kind, list[tuple[float, int, Task]]] = {}
         self._pushed = 0
+        self.seconds = 0.0  # predicted for all of them
         self.push(tasks)
 
     def push(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
             heapq.heappush(self._heaps.setdefault(task.kind, []), (-task.weight, self._pushed, task))
             self._pushed += 1
+            self.seconds += task.seconds
 
-    def pop(self, kinds: Iterable[Kind]) -> Task | None:
-        """Take the longest task of these kinds; None where there is none."""
+    def pop(self, kinds: Iterable[Kind], most: float = float("inf"), like: Callable[..., Any] | None = None) -> Task | None:
+        """Take the longest task of these kinds that is to take one core `most` seconds; None where there is none, or it is no call of `like`."""
         heaps = [heap for kind in kinds if (heap := self._heaps.get(kind))]
-        return heapq.heappop(min(heaps))[2] if heaps else None
+        tops = most == float("inf")  # else whoever is slow looks at all, now and then
+        first = min((entry for heap in heaps for entry in (heap[:1] if tops else heap) if entry[2].seconds <= most), default=None)
+        if first is None or (like is not None and first[2].function is not like):
+            return None
+        heap = self._heaps[first[2].kind]
+        if heap[0] is first:
+            heapq.heappop(heap)
+        else:
+            heap.remove(first)
+            heapq.heapify(heap)
+        self.seconds -= first[2].seconds
+        return first[2]
 
     def __len__(self) -> int:
         return sum(map(len, self._heaps.values()))
@@ -128,7 +145,6 @@ def _note(line: str) -> None:
 
 PULSE = 1.0
 """Seconds between looks at the pulses of tasks that run in this process."""
-
 
 KINDS: tuple[Kind, ...] = ("work", "read", "here")
 

@@ -140,6 +140,8 @@ def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     given = vars(args)
     if given.get("gpus") and (not may_take_gpu(given["device"]) or (given["scheduler"] and not sure_of_gpu(given["device"]))):
         error("--gpus counts GPUs, with --scheduler of each node: leave it out with --device cpu, and give --device gpu with --scheduler")
+    if given.get("cpu_workers") and not may_take_gpu(given["device"]):
+        error("--cpu-workers counts processes beside GPUs: with --device cpu give --workers")
     if given.get("workers") is not None and given["scheduler"]:
         error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
     if given.get("insecure") and not given["scheduler"]:

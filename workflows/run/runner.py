@@ -152,18 +152,18 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
     began = time.monotonic()
     starting = threading.Thread(target=kind.start, args=(gpus,), name="start")
     ready: Callable[..., object] = _nothing
-    if len(gpus.names) == 1 and not rundir.finished(str(directory)):
+    if len(gpus.names) == 1 and not gpus.apart and not rundir.finished(str(directory)):
         starting.start()  # meanwhile
         ready = starting.join
     with opened(directory, kind, resources, gpus) as (crew, stop, readers):
         going = not rundir.finished(crew.directory)
         if gpus.device.takes_gpu and resources.scheduler and going:
             crew.hire()
-            gpus = devices.of_workers(gpus, crew.everywhere(usable))
+            gpus = devices.of_workers(gpus, crew.on_gpus_alone(crew.everywhere(usable)))
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
         if going and gpus.device.takes_gpu and crew.readers:
             crew.replace(list(gpus.names), kind.card_tasks)
-        if going and (len(gpus.names) > 1 and crew.readers if gpus.device.takes_gpu else resources.workers and readers != "workers"):
+        if going and (gpus.apart and crew.readers if gpus.device.takes_gpu else resources.workers and readers != "workers"):
             crew.begin_to_hire()
         fresh = not rundir.has_manifest(crew.directory)
         busy = Busy(crew.busy, told) if going and gpus.device.takes_gpu else None
@@ -231,7 +231,8 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
     forecast, share = kind.forecast() if large else None, 1.0 if fresh else tracker.left()
     if gpus.device.takes_gpu:
         crew.replace(list(gpus.names), kind.card_tasks)
-        several = len(gpus.names) > 1
+        crew.pace(forecast.speeds() if forecast else {})
+        several = gpus.apart
     else:
         several = bool(resources.workers)
         if resources.workers is None:
@@ -241,7 +242,7 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
     with crew.timed("start"):
         if wanted:
             crew.begin_to_hire()
-        if kind.compiles(gpus) and (wanted or kind.working_threads > 1):  # a genome's few tasks here compile what they come to
+        if (kind.compiles(gpus) or gpus.cores) and (wanted or kind.working_threads > 1):  # a genome's few tasks here compile what they come to
             kind.compile(tracker)
         if wanted:
             crew.hire()
