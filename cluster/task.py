@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Literal, Protocol, TextIO
 
-from tidalign.cluster.errors import Stopped
+from tidalign.cluster.errors import Hangs, Stopped
 from tidalign.cluster.stop import Stop
 
 Kind = Literal["work", "read", "here"]
@@ -106,9 +106,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-_log: TextIO | None = None
-"""Holds the log of this worker, in the folder that it works for now."""
-
+_log: TextIO | None = None  # of this worker, in the folder that it works for now
 _handler = logging.StreamHandler()
 
 
@@ -149,11 +147,11 @@ PULSE = 1.0
 KINDS: tuple[Kind, ...] = ("work", "read", "here")
 
 
-def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop, threads: int = 1) -> None:
-    """Run tasks of any kind in this process, in this thread, or so many at a time in others. Stopped where `stop` was set and tasks are left."""
+def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop, threads: int = 1, watch: Callable[[Iterable[Task]], object] = lambda _: None) -> None:
+    """Run tasks of any kind in this process, in this thread, or so many at a time in others (`Threads`). Stopped where `stop` was set and tasks are left."""
     queue = Queue(tasks)
     if threads > 1:
-        with Threads(lambda: dict.fromkeys(KINDS, threads)) as pool:
+        with Threads(lambda: dict.fromkeys(KINDS, threads), watch) as pool:
             pool.run(queue, outcomes, stop)
         return
     while task := queue.pop(KINDS):
@@ -194,24 +192,24 @@ THREAD = "tasks"
 
 
 class Threads:
-    """Runs tasks in threads of this process; closing it waits for those that run, but for an interrupt: it may be a pipe that they wait for.
+    """Runs tasks in threads of this process; closing it waits for those that run, but after an interrupt, as it may be a pipe that they wait for, or Hangs.
 
-    room: tells how many tasks of each kind it may run at a time; asked whenever there is something to give out.
+    room: tells how many tasks of each kind it may run at a time; asked whenever there is something to give out. watch: called now and then with the tasks that
+    run; may raise Hangs. wake: called in any thread when a task has ended.
     """
 
-    def __init__(self, room: Callable[[], Mapping[Kind, int]]) -> None:
-        self._room = room
+    def __init__(self, room: Callable[[], Mapping[Kind, int]], watch: Callable[[Iterable[Task]], object] = lambda _: None) -> None:
+        self._room, self.watch = room, watch
         self._given: SimpleQueue[tuple[Future[Any], Task] | None] = SimpleQueue()
         self._threads = 0
         self._running: dict[Future[Any], Task] = {}
         self.wake: Callable[[], object] = lambda: None
-        """Called in any thread when a task has ended."""
 
     def __enter__(self) -> "Threads":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *more: object) -> None:
-        if kind is not KeyboardInterrupt:
+        if kind not in (KeyboardInterrupt, Hangs):
             wait(self._running)
         for _ in range(self._threads):
             self._given.put(None)
@@ -270,7 +268,8 @@ class Threads:
                 queue.push(outcomes.done(task, future.result()) or ())
 
     def look(self) -> None:
-        """Look at the pulses of what runs."""
+        """Look at the pulses of what runs, and at what it runs on."""
+        self.watch(self._running.values())
         for task in self._running.values():
             if task.pulse:
                 task.pulse()

@@ -158,10 +158,10 @@ class Crew:
         With readers, this process reads until workers are there, and all the time for workers with GPUs.
         """
         if here or not (self._workers or self.readers):
-            run_here(tasks, outcomes, self._stop, self.threads)
+            run_here(tasks, outcomes, self._stop, self.threads, self._watch())
             return
         queue = Queue(tasks)
-        with Threads(self._room) as threads:
+        with Threads(self._room, self._watch()) as threads:
             if not self._workers:
                 threads.run(queue, outcomes, self._stop, lambda: self._coming)
             if queue or threads or self._workers:
@@ -170,6 +170,14 @@ class Crew:
 
                 kinds: tuple[Kind, ...] = ("work",) if self._gpus else ("work", "read")
                 run_on(cast("Workers", self._workers), queue, outcomes, self._stop, threads, kinds)
+
+    def _watch(self) -> Callable[[Iterable[Task]], object]:
+        """Have somebody look at the GPU, if this process has one."""
+        if not self.beside.device.takes_gpu or self.hiring:
+            return lambda _: None
+        from tidalign.workflows.run.answers import Answers  # by few
+
+        return Answers().look
 
     def _room(self) -> dict[Kind, int]:
         """Tell how many tasks of each kind this process may have."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from tidalign.cluster.errors import Hangs
 from tidalign.cluster.gpus import TASKS_OF_A_CARD, usable
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
@@ -175,6 +176,9 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
                 tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
                 kind.begun = tracker
                 predicted = _work(crew, kind, tracker, stop, resources, gpus, fresh=fresh)
+        except Hangs:
+            kind.begun = None  # claims stay: what hangs is to blame
+            raise
         finally:
             if crew.dismiss() and kind.begun:
                 kind.begun.withdraw_claims()
