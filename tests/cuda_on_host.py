@@ -1,7 +1,7 @@
 """Runs kernels without a GPU: CUDA C++ is compiled for the host (cuda_on_host.hpp), and what launches it is given arrays of the host (cupy_on_host.py).
 
-It is slow, some million cells a second, and knows what kernels/local and kernels/search use. Threads that must meet and do not are found: they wait for ever,
-or are none of the mask that they name.
+It is slow, some million cells a second, and knows what kernels/local, search, seed and ungapped use. Threads that must meet and do not are found: they wait for
+ever, or are none of the mask that they name.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ HEADER = Path(__file__).with_suffix(".hpp")
 COMPILER = shutil.which("g++")
 
 _ENTRY = r'extern "C" __global__ void\s+(?:__launch_bounds__\([^)]*\)\s*)?{}\(([^)]*)\)'
-_KINDS = {"long long": ctypes.c_longlong, "int": ctypes.c_int, "unsigned": ctypes.c_uint}
+_KINDS = {"long long": ctypes.c_longlong, "int": ctypes.c_int, "unsigned": ctypes.c_uint, "unsigned long long": ctypes.c_ulonglong}
 
 
 class OnHost:

@@ -94,13 +94,13 @@ class Tracker(ABC, Generic[P]):
         """Put pieces together that go into one task: each alone."""
         return ([piece] for piece in pieces)
 
-    def for_gpus(self, pieces: list[P]) -> int:
-        """Tell how many of some pieces GPUs are to do: the others, as many as cores beside them do meanwhile, go alone."""
+    def for_gpus(self, pieces: list[P]) -> tuple[list[P], list[P]]:
+        """Divide pieces into those that GPUs are to do, and the last ones, as many as cores beside them do meanwhile, which go alone."""
         left = sum(map(self.weight, pieces)) * self.beside / (self.beside + self.gpus * self.device.speed)
         count = len(pieces)
         while count and (left := left - self.weight(pieces[count - 1])) >= 0:
             count -= 1
-        return count
+        return pieces[:count], pieces[count:]
 
     def rows(self, piece: P) -> tuple[str, int, int]:
         """Name the chunk and the range whose part holds the rows of a piece."""

@@ -147,9 +147,7 @@ class Alignment(Tracker[RowRange]):
         """Make one task for each piece on a core; on a GPU several share one, those of like lengths together."""
         if not self.device.task_rows:
             return super().grouped(pieces)
-        pieces = sorted(pieces, key=lambda each: self._chunks[each.chunk]["longest"], reverse=True)
-        alone = pieces[self.for_gpus(pieces) :]
-        del pieces[len(pieces) - len(alone) :]
+        pieces, alone = self.for_gpus(sorted(pieces, key=lambda each: self._chunks[each.chunk]["longest"], reverse=True))
         units, count = sum(map(self._units, pieces)), sum(map(self.amount, pieces))
         tasks = GROUPS * self.gpus
         most = min(self.device.task_work, units / tasks), min(self.device.task_rows, count / tasks)

@@ -94,8 +94,7 @@ class Searching(Tracker[QueryRange]):
         """Make one task for each piece on a core; on a GPU several of one slice share one, which is little for it otherwise."""
         if not self.device.takes_gpu:
             return super().grouped(pieces)
-        alone = pieces[self.for_gpus(pieces) :]
-        del pieces[len(pieces) - len(alone) :]
+        pieces, alone = self.for_gpus(pieces)
         most = min(FORMS[self.device.name].cells, sum(map(self.amount, pieces)) / GROUPS)
         groups: list[list[QueryRange]] = []
         cells, last = 0.0, None
