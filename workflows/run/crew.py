@@ -92,8 +92,9 @@ class Crew:
         from tidalign.cluster.start import start
 
         cores, folder = self.beside.cores, str(Path(self.directory).parent)
+        cores_each = cores if isinstance(self._scheduler, str) or not cores else None  # who starts workers starts no more than that
         self._workers = self._contract.enter_context(start(self._count, self._scheduler, self._gpus, [self._module], folder, cores))
-        self._trials = Trials(self._workers, self.directory, self._module, self.gpus_each, cores, self.beside.device.speed)
+        self._trials = Trials(self._workers, self.directory, self._module, self.gpus_each, cores_each, self.beside.device.speed)
         for worker, trouble in self._workers.undergo(self._trials.reach).items():
             raise CannotWrite(f"{self.directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
         if self._gpus or self.on_gpus:

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 class Trials:
     """Tries the workers of a run in `directory`, the first ones and those that join later (`Workers.undergo`).
 
-    module: of the tasks. gpus, cores: how many workers with a GPU are used of each host (None: all), and how many without one. speed: of a GPU whose is not
-    known, in cores.
+    module: of the tasks. gpus, cores: how many workers with a GPU, and without one, are used of each host; None: all. speed: of a GPU whose is not known, in
+    cores.
     """
 
-    def __init__(self, workers: "Workers", directory: str, module: str, gpus: int | None, cores: int, speed: float) -> None:
+    def __init__(self, workers: "Workers", directory: str, module: str, gpus: int | None, cores: int | None, speed: float) -> None:
         self._workers, self._directory, self._module, self._gpus, self._cores, self._speed = workers, directory, module, gpus, cores, speed
         self._at: dict[str, str] = {}
         self._named: dict[str, str | None] = {}
@@ -66,7 +66,7 @@ class Trials:
             self._at[worker] for worker in crew.live() if worker in self._at and worker not in said and worker not in crew.refused() and self._is(worker, gpus)
         )
         for worker in sorted(worker for worker in said if self._is(worker, gpus) and (not said[worker] or not gpus)):
-            if not gpus and not most:
+            if most == 0:
                 continue  # what is wrong with it was said
             if most and used[self._at[worker]] >= most:
                 said[worker] = f"on {self._at[worker]} is beyond --{option} {most}"
