@@ -11,6 +11,10 @@ class ClusterLost(Exception):
     """The scheduler or all workers went away (75): run the same command again to resume."""
 
 
+class Hangs(ClusterLost):
+    """What runs in threads of this process does not come back, and cannot be ended but with it (75)."""
+
+
 SAID = {
     signal.SIGALRM: "stopped by --stop-after",
     signal.SIGUSR1: "stopped by SIGUSR1, by which Slurm says that the time of a job is almost over",

@@ -9,6 +9,7 @@ import time
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import Any
 
 from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerError
@@ -18,6 +19,7 @@ from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.start import Workers
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Kind, Outcomes, Queue, Task, Threads
+from tidalign.cluster.together import Pace, together
 
 TICK = 1.0
 """Seconds between looks at workers and at tasks that may hang."""
@@ -33,24 +35,34 @@ sleeps uses none. The worker's process does more than the task, so the two are n
 DESERTED = 300.0
 """Seconds without a single worker after which the run gives up; it can be resumed."""
 
+_Crew = tuple[float, bool]
+"""Workers that are as fast as so many cores; and whether they are on cores, beside others with GPUs."""
+
 
 @dataclass
 class _Flight:
-    """A task on its way: its future, its pulse, and the seconds since that changed.
+    """Tasks on their way to one worker, mostly one: their future, their pulse, and the seconds since that changed.
 
-    used: CPU time of its worker when it had said nothing for as long as its patience. hung: why its worker was restarted. left: all that it was for left.
+    patience: of their worker. crew: which kind of workers they are for; among: those of them that were there. used: CPU time of the worker when it had said
+    nothing for as long as its patience. hung: why it was restarted. left: all that they were for left.
     """
 
-    task: Task
+    tasks: list[Task]
     future: Any
+    patience: float
+    crew: _Crew
+    among: Collection[str]
     pulse: object = None
     silent: float = 0.0
     used: float | None = None
-    among: Collection[str] = ()
-    """Workers that it was for, where others may not have it."""
     hung: str | None = None
     left: bool = False
     began: float = field(default_factory=time.monotonic)
+
+    def pulses(self) -> object:
+        """Tell what changes whenever the tasks get on; None: none has begun."""
+        said = [task.pulse() if task.pulse else None for task in self.tasks]
+        return said if any(each is not None for each in said) else None
 
 
 def run_on(
@@ -70,12 +82,13 @@ class _Run:
     def __init__(self, workers: Workers, outcomes: Outcomes, stop: Stop, queue: Queue, threads: Threads, kinds: Collection[Kind]) -> None:
         self.workers, self.outcomes, self.stop, self.queue, self.beside, self.kinds = workers, outcomes, stop, queue, threads, kinds
         self.flights: dict[str, _Flight] = {}
+        self.pace = Pace()
         self.backlog = None if workers.local else Backlog(workers.client)
         self.submitted = 0
         self.wake = threading.Event()
         self.beside.wake = self.wake.set
-        self.live = self.threads = 0
-        self.fit: list[str] = []
+        self.fit: dict[str, int] = {}
+        """Threads of each worker that may have tasks."""
         self.full_at = self.alive_at = time.monotonic()
         self.asked = 0
 
@@ -108,13 +121,36 @@ class _Run:
     def _feed(self) -> None:
         if self.stop.number is None:
             self.beside.feed(self.queue)
-        while len(self.flights) < self.threads and self.stop.number is None and (task := self.queue.pop(self.kinds)):
-            self.submitted += 1
-            key = f"{task.key}-{self.submitted}"
-            among = {} if not self.workers.tried else {"workers": self.fit, "allow_other_workers": False}
-            future = self.workers.client.submit(task.function, *task.arguments, key=key, pure=False, retries=0, **among)
-            future.add_done_callback(lambda _: self.wake.set())
-            self.flights[key] = _Flight(task, future, among=self.fit)
+        crews: dict[_Crew, list[str]] = {}
+        for worker in self.fit:
+            crews.setdefault(self.workers.crew(worker), []).append(worker)
+        for place, (crew, workers) in enumerate(sorted(crews.items(), reverse=True)):
+            room = sum(self.fit[worker] for worker in workers) - sum(flight.crew == crew for flight in self.flights.values())
+            for _ in range(room):
+                # The fastest take the longest; slower ones the longest that they have done when all is done.
+                most = crew[0] * max(0.0, self.queue.seconds) / sum(speed * len(of) for (speed, _), of in crews.items()) if place else float("inf")
+                if self.stop.number is not None or not (tasks := self._next(crew, most)):
+                    break
+                self._submit(tasks, crew, workers)
+
+    def _next(self, crew: _Crew, most: float) -> list[Task]:
+        """Take the task that goes next to some workers, and those that go with it."""
+        if (first := self.queue.pop(self.kinds, most)) is None:
+            return []
+        room = self.pace.room(first.function, crew, len(self.queue), sum(self.fit.values()))
+        more = iter(lambda: self.queue.pop(self.kinds, most, first.function), None)
+        return [first, *islice(more, room - 1)]
+
+    def _submit(self, tasks: list[Task], crew: _Crew, workers: list[str]) -> None:
+        self.submitted += 1
+        key = f"{tasks[0].key}-{self.submitted}"
+        given = [task.on_core if crew[1] and task.on_core else (task.arguments, task.patience) for task in tasks]
+        calls = [(task.function, arguments) for task, (arguments, _) in zip(tasks, given, strict=True)]
+        function, arguments = calls[0] if len(calls) == 1 else (together, (calls,))
+        among = {"workers": workers, "allow_other_workers": False} if self.workers.tried else {}
+        future = self.workers.client.submit(function, *arguments, key=key, pure=False, retries=0, **among)
+        future.add_done_callback(lambda _: self.wake.set())
+        self.flights[key] = _Flight(tasks, future, sum(patience for _, patience in given), crew, workers)
 
     def _collect(self) -> None:
         for key, flight in list(self.flights.items()):
@@ -129,61 +165,75 @@ class _Run:
                 except Exception as lost:
                     self._lost(key, False, f"its result did not arrive: {lost!r}")
                     continue
-                self._land(key, self.outcomes.done(flight.task, result) or ())
+                self._land(key, result)
             elif status == "error":
                 error = flight.future.exception(timeout=10)
                 if isinstance(error, KilledWorker):
                     self._lost(key, True, flight.hung or "its worker died, or was cut off", error.last_worker.address)
                 elif isinstance(error, NoWorkerError | NoValidWorkerError):
                     self._lost(key, False, "the workers that it was for left")
-                else:
-                    self._land(key, self.outcomes.failed(flight.task, error))
+                elif len(flight.tasks) == 1:
+                    self._land(key, None, error)
+                else:  # what they say does not travel: each by itself
+                    self._lost(key, False, f"what it said did not arrive: {error!r}")
             else:
                 self._lost(key, False, "the workers that it was for left" if flight.left else "the scheduler went away")
 
     def _lost(self, key: str, killed: bool, why: str, worker: str = "") -> None:
         """Say where a task was lost, after which time and why, and do what is then to be done."""
-        flight = self.flights[key]
+        flight = self.flights.pop(key)
         place = asdict(self.workers.places[worker]) if worker in self.workers.places else {"worker": worker}
         self.outcomes.note(
-            "lost", task=flight.task.key, **{name: value for name, value in place.items() if value}, seconds=round(time.monotonic() - flight.began, 3), why=why
+            "lost",
+            task=flight.tasks[0].key,
+            **{name: value for name, value in place.items() if value},
+            seconds=round(time.monotonic() - flight.began, 3),
+            why=why,
         )
-        self._land(key, self.outcomes.died(flight.task, killed))
+        self.pace.learn(flight.tasks[0].function, flight.crew, float("inf"))
+        # Of several one at most was being done: the one that says how far it is, else it is not known to have begun.
+        begun = next((task for task in flight.tasks if task.pulse and task.pulse() is not None), flight.tasks[0])
+        for task in flight.tasks:
+            self.queue.push(self.outcomes.died(task, killed and task is begun))
 
-    def _land(self, key: str, more: Iterable[Task]) -> None:
-        del self.flights[key]
-        self.queue.push(more)
+    def _land(self, key: str, result: Any, error: BaseException | None = None) -> None:
+        """Say what became of tasks that were done."""
+        flight = self.flights.pop(key)
+        said = [(result, error, time.monotonic() - flight.began)] if len(flight.tasks) == 1 else result
+        for task, (found, failed, seconds) in zip(flight.tasks, said, strict=True):
+            self.pace.learn(task.function, flight.crew, seconds)
+            self.queue.push((self.outcomes.failed(task, failed) if failed else self.outcomes.done(task, found)) or ())
 
     def _look_at_workers(self) -> None:
         now = time.monotonic()
-        before, self.live, self.threads = self.live, 0, 0
+        before, self.fit = len(self.fit), {}
         client = self.workers.client
         if client.status == "closed":
             raise ClusterLost("the scheduler went away and did not come back; run the same command again to resume")
         if client.status == "running":
             with suppress(OSError):
-                found = self.workers.fit()
-                self.live, self.threads, self.fit = len(found), sum(found.values()), list(found)
-                self.workers.learn(found)
-        if self.live:
+                self.fit = self.workers.fit()
+                self.workers.learn(self.fit)
+        live = len(self.fit)
+        if live:
             if not before:
                 with suppress(OSError):
                     self.workers.prepare()  # perhaps another scheduler than before
             self.alive_at = now
-        if self.live != before:
-            self.outcomes.note("workers", live=self.live)
+        if live != before:
+            self.outcomes.note("workers", live=live)
         local, wanted = self.workers.local, self.workers.wanted
         if now - self.alive_at > DESERTED:
             raise (NoWorkers if local else ClusterLost)(
                 f"no worker left, and none came back in {DESERTED:.0f} s; run the same command again to resume" + ("" if local else ", with workers running")
             )
-        if wanted is not None and wanted <= len({str(self.workers.places.get(worker, worker)) for worker in self.workers.refused()}) and not self.live:
+        if wanted is not None and wanted <= len({str(self.workers.places.get(worker, worker)) for worker in self.workers.refused()}) and not live:
             raise NoWorkers(f"no worker is left: {next(iter(self.workers.refused().values()))}")
-        if local is None or wanted is None or self.live >= wanted:
+        if local is None or wanted is None or live >= wanted:
             self.full_at, self.asked = now, 0
         elif now - self.full_at > SHORT_HANDED * 2**self.asked:
-            self.outcomes.note("short-handed", live=self.live, wanted=wanted)
-            if self.asked and not self.live:
+            self.outcomes.note("short-handed", live=live, wanted=wanted)
+            if self.asked and not live:
                 local.scale(0)  # what brings workers back when asking for more does not
             local.scale(wanted)
             self.full_at, self.asked = now, self.asked + 1
@@ -197,13 +247,13 @@ class _Run:
                     flight.left = True
                     self.workers.client.cancel([flight.future], force=True)
                 continue
-            pulse = flight.task.pulse() if flight.task.pulse else None
+            pulse = flight.pulses()
             if pulse is None or pulse != flight.pulse:
                 flight.pulse, flight.silent, flight.used = pulse, 0.0, None
                 continue
             # Looks are counted, not the clock: who was stopped or starved along with the workers did not look.
             flight.silent += TICK
-            if flight.silent > flight.task.patience:
+            if flight.silent > flight.patience:
                 late.append(key)
         if not late:
             return
@@ -213,14 +263,14 @@ class _Run:
             if key not in at:
                 flight.silent = 0.0
             elif self._hangs(flight, at[key]):
-                self.outcomes.note("hang", task=flight.task.key, worker=at[key], seconds=round(flight.silent))
+                self.outcomes.note("hang", task=flight.tasks[0].key, worker=at[key], seconds=round(flight.silent))
                 flight.hung = f"it gave no sign of life in {flight.silent:.0f} s, and its worker was restarted"
                 flight.silent, flight.used = 0.0, None
                 self.workers.client.restart_workers([at[key]], timeout=20, raise_for_error=False)
 
     def _hangs(self, flight: _Flight, worker: str) -> bool:
         """Whether a task that is late has no excuse left."""
-        used, patience = self.workers.cpu_seconds(worker), flight.task.patience
+        used, patience = self.workers.cpu_seconds(worker), flight.patience
         if flight.used is None:
             flight.used = used
         spent = used - flight.used if used is not None and flight.used is not None else 0.0

@@ -24,6 +24,7 @@ from distributed import Client, LocalCluster
 from distributed.utils import silence_logging_cmgr
 
 from tidalign.cluster import forks
+from tidalign.cluster.beside import with_cores
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
 from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, unfit
@@ -52,6 +53,7 @@ class Workers:
     """Live workers. `wanted`: how many there should be, None where someone else decides; `local`: the processes of this machine, if they are ours.
 
     trials: of workers that join; said: what they came to, by worker. places: where each worker is, or was.
+    crews: what `crew` is to say of workers, where they are not all of one kind.
     tried: whether workers that join, or start again, are tried before they get a task: those of somebody else, and those with GPUs, which may fail for good.
     """
 
@@ -62,6 +64,11 @@ class Workers:
     trials: list[Trial] = field(default_factory=list)
     said: dict[str, str | None] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
+    crews: dict[str, tuple[float, bool]] = field(default_factory=dict)
+
+    def crew(self, worker: str) -> tuple[float, bool]:
+        """Tell as how many cores a worker is as fast, and whether it is on a core while others have GPUs."""
+        return self.crews.get(worker, (1.0, False))
 
     def fit(self) -> dict[str, int]:
         """Give what `live` gives, without workers that a trial found something against; those that joined since are tried first."""
@@ -170,12 +177,18 @@ def _allow_no_failures(dask_scheduler: Any) -> None:
 
 @contextmanager
 def start(
-    count: int | None = None, scheduler: str | Allocation | None = None, gpus: Sequence[str] = (), modules: Sequence[str] = (), folder: str = "."
+    count: int | None = None,
+    scheduler: str | Allocation | None = None,
+    gpus: Sequence[str] = (),
+    modules: Sequence[str] = (),
+    folder: str = ".",
+    cores_beside: int = 0,
 ) -> Iterator[Workers]:
     """Workers for as long as the context lasts.
 
     count: worker processes on this machine, one thread each; None: one for each core.
     gpus: devices of this machine (`gpus.usable`), a worker process for each, which sees it as its first; `count` is not used.
+    cores_beside: workers that use cores, beside those.
     scheduler: the address of a scheduler (`address.address_of`); its workers are used, `count` is not. Or an allocation: workers on each of its nodes.
     folder: that all nodes of an allocation see.
     modules: that tasks need; processes without GPUs are forked from one that has loaded them (forks.py).
@@ -191,7 +204,7 @@ def start(
             for worker, trouble in workers.undergo(partial(unfit, workers.client)).items():
                 raise NoWorkers(f"worker {worker} {trouble}")
         else:
-            workers = stack.enter_context(_here(len(gpus) or count or cores(), gpus, modules))
+            workers = stack.enter_context(_here(len(gpus) + cores_beside if gpus else count or cores(), gpus, modules))
         with answering(workers.client):
             workers.prepare()
         yield workers
@@ -214,7 +227,7 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
     """A LocalCluster of `count` processes with one thread each, or a LocalCUDACluster. Dask gives up if one dies while it starts, so this tries again."""
     forks.make_room(count)
     kind, more = _kind(gpus)
-    kind, security = with_mute_scheduler(kind), credentials()
+    kind, security = with_mute_scheduler(kind if len(gpus) in (0, count) else with_cores(kind)), credentials()
     # As in forks.py: what is started here must not die of Ctrl-C.
     resource_tracker.ensure_running()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

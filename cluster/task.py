@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Literal, Protocol, TextIO
 
-from tidalign.cluster.errors import Stopped
+from tidalign.cluster.errors import Hangs, Stopped
 from tidalign.cluster.stop import Stop
 
 Kind = Literal["work", "read", "here"]
@@ -35,6 +35,8 @@ class Task:
     pulse: called here; what it returns changes whenever the task gets on, and is None until it has begun.
     patience: seconds of CPU time of its worker without a change of `pulse` after which the task hangs and its worker is restarted.
     kind: who may do it.
+    seconds: that it is predicted to take one core.
+    on_core: arguments, and patience, for a worker that has no GPU where others have; None: the same.
     """
 
     key: str
@@ -44,6 +46,8 @@ class Task:
     pulse: Callable[[], object] | None = None
     patience: float = float("inf")
     kind: Kind = "work"
+    seconds: float = 0.0
+    on_core: tuple[tuple[Any, ...], float] | None = None
 
 
 class Outcomes(Protocol):
@@ -68,17 +72,30 @@ class Queue:
     def __init__(self, tasks: Iterable[Task] = ()) -> None:
         self._heaps: dict[Kind, list[tuple[float, int, Task]]] = {}
         self._pushed = 0
+        self.seconds = 0.0  # predicted for all of them
         self.push(tasks)
 
     def push(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
             heapq.heappush(self._heaps.setdefault(task.kind, []), (-task.weight, self._pushed, task))
             self._pushed += 1
+            self.seconds += task.seconds
 
-    def pop(self, kinds: Iterable[Kind]) -> Task | None:
-        """Take the longest task of these kinds; None where there is none."""
+    def pop(self, kinds: Iterable[Kind], most: float = float("inf"), like: Callable[..., Any] | None = None) -> Task | None:
+        """Take the longest task of these kinds that is to take one core `most` seconds; None where there is none, or it is no call of `like`."""
         heaps = [heap for kind in kinds if (heap := self._heaps.get(kind))]
-        return heapq.heappop(min(heaps))[2] if heaps else None
+        tops = most == float("inf")  # else whoever is slow looks at all, now and then
+        first = min((entry for heap in heaps for entry in (heap[:1] if tops else heap) if entry[2].seconds <= most), default=None)
+        if first is None or (like is not None and first[2].function is not like):
+            return None
+        heap = self._heaps[first[2].kind]
+        if heap[0] is first:
+            heapq.heappop(heap)
+        else:
+            heap.remove(first)
+            heapq.heapify(heap)
+        self.seconds -= first[2].seconds
+        return first[2]
 
     def __len__(self) -> int:
         return sum(map(len, self._heaps.values()))
@@ -89,9 +106,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-_log: TextIO | None = None
-"""Holds the log of this worker, in the folder that it works for now."""
-
+_log: TextIO | None = None  # of this worker, in the folder that it works for now
 _handler = logging.StreamHandler()
 
 
@@ -129,15 +144,14 @@ def _note(line: str) -> None:
 PULSE = 1.0
 """Seconds between looks at the pulses of tasks that run in this process."""
 
-
 KINDS: tuple[Kind, ...] = ("work", "read", "here")
 
 
-def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop, threads: int = 1) -> None:
-    """Run tasks of any kind in this process, in this thread, or so many at a time in others. Stopped where `stop` was set and tasks are left."""
+def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop, threads: int = 1, watch: Callable[[Iterable[Task]], object] = lambda _: None) -> None:
+    """Run tasks of any kind in this process, in this thread, or so many at a time in others (`Threads`). Stopped where `stop` was set and tasks are left."""
     queue = Queue(tasks)
     if threads > 1:
-        with Threads(lambda: dict.fromkeys(KINDS, threads)) as pool:
+        with Threads(lambda: dict.fromkeys(KINDS, threads), watch) as pool:
             pool.run(queue, outcomes, stop)
         return
     while task := queue.pop(KINDS):
@@ -178,24 +192,24 @@ THREAD = "tasks"
 
 
 class Threads:
-    """Runs tasks in threads of this process; closing it waits for those that run, but for an interrupt: it may be a pipe that they wait for.
+    """Runs tasks in threads of this process; closing it waits for those that run, but after an interrupt, as it may be a pipe that they wait for, or Hangs.
 
-    room: tells how many tasks of each kind it may run at a time; asked whenever there is something to give out.
+    room: tells how many tasks of each kind it may run at a time; asked whenever there is something to give out. watch: called now and then with the tasks that
+    run; may raise Hangs. wake: called in any thread when a task has ended.
     """
 
-    def __init__(self, room: Callable[[], Mapping[Kind, int]]) -> None:
-        self._room = room
+    def __init__(self, room: Callable[[], Mapping[Kind, int]], watch: Callable[[Iterable[Task]], object] = lambda _: None) -> None:
+        self._room, self.watch = room, watch
         self._given: SimpleQueue[tuple[Future[Any], Task] | None] = SimpleQueue()
         self._threads = 0
         self._running: dict[Future[Any], Task] = {}
         self.wake: Callable[[], object] = lambda: None
-        """Called in any thread when a task has ended."""
 
     def __enter__(self) -> "Threads":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *more: object) -> None:
-        if kind is not KeyboardInterrupt:
+        if kind not in (KeyboardInterrupt, Hangs):
             wait(self._running)
         for _ in range(self._threads):
             self._given.put(None)
@@ -254,7 +268,8 @@ class Threads:
                 queue.push(outcomes.done(task, future.result()) or ())
 
     def look(self) -> None:
-        """Look at the pulses of what runs."""
+        """Look at the pulses of what runs, and at what it runs on."""
+        self.watch(self._running.values())
         for task in self._running.values():
             if task.pulse:
                 task.pulse()

@@ -43,9 +43,10 @@ inline void __syncthreads() {
   if ((int)block_bar.arrived == alive) { block_bar.arrived = 0; block_bar.gen++; return; }
   long g = block_bar.gen; while (block_bar.gen == g) yield_();
 }
+static unsigned long long wide[64][32];
 template <typename T> T exchange(unsigned mask, T v, int from) {
-  int warp = current / 32, lane = current % 32; unsigned u; memcpy(&u, &v, 4); values[warp][lane] = u; warp_bar(mask);
-  unsigned r = values[warp][from]; warp_bar(mask); T out; memcpy(&out, &r, 4); return out;
+  int warp = current / 32, lane = current % 32; unsigned long long u = 0; memcpy(&u, &v, sizeof(T)); wide[warp][lane] = u; warp_bar(mask);
+  unsigned long long r = wide[warp][from]; warp_bar(mask); T out; memcpy(&out, &r, sizeof(T)); return out;
 }
 template <typename T> T __shfl_up_sync(unsigned m, T v, int d, int w = 32) { int l = current % 32; return exchange(m, v, l % w >= d ? l - d : l); }
 template <typename T> T __shfl_sync(unsigned m, T v, int s, int w = 32) { int l = current % 32; return exchange(m, v, l / w * w + s % w); }
@@ -76,12 +77,14 @@ static void run_grid(unsigned grid, unsigned block, size_t bytes, std::function<
 }
 inline unsigned __ballot_sync(unsigned m, bool v) { int warp = current / 32; values[warp][current % 32] = v; warp_bar(m); unsigned r = 0; for (int i = 0; i < 32; i++) if (m >> i & 1) r |= (values[warp][i] & 1) << i; warp_bar(m); return r; }
 inline int __popc(unsigned v) { return __builtin_popcount(v); }
-inline int atomicAdd(int* p, int v) { int o = *p; *p += v; return o; }
 inline int __ffs(unsigned v) { return __builtin_ffs((int)v); }
-inline unsigned long long atomicAdd(unsigned long long* p, unsigned long long v) { unsigned long long o = *p; *p += v; return o; }
 inline int atomicMin(int* p, int v) { int o = *p; *p = min(o, v); return o; }
 inline int __reduce_min_sync(unsigned m, int v) { return -__reduce_max_sync(m, -v); }
 inline int __syncthreads_or(bool v) { static int some; some = 0; __syncthreads(); some |= v; __syncthreads(); int r = some; __syncthreads(); return r; }
 inline void __threadfence_block() {}
+template <typename T> T __ldg(const T* p) { return *p; }
+template <typename T, typename U> T atomicAdd(T* p, U v) { T o = *p; *p += (T)v; return o; }
+inline bool __all_sync(unsigned m, bool v) { return !__any_sync(m, !v); }
+inline unsigned __brev(unsigned v) { unsigned r = 0; for (int i = 0; i < 32; i++) r |= (v >> i & 1) << (31 - i); return r; }
 inline int __clz(unsigned v) { return v ? __builtin_clz(v) : 32; }
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned s) { return prmt_on_host(a, b, s); }

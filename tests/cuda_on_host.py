@@ -1,6 +1,6 @@
 """Runs kernels without a GPU: CUDA C++ is compiled for the host (cuda_on_host.hpp), and what launches it is given arrays of the host (cupy_on_host.py).
 
-It is slow, some million cells a second, and knows what kernels/local, kernels/search and kernels/wavefront use. Threads that must meet and do not are found:
+It is slow, some million cells a second, and knows what kernels/local, search, seed, ungapped and wavefront use. Threads that must meet and do not are found:
 they wait for ever, or are none of the mask that they name.
 """
 

@@ -18,7 +18,7 @@ from importlib import import_module
 from types import FrameType
 from typing import Any
 
-from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
+from tidalign.cluster.errors import ClusterLost, Hangs, NoWorkers, Stopped
 from tidalign.cluster.forks import make_room, serve
 from tidalign.cluster.gpus import begin, installed
 from tidalign.cluster.slurm.allocation import allocation
@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if place is not None and arguments[place] == "estimate" and not {"-h", "--help"} & {*arguments[place + 1 : place + 2]}:
         arguments[place] = "--dry-run"  # the same in other words
         before, place = True, command_at(arguments)
-    asked = list(arguments)
+    asked, hangs = list(arguments), False
     chosen = None if place is None else arguments[place]
     if argv is None and chosen:  # a command, which loads libraries
         try:
@@ -142,9 +142,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         status = _fail(Stopped(signal.SIGINT), debug=args.debug)
     except Exception as error:
-        status = _fail(error, debug=args.debug)
+        status, hangs = _fail(error, debug=args.debug), isinstance(error, Hangs)
     if argv is None:
-        _leave(status)
+        _leave(status, at_once=hangs)
     return status
 
 
@@ -162,9 +162,12 @@ def _begin(args: argparse.Namespace) -> None:
         serve([f"tidalign.workflows.run.{kind}.tasks"])
 
 
-def _leave(status: int) -> None:
+def _leave(status: int, *, at_once: bool) -> None:
     """End the process without taking it apart, which is longer with CUDA, numba and a thousand modules than some runs are. Does nothing where a thread or what
-    is left to write might yet need the interpreter."""
+    is left to write might yet need the interpreter. at_once: what hangs is waited for by whoever takes it apart."""
+    if at_once:
+        sys.stderr.flush()
+        os._exit(status)
     if any(thread is not threading.main_thread() and thread.name != THREAD for thread in threading.enumerate()):
         return
     with suppress(OSError, ValueError):

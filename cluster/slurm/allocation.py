@@ -37,12 +37,14 @@ _INTERACTIVE = ("4294967290", "-6")
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """The nodes of a job of Slurm's. gpus: a worker for each GPU of a node, or for the first `each` of them, else for each of its processors."""
+    """The nodes of a job of Slurm's. gpus: a worker for each GPU of a node, or for the first `each` of them, and so many on `cores` beside these; else a worker
+    for each of its processors."""
 
     job: str
     nodes: int
     gpus: bool = False
     each: int | None = None
+    cores: int = 0
 
 
 def allocation(environment: Mapping[str, str] = os.environ) -> Allocation | None:
@@ -76,7 +78,9 @@ def started(allocation: Allocation, folder: str, modules: Sequence[str]) -> Iter
         stack.enter_context(dask.config.set(keep(security, Path(own))))
         cluster = stack.enter_context(_scheduler(security, address_of_node()))
         Path(own, "scheduler.json").write_text(
-            json.dumps({"address": cluster.scheduler_address, "modules": list(modules), "gpus": allocation.gpus, "each": allocation.each})
+            json.dumps(
+                {"address": cluster.scheduler_address, "modules": list(modules), "gpus": allocation.gpus, "each": allocation.each, "cores": allocation.cores}
+            )
         )
         stack.enter_context(_workers(allocation, own, cluster))
         yield str(cluster.scheduler_address)

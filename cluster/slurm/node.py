@@ -42,6 +42,13 @@ def processors(environment: Mapping[str, str] = os.environ) -> int:
     return min(cores(), counts[place]) if place < len(counts) else cores()
 
 
+def environments(said: dict[str, Any]) -> list[dict[str, str]]:
+    """Give what each worker of this node has in its environment besides: its GPU, or none for those that use cores beside GPUs."""
+    if said["gpus"]:
+        return [{"CUDA_VISIBLE_DEVICES": name} for name in (*usable(said["each"]), *[""] * said["cores"])]
+    return [{} for _ in range(processors())]
+
+
 async def _work(address: str, names: list[dict[str, str]], scratch: str) -> None:
     """Be the nannies of workers, each with this environment, until standard input ends."""
     node = os.environ.get("SLURM_NODEID", "0")
@@ -71,7 +78,7 @@ def main(folder: Path) -> None:
     resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1})
     said = json.loads((folder / "scheduler.json").read_text())
-    names = [{"CUDA_VISIBLE_DEVICES": name} for name in usable(said["each"])] if said["gpus"] else [{} for _ in range(processors())]
+    names = environments(said)
     forks.make_room(len(names))
     with ExitStack() as stack:
         scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="tidalign-", ignore_cleanup_errors=True))

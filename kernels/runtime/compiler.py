@@ -137,6 +137,13 @@ def begin() -> None:
     cupy.cuda.runtime.free(0)
 
 
+def wait() -> None:
+    """Wait until the current device has done all that it was given."""
+    import cupy
+
+    cupy.cuda.runtime.deviceSynchronize()
+
+
 def kernel(name: str, entry: str, macros: Mapping[str, object], *, shared_bytes: int = 0) -> Kernel:
     """Entry point `entry` of `name` compiled with `macros` for the current device.
 

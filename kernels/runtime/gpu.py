@@ -14,18 +14,19 @@ class GpuLost(KernelError):
 class Gpu:
     """Is held for each call of the device's kernels, from which results come back on the host.
 
-    busy: seconds that it was held in all. lost: why kernels have failed; who asks for it then gets GpuLost.
+    busy: seconds that it was held in all. turns: how often it was taken. lost: why kernels have failed; who asks for it then gets GpuLost.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._since = 0.0
-        self.busy = 0.0
+        self.busy, self.turns = 0.0, 0
         self.lost: str | None = None
 
     def __enter__(self) -> None:
         self._lock.acquire()
         self._since = time.perf_counter()
+        self.turns += 1
         if self.lost:
             self._lock.release()
             raise GpuLost(f"this process has lost its GPU: {self.lost}")

@@ -213,14 +213,14 @@ class Strand:
         checked = seed_filter is not None or len(full) > 0
         self.wanted = cupy.asarray(full), len(full), transitions, matches, pattern.span if most is None else most, pattern.span, int(checked)
 
-    def chunks(self) -> Iterator[Chunk]:
-        """All windows."""
-        for first in range(0, self.windows if len(self.index.places) else 0, CHUNK):
+    def chunks(self, start: int = 0) -> Iterator[Chunk]:
+        """All windows from a query place on."""
+        for first in range(start, self.windows if len(self.index.places) else 0, CHUNK):
             yield Chunk(self, first, min(CHUNK, self.windows - first))
 
 
 def hits(
-    index: DeviceIndex, query: Codes, transitions: int = 1, seed_filter: tuple[int, int | None] | None = None, tile: int = TILE // 2
+    index: DeviceIndex, query: Codes, transitions: int = 1, seed_filter: tuple[int, int | None] | None = None, tile: int = TILE // 2, start: int = 0
 ) -> Iterator[tuple[Positions, Positions]]:
     """As seed.hits, in tiles of at most `tile` hits. The index must be of the current device.
 
@@ -229,7 +229,7 @@ def hits(
     import cupy
 
     with guarded(f"hits of {len(query)} letters"):
-        for chunk in Strand(index, query, transitions, seed_filter).chunks():
+        for chunk in Strand(index, query, transitions, seed_filter).chunks(start):
             for begin in range(0, chunk.total, tile):
                 targets, queries = (cupy.asnumpy(array) for array in chunk.places(begin, min(begin + tile, chunk.total)))
                 kept = targets >= 0

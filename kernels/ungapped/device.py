@@ -18,7 +18,8 @@ from tidalign.kernels.scoring.scores import Scoring
 from tidalign.kernels.seed.device import FLIP_BITS, LEAST_TILE, TILE, Chunk, DeviceIndex, Strand
 from tidalign.kernels.seed.index import Positions
 from tidalign.kernels.ungapped import host as ungapped_host
-from tidalign.kernels.ungapped.hsps import SLOTS, Segments
+from tidalign.kernels.ungapped.hsps import Segments
+from tidalign.kernels.ungapped.records import Records as Records
 
 SOURCE = "ungapped/ungapped.cu"
 
@@ -47,28 +48,33 @@ def segments(
     exact: bool,
     gapfree: tuple[int, int, bool] | None,
     tile: int | None = None,
+    start: int = 0,
+    records: Records | None = None,
 ) -> Iterator[tuple[Segments, Positions]]:
     """Tile by tile, the segments of a query strand's used hits in the order of hits, and where in the query each one's hit starts.
 
     gapfree: (xdrop, threshold, entropy) as in HitFilter.hsps, which gives the same; None: the used hits themselves, as HitFilter.seeds. The index must be of
-    the current device. tile: hits of a tile, at most. Raises DeviceLimit where lengths, scores or `xdrop` are more than the kernels take, or where there is no
+    the current device. tile: hits of a tile, at most. start: the query place of the first hits; records: what is known of diagonals there, and becomes known.
+    Raises DeviceLimit where lengths, scores or `xdrop` are more than the kernels take, or where there is no
     memory for a small tile (what was given before is then to be thrown away), KernelError where the device fails.
     """
     with guarded(f"hits of {len(query)} letters"):
-        search = _Search(Strand(index, query, transitions, seed_filter), scoring, exact, gapfree)
-        waiting = None
-        for begun in search.tiles(tile or (TILE if gapfree else BARE_TILE)):
-            if waiting is not None:
-                yield waiting.fetch()
-            waiting = begun
-        if waiting is not None:
-            yield waiting.fetch()
+        known = records or Records(index.target, query, index.pattern.span, scoring, exact=exact, xdrop=gapfree and gapfree[0])
+        search = _Search(Strand(index, query, transitions, seed_filter), scoring, exact, gapfree, known)
+        for begun in search.tiles(tile or (TILE if gapfree else BARE_TILE), start):
+            before, known.waiting = known.waiting, begun
+            if before is not None:
+                yield before.fetch()
+            if known.due() and (last := known.rest()):
+                yield last
+        if last := known.rest():
+            yield last
 
 
 class _Search:
     """Hold what the tiles of a query strand share."""
 
-    def __init__(self, strand: Strand, scoring: Scoring, exact: bool, gapfree: tuple[int, int, bool] | None) -> None:
+    def __init__(self, strand: Strand, scoring: Scoring, exact: bool, gapfree: tuple[int, int, bool] | None, known: Records) -> None:
         import cupy
 
         table = scoring.masked()
@@ -79,14 +85,21 @@ class _Search:
             self.after_stop = int((_WORD - 1) * table.max() > gapfree[0])
         self.strand, self.exact, self.gapfree = strand, exact, gapfree
         self.table = cupy.asarray(table.ravel())
-        self.records = cupy.zeros(SLOTS, np.uint32) if exact else None
+        self._known = known
+        if exact:
+            known.make()
         self.aside = cupy.cuda.Stream(non_blocking=True)
 
-    def tiles(self, tile: int) -> Iterator["_Seeds | _Hsps"]:
+    @property
+    def records(self) -> Any:
+        """What is known of diagonals, if anybody asks afterwards."""
+        return self._known.array
+
+    def tiles(self, tile: int, start: int) -> Iterator["_Seeds | _Hsps"]:
         """The work of all of them, one begun after the other."""
         import cupy
 
-        for chunk in self.strand.chunks():
+        for chunk in self.strand.chunks(start):
             begin = 0
             while begin < chunk.total:
                 end = min(begin + tile, chunk.total)
@@ -101,11 +114,10 @@ class _Search:
 
     def _prepared(self, chunk: Chunk, begin: int, end: int, tile: int) -> "_Seeds | _Hsps | None":
         """Hits [begin, end) of a chunk with all the memory they need, or None where that is not to be had."""
-        import cupy
 
         try:
             if self.records is None and (end - begin < chunk.total or chunk.windows < self.strand.windows):
-                self.records = cupy.zeros(len(self.strand.index.letters) + len(self.strand.query) + 1, np.uint32)
+                self._known.make()
             hits = _Hits(self, chunk, begin, end)
             return _Hsps(self, hits) if self.gapfree else _Seeds(self, hits)
         except MemoryError:  # CuPy's is one, too; its sort has Python's

@@ -127,6 +127,17 @@ def _found_out(target, query, table, span, xdrop, origins, mask, base, slot, rec
     return (query_end + looked) << 1
 
 
+@jit
+def settle(target, query, table, span, xdrop, origins, mask, base, touched, pages):
+    """Find out the records of pages (`touched`: their numbers) that are not known exactly."""
+    for row in range(len(touched)):
+        for entry in range(PAGE):
+            record = np.int64(pages[row, entry])
+            if record & 1:
+                slot = touched[row] * PAGE + entry
+                pages[row, entry] = _found_out(target, query, table, np.int64(span), np.int64(xdrop), origins, np.int64(mask), np.int64(base), slot, record)
+
+
 @uncounted
 def _extend_batch(target, query, table, span, xdrop, threshold, entropy, tables, origins, pages, mask, base, batch, words, waiting, out, count):
     """Sieve the hits that wait; scan those that pass to the left from their right end through the hit and to the right; renew the records of all; write HSPs

@@ -23,6 +23,11 @@ HIGHEST_SCORE = 126
 """Two columns of half as much each are a byte of its tables."""
 
 
+def record_type(letters: int) -> type[np.unsignedinteger[Any] | np.signedinteger[Any]]:
+    """Give the type of the records of diagonals with a query of so many letters: twice a place has room in it."""
+    return np.uint32 if letters < (1 << 31) - (1 << 10) else np.int64
+
+
 @dataclass(frozen=True, slots=True)
 class Segments:
     """Gap-free segments: int64[n] each. target, query: starts; score: after entropy."""
@@ -70,15 +75,24 @@ class HitFilter:
         self._packed_target = packed_target or partial(packed, target)
         self._span = span
         self._table = scoring.masked().ravel()
-        dtype = np.uint32 if len(query) < (1 << 31) - (1 << 10) else np.int64
+        self.dtype = record_type(len(query))
         self._exact, self._base = exact, 0 if exact else len(query)
         pages = (SLOTS if exact else len(target) + len(query) + PAGE) >> PAGE_BITS
         self._page_of = np.full(pages, -1, np.int64)
-        self._pages = np.zeros((pages if exact else 16, PAGE), dtype)
+        self._pages = np.zeros((pages if exact else 16, PAGE), self.dtype)
         self._used = 0
         self._origins = np.zeros(SLOTS if exact else 0, np.int64)
         if exact:
             self._page_of[:] = np.arange(pages)
+
+    quick = ahead = False
+    """Nothing is known but what was given tells, and it takes its time."""
+
+    def pause(self, due: Callable[[], bool]) -> None:
+        """Be asked between any two tiles."""
+
+    def rest(self) -> None:
+        """Give nothing that nobody was given."""
 
     def state(self) -> tuple[Positions, npt.NDArray[Any], Positions]:
         """What is known after whole tiles, for `restore`: numbers of the pages that were touched, int64[k], their records, [k, PAGE], and, of records that

@@ -34,7 +34,12 @@ class BlockRecord(TypedDict):
 
 def chunk_path(directory: str, chunk: str) -> str:
     """Name the file of a chunk's pairs."""
-    return f"{directory}/chunks/{chunk}.parquet"
+    return f"{directory}/{chunk_name(chunk)}"
+
+
+def chunk_name(chunk: str) -> str:
+    """Name it as seen from the run directory."""
+    return f"chunks/{chunk}.parquet"
 
 
 def letters_path(directory: str, block: int) -> str:

@@ -17,10 +17,10 @@ from tidalign.pipeline.pairs.aligner import Aligner, Lengths, described
 from tidalign.pipeline.pairs.input.index import Block
 from tidalign.pipeline.pairs.input.packed import packed_block
 from tidalign.pipeline.pairs.input.read import Source, read_block
-from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, chunk_path, letters_path, read_block_record, write_block_record
+from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, chunk_name, chunk_path, letters_path, read_block_record, write_block_record
 from tidalign.pipeline.pairs.pack import pack_pairs
 from tidalign.pipeline.schema import LETTERS
-from tidalign.pipeline.store.files import open_table, write_table
+from tidalign.pipeline.store.files import nearest, open_table, write_table
 from tidalign.pipeline.store.rundir import read_plan
 from tidalign.pipeline.text import cuts
 
@@ -119,7 +119,7 @@ class Names:
 
 def read_chunk(directory: str, chunk: str, start: int, stop: int) -> Any:
     """Rows [start, stop) of a chunk, in `schema.CHUNK`; decodes only the row groups that hold them. Damaged where the file is not what was written."""
-    file = open_table(chunk_path(directory, chunk))
+    file = nearest(directory, chunk_name(chunk), open_table)
     bounds = np.cumsum([0] + [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)])
     groups = [i for i in range(file.num_row_groups) if bounds[i] < stop and bounds[i + 1] > start]
     return file.read_row_groups(groups).slice(start - int(bounds[groups[0]]), stop - start)

@@ -15,7 +15,7 @@ from tidalign.pipeline.search.database import Database, Slice
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.search.records import empty_database, is_index, records
 from tidalign.pipeline.store import rundir
-from tidalign.pipeline.store.files import open_table, write_table
+from tidalign.pipeline.store.files import nearest, open_table, write_table
 from tidalign.pipeline.store.layout import SEARCH
 
 CHUNK_CELLS = 5e9, 1e11
@@ -72,6 +72,10 @@ Check = Callable[[str, SearchManifest], None]
 """Looks at what was read, given the run directory, and may refuse it before anything is searched: raises InputError."""
 
 
+DATABASE = "database/sequences.parquet"
+"""Where a run has its own."""
+
+
 def queries_path(directory: str, chunk: str) -> str:
     """Name the file of a chunk of queries."""
     return f"{directory}/queries/{chunk}.parquet"
@@ -79,20 +83,20 @@ def queries_path(directory: str, chunk: str) -> str:
 
 def database_path(directory: str, database: Database) -> str:
     """Name the file of a packed database: one of a run has no place of its own in the manifest."""
-    return database.path or f"{directory}/database/sequences.parquet"
+    return database.path or f"{directory}/{DATABASE}"
 
 
 def read_queries(directory: str, chunk: str) -> Any:
     """Read a chunk of queries: a table in `schema.SEQUENCES`. Damaged where its file is not what was written."""
-    return open_table(queries_path(directory, chunk)).read()
+    return nearest(directory, f"queries/{chunk}.parquet", open_table).read()
 
 
 def read_slice(directory: str, manifest: SearchManifest, number: int) -> Any:
     """Read a slice of the database. Damaged where its file is not what was written; InputError where it is an index that has changed."""
-    path = database_path(directory, manifest.database)
     if manifest.database.path:
-        databases.open_index(path)
-    return databases.read_slice(path, number)
+        databases.open_index(manifest.database.path)
+        return databases.read_slice(manifest.database.path, number)
+    return nearest(directory, DATABASE, partial(databases.read_slice, number=number))
 
 
 def read_manifest(directory: str) -> SearchManifest:
@@ -126,7 +130,7 @@ def _database(directory: str, source: Input, parameters: SearchParameters, told:
         if found.alphabet != parameters.alphabet:
             raise InputError(source.path, f"an index of {parameters.alphabet}", f"one of {found.alphabet}", "give scores of its letters, or index another file")
         return found
-    path = f"{directory}/database/sequences.parquet"
+    path = f"{directory}/{DATABASE}"
     databases.pack(path, _told(records(source, parameters.alphabet), "database", told), parameters.alphabet)
     try:
         return databases.open_database(path)

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,6 +22,20 @@ from tidalign.pipeline.files.decompress import crc32
 
 _SEAL, _DIGITS = b"tidalign.crc32=", 8
 UNSEALED = f"{_SEAL.decode()}{0:0{_DIGITS}x}"
+
+T = TypeVar("T")
+
+
+def nearest(directory: str, name: str, read: Callable[[str], T]) -> T:
+    """Read a file or folder of a run directory, given its path: that of this node's copy, where the run keeps such (staging.py) and it is whole."""
+    from tidalign.pipeline.store import staging  # by few
+
+    if Path(directory, staging.MARK).exists() and (copy := staging.copy_of(directory, name)):
+        try:
+            return read(copy)
+        except (Damaged, OSError) as error:
+            staging.refuse(directory, f"{staging.name_of(copy)}: {error.found if isinstance(error, Damaged) else error.strerror or error}")
+    return read(f"{directory}/{name}")
 
 
 def durably(path: str, write: Callable[[str], None], named: Callable[[], str] | None = None, *, forced: bool = True) -> None:

@@ -65,9 +65,9 @@ class Layout:
         if entry.is_dir():
             return name in self.folders or _FOLDER.fullmatch(name) is not None
         folder, _, rest = name.rpartition("/")
-        pattern = "|".join(map(re.escape, FILES)) + "|probe|beat" if not folder else self.folders.get(folder.partition("/")[0], "(?!)")
+        pattern = "|".join(map(re.escape, FILES)) + "|probe|beat|scratch" if not folder else self.folders.get(folder.partition("/")[0], "(?!)")
         inside = name.partition("/")[2] or rest
-        return re.fullmatch(rf"(?:{pattern})(?:{_TEMPORARY})*", inside) is not None and inside not in ("probe", "beat")
+        return re.fullmatch(rf"(?:{pattern})(?:{_TEMPORARY})*", inside) is not None and inside not in ("probe", "beat", "scratch")
 
     def digests(self) -> dict[str, str]:
         """A digest of the schema of each table: of names, types and nullability of its columns, in their order."""

@@ -27,6 +27,10 @@ from tidalign.cluster.task import Task
 LOOKS = 10
 
 
+WAITING = 64
+"""Tasks for each worker that wait, at most: a run has all of them in its queue."""
+
+
 class Counted:
     """Counts what is done, gives the next task for each that is, and looks now and then at the memory of this process."""
 
@@ -101,7 +105,7 @@ def main() -> None:
     with start(arguments.workers) as workers:
         times["ready"] = time.monotonic()
         cpu = time.process_time()
-        run_on(workers, [task for _ in range(arguments.workers) for task in counted.next()], counted, Stop())
+        run_on(workers, [task for _ in range(WAITING * arguments.workers) for task in counted.next()], counted, Stop())
         times["done"] = time.monotonic()
         cpu = time.process_time() - cpu
     times["closed"] = time.monotonic()

@@ -41,7 +41,7 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
     made.environment["DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP"] = "12s"
     made.first = made.scheduler()
     for name in made.names:
-        made.worker(name, TIDALIGN_TEST_SLOW="1")
+        made.worker(name, TIDALIGN_TEST_SLOW="1", COPIES=str(tmp_path / "scratch"))
     yield made
     made.close()
 
@@ -172,3 +172,15 @@ def test_workers_of_an_allocation_are_back_when_the_network_is(tmp_path: Path) -
         assert node.wait() == 0
     finally:
         hosts.close()
+
+
+def test_each_host_has_copies_of_its_own(hosts: Hosts, expected: bytes) -> None:
+    """Of what its worker reads, in a folder that has the same name on both, and on this machine is the same."""
+    (hosts.folder / "scratch").mkdir()
+    words = ("--drive", "pairs", "queries.fa", "targets.fa", "--device=cpu", "-o", "out.sam", "--keep-run", "--scheduler", hosts.scheduler_address)
+    process = hosts.run("host0", sys.executable, SMALL, *words, "--scratch=$COPIES", log="command.log", COPIES=str(hosts.folder / "scratch"))
+    ended(hosts, process, expected)
+    (staged,) = (line for line in map(json.loads, (hosts.folder / RUN / "journal.jsonl").read_text().splitlines()) if line["event"] == "staged")
+    chunks = len(list((hosts.folder / RUN / "chunks").iterdir()))
+    assert staged["hosts"] == ["host0", "host1"] and staged["copies"] == chunks
+    assert list((hosts.folder / "scratch").iterdir()) == []

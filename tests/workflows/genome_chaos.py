@@ -26,10 +26,10 @@ from tidalign.workflows.run.genome.run import run_genomes
 TILE_ANCHORS = 8
 
 
-def drive(directory: str, target: str, query: str, mode: str = "exact", *, staged: bool = True, **resources: Any) -> Any:
+def drive(directory: str, target: str, query: str, mode: str = "exact", *, staged: bool = True, speed: float = GPU.speed, **resources: Any) -> Any:
     """`run_genomes` with every unit in stages and few anchors a tile, so that a small genome makes many tasks."""
     source = GenomeSource((Pair("pair", target, query),))
-    small = {"CPU": replace(CPU, tile_anchors=TILE_ANCHORS), "GPU": replace(GPU, tile_anchors=TILE_ANCHORS)}
+    small = {"CPU": replace(CPU, tile_anchors=TILE_ANCHORS), "GPU": replace(GPU, tile_anchors=TILE_ANCHORS, speed=speed)}
     with mock.patch.object(plan, "TILE_SECONDS", 0.0 if staged else 1e9), mock.patch.multiple(devices, **small):
         return run_genomes(directory, source, GenomeParameters(mode=mode), resources=Resources(**resources))
 

@@ -40,6 +40,8 @@ def align_genomes(
     workers: int | None = None,
     scheduler: str | None = None,
     insecure: bool = False,
+    cpu_workers: int = 0,
+    scratch: str | None = None,
     new: bool = False,
     progress: Told | None = None,
     **options: Value | Sequence[Value] | None,
@@ -50,7 +52,8 @@ def align_genomes(
     keep: stages whose tables are kept, of `hits`, `hsps`, `anchors`.
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all, or one for small input.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead;
-    insecure: even one of another machine without TLS.
+    insecure: even one of another machine without TLS. cpu_workers: processes that align on cores beside GPUs.
+    scratch: folder of each node for copies of what tasks read while the run lasts, or `auto`.
     new: throw away what an earlier run left in `out`.
     options: LASTZ's by name, and `mode`, `cells`, `seconds`, each with a value of Python's or LASTZ's text for it: `step=20, seed="14of22", notransition=True,
     gap=(400, 30), hspthresh="2k", filter=["identity:90..100"]`. None is as if it were not given; of several for one thing the last counts.
@@ -61,7 +64,7 @@ def align_genomes(
     given = keywords.read(options, others=align_genomes.__kwdefaults__ or ())
     check(given)
     source = GenomeSource((Pair(pair_name(str(target), str(query)), str(target), str(query)),), segments=given.get("segments"), keep=kept_stages(keep))
-    return align(source, parameters(given), out, Resources(workers, scheduler, device, gpus, insecure), new=new, progress=progress)
+    return align(source, parameters(given), out, Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch), new=new, progress=progress)
 
 
 def align(

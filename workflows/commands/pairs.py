@@ -54,6 +54,8 @@ def align_pairs(
     workers: int | None = None,
     scheduler: str | None = None,
     insecure: bool = False,
+    cpu_workers: int = 0,
+    scratch: str | None = None,
     new: bool = False,
     progress: Told | None = None,
 ) -> Results:
@@ -64,7 +66,8 @@ def align_pairs(
     scoring, span, report, alphabet, zdrop, end_bonus: align by scores in place of penalties, see `ScoreParameters`.
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many; None: all, or one for input under 4 GB.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead;
-    insecure: even one of another machine without TLS.
+    insecure: even one of another machine without TLS. cpu_workers: processes that align on cores beside GPUs.
+    scratch: folder of each node for copies of what tasks read while the run lasts, or `auto`.
     new: throw away what an earlier run left in `out`.
 
     Raises ValueError for parameters that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
@@ -79,7 +82,7 @@ def align_pairs(
     columns = {"query_column": query_column, "target_column": target_column, "alphabet": parameters.alphabet}
     paths = (str(queries), None if targets is None else str(targets))
     source = _source(None if new else Path(out), *paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
-    return align(source, parameters, out, Resources(workers, scheduler, device, gpus, insecure), new=new, progress=progress)
+    return align(source, parameters, out, Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch), new=new, progress=progress)
 
 
 def align(

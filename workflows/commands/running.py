@@ -24,7 +24,8 @@ from tidalign.workflows.run.tracker import Told
 def resources_of(args: argparse.Namespace) -> Resources:
     """Read what the options say of who works; those that a command does not have are left to chance."""
     device, gpus = getattr(args, "device", "auto"), getattr(args, "gpus", None)
-    return Resources(args.workers, args.scheduler, device, gpus, args.insecure, allocated=args.cluster == "auto")
+    beside = {name: value for name in ("cpu_workers", "scratch") if (value := getattr(args, name, None))}
+    return Resources(args.workers, args.scheduler, device, gpus, args.insecure, allocated=args.cluster == "auto", **beside)
 
 
 @contextmanager

@@ -42,6 +42,8 @@ def search_files(
     workers: int | None = None,
     scheduler: str | None = None,
     insecure: bool = False,
+    cpu_workers: int = 0,
+    scratch: str | None = None,
     new: bool = False,
     progress: Told | None = None,
 ) -> SearchResults:
@@ -49,14 +51,14 @@ def search_files(
 
     queries, database: FASTA, FASTQ (plain, gzip, bgzip), or Parquet / Arrow with the columns `sequence` and `name`; the database may be an index.
     top, min_score, strand, scoring, alphabet, span, report, ambiguous: see `SearchParameters`.
-    device, gpus, workers, scheduler, insecure, new: see `align_pairs`.
+    device, gpus, workers, scheduler, insecure, cpu_workers, scratch, new: see `align_pairs`.
 
     Raises ValueError for parameters that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
     parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
     source = _source(None if new else Path(out), str(queries), str(database))
-    return _search(source, parameters, out, Resources(workers, scheduler, device, gpus, insecure), new=new, progress=progress)
+    return _search(source, parameters, out, Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch), new=new, progress=progress)
 
 
 def _search(

@@ -61,6 +61,10 @@ class Forecast:
         """Give the seconds of one core for all tasks."""
         return sum(seconds * count for seconds, count in self.tasks)
 
+    def speeds(self) -> dict[str, float]:
+        """Tell as how many cores each GPU that is known is as fast."""
+        return {rates.device: self.work / seconds for rates, seconds in self.gpu.items() if seconds}
+
     def stages(self, workers: int) -> dict[str, float]:
         """Give the seconds of each stage with so many workers; 0: this process alone."""
         read = self.read / max(1, min(workers, self.readers))

@@ -41,9 +41,12 @@ _GPUS, _WORKERS = typed(integer(1, 1024)), typed(integer(0, 4096))
 
 
 def add_device(parser: argparse.ArgumentParser, gpus: str = "all") -> None:
-    """Add --device and --gpus. gpus: how many there are by default."""
+    """Add --device, --gpus and what else goes with doing the work. gpus: how many there are by default."""
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto (default): the GPUs of this machine if it has any")
     parser.add_argument("--gpus", metavar="N", type=_GPUS, help=f"how many GPUs (default: {gpus})")
+    parser.add_argument("--cpu-workers", metavar="N", type=_WORKERS, help="processes that align on cores beside GPUs, of each node (default: none)")
+    scratch = "keep copies of what tasks read in DIR of each node while the run lasts: a path there, as '$TMPDIR', or auto"
+    parser.add_argument("--scratch", metavar="DIR", help=f"{scratch} (default: none)")
 
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
@@ -137,6 +140,8 @@ def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     given = vars(args)
     if given.get("gpus") and (not may_take_gpu(given["device"]) or (given["scheduler"] and not sure_of_gpu(given["device"]))):
         error("--gpus counts GPUs, with --scheduler of each node: leave it out with --device cpu, and give --device gpu with --scheduler")
+    if given.get("cpu_workers") and not may_take_gpu(given["device"]):
+        error("--cpu-workers counts processes beside GPUs: with --device cpu give --workers")
     if given.get("workers") is not None and given["scheduler"]:
         error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
     if given.get("insecure") and not given["scheduler"]:

@@ -1,17 +1,14 @@
 """Whoever does a run's tasks: this process, until workers are hired; and the run directory, held meanwhile."""
 
 import logging
-import os
 import platform
-import secrets
 import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
@@ -23,8 +20,8 @@ from tidalign.cluster.task import Kind, Outcomes, Queue, Task, Threads, run_here
 from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.rundir import locked
-from tidalign.workflows.run.busy import held
-from tidalign.workflows.run.devices import Gpus, Resources, gpu_trouble
+from tidalign.workflows.run.devices import Gpus, Resources
+from tidalign.workflows.run.trials import Trials
 
 if TYPE_CHECKING:
     from tidalign.cluster.start import Workers
@@ -56,9 +53,10 @@ class Crew:
         self._contract = ExitStack()
         self._workers: Workers | None = None
         self._coming: Future[None] | None = None
-        self.on_gpus, self.gpus_each = False, cast("int | None", None)
-        """Whether the scheduler's workers are to have GPUs, and how many on each host; None: all."""
-        self._at: dict[str, str] = {}
+        self.on_gpus, self.gpus_each, self.beside = False, cast("int | None", None), Gpus({}, "")
+        """Whether the scheduler's workers are to have GPUs, and how many on each host (None: all); the GPUs of the run, with what is to work beside them."""
+        self._trials: Trials | None = None
+        self._speeds: Mapping[str, float] = {}
         self.size = 0
         """Workers that were there when they were last asked for something; 0: this process does the work."""
         self.seconds: dict[str, float] = {}
@@ -93,12 +91,17 @@ class Crew:
     def _hire(self) -> None:
         from tidalign.cluster.start import start
 
-        self._workers = self._contract.enter_context(start(self._count, self._scheduler, self._gpus, [self._module], str(Path(self.directory).parent)))
-        for worker, trouble in self._workers.undergo(self._probe).items():
+        cores, folder = self.beside.cores, str(Path(self.directory).parent)
+        cores_each = cores if isinstance(self._scheduler, str) or not cores else None  # who starts workers starts no more than that
+        self._workers = self._contract.enter_context(start(self._count, self._scheduler, self._gpus, [self._module], folder, cores))
+        self._trials = Trials(self._workers, self.directory, self._module, self.gpus_each, cores_each, self.beside.device.speed)
+        for worker, trouble in self._workers.undergo(self._trials.reach).items():
             raise CannotWrite(f"{self.directory}: worker {worker} {trouble}; the run directory must be on a file system that every worker shares")
         if self._gpus or self.on_gpus:
-            if (refused := self._workers.undergo(self._try_gpus)) and len(refused) == len(self._workers.said):
+            refused = self._workers.undergo(self._trials.gpus)
+            if refused and all(self._trials.on_core(worker) for worker in self._workers.said if worker not in refused):
                 raise NoWorkers("worker {} {}".format(*next(iter(refused.items()))))
+            self._trials.pace(self._speeds)
             for worker, trouble in refused.items():
                 logging.getLogger("tidalign").warning("worker %s %s; it is not used", worker, trouble)
         self.size = self._workers.hired()
@@ -107,41 +110,22 @@ class Crew:
         if not self.size:
             raise ClusterLost("every worker left before it had begun; run the same command again to resume, with workers running")
 
-    def _probe(self, workers: Collection[str]) -> dict[str, str | None]:
-        """Say of each worker what keeps it from the run directory, or None; nothing of those that have left."""
-        token = secrets.token_hex(16)
-        path = Path(self.directory, f"probe.{token[:8]}.tmp")
-        path.write_text(token)
-        try:
-            seen = self._workers.everywhere(_reach, str(path), token, self._module) if self._workers else {}
-        finally:
-            path.unlink()
-        found = {worker: seen[worker] for worker in workers if not isinstance(seen.get(worker, OSError()), OSError)}
-        return {worker: trouble if trouble is None else str(trouble) for worker, trouble in found.items()}
-
-    def _try_gpus(self, workers: Collection[str]) -> dict[str, str | None]:
-        """Say of each worker what keeps it from its GPU, or that its host has enough without it, or None."""
-        crew = cast("Workers", self._workers)
-        troubles, hosts = crew.on(workers, gpu_trouble), crew.on(workers, platform.node)
-        said = {worker: trouble and str(trouble) for worker, trouble in troubles.items() if isinstance(hosts.get(worker), str)}
-        self._at |= {worker: hosts[worker] for worker in said}
-        used = Counter(self._at[worker] for worker in crew.live() if worker in self._at and worker not in said and worker not in crew.refused())
-        for worker in sorted(worker for worker, trouble in said.items() if trouble is None):
-            if self.gpus_each and used[hosts[worker]] >= self.gpus_each:
-                said[worker] = f"on {hosts[worker]} is beyond --gpus {self.gpus_each}"
-            else:
-                used[hosts[worker]] += 1
-        crew.measure([worker for worker, trouble in said.items() if trouble is None], held)
-        for worker, trouble in ((worker, trouble) for worker, trouble in said.items() if trouble):
-            rundir.journal(self.directory, "lost", task="", host=hosts[worker], worker=worker, why=trouble)
-        return said
-
     def replace(self, gpus: Sequence[str], threads: int) -> None:
         """From now on workers with a GPU each, or this process with one, which has so many tasks at a time. Those of a scheduler stay."""
         self.threads = threads
         if not self._scheduler and list(gpus) != list(self._gpus):
             self._contract.close()
             self._contract, self._workers, self.size, self._gpus = ExitStack(), None, 0, gpus
+
+    def pace(self, speeds: Mapping[str, float]) -> None:
+        """Hear of GPUs, by name, as how many cores they are as fast: workers are given what they do in the same time."""
+        self._speeds = speeds
+        if self._trials:
+            self._trials.pace(speeds)
+
+    def on_gpus_alone(self, answers: Mapping[str, A]) -> dict[str, A]:
+        """Give those of some answers of workers that are of workers with GPUs."""
+        return {worker: answer for worker, answer in answers.items() if not (self._trials and self._trials.on_core(worker))}
 
     def everywhere(self, function: Callable[..., Any]) -> dict[str, Any]:
         """What `function`, which raises no OSError, returns or raises on each hired worker but those that leave meanwhile."""
@@ -175,10 +159,10 @@ class Crew:
         With readers, this process reads until workers are there, and all the time for workers with GPUs.
         """
         if here or not (self._workers or self.readers):
-            run_here(tasks, outcomes, self._stop, self.threads)
+            run_here(tasks, outcomes, self._stop, self.threads, self._watch())
             return
         queue = Queue(tasks)
-        with Threads(self._room) as threads:
+        with Threads(self._room, self._watch()) as threads:
             if not self._workers:
                 threads.run(queue, outcomes, self._stop, lambda: self._coming)
             if queue or threads or self._workers:
@@ -187,6 +171,14 @@ class Crew:
 
                 kinds: tuple[Kind, ...] = ("work",) if self._gpus else ("work", "read")
                 run_on(cast("Workers", self._workers), queue, outcomes, self._stop, threads, kinds)
+
+    def _watch(self) -> Callable[[Iterable[Task]], object]:
+        """Have somebody look at the GPU, if this process has one."""
+        if not self.beside.device.takes_gpu or self.hiring:
+            return lambda _: None
+        from tidalign.workflows.run.answers import Answers  # by few
+
+        return Answers().look
 
     def _room(self) -> dict[Kind, int]:
         """Tell how many tasks of each kind this process may have."""
@@ -204,23 +196,6 @@ class Crew:
 
 def _placed(place: int, function: Callable[..., Any], *arguments: Any) -> tuple[int, Any]:
     return place, function(*arguments)
-
-
-def _reach(path: str, token: str, module: str) -> str | None:
-    """On a worker: what keeps it from the run directory, or None. Loads a module, too."""
-    host = os.uname().nodename
-    import_module(module)
-    try:
-        if Path(path).read_text() != token:
-            return f"on {host} sees another directory there"
-        trial = Path(f"{path}.{os.getpid()}.tmp")
-        trial.write_text(token)
-        trial.unlink()
-    except FileNotFoundError:
-        return f"on {host} does not see it"
-    except OSError as error:
-        return f"on {host} cannot write there ({error.strerror})"
-    return None
 
 
 class Repeated:
@@ -288,6 +263,7 @@ def opened(directory: str | Path, kind: Any, resources: Resources, gpus: Gpus) -
         crew = Crew(stop, directory, kind.module, resources.workers, scheduler, *kind.threads(resources, readers, gpus))
         try:
             crew.on_gpus, crew.gpus_each = gpus.device.takes_gpu and bool(scheduler), resources.gpus if isinstance(scheduler, str) else None
+            crew.beside = gpus
             if readers == "workers" and not rundir.has_manifest(directory):
                 crew.hire()
             yield crew, stop, readers

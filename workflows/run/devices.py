@@ -26,6 +26,8 @@ class Resources:
     device: `cpu`; `gpu`: this machine's GPUs, or those of the scheduler's workers, NoWorkers where there is none; `auto`: this machine's GPUs if it has any.
     gpus: how many of them, with a scheduler and in an allocation of each node; None: all. One is used by this process, several by a worker each.
     insecure: a scheduler of another machine may be talked to in the clear.
+    cpu_workers: processes that align on cores beside the GPUs, with a scheduler and in an allocation on each node.
+    scratch: folder of each node in which it keeps copies of what tasks read, or `auto`; None: none are kept (pipeline/store/staging.py).
     allocated: inside a Slurm allocation of several nodes all of them are used, where nothing above says otherwise (`placed`).
     """
 
@@ -34,6 +36,8 @@ class Resources:
     device: str = "auto"
     gpus: int | None = None
     insecure: bool = False
+    cpu_workers: int = 0
+    scratch: str | None = None
     allocated: bool = True
 
 
@@ -44,12 +48,18 @@ DEFAULT = Resources()
 class Gpus:
     """names: of the GPUs, by what CUDA_VISIBLE_DEVICES calls them; none: the CPU, or what a scheduler's workers have. why: these and no others.
 
-    device: where kernels run.
+    device: where kernels run. cores: workers beside them that use cores.
     """
 
     names: dict[str, str]
     why: str
     device: Device = CPU
+    cores: int = 0
+
+    @property
+    def apart(self) -> bool:
+        """Tell whether workers use them, not this process."""
+        return len(self.names) > 1 or self.cores > 0
 
     def __str__(self) -> str:
         return ", ".join(sorted(self.names.values())) or CPU.name
@@ -71,7 +81,7 @@ def placed(resources: Resources) -> Resources:
             if resources.gpus:
                 raise
             return replace(resources, scheduler=found)
-    return replace(resources, scheduler=replace(found, gpus=resources.device != CPU.name, each=resources.gpus))
+    return replace(resources, scheduler=replace(found, gpus=resources.device != CPU.name, each=resources.gpus, cores=resources.cpu_workers))
 
 
 def choose(resources: Resources) -> Gpus:
@@ -81,13 +91,15 @@ def choose(resources: Resources) -> Gpus:
         raise ValueError(f"device {device!r}: expected 'auto', 'cpu' or 'gpu'")
     if gpus and (device == CPU.name or (isinstance(scheduler, str) and device != GPU.name)):
         raise ValueError("gpus counts GPUs, with a scheduler of each node: leave it out with device='cpu', and give device='gpu' with a scheduler")
+    if resources.cpu_workers and device == CPU.name:
+        raise ValueError("cpu_workers counts processes beside GPUs: leave it out with device='cpu'")
     if isinstance(scheduler, Allocation):
         of = f"{f'(--gpus {gpus} each) ' if gpus else ''}of the {scheduler.nodes} nodes of Slurm's job {scheduler.job}"
-        return Gpus({}, f"the GPUs {of}", GPU) if scheduler.gpus else Gpus({}, f"the processors {of}")
+        return Gpus({}, f"the GPUs {of}", GPU, resources.cpu_workers) if scheduler.gpus else Gpus({}, f"the processors {of}")
     if device == CPU.name:
         return Gpus({}, ASKED_CPU)
     if scheduler and device == GPU.name:
-        return Gpus({}, "the scheduler's workers have them", GPU)
+        return Gpus({}, "the scheduler's workers have them", GPU, resources.cpu_workers)
     if scheduler:
         return Gpus({}, "the scheduler's workers are used by their cores; --device gpu uses their GPUs")
     try:
@@ -96,7 +108,7 @@ def choose(resources: Resources) -> Gpus:
         if device == GPU.name or gpus:
             raise
         return Gpus({}, str(error).partition("; ")[0])
-    return Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", GPU)
+    return Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", GPU, resources.cpu_workers)
 
 
 def sooner(gpus: Gpus, resources: Resources, forecast: Callable[[], "Forecast | None"]) -> Gpus:
@@ -104,7 +116,7 @@ def sooner(gpus: Gpus, resources: Resources, forecast: Callable[[], "Forecast | 
     cores only where the GPUs were measured here (`tidalign check --calibrate`)."""
     from tidalign.workflows.estimate.rates import measured
 
-    asked = replace(resources, insecure=DEFAULT.insecure, allocated=DEFAULT.allocated)
+    asked = replace(resources, insecure=DEFAULT.insecure, allocated=DEFAULT.allocated, scratch=DEFAULT.scratch)
     if not gpus.names or asked not in (DEFAULT, replace(DEFAULT, device=GPU.name)):
         return gpus
     rates = measured(gpus.names.values())

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from tidalign.cluster.errors import Hangs
 from tidalign.cluster.gpus import TASKS_OF_A_CARD, usable
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
@@ -23,6 +24,7 @@ from tidalign.workflows.run.busy import Busy
 from tidalign.workflows.run.crew import Crew, Readers, mending, opened
 from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.report import Report
+from tidalign.workflows.run.scratch import staged
 from tidalign.workflows.run.tracker import Told, Tracker
 
 if TYPE_CHECKING:
@@ -151,29 +153,32 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
     began = time.monotonic()
     starting = threading.Thread(target=kind.start, args=(gpus,), name="start")
     ready: Callable[..., object] = _nothing
-    if len(gpus.names) == 1 and not rundir.finished(str(directory)):
+    if len(gpus.names) == 1 and not gpus.apart and not rundir.finished(str(directory)):
         starting.start()  # meanwhile
         ready = starting.join
     with opened(directory, kind, resources, gpus) as (crew, stop, readers):
         going = not rundir.finished(crew.directory)
         if gpus.device.takes_gpu and resources.scheduler and going:
             crew.hire()
-            gpus = devices.of_workers(gpus, crew.everywhere(usable))
+            gpus = devices.of_workers(gpus, crew.on_gpus_alone(crew.everywhere(usable)))
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
         if going and gpus.device.takes_gpu and crew.readers:
             crew.replace(list(gpus.names), kind.card_tasks)
-        if going and (len(gpus.names) > 1 and crew.readers if gpus.device.takes_gpu else resources.workers and readers != "workers"):
+        if going and (gpus.apart and crew.readers if gpus.device.takes_gpu else resources.workers and readers != "workers"):
             crew.begin_to_hire()
         fresh = not rundir.has_manifest(crew.directory)
         busy = Busy(crew.busy, told) if going and gpus.device.takes_gpu else None
         try:
-            with busy or nullcontext():
+            with staged(crew, resources.scratch) if resources.scratch and going else nullcontext(), busy or nullcontext():
                 with crew.timed("read"):
                     planned = kind.read(crew, told, readers, Meanwhile(stop, gpus, ready) if going else None)
                 ready()
                 tracker = kind.tracker(crew.directory, planned, stop, told, gpus)
                 kind.begun = tracker
                 predicted = _work(crew, kind, tracker, stop, resources, gpus, fresh=fresh)
+        except Hangs:
+            kind.begun = None  # claims stay: what hangs is to blame
+            raise
         finally:
             if crew.dismiss() and kind.begun:
                 kind.begun.withdraw_claims()
@@ -230,7 +235,8 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
     forecast, share = kind.forecast() if large else None, 1.0 if fresh else tracker.left()
     if gpus.device.takes_gpu:
         crew.replace(list(gpus.names), kind.card_tasks)
-        several = len(gpus.names) > 1
+        crew.pace(forecast.speeds() if forecast else {})
+        several = gpus.apart
     else:
         several = bool(resources.workers)
         if resources.workers is None:
@@ -240,7 +246,7 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
     with crew.timed("start"):
         if wanted:
             crew.begin_to_hire()
-        if kind.compiles(gpus) and (wanted or kind.working_threads > 1):  # a genome's few tasks here compile what they come to
+        if (kind.compiles(gpus) or gpus.cores) and (wanted or kind.working_threads > 1):  # a genome's few tasks here compile what they come to
             kind.compile(tracker)
         if wanted:
             crew.hire()

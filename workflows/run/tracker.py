@@ -4,14 +4,16 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
+from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.store import claims, parts, rundir
 from tidalign.pipeline.store.parts import Range, gaps, suspects, touches
 from tidalign.workflows.run.isolate import TooManyRejected
+from tidalign.workflows.run.piece import Piece
 
 UNBEGUN_ALLOWED = 20
 """How often in a row a worker may die before it has begun anything."""
@@ -19,22 +21,6 @@ UNBEGUN_ALLOWED = 20
 Told = Callable[[str, int, int | None], None]
 """Told (stage, done, in all or None where nobody knows yet). Besides the stages of a kind of run: `work`, what this call has done of the estimated work and
 does in all, in thousandths of a second, from which the time left follows."""
-
-
-class Piece(Protocol):
-    """Work on [start, stop) of a chunk. claim: path of the claim that says how far it is, kept if the process dies at it; None where someone else watches."""
-
-    @property
-    def chunk(self) -> str: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def stop(self) -> int: ...
-    @property
-    def claim(self) -> str | None: ...
-
-    def cut(self, start: int, stop: int, claim: str | None) -> Self:
-        """Give the same work on [start, stop) alone."""
 
 
 P = TypeVar("P", bound=Piece)
@@ -53,8 +39,9 @@ class Tracker(ABC, Generic[P]):
     rejectable: int
     """Items that may be given up in one run; more mean that the fault is not in them."""
 
-    def __init__(self, directory: str, run: str, stop: Stop, told: Told) -> None:
-        self.directory, self.run = directory, run
+    def __init__(self, directory: str, run: str, stop: Stop, told: Told, device: Device = CPU, gpus: int = 1, beside: int = 0) -> None:
+        """gpus: how many there are. beside: workers on cores beside them."""
+        self.directory, self.run, self.device, self.gpus, self.beside = directory, run, device, gpus, beside
         self._stop, self._told = stop, told
         self._running: dict[Task, list[P]] = {}
         self._at: dict[Task, float] = {}
@@ -88,12 +75,12 @@ class Tracker(ABC, Generic[P]):
         """Estimate the seconds that a piece takes one core."""
 
     @abstractmethod
-    def patience(self, pieces: Sequence[P]) -> float:
-        """Tell the seconds of CPU time without progress after which a task of these pieces hangs."""
+    def patience(self, pieces: Sequence[P], device: Device) -> float:
+        """Tell the seconds of CPU time without progress after which a task of these pieces hangs on a device."""
 
     @abstractmethod
-    def call(self, pieces: Sequence[P]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """Give the function that does pieces, and its arguments."""
+    def call(self, pieces: Sequence[P], device: Device) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Give the function that does pieces on a device, and its arguments."""
 
     @abstractmethod
     def isolation(self, piece: P, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
@@ -106,6 +93,14 @@ class Tracker(ABC, Generic[P]):
     def grouped(self, pieces: list[P]) -> Iterable[list[P]]:
         """Put pieces together that go into one task: each alone."""
         return ([piece] for piece in pieces)
+
+    def for_gpus(self, pieces: list[P]) -> tuple[list[P], list[P]]:
+        """Divide pieces into those that GPUs are to do, and the last ones, as many as cores beside them do meanwhile, which go alone."""
+        left = sum(map(self.weight, pieces)) * self.beside / (self.beside + self.gpus * self.device.speed)
+        count = len(pieces)
+        while count and (left := left - self.weight(pieces[count - 1])) >= 0:
+            count -= 1
+        return pieces[:count], pieces[count:]
 
     def rows(self, piece: P) -> tuple[str, int, int]:
         """Name the chunk and the range whose part holds the rows of a piece."""
@@ -212,14 +207,16 @@ class Tracker(ABC, Generic[P]):
                 done += amount
             return None
 
-        function, arguments = self.call(pieces)
-        task = Task(_key(pieces), function, arguments, weight=self.order(pieces), pulse=pulse, patience=self.patience(pieces))
+        seconds, patience = sum(map(self.weight, pieces)), self.patience(pieces, self.device)
+        function, arguments = self.call(pieces, self.device)
+        on_core = (self.call(pieces, CPU)[1], self.patience(pieces, CPU)) if self.beside else None
+        task = Task(_key(pieces), function, arguments, self.order(pieces), pulse, patience, seconds=seconds, on_core=on_core)
         self._running[task] = pieces
         return task
 
     def _isolated(self, piece: P) -> Task:
         function, arguments = self.isolation(piece, self.rejectable - self.rejected)
-        task = Task(f"isolate-{_key([piece])}", function, arguments, weight=float("inf"))  # slow, and not by what it weighs
+        task = Task(f"isolate-{_key([piece])}", function, arguments, float("inf"), seconds=self.weight(piece))  # slow, and not by what it weighs
         self._running[task] = [piece]
         return task
 
@@ -266,7 +263,8 @@ class Tracker(ABC, Generic[P]):
             begun.clear()
         elif begun:
             self.deaths += 1
-        self._unbegun = 0 if begun or written or not killed else self._unbegun + 1
+        if killed or written:
+            self._unbegun = 0 if begun or written else self._unbegun + 1
         if self._unbegun > UNBEGUN_ALLOWED:
             raise ClusterLost(f"{task.key}: workers died {self._unbegun} times before they could begin anything; look at their logs, then run again")
         if pieces[0].claim is None:

@@ -14,7 +14,7 @@ from tidalign.pipeline.errors import Damaged
 from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.sequences import LETTERS, Genome
-from tidalign.pipeline.store.files import read_json, write_json, writing_error
+from tidalign.pipeline.store.files import nearest, read_json, write_json, writing_error
 
 _CODES, _RECORD = "codes", "side.json"
 _PIECE = 1 << 24
@@ -25,7 +25,12 @@ _State = tuple[int, int, int]
 
 def side_path(directory: str, side: int) -> str:
     """The folder of a side."""
-    return f"{directory}/sides/s{side:04d}"
+    return f"{directory}/{side_name(side)}"
+
+
+def side_name(side: int) -> str:
+    """Name it as seen from the run directory."""
+    return f"sides/s{side:04d}"
 
 
 def read_side(directory: str, side: int, role: str, spec: str, ambiguous: str | None) -> dict[str, Any]:
@@ -77,12 +82,15 @@ def load_side(directory: str, run: str, side: int, sequence: int | None = None) 
 
     Every process looks once at all its bytes: Damaged where they are not what was written.
     """
-    path = side_path(directory, side)
-    states = check_side(path)
-    try:
-        return _load_side(path, run, sequence, states)
-    except FileNotFoundError as error:
-        raise Damaged(error.filename, "gone") from error
+
+    def mapped(path: str) -> tuple[Genome, Codes]:
+        states = check_side(path)
+        try:
+            return _load_side(path, run, sequence, states)
+        except FileNotFoundError as error:
+            raise Damaged(error.filename, "gone") from error
+
+    return nearest(directory, side_name(side), mapped)
 
 
 def check_side(path: str) -> tuple[_State, ...]:

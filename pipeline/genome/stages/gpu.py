@@ -5,7 +5,7 @@ they are needed. DeviceLimit (or MemoryError) says that there is no room; the ho
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +16,7 @@ from tidalign.kernels.extension.costs import Costs, Integers
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import Speculated
 from tidalign.kernels.letters.nucleotides import Codes
-from tidalign.kernels.runtime.errors import DeviceLimit
+from tidalign.kernels.runtime.errors import DeviceLimit, KernelError
 from tidalign.kernels.seed.index import Positions
 from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.device import GPU
@@ -59,16 +59,17 @@ class GpuWords:
         self._index, self.target, self.pattern = index, index.target, index.pattern
 
     def hits(self, query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
-        """Find all seed hits."""
+        """Find all seed hits from query place `start` on."""
         from tidalign.kernels.seed import device
 
         return _one_at_a_time(device.hits(self._index, query, parameters.transitions, parameters.seed_filter, **tile))
 
-    def records(self, query: Codes, parameters: GenomeParameters) -> None:
-        """Give nothing: what is known of diagonals stays on the GPU."""
+    def records(self, query: Codes, parameters: GenomeParameters) -> "GpuRecords":
+        """Make what is known of the diagonals before the first hit."""
+        return GpuRecords(self.target, query, self.pattern.span, parameters)
 
-    def segments(self, query: Codes, parameters: GenomeParameters, start: int = 0, records: None = None) -> Iterator[tuple[Segments, Positions, int]]:
-        """Extend used hits without gaps, or leave them as they are without `gfextend`; all of them, so `start` is 0."""
+    def segments(self, query: Codes, parameters: GenomeParameters, start: int = 0, records: Any = None) -> Iterator[tuple[Segments, Positions, int]]:
+        """Extend used hits without gaps, or leave them as they are without `gfextend`; from query place `start` on, where diagonals are as `records` say."""
         from tidalign.kernels.ungapped import device
 
         found = device.segments(
@@ -78,9 +79,52 @@ class GpuWords:
             scoring=parameters.scoring,
             exact=parameters.mode == "exact",
             gapfree=(parameters.xdrop, parameters.hspthresh, parameters.entropy) if parameters.gfextend else None,
+            start=start,
+            records=records and records.known,
         )
         for segments, places in _one_at_a_time(found):
             yield segments, places, int(places[-1]) if len(places) else -1
+
+
+class GpuRecords:
+    """Holds what is known of a strand's diagonals on the GPU (`seeded.Known`), which is held for what is asked of it."""
+
+    quick = True
+
+    def __init__(self, target: Codes, query: Codes, span: int, parameters: GenomeParameters) -> None:
+        from tidalign.kernels.ungapped import device
+
+        xdrop = parameters.xdrop if parameters.gfextend else None
+        self.known = device.Records(target, query, span, parameters.scoring, exact=parameters.mode == "exact", xdrop=xdrop)
+        self.dtype = self.known.dtype
+
+    @property
+    def ahead(self) -> bool:
+        """Tell whether more is known here than what was given tells."""
+        return self.known.ahead
+
+    def pause(self, due: Callable[[], bool]) -> None:
+        """Have no tile begun ahead of what is given where it is time to write that down."""
+        self.known.due = due
+
+    def rest(self) -> tuple[Segments, int] | None:
+        """Give the segments that nobody was given yet, and where they end; None: there are none, or the GPU was lost."""
+        try:
+            with GPU.turn():
+                last = self.known.rest()
+        except (KernelError, DeviceLimit, MemoryError):
+            return None
+        return (last[0], int(last[1][-1]) if len(last[1]) else -1) if last else None
+
+    def state(self) -> Any:
+        """Give what HitFilter.state gives."""
+        with GPU.turn():
+            return self.known.state()
+
+    def restore(self, *state: Any) -> None:
+        """Know what another filter of the same sides knew."""
+        with GPU.turn():
+            self.known.restore(*state)
 
 
 def _one_at_a_time(tiles: Iterator[T]) -> Iterator[T]:

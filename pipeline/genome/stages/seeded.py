@@ -11,13 +11,13 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidalign.kernels.ungapped.hsps import HitFilter, Segments
+from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.schema import HSPS, RECORDS
 from tidalign.pipeline.store.files import checked, open_table, read_table, write_table, write_tables
@@ -31,11 +31,40 @@ SHARE = 0.05
 HELD = 1 << 21
 """Segments that may be held before they are written down: 64 MB."""
 
+MOST = 1 << 22
+"""Segments that are held where they may come faster than they are written: with more of them nothing of a strand is written down."""
+
 _PAGES = 1 << 10
 """Pages of records in a row group."""
 
+WRITING = 2e-7
+"""Seconds that writing a segment down takes, about."""
+
 Tiles = Callable[[int], Iterator[tuple[Segments, int]]]
 """Gives the segments that are found from a query place on, tile by tile, and a place up to which all are found."""
+
+
+class Known(Protocol):
+    """What is known of diagonals while hits come in (`HitFilter`, or on a GPU).
+
+    dtype: of records. quick: whether segments may come faster than they are written. ahead: whether more is known than what was given tells.
+    """
+
+    dtype: Any
+    quick: bool
+
+    @property
+    def ahead(self) -> bool: ...
+
+    def pause(self, due: Callable[[], bool]) -> None:
+        """Have nothing be known ahead of what is given where it is time to write that down."""
+
+    def rest(self) -> tuple[Segments, int] | None:
+        """Give the segments that nobody was given yet, and a place up to which all are found: whoever asks wants no others."""
+
+    def state(self) -> tuple[Any, Any, Any]: ...
+
+    def restore(self, touched: Any, pages: Any, origins: Any) -> None: ...
 
 
 class Seeded:
@@ -49,9 +78,10 @@ class Seeded:
         self._held: list[Segments] = []
         self._stretches: list[tuple[int, int, int]] = []  # begin, end and checksum of each file of segments
         self._rows = self._at = self._reached = 0
+        self._most, self._gone = float("inf"), False  # held at most, and whether there were more: then nothing is written down any more
         self._saved, self._took = time.monotonic(), 0.0
 
-    def segments(self, records: HitFilter | None, tiles: Tiles, beat: Callable[[int], None]) -> Iterator[Segments]:
+    def segments(self, records: Known | None, tiles: Tiles, beat: Callable[[int], None]) -> Iterator[Segments]:
         """Give the segments of all hits in their order, those first that are on disk. `beat` is called with the place that was reached.
 
         records: what `tiles` knows of diagonals, and learns; None: nothing, as every hit counts.
@@ -60,19 +90,39 @@ class Seeded:
         self._remove(self._stretches)
         yield from self._read()
         self._at = self._reached = at
+        quick = records is not None and records.quick
+        if records is not None:
+            records.pause(self._due)
+            self._most = MOST if quick else self._most
         for segments, reached in tiles(at):
-            self._held.append(segments)
-            self._rows, self._reached = self._rows + len(segments), reached
+            self._hold(segments, reached)
             try:
                 yield segments
-                beat(reached)
-                since = time.monotonic() - self._saved
-                if self._rows >= HELD or since >= max(SECONDS, self._took / SHARE):
+                beat(self._reached)
+                if (self._rows >= HELD and not quick) or (self._due() and not (records and records.ahead)):
                     self._save(records)
             except BaseException:  # whoever wants no more of it now may want the rest later
-                self._save(records)
+                self._leave(records)
                 raise
-        if self._at:  # it takes long, and so may what is made of it
+        if self._at and not (records and records.ahead):  # it takes long, and so may what is made of it
+            self._save(records)
+
+    def _hold(self, segments: Segments, reached: int) -> None:
+        self._rows, self._reached = self._rows + len(segments), max(self._reached, reached)
+        if self._rows > self._most:
+            self._held, self._gone = [], True
+        elif not self._gone:
+            self._held.append(segments)
+
+    def _due(self) -> bool:
+        """Tell whether it is time to write down what is held."""
+        return not self._gone and time.monotonic() - self._saved >= max(SECONDS, max(self._took, WRITING * self._rows) / SHARE)
+
+    def _leave(self, records: Known | None) -> None:
+        """Write down what was found, also what nobody was given yet."""
+        if records and (rest := records.rest()):
+            self._hold(*rest)
+        if not (records and records.ahead):
             self._save(records)
 
     def forget(self) -> None:
@@ -95,9 +145,9 @@ class Seeded:
     def _path(self, a: int, b: int) -> str:
         return f"{self._stem}.{a}-{b}.hsps.parquet"
 
-    def _save(self, records: HitFilter | None) -> None:
+    def _save(self, records: Known | None) -> None:
         """Write down what is held, and then how far this is."""
-        if self._reached <= self._at:
+        if self._gone or self._reached <= self._at:
             return
         began = time.monotonic()
         held = Segments.concat(self._held)
@@ -111,7 +161,7 @@ class Seeded:
         self._saved = time.monotonic()
         self._took = self._saved - began
 
-    def _restored(self, records: HitFilter | None) -> int:
+    def _restored(self, records: Known | None) -> int:
         """Have `records` know what was written down; up to where that is, 0: nothing is to be used."""
         if not Path(self._records).exists():
             return 0
@@ -133,7 +183,7 @@ class Seeded:
             yield Segments(*(table[name].to_numpy() for name in HSPS.names))
 
 
-def _tables(records: HitFilter | None) -> Iterator[pa.Table]:
+def _tables(records: Known | None) -> Iterator[pa.Table]:
     """Make tables (RECORDS) of what is known of diagonals: a row a page, and the origins in a row of its own, page -1."""
     if records is None:
         return
@@ -147,9 +197,8 @@ def _table(numbers: list[int], arrays: list[npt.NDArray[Any]]) -> pa.Table:
     return pa.table([pa.array(numbers, pa.int64()), pa.array([array.tobytes() for array in arrays], pa.large_binary())], schema=RECORDS)
 
 
-def _restore(records: HitFilter, table: pa.Table) -> None:
-    touched, pages, origins = records.state()
+def _restore(records: Known, table: pa.Table) -> None:
     rows = dict(zip(table["page"].to_pylist(), table["records"], strict=True))
-    origins = np.frombuffer(rows.pop(-1).as_buffer(), origins.dtype)
-    arrays = [np.frombuffer(row.as_buffer(), pages.dtype) for row in rows.values()]
-    records.restore(np.array([*rows], np.int64), np.stack(arrays) if arrays else pages[:0], origins)
+    origins = np.frombuffer(rows.pop(-1).as_buffer(), np.int64)
+    arrays = [np.frombuffer(row.as_buffer(), records.dtype) for row in rows.values()]
+    records.restore(np.array([*rows], np.int64), np.stack(arrays) if arrays else np.empty((0, 1), records.dtype), origins)

@@ -161,8 +161,8 @@ def _segments(
     words: Words, query: Codes, parameters: GenomeParameters, beat: Beat = lambda _: None, limit: int | None = None, seeded: Seeded | None = None
 ) -> Iterator[Segments]:
     """Segments as they are found; to the end of the query place where there are more than `limit` of them."""
-    if seeded is not None and (records := words.records(query, parameters)) is not None:
-        since = {"records": records} if _used_alone(parameters) else {}
+    if seeded is not None:
+        since = {"records": words.records(query, parameters)} if _used_alone(parameters) else {}
 
         def tiles(start: int) -> Iterator[tuple[Segments, int]]:
             return ((segments, reached) for segments, _, reached in _tiles(words, query, parameters, start=start, **since))

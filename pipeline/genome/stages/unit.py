@@ -14,7 +14,7 @@ from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import Speculated
 from tidalign.kernels.letters.nucleotides import Codes, reverse_complement
 from tidalign.kernels.seed.index import Positions, SeedPattern
-from tidalign.kernels.ungapped.hsps import HitFilter, Segments
+from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.genome.input.sequences import Queries
 from tidalign.pipeline.genome.input.sides import load_side
@@ -22,6 +22,7 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import read_manifest, unit_name, unit_of
 from tidalign.pipeline.genome.stages import host
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
+from tidalign.pipeline.genome.stages.seeded import Known
 from tidalign.pipeline.genome.stages.strands import Strands
 
 
@@ -38,11 +39,11 @@ class Words(Protocol):
     def pattern(self) -> SeedPattern: ...
 
     def hits(self, query: Codes, parameters: GenomeParameters, **tile: int) -> Iterator[tuple[Positions, Positions]]:
-        """Find all seed hits tile by tile (`tile`: at most so many), in LASTZ's order: places in target and query, int64[k] each. On the host `start` is the
-        query place from which on they are sought."""
+        """Find all seed hits tile by tile (`tile`: at most so many), in LASTZ's order: places in target and query, int64[k] each. `start`: the query place from
+        which on they are sought."""
 
-    def records(self, query: Codes, parameters: GenomeParameters) -> HitFilter | None:
-        """Make what is known of diagonals before the first hit; None where it cannot be taken from the device, so that nobody can go on with it."""
+    def records(self, query: Codes, parameters: GenomeParameters) -> Known:
+        """Make what is known of diagonals before the first hit."""
 
     def segments(self, query: Codes, parameters: GenomeParameters, start: int = 0, records: Any = None) -> Iterator[tuple[Segments, Positions, int]]:
         """Extend used hits tile by tile: segments, the query place of each one's hit, and one up to which all are found. start: the query place of the first;

@@ -1,6 +1,6 @@
 """A Slurm of two nodes on this machine: munged, slurmctld and two slurmd in a temporary folder, which nobody else can reach.
 
-`python slurm_site.py FOLDER` starts one and says the environment that its commands need, until it is interrupted.
+`python slurm_site.py FOLDER` starts one, with the GPUs of this machine, and says the environment that its commands need, until it is interrupted.
 """
 
 import os
@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol", "sinfo", "squeue", "scancel")
@@ -36,16 +36,30 @@ def objection() -> str | None:
     return None if os.geteuid() == 0 else "slurmd starts jobs as their users and so needs root"
 
 
-class Site:
-    """A running Slurm. `environment` is what its commands need; `close` ends it."""
+def gpus() -> list[Path]:
+    """The device files of this machine's GPUs."""
+    return sorted(Path("/dev").glob("nvidia[0-9]*"), key=lambda path: int(path.name.removeprefix("nvidia")))
 
-    def __init__(self, folder: Path, cpus: int = 2) -> None:
+
+class Site:
+    """A running Slurm. `environment` is what its commands need; `close` ends it.
+
+    gpus: device files of GPUs, or others that stand in for them (`nvidia0`, ..), with which the nodes take turns. Slurm says in CUDA_VISIBLE_DEVICES which ones
+    a job has, and keeps it from no other.
+    """
+
+    def __init__(self, folder: Path, cpus: int = 2, gpus: Sequence[Path] = ()) -> None:
         self.folder = folder
+        self.gpus = {name: gpus[place :: len(NODES)] for place, name in enumerate(NODES)}
         self._processes: list[subprocess.Popen[bytes]] = []
         for name in ("state", "spool"):
             (folder / name).mkdir()
         self.configuration = folder / "slurm.conf"
         self.configuration.write_text(self._configured(cpus))
+        files = [f"NodeName={name} Name=gpu File={path}" for name, paths in self.gpus.items() for path in paths]
+        (folder / "gres.conf").write_text("\n".join(["AutoDetect=off", *files]) + "\n")
+        (folder / "prolog.sh").write_text(self._prolog())
+        (folder / "prolog.sh").chmod(0o755)
         self.environment = os.environ | {"SLURM_CONF": str(self.configuration)}
         try:
             self._start()
@@ -57,7 +71,8 @@ class Site:
         host = socket.gethostname()
         controller, *ports = free_ports(1 + len(NODES))
         nodes = [
-            f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} RealMemory=1000" for name, port in zip(NODES, ports, strict=True)
+            f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} RealMemory=1000 {self._gres(name)}"
+            for name, port in zip(NODES, ports, strict=True)
         ]
         lines = [
             "ClusterName=tests",
@@ -85,6 +100,7 @@ class Site:
             "AccountingStorageType=accounting_storage/none",
             "JobAcctGatherType=jobacct_gather/none",
             "MpiDefault=none",
+            *(["GresTypes=gpu", f"TaskProlog={self.folder}/prolog.sh"] if any(self.gpus.values()) else []),
             "ReturnToService=2",
             "KillWait=30",
             "MinJobAge=3600",
@@ -93,6 +109,23 @@ class Site:
             f"PartitionName=long Nodes={NODES[0]} MaxTime=600 State=UP",
         ]
         return "\n".join(lines) + "\n"
+
+    def _prolog(self) -> str:
+        """The script of which Slurm puts into each task's environment what it prints: a node's GPUs count from 0 there, as on a machine of its own."""
+        numbers = {name: " ".join(path.name.removeprefix("nvidia") for path in paths) for name, paths in self.gpus.items()}
+        lines = [
+            "#!/bin/sh",
+            '[ -n "$CUDA_VISIBLE_DEVICES" ] || exit 0',
+            'case "$SLURMD_NODENAME" in',
+            *(f"{name}) set -- {own} ;;" for name, own in numbers.items()),
+            "esac",
+            'for place in $(echo "$CUDA_VISIBLE_DEVICES" | tr , " "); do eval "found=$found,\\${$((place + 1))}"; done',
+            'echo "export CUDA_VISIBLE_DEVICES=${found#,}"',
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _gres(self, name: str) -> str:
+        return f"Gres=gpu:{len(self.gpus[name])}" if self.gpus[name] else ""
 
     def _start(self) -> None:
         key = self.folder / "munge.key"
@@ -176,7 +209,7 @@ def free_ports(count: int) -> list[int]:
 
 if __name__ == "__main__":
     began = time.monotonic()
-    site = Site(Path(sys.argv[1]).absolute())
+    site = Site(Path(sys.argv[1]).absolute(), gpus=gpus())
     try:
         print(f"ready after {time.monotonic() - began:.1f} s: export SLURM_CONF={site.configuration}", flush=True)
         time.sleep(1e6 if len(sys.argv) < 3 else float(sys.argv[2]))

@@ -42,20 +42,54 @@ def build_index(*arguments: Any) -> DeviceIndex:
     return DeviceIndex(seed.build_index(*arguments))
 
 
-def hits(index: DeviceIndex, query: Any, transitions: int = 1, seed_filter: Any = None, tile: int = 5000) -> Iterator[tuple[Any, Any]]:
-    for targets, queries in seed.hits(index.index, query, transitions, seed_filter, tile):
+def hits(index: DeviceIndex, query: Any, transitions: int = 1, seed_filter: Any = None, tile: int = 5000, start: int = 0) -> Iterator[tuple[Any, Any]]:
+    for targets, queries in seed.hits(index.index, query[start:], transitions, seed_filter, tile):
         _held()
-        yield targets.copy(), queries.copy()
+        yield targets.copy(), queries + start
 
 
-def segments(index: DeviceIndex, query: Any, *, transitions: int, seed_filter: Any, scoring: Any, exact: bool, gapfree: Any) -> Iterator[tuple[Any, Any]]:
-    used = HitFilter(index.target, query, index.pattern.span, scoring, exact=exact)
-    for targets, queries in hits(index, query, transitions, seed_filter):
+class Records:
+    """A tile is begun before the one before it is given, unless it is time to look at what is known."""
+
+    def __init__(self, target: Any, query: Any, span: int, scoring: Any, *, exact: bool, xdrop: int | None) -> None:
+        self.used = HitFilter(target, query, span, scoring, exact=exact)
+        self.dtype, self.waiting, self.due = self.used.dtype, None, lambda: False
+
+    @property
+    def ahead(self) -> bool:
+        return self.waiting is not None
+
+    def rest(self) -> Any:
+        _held()
+        last, self.waiting = self.waiting, None
+        return last
+
+    def state(self) -> Any:
+        _held()
+        return self.used.state()
+
+    def restore(self, *state: Any) -> None:
+        _held()
+        self.used.restore(*state)
+
+
+def segments(
+    index: DeviceIndex, query: Any, *, transitions: int, seed_filter: Any, scoring: Any, exact: bool, gapfree: Any, start: int = 0, records: Any = None
+) -> Iterator[tuple[Any, Any]]:
+    known = records or Records(index.target, query, index.pattern.span, scoring, exact=exact, xdrop=None)
+    for targets, queries in hits(index, query, transitions, seed_filter, start=start):
         if gapfree:
-            yield used.hsps_of_hits(targets, queries, *gapfree)
+            found = known.used.hsps_of_hits(targets, queries, *gapfree)
         else:
-            found = used.seeds(targets, queries)
-            yield found, found.query
+            seeds = known.used.seeds(targets, queries)
+            found = seeds, seeds.query
+        before, known.waiting = known.waiting, found
+        if before is not None:
+            yield before
+        if known.due() and (last := known.rest()):
+            yield last
+    if last := known.rest():
+        yield last
 
 
 class DeviceExtender:

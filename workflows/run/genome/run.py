@@ -110,7 +110,7 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
         return manifest
 
     def tracker(self, directory: str, manifest: GenomeManifest, stop: Stop, told: Told, gpus: Gpus) -> Tiles:
-        return Tiles(directory, manifest, stop, told, gpus.device, self._shard)
+        return Tiles(directory, manifest, stop, told, gpus.device, self._shard, gpus.cores)
 
     def start(self, gpus: Gpus) -> None:
         GPU_OF_PROCESS.busy = 0.0

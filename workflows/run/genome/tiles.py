@@ -45,9 +45,11 @@ class Tiles(Tracker[Tile]):
     stage, scale = "genomes", 1000
     rejectable = 100
 
-    def __init__(self, directory: str, manifest: GenomeManifest, stop: Stop, told: Told, device: Device = CPU, shard: Shard | None = None) -> None:
-        super().__init__(directory, manifest.run, stop, told)
-        self._manifest, self._device = manifest, device
+    def __init__(
+        self, directory: str, manifest: GenomeManifest, stop: Stop, told: Told, device: Device = CPU, shard: Shard | None = None, beside: int = 0
+    ) -> None:
+        super().__init__(directory, manifest.run, stop, told, device, beside=beside)
+        self._manifest = manifest
         planned = [((number, tile["start"]), tile["work"]) for number, job in enumerate(manifest.jobs) for tile in job.tiles]
         self._mine = shard.members(planned) if shard else {key for key, _ in planned}
         self._ahead: dict[Task, tuple[int, int]] = {}
@@ -99,7 +101,7 @@ class Tiles(Tracker[Tile]):
         if self._manifest.parameters.mode == "exact" or not self._manifest.parameters.gapped or not anchors:
             return [Tile("walk", job, unit, 0, max(1, anchors))]
         done = parts.scan_chunk(f"{self.directory}/extended", self.run, Tile("extend", job, unit, 0, 0).chunk)
-        size = self._device.tile_anchors
+        size = self.device.tile_anchors
         tiles = [
             Tile("extend", job, unit, start, min(start + size, stop))
             for a, stop in gaps(0, anchors, [(part.start, part.stop) for part in done])
@@ -143,12 +145,12 @@ class Tiles(Tracker[Tile]):
         tiles = self._manifest.jobs[tile.job].tiles
         return tiles[bisect_right(tiles, tile.start if tile.stage == "units" else tile.unit, key=lambda planned: planned["start"]) - 1]
 
-    def patience(self, pieces: Sequence[Tile]) -> float:
+    def patience(self, pieces: Sequence[Tile], device: Device) -> float:
         return PATIENCE
 
-    def call(self, pieces: Sequence[Tile]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def call(self, pieces: Sequence[Tile], device: Device) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         (tile,) = pieces
-        return perform, (self.directory, self.run, tile, self._device.name)
+        return perform, (self.directory, self.run, tile, device.name)
 
     def isolation(self, piece: Tile, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
         return isolate_tile, (self.directory, self.run, piece, PATIENCE, most)

@@ -34,11 +34,13 @@ class Alignment(Tracker[RowRange]):
 
     stage = "align"
 
-    def __init__(self, directory: str, run: str, parameters: dict[str, Any], stop: Stop, told: Told, device: Device, gpus: int = 1, at_once: int = 1) -> None:
-        """gpus: how many there are. at_once: tasks that they have at a time."""
-        super().__init__(directory, run, stop, self._tell)
+    def __init__(
+        self, directory: str, run: str, parameters: dict[str, Any], stop: Stop, told: Told, device: Device, gpus: int = 1, at_once: int = 1, beside: int = 0
+    ) -> None:
+        """at_once: tasks that GPUs have at a time."""
+        super().__init__(directory, run, stop, self._tell, device, gpus, beside)
         self._tell_all = told
-        self._parameters, self._device, self._gpus, self._at_once = parameters, device, gpus, at_once
+        self._parameters, self._at_once = parameters, at_once + beside
         self._chunks: dict[str, ChunkRecord] = {}
         self._share: dict[str, tuple[int, int]] = {}
         self._waiting: list[RowRange] = []
@@ -89,9 +91,9 @@ class Alignment(Tracker[RowRange]):
 
     def _begun(self) -> list[Task]:
         """Make tasks of what waits: at once for cores; for GPUs when they have little left to do, so that what was read meanwhile shares calls."""
-        if self._device.task_rows:
+        if self.device.task_rows:
             given = sum(self._units(piece) for pieces in self._running.values() for piece in pieces)
-            if len(self._running) >= self._at_once or given >= self._device.batch_work * self._gpus:
+            if len(self._running) >= self._at_once or given >= self.device.batch_work * self.gpus:
                 return []
         pieces, self._waiting = self._waiting, []
         return self._made(pieces)
@@ -124,11 +126,11 @@ class Alignment(Tracker[RowRange]):
     def weight(self, piece: RowRange) -> float:
         return self._units(piece) * SECONDS_PER_WORK
 
-    def patience(self, pieces: Sequence[RowRange]) -> float:
-        return patience(sum(map(self._units, pieces)) / self._device.speed, PATIENCE)
+    def patience(self, pieces: Sequence[RowRange], device: Device) -> float:
+        return patience(sum(map(self._units, pieces)) / device.speed, PATIENCE)
 
-    def call(self, pieces: Sequence[RowRange]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return align_ranges, (self.directory, self.run, self._parameters, pieces, self._device.name)
+    def call(self, pieces: Sequence[RowRange], device: Device) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return align_ranges, (self.directory, self.run, self._parameters, pieces, device.name)
 
     def isolation(self, piece: RowRange, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
         return isolate_range, (self.directory, self.run, self._parameters, piece.chunk, piece.start, piece.stop, CHILD_PATIENCE, most)
@@ -143,12 +145,12 @@ class Alignment(Tracker[RowRange]):
 
     def grouped(self, pieces: list[RowRange]) -> Iterable[list[RowRange]]:
         """Make one task for each piece on a core; on a GPU several share one, those of like lengths together."""
-        if not self._device.task_rows:
+        if not self.device.task_rows:
             return super().grouped(pieces)
-        pieces = sorted(pieces, key=lambda each: self._chunks[each.chunk]["longest"], reverse=True)
+        pieces, alone = self.for_gpus(sorted(pieces, key=lambda each: self._chunks[each.chunk]["longest"], reverse=True))
         units, count = sum(map(self._units, pieces)), sum(map(self.amount, pieces))
-        tasks = GROUPS * self._gpus
-        most = min(self._device.task_work, units / tasks), min(self._device.task_rows, count / tasks)
+        tasks = GROUPS * self.gpus
+        most = min(self.device.task_work, units / tasks), min(self.device.task_rows, count / tasks)
         groups: list[list[RowRange]] = []
         full = True
         for each in pieces:
@@ -158,7 +160,7 @@ class Alignment(Tracker[RowRange]):
             groups[-1].append(each)
             units, count = units + self._units(each), count + self.amount(each)
             full = units >= most[0] or count >= most[1]
-        return groups
+        return [*groups, *super().grouped(alone)]
 
 
 FINEST = 0.2

@@ -134,9 +134,9 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
         warm_up = self._aligner.on(CPU).warm_up
 
         def prepare(longest: int) -> None:
-            if self.compiles(meanwhile.gpus):
+            if self.compiles(meanwhile.gpus) or meanwhile.gpus.cores:
                 warm_up(self._parameters, longest)  # workers find it kept
-            else:
+            if not self.compiles(meanwhile.gpus):
                 meanwhile.ready()
 
         much = None if crew.hiring or meanwhile.gpus.device.takes_gpu else inf if crew.alone else self.small_work * self.working_threads
@@ -146,7 +146,9 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
         plan = rundir.read_plan(directory)
         run = rundir.run_id(plan["parameters"], plan["source"])
         count = max(1, len(gpus.names))
-        return Alignment(directory, run, self.parameters(), stop, told, gpus.device, count, self.card_tasks if count == 1 else TASKS_OF_A_CARD * count)
+        return Alignment(
+            directory, run, self.parameters(), stop, told, gpus.device, count, self.card_tasks if not gpus.apart else TASKS_OF_A_CARD * count, gpus.cores
+        )
 
     def tracker(self, directory: str, manifest: PairManifest, stop: Stop, told: Told, gpus: Gpus) -> Alignment:
         alignment = self.begun or self._tracker(directory, stop, told, gpus)

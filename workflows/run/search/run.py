@@ -59,9 +59,9 @@ class Searching(Tracker[QueryRange]):
     stage = "search"
     scale = 1
 
-    def __init__(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told, device: Device, shard: Shard | None = None) -> None:
-        super().__init__(directory, manifest.run, stop, told)
-        self.manifest, self.device = manifest, device
+    def __init__(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told, device: Device, shard: Shard | None = None, beside: int = 0) -> None:
+        super().__init__(directory, manifest.run, stop, told, device, beside=beside)
+        self.manifest = manifest
         queries = sum(each.queries for each in manifest.queries)
         self.rejectable = max(100, queries // 10_000)
         pieces = {chunk: (count, self.amount(QueryRange(chunk, 0, count))) for chunk, count in manifest.chunks.items()}
@@ -86,16 +86,17 @@ class Searching(Tracker[QueryRange]):
     def weight(self, piece: QueryRange) -> float:
         return self.amount(piece) * SECONDS_PER_CELL
 
-    def patience(self, pieces: Sequence[QueryRange]) -> float:
+    def patience(self, pieces: Sequence[QueryRange], device: Device) -> float:
         return patience(sum(map(self.amount, pieces)), PATIENCE)
 
-    def call(self, pieces: Sequence[QueryRange]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return search_ranges, (self.directory, self.run, pieces, self.device.name)
+    def call(self, pieces: Sequence[QueryRange], device: Device) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return search_ranges, (self.directory, self.run, pieces, device.name)
 
     def grouped(self, pieces: list[QueryRange]) -> Iterable[list[QueryRange]]:
         """Make one task for each piece on a core; on a GPU several of one slice share one, which is little for it otherwise."""
         if not self.device.takes_gpu:
             return super().grouped(pieces)
+        pieces, alone = self.for_gpus(pieces)
         most = min(FORMS[self.device.name].cells, sum(map(self.amount, pieces)) / GROUPS)
         groups: list[list[QueryRange]] = []
         cells, last = 0.0, None
@@ -106,7 +107,7 @@ class Searching(Tracker[QueryRange]):
                 cells, last = 0.0, number
             groups[-1].append(piece)
             cells += self.amount(piece)
-        return groups
+        return [*groups, *super().grouped(alone)]
 
     def isolation(self, piece: QueryRange, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
         return isolate_range, (self.directory, self.run, piece.chunk, piece.start, piece.stop, CHILD_PATIENCE, most)
@@ -160,7 +161,7 @@ class Search(Kind[SearchManifest, Searching, SearchReport]):
         return packed(crew.directory, self._source.queries, self._source.database, told, self._check)
 
     def tracker(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told, gpus: Gpus) -> Searching:
-        return Searching(directory, manifest, stop, told, gpus.device, self._shard)
+        return Searching(directory, manifest, stop, told, gpus.device, self._shard, gpus.cores)
 
     def start(self, gpus: Gpus) -> None:
         with suppress(Exception):

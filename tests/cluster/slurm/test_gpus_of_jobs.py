@@ -1,0 +1,104 @@
+"""Jobs that ask Slurm for GPUs use those that they are given, on every node: with files that stand in for GPUs, and with this machine's."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from slurm_site import Site, gpus, objection
+from work import program, script, submit
+
+from tidalign.cluster.slurm import site as profiles
+
+STAND_IN = Path(__file__).parents[2] / "workflows" / "stand_in"
+
+WORDS = ("genome", "t.fa", "q.fa", "--mode=independent")
+
+
+def started(devices: list[Path]) -> Iterator[Site]:
+    if why := objection():
+        pytest.skip(why)
+    with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as folder:
+        site = Site(Path(folder), gpus=devices)
+        yield site
+        site.close()
+
+
+@pytest.fixture(scope="module")
+def with_stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Two GPUs a node, which are not."""
+    folder = tmp_path_factory.mktemp("devices")
+    files = [folder / f"nvidia{number}" for number in range(4)]
+    for file in files:
+        file.symlink_to("/dev/null")  # Slurm takes devices alone
+    yield from started(files)
+
+
+@pytest.fixture(scope="module")
+def with_gpus() -> Iterator[Site]:
+    """The GPUs of this machine; the nodes take turns with them."""
+    if not gpus():
+        pytest.skip("no GPU here")
+    yield from started(gpus())
+
+
+def write_sides(folder: Path) -> None:
+    letters = "GATTACACCTGAGTCATTGCCATTGACGGATCCATGAC" * 40
+    (folder / "t.fa").write_text(f">t\n{letters}\n")
+    (folder / "q.fa").write_text(f">q\n{letters[:700]}TTT{letters[700:]}\n")
+
+
+def report(run: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((run / "report.json").read_text())
+    return read
+
+
+def test_a_job_has_the_gpus_that_it_asked_for(with_stand_ins: Site, tmp_path: Path) -> None:
+    number = submit(with_stand_ins, tmp_path, "srun --label sh -c 'echo $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES'", "--nodes=2", "--gpus-per-node=1")
+    assert with_stand_ins.wait_for(number)["JobState"] == "COMPLETED", (tmp_path / "log").read_text()
+    said = sorted(line.partition(": ")[2] for line in (tmp_path / "log").read_text().splitlines())
+    assert said == ["node1 0", "node2 1"]
+
+
+@pytest.mark.parametrize("each", [1, 2])
+def test_a_run_uses_those_of_its_job(with_stand_ins: Site, tmp_path: Path, each: int) -> None:
+    write_sides(tmp_path)
+    program(tmp_path, *WORDS, "-o", "expected.maf", "--device=cpu")
+    text = f"export TIDALIGN_TEST_CARDS=4 PYTHONPATH={STAND_IN}\n{script(*WORDS, '-o', 'out.maf', '--device=gpu', '--keep-run')}"
+    number = submit(with_stand_ins, tmp_path, text, "--nodes=2", "--ntasks-per-node=1", f"--gpus-per-node={each}")
+    assert with_stand_ins.wait_for(number)["JobState"] == "COMPLETED", (tmp_path / "log").read_text()
+    assert report(tmp_path / "out.maf.run")["workers"] == 2 * each
+    assert (tmp_path / "out.maf").read_bytes() == (tmp_path / "expected.maf").read_bytes()
+
+
+def test_cores_beside_the_gpus_of_a_job(with_stand_ins: Site, tmp_path: Path) -> None:
+    write_sides(tmp_path)
+    program(tmp_path, *WORDS, "-o", "expected.maf", "--device=cpu")
+    words = (*WORDS, "-o", "out.maf", "--device=gpu", "--cpu-workers=1", "--keep-run")
+    text = f"export TIDALIGN_TEST_CARDS=4 PYTHONPATH={STAND_IN}\n{script(*words)}"
+    number = submit(with_stand_ins, tmp_path, text, "--nodes=2", "--ntasks-per-node=1", "--gpus-per-node=1")
+    assert with_stand_ins.wait_for(number)["JobState"] == "COMPLETED", (tmp_path / "log").read_text()
+    assert report(tmp_path / "out.maf.run")["workers"] == 4
+    assert (tmp_path / "out.maf").read_bytes() == (tmp_path / "expected.maf").read_bytes()
+
+
+def test_the_profile_counts_them(with_stand_ins: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = with_stand_ins.ask("sinfo", "--noheader", "--format=%P %G")
+    assert {profiles._gpus(line.split()[1]) for line in rows.splitlines()} == {2}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_the_gpus_of_this_machine(with_gpus: Site, tmp_path: Path, nodes: int) -> None:
+    if len(gpus()) < nodes:
+        pytest.skip(f"{nodes} GPUs are needed")
+    write_sides(tmp_path)
+    program(tmp_path, *WORDS, "-o", "expected.maf", "--device=cpu")
+    words = (*WORDS, "-o", "out.maf", "--device=gpu", "--keep-run")
+    number = submit(with_gpus, tmp_path, script(*words), f"--nodes={nodes}", "--ntasks-per-node=1", "--gpus-per-node=1")
+    assert with_gpus.wait_for(number)["JobState"] == "COMPLETED", (tmp_path / "log").read_text()
+    said = report(tmp_path / "out.maf.run")
+    assert said["device"] != "cpu" and (said["workers"] or 1) == nodes and len(said["device"].split(", ")) == nodes
+    assert (tmp_path / "out.maf").read_bytes() == (tmp_path / "expected.maf").read_bytes()

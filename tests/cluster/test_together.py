@@ -1,0 +1,225 @@
+"""Short tasks go to workers together, long ones alone; each is told of by itself, whatever becomes of the others. Slow workers get what they do in time."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jobs import die_once, refuse, square
+from test_map import Recorded
+
+from tidalign.cluster.map import run_on
+from tidalign.cluster.start import Workers, start
+from tidalign.cluster.stop import Stop
+from tidalign.cluster.task import Queue, Task
+from tidalign.cluster.together import MOST, SECONDS, Pace, together
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Workers]:
+    with start(2) as workers:
+        yield workers
+
+
+@pytest.fixture
+def sent(two: Workers, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many tasks each call of the scheduler has."""
+    calls: list[int] = []
+    real = two.client.submit
+
+    def submit(function: Any, *arguments: Any, **more: Any) -> Any:
+        calls.append(len(arguments[0]) if function is together else 1)
+        return real(function, *arguments, **more)
+
+    monkeypatch.setattr(two.client, "submit", submit)
+    return calls
+
+
+def test_short_tasks_go_together(two: Workers, sent: list[int]) -> None:
+    seen = Recorded()
+    run_on(two, [Task(f"t{number}", square, (number,)) for number in range(600)], seen, Stop())
+    assert seen.results == {f"t{number}": number * number for number in range(600)} and set(seen.times.values()) == {1}
+    assert sum(sent) == 600 and len(sent) < 150 and max(sent) <= MOST
+    assert sent[:2] == [1, 1], "nobody knows yet what they take"
+
+
+def test_long_tasks_go_alone(two: Workers, sent: list[int]) -> None:
+    run_on(two, [Task(f"t{number}", square, (number, 0.15)) for number in range(12)], Recorded(), Stop())
+    assert sent == [1] * 12
+
+
+def test_one_that_kills_its_worker_takes_no_other_with_it(two: Workers, sent: list[int], tmp_path: Path) -> None:
+    seen = Recorded()
+    pulses = [tmp_path / f"{number}" for number in range(300)]
+
+    def task(number: int) -> Task:
+        function, arguments = (die_once, (str(tmp_path / "died"), number)) if number == 200 else (die_once, (str(tmp_path), number))
+        return Task(f"t{number}", function, arguments, pulse=lambda: pulses[number].exists() or None)
+
+    pulses[200].touch()  # it alone has begun, as far as claims say
+    run_on(two, [task(number) for number in range(300)], seen, Stop())
+    assert seen.results == {f"t{number}": number for number in range(300)} and set(seen.times.values()) == {1}
+    assert max(sent) > 1 and seen.deaths["t200"] == 1
+    assert len(seen.lost) == 1
+
+
+class Killed(Recorded):
+    """Notes which tasks are said to have killed their worker."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blamed: list[str] = []
+
+    def died(self, task: Task, killed: bool) -> Any:
+        self.blamed += [task.key] if killed else []
+        return super().died(task, killed)
+
+
+def test_of_several_that_are_lost_the_one_that_had_begun_is_blamed(two: Workers, tmp_path: Path) -> None:
+    seen = Killed()
+    tasks = [Task(f"t{number}", die_once, (str(tmp_path), number)) for number in range(200)]
+    tasks += [Task("killer", die_once, (str(tmp_path / "died"), -1), pulse=lambda: "begun", weight=-1.0)]
+    run_on(two, tasks, seen, Stop())
+    assert seen.blamed == ["killer"] and len(seen.results) == 201
+
+
+class Refused(Recorded):
+    """Takes errors as they come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.errors: dict[str, str] = {}
+
+    def failed(self, task: Task, error: BaseException) -> Any:
+        self.errors[task.key] = str(error)
+        return []
+
+
+def test_an_error_is_of_its_task_alone(two: Workers, sent: list[int]) -> None:
+    seen = Refused()
+    # A function that sometimes fails: divmod by zero.
+    run_on(two, [Task(f"t{number}", divmod, (number, number % 7)) for number in range(300)], seen, Stop())
+    assert seen.results == {f"t{number}": divmod(number, number % 7) for number in range(300) if number % 7}
+    assert set(seen.errors) == {f"t{number}" for number in range(300) if not number % 7} and max(sent) > 1
+    run_on(two, [Task("full", refuse, ("no room",))], seen, Stop())
+    assert "no room" in seen.errors["full"]
+
+
+def test_how_many_go_together() -> None:
+    pace = Pace()
+    assert pace.room(square, "core", 1000, 2) == 1, "nobody knows what it takes"
+    pace.learn(square, "core", SECONDS / 10)
+    assert pace.room(square, "core", 1000, 2) == 10
+    assert pace.room(square, "core", 8, 2) == 3, "the last ones are shared"
+    assert pace.room(square, "gpu", 1000, 2) == 1 == pace.room(refuse, "core", 1000, 2)
+    pace.learn(square, "core", 10 * SECONDS)
+    assert pace.room(square, "core", 1000, 2) == 1
+    pace.learn(square, "core", 0.0)
+    assert pace.room(square, "core", 1000, 2) == 1, "one that was long is not forgotten at once"
+    for _ in range(100):
+        pace.learn(square, "core", 0.0)
+    assert pace.room(square, "core", 1000, 2) == MOST
+    pace.learn(square, "core", float("inf"))
+    assert pace.room(square, "core", 1000, 2) == 1
+    pace.learn(square, "core", 0.0)
+    assert pace.room(square, "core", 1000, 2) == MOST
+
+
+def test_a_queue_gives_what_fits() -> None:
+    queue = Queue([Task(f"t{number}", square, (number,), weight=number, seconds=number) for number in range(10)])
+    assert queue.seconds == 45
+    assert [task and task.key for task in (queue.pop(("work",), 4.5), queue.pop(("work",), 4.5), queue.pop(("work",), -1.0))] == ["t4", "t3", None]
+    assert queue.pop(("work",), like=refuse) is None
+    left = [task.key for task in iter(lambda: queue.pop(("work",), like=square), None)]
+    assert left == ["t9", "t8", "t7", "t6", "t5", "t2", "t1", "t0"]
+    assert queue.seconds == 0
+
+
+# ---- workers of different speeds
+
+
+class FakeFuture:
+    def __init__(self) -> None:
+        self.status, self._result = "pending", None
+        self._then: Any = None
+
+    def add_done_callback(self, then: Any) -> None:
+        self._then = then
+
+    def end(self, result: Any) -> None:
+        self._result, self.status = result, "finished"
+        self._then(self)
+
+    def result(self, timeout: float) -> Any:
+        return self._result
+
+
+class FakeClient:
+    """Does a task on the first of its workers that is free, in seconds of one core divided by that worker's speed."""
+
+    status = "running"
+
+    def __init__(self, speeds: dict[str, float]) -> None:
+        self._speeds, self.free, self.did = speeds, dict.fromkeys(speeds, True), list[tuple[str, float, bool]]()
+
+    def submit(self, function: Any, *arguments: Any, workers: list[str], **_: Any) -> FakeFuture:
+        future, several = FakeFuture(), function is together
+        calls = [each for _, each in arguments[0]] if several else [arguments]
+        worker = next(each for each in workers if self.free[each])
+        self.free[worker] = False
+
+        def end() -> None:
+            self.free[worker] = True
+            self.did += [(worker, seconds, on == "core") for seconds, on in calls]
+            future.end([(None, None, seconds / self._speeds[worker]) for seconds, _ in calls] if several else None)
+
+        threading.Timer(sum(seconds for seconds, _ in calls) / self._speeds[worker], end).start()
+        return future
+
+    def run(self, *_: Any, **__: Any) -> dict[str, Any]:
+        return {}
+
+    def cancel(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def processing(self) -> dict[str, Any]:
+        return {}
+
+    def run_on_scheduler(self, *_: Any) -> None:
+        pass
+
+
+class FakeWorkers(Workers):
+    def live(self) -> dict[str, int]:
+        return dict.fromkeys(self.crews, 1)
+
+
+def test_slow_workers_get_what_they_do_in_time() -> None:
+    """Two GPUs, one of half the other's speed, and two cores: all are done at about the same time, and each does what it does in a second."""
+    speeds = {"fast": 40.0, "half": 20.0, "core0": 1.0, "core1": 1.0}
+    client = FakeClient(speeds)
+    crews = {worker: (speed, speed == 1.0) for worker, speed in speeds.items()}
+    workers = FakeWorkers(client, object(), 4, said=dict.fromkeys(speeds), crews=crews)
+    lengths = [0.2 + 0.05 * (number % 9) for number in range(180)] + [8.0] * 6
+    tasks = [Task(f"t{n}", square, (length, "gpu"), length, seconds=length, on_core=((length, "core"), 60.0)) for n, length in enumerate(lengths)]
+    began = time.monotonic()
+    run_on(workers, tasks, Recorded(), Stop())
+    took = time.monotonic() - began
+    ideal = sum(lengths) / sum(speeds.values())
+    assert took < 1.6 * ideal + 0.5, "8 s of a core, begun at the end, would be far more"
+    did: Counter[str] = Counter()
+    for worker, seconds, on_core in client.did:
+        did[worker] += seconds
+        assert on_core == worker.startswith("core"), "arguments are those of its kind"
+    assert sum(did.values()) == pytest.approx(sum(lengths))
+    assert did["core0"] > 0 and did["core1"] > 0 and 1.2 < did["fast"] / did["half"] < 3.5
+
+
+def test_cores_do_all_where_no_gpu_is_left() -> None:
+    client = FakeClient({"core0": 100.0})
+    workers = FakeWorkers(client, object(), 2, said={"core0": None}, crews={"core0": (1.0, True)})
+    run_on(workers, [Task("long", square, (50.0, "gpu"), 50.0, seconds=50.0, on_core=((50.0, "core"), 60.0))], Recorded(), Stop())
+    assert client.did == [("core0", 50.0, True)]
