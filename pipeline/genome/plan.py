@@ -113,7 +113,7 @@ def _chance(seed: str, transitions: int) -> float:
 
 def alone(parameters: GenomeParameters) -> bool:
     """Whether each unit is done by itself: something looks at all its HSPs, limits what it may take, or sorts its rows."""
-    of_a_unit = (parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.cells, parameters.seconds)
+    of_a_unit = (parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.inner, parameters.cells, parameters.seconds)
     return any(each is not None for each in of_a_unit) or (parameters.mode != "exact" and parameters.gapped)
 
 

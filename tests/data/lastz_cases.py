@@ -64,7 +64,7 @@ def random_case(seed: int, folder: Path) -> Case:
 
 def _sequential(options: list[str]) -> bool:
     """Whether LASTZ would not extend each anchor on its own with these."""
-    return any(option.startswith(("--segments", "--chain", "--queryhsp", "--allocate")) for option in options)
+    return any(option.startswith(("--segments", "--chain", "--queryhsp", "--allocate", "--inner")) for option in options)
 
 
 def _bracketed(actions: list[str]) -> str:
@@ -196,6 +196,7 @@ def _options(rng: random.Random, folder: Path, targets: list[int], queries: list
         options += maybe(0.3, "--ydrop=910", "--ydrop=3000", "--ydrop=9430", "--ydrop=300")
         options += maybe(0.15, "--noytrim")
         options += maybe(0.1, "--allocate:traceback=102400", "--allocate:traceback=200K", "--allocate:traceback=1M")
+        options += maybe(0.25, "--inner=600", "--inner=1000", "--inner=1500", "--inner=2k", "--inner=4000", "--inner=0")
     filters = ["identity:80", "identity:60..90", "coverage:5..60", "continuity:95", "nmatch:60", "nmatch:20%", "nmismatch:0..20", "ngap:0..3", "cgap:0..5"]
     options += maybe(0.15, *(f"--filter={one}" for one in filters), "--identity=75..95", "--coverage=20", "--continuity=90..99.5", "--matchcount=100")
     options += maybe(0.1, "--notrivial")

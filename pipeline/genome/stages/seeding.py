@@ -114,7 +114,7 @@ def _chosen(
         if strand == "+" and parameters.mode == "exact" and (parameters.gapped or parameters.chain is not None):
             segments = _without_entropy(words.target, query, segments, parameters)
     hsps = passing(pa.table(_columns(segments), schema=HSPS))
-    return hsps if parameters.chain is None else pa.table(_columns(_chained(target, _of(hsps), parameters, parameters.chain)), schema=HSPS)
+    return hsps if parameters.chain is None else pa.table(_columns(chained(target.bounds(), _of(hsps), parameters, parameters.chain)), schema=HSPS)
 
 
 def anchors(target: Codes, query: Codes, hsps: Any, parameters: GenomeParameters) -> Any:
@@ -248,9 +248,9 @@ def _without_entropy(target: Codes, query: Codes, segments: Segments, parameters
     return replace(segments, score=score)
 
 
-def _chained(target: Genome, segments: Segments, parameters: GenomeParameters, penalties: tuple[int, int]) -> Segments:
-    """The best chain in each piece of the target (LASTZ does not chain from one sequence of a target to the next)."""
-    piece = np.searchsorted(target.bounds()[:, 0], segments.target, "right")
+def chained(bounds: Positions, segments: Segments, parameters: GenomeParameters, penalties: tuple[int, int]) -> Segments:
+    """The best chain in each piece of the target, int64[m, 2] (LASTZ does not chain from one sequence of a target to the next)."""
+    piece = np.searchsorted(bounds[:, 0], segments.target, "right")
     chains = []
     for each in np.unique(piece):
         inside = segments.take(piece == each)
