@@ -29,7 +29,7 @@ STAGE = "inner"
 """Names the file of a checkpoint."""
 
 FOUND = -2
-"""The anchor of an alignment that was found between others: it is none of the unit's."""
+"""The anchor of an alignment in the first rectangle; one less in each that follows."""
 
 
 class Between:
@@ -59,7 +59,7 @@ class Between:
         one = commit.alignments()
         target = {"target_start": one.target_start + t, "target_end": one.target_end + t}
         query = {"query_start": one.query_start + q, "query_end": one.query_end + q}
-        return replace(one, anchor=np.full(len(one), FOUND), **target, **query), commit.cells
+        return replace(one, anchor=np.full(len(one), FOUND - number), **target, **query), commit.cells
 
     def _walk(self, target: Codes, query: Codes, bounds: Integers) -> Commit | None:
         """The walk of the best chain of what is found in a rectangle; None where there is nothing."""
@@ -79,9 +79,9 @@ class Between:
         return commit
 
     def among(self, found: Extensions) -> Extensions:
-        """Those that were there and those that were found, in LASTZ's order."""
+        """Those that were there and those that were found, in LASTZ's order: by target start, what was there first, then what was found last."""
         every = Extensions.concat([self._kept, found])
-        return every.take(np.argsort(every.target_start, kind="stable"))
+        return every.take(np.lexsort((np.minimum(every.anchor, FOUND + 1), every.anchor <= FOUND, every.target_start)))
 
 
 def between(unit: Unit, kept: Extensions, budget: Budget, cells: int, beat: Callable[[], None], checkpoint: bool) -> tuple[Extensions, list[dict[str, Any]]]:
