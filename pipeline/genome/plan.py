@@ -202,7 +202,7 @@ def write_manifest(directory: str, sides: list[dict[str, Any]], check: Check | N
     for pair in plan["source"]["genomes"]:
         target, query = places["target", pair["target"]], places["query", pair["query"]]
         genome, queries = (load_side(directory, run, side)[0] for side in (target, query))
-        lengths = queries.lengths.tolist()
+        lengths = queries.lengths.tolist() if plan["source"]["all_vs_all"] else queries.sought()
         separate: list[tuple[int | None, int, list[str]]]
         if plan["source"]["all_vs_all"]:
             separate = [(i, int(genome.lengths[i]), [f"{genome.names[i]}__{name}" for name in queries.names]) for i in range(len(genome))]

@@ -53,7 +53,7 @@ def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counte
     number, slow = tile.start, _begun(directory, tile)
     while number < tile.stop:
         unit = Unit(directory, tile.job, number, device)
-        if number in slow or alone(unit.parameters) or unit.segments is not None or unit.keep or device.takes_gpu:
+        if number in slow or alone(unit.parameters) or unit.joint or unit.segments is not None or unit.keep or device.takes_gpu:
             yield number + 1, *whole(unit, partial(beat, number), due)
             number += 1
         else:

@@ -41,6 +41,8 @@ def random_case(seed: int, folder: Path) -> Case:
     elif rng.random() < 0.15 and len(targets[0]) > 100:
         actions.append(f"{rng.randint(1, 40)}..{len(targets[0]) - rng.randint(0, 40)}")
     of_query = ["unmask"] * (rng.random() < 0.1)
+    if rng.random() < 0.25:
+        of_query.append(rng.choice(["multiple", "multi"]))
     subrange = len(queries) == 1 and len(queries[0]) > 100 and rng.random() < 0.15
     if subrange:
         of_query.append(f"{rng.randint(1, 40)}..{len(queries[0]) - rng.randint(0, 40)}")
@@ -54,6 +56,7 @@ def random_case(seed: int, folder: Path) -> Case:
     if mode == "exact" and not nogapped and rng.random() < 0.06 and not _sequential(options) and "--nogfextend" not in options:
         mode = "pieces"
         options = [option for option in options if option != "--filter=nmatch:20%"]  # LASTZ asks for a share of all pieces
+        of_query = [action for action in of_query if not action.startswith("multi")]
         of_query.append("separator=N")
     if mode in ("independent", "pieces"):
         format = f"general-:{FIELDS}"

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from tidalign.kernels.anchors.chain import best_chain
 from tidalign.kernels.anchors.points import anchor_points, lastz_order
-from tidalign.kernels.letters.nucleotides import Codes, reverse_complement
+from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.kernels.scoring.scores import Scoring
 from tidalign.kernels.seed.index import Positions
 from tidalign.kernels.ungapped.hsps import Segments
-from tidalign.pipeline.genome.input.sequences import Genome, Queries
+from tidalign.pipeline.genome.input.sequences import Genome, Queries, turned
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages.guards import Beat
 from tidalign.pipeline.genome.stages.seeded import Seeded
@@ -110,7 +110,7 @@ def _chosen(
     else:
         segments = searched(query, strand)
     if parameters.query_hsp_best is not None and _best_are_chosen(parameters):
-        segments = _best(parameters.query_hsp_best, segments, searched(reverse_complement(query), "-" if strand == "+" else "+"))
+        segments = _best(parameters.query_hsp_best, segments, searched(turned(query), "-" if strand == "+" else "+"))
         if strand == "+" and parameters.mode == "exact" and (parameters.gapped or parameters.chain is not None):
             segments = _without_entropy(words.target, query, segments, parameters)
     hsps = passing(pa.table(_columns(segments), schema=HSPS))
@@ -213,13 +213,13 @@ def _counted(limit: int, words: Words, query: Codes, strand: str, parameters: Ge
     LASTZ (1.04.22) searches + until it has more than the limit, and then - until it has more than what is left of it, or than one.
     """
     keep, both = parameters.query_hsp_keep, parameters.strand == "both"
-    before = len(_searched(words, reverse_complement(query), parameters, beat, limit)) if both and strand == "-" else 0
+    before = len(_searched(words, turned(query), parameters, beat, limit)) if both and strand == "-" else 0
     if before > limit and not keep:
         return Segments.concat([]), before
     segments = _searched(words, query, parameters, beat, max(1, limit - before))
     total = before + len(segments)
     if both and strand == "+" and not keep and total <= limit:
-        total += len(_searched(words, reverse_complement(query), parameters, beat, max(1, limit - total)))
+        total += len(_searched(words, turned(query), parameters, beat, max(1, limit - total)))
     return segments, total
 
 

@@ -43,7 +43,7 @@ def restored(unit: Unit) -> tuple[Commit, int] | None:
     """Take up a walk as it was written down, and how many anchors it is far; None where there is none."""
     if (found := saved(unit)) is None:
         return None
-    commit = Commit(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
+    commit = Commit(unit.target_codes, unit.query_codes, unit.bounds, unit.costs, query_bounds=unit.query_bounds)
     commit.restore(*found[:2])
     commit.cells = found[2]
     return commit, found[1]

@@ -83,7 +83,7 @@ def extend_ahead(unit: Unit, anchors: Any, kept: Extensions, start: int, over: C
         if over():
             return 0
         left = at + np.flatnonzero(~paths.near(t[at:], q[at:]))[:_BATCH]
-        part = extend_free(unit.target_codes, unit.query_codes, unit.bounds, t[left], q[left], unit.costs)
+        part = extend_free(unit.target_codes, unit.query_codes, unit.bounds, t[left], q[left], unit.costs, unit.query_bounds)
         extended = left[part.extensions.anchor]
         paths.keep_apart(t[extended], q[extended], part.extensions)
         wanted += left.tolist()
