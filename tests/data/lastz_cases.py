@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FIELDS = "score,name1,zstart1,end1,name2,strand2,zstart2,end2,zstart2+,end2+,cigarx,nmatch,nmismatch,identity,coverage,continuity"
-FORMATS = ["maf", "maf", "maf-", "axt", "paf", "paf:wfmash", "sam-", "softsam-", "cigar", "general", f"general-:{FIELDS}", "mapping", "rdotplot"]
+FORMATS = ["maf", "maf", "maf-", "axt", "paf", "paf:wfmash", "sam-", "softsam-", "cigar", "general", f"general-:{FIELDS}", "mapping", "rdotplot", "lav"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ def random_case(seed: int, folder: Path) -> Case:
     of_query = ["unmask"] * (rng.random() < 0.1)
     if rng.random() < 0.25:
         of_query.append(rng.choice(["multiple", "multi"]))
+        options = [option for option in options if option != "--filter=nmatch:20%"]  # LASTZ asks for a share of all of them
     subrange = len(queries) == 1 and len(queries[0]) > 100 and rng.random() < 0.15
     if subrange:
         of_query.append(f"{rng.randint(1, 40)}..{len(queries[0]) - rng.randint(0, 40)}")
@@ -62,6 +63,12 @@ def random_case(seed: int, folder: Path) -> Case:
         format = f"general-:{FIELDS}"
     if mode == "independent":
         options = [option for option in options if not option.startswith("--filter=")]  # they may pass the first of equal ends and not the best
+    if any(action.startswith("multi") for action in of_query):  # LASTZ reads segments of both strands in one go
+        segments = folder / "segments"
+        if segments.exists():
+            segments.write_text("".join(sorted(segments.read_text().splitlines(keepends=True), key=lambda line: line.split("\t")[6][0] == "-")))
+    if format == "lav" and any(action.startswith("multi") for action in (*actions, *of_query)):
+        format = "axt"  # LASTZ refuses it
     return Case(f"random {seed}", target + _bracketed(actions), query + _bracketed(of_query), options, format, mode)
 
 
