@@ -61,8 +61,7 @@ def _points(block: Block) -> Any:
 
 def _together(block: Block, side: str) -> bool:
     """Whether LASTZ counts places in the array of all sequences: of a target that is read as several, or a query that several are."""
-    query = block.query
-    return bool(block.target.starts[0]) if side == "target" else query.joint or (len(query) == 1 and bool(query.starts[0]) and not query.empty)
+    return bool(block.target.starts[0]) if side == "target" else block.query.together
 
 
 def _moved(block: Block, side: str) -> Numbers:

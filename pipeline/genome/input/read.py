@@ -42,7 +42,7 @@ def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome
         return genome
     if wanted.separator is not None:
         return _apart(genome)
-    return replace(genome, joint=wanted.multiple and len(genome) > 1)
+    return replace(genome, together=wanted.multiple)
 
 
 def _records(wanted: Specifier, rules: LetterRules) -> Iterator[tuple[bytes | None, bytes]]:

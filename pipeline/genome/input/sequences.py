@@ -30,7 +30,7 @@ class Genome:
     with all that is left out.
     numbers: int64[k], which record of the file each is of, from 0, as LASTZ counts them: all of them, also those that are empty or not asked for.
     pieces: int64[m, 2], begins and ends in `letters` of what has no NUL within it: extensions do not leave a piece.
-    joint: of a query, whether all its sequences are one query to LASTZ ([multiple]), sought in their array.
+    together: of a query, whether all its sequences are one to LASTZ ([multiple]).
     empty: number and name of each record that was asked for and had no letters. They are not among the sequences, but each has its NUL in `letters`.
     """
 
@@ -43,11 +43,16 @@ class Genome:
     numbers: Positions
     pieces: Positions
     empty: list[tuple[int, str]] = field(default_factory=list)
-    joint: bool = False
+    together: bool = False
 
     def __len__(self) -> int:
         """How many sequences."""
         return len(self.names)
+
+    @property
+    def joint(self) -> bool:
+        """Whether all sequences of a query are one to LASTZ, sought in their array."""
+        return self.together and len(self) > 1
 
     def sought(self) -> list[int]:
         """Letters of each query: of each sequence, or of all in one."""
@@ -89,7 +94,7 @@ class Genome:
         except OSError as error:
             raise writing_error(path, error) from error
         columns = {name: getattr(self, name).tolist() for name in (*_COLUMNS, "pieces")}
-        write_json(str(Path(folder, _PLACES)), {"names": self.names, "empty": self.empty, "joint": self.joint, **columns})
+        write_json(str(Path(folder, _PLACES)), {"names": self.names, "empty": self.empty, "together": self.together, **columns})
 
     @classmethod
     def load(cls, folder: str) -> "Genome":
@@ -99,7 +104,7 @@ class Genome:
         letters = np.asarray(np.memmap(Path(folder, LETTERS), np.uint8, "r"))
         empty = [(number, name) for number, name in values["empty"]]
         return cls(
-            letters, values["names"], **columns, pieces=np.array(values["pieces"], np.int64).reshape(-1, 2), empty=empty, joint=values.get("joint", False)
+            letters, values["names"], **columns, pieces=np.array(values["pieces"], np.int64).reshape(-1, 2), empty=empty, together=values.get("together", False)
         )
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tidalign.kernels.anchors.chain import best_chain
 from tidalign.kernels.anchors.points import anchor_points, lastz_order
-from tidalign.kernels.letters.nucleotides import Codes
+from tidalign.kernels.letters.nucleotides import SEPARATOR, Codes
 from tidalign.kernels.scoring.scores import Scoring
 from tidalign.kernels.seed.index import Positions
 from tidalign.kernels.ungapped.hsps import Segments
@@ -114,7 +114,7 @@ def _chosen(
         if strand == "+" and parameters.mode == "exact" and (parameters.gapped or parameters.chain is not None):
             segments = _without_entropy(words.target, query, segments, parameters)
     hsps = passing(pa.table(_columns(segments), schema=HSPS))
-    return hsps if parameters.chain is None else pa.table(_columns(chained(target.bounds(), _of(hsps), parameters, parameters.chain)), schema=HSPS)
+    return hsps if parameters.chain is None else pa.table(_columns(chained(target.bounds(), query, _of(hsps), parameters, parameters.chain)), schema=HSPS)
 
 
 def anchors(target: Codes, query: Codes, hsps: Any, parameters: GenomeParameters) -> Any:
@@ -248,12 +248,13 @@ def _without_entropy(target: Codes, query: Codes, segments: Segments, parameters
     return replace(segments, score=score)
 
 
-def chained(bounds: Positions, segments: Segments, parameters: GenomeParameters, penalties: tuple[int, int]) -> Segments:
-    """The best chain in each piece of the target, int64[m, 2] (LASTZ does not chain from one sequence of a target to the next)."""
-    piece = np.searchsorted(bounds[:, 0], segments.target, "right")
+def chained(bounds: Positions, query: Codes, segments: Segments, parameters: GenomeParameters, penalties: tuple[int, int]) -> Segments:
+    """The best chain of each piece of the target, int64[m, 2], with each sequence of a query that is several (LASTZ does not chain from one to the next)."""
+    piece, sequence = np.searchsorted(bounds[:, 0], segments.target, "right"), np.searchsorted(np.flatnonzero(query == SEPARATOR), segments.query)
+    pairs, which = np.unique(np.stack([piece, sequence]), axis=1, return_inverse=True)
     chains = []
-    for each in np.unique(piece):
-        inside = segments.take(piece == each)
+    for each in range(pairs.shape[1]):
+        inside = segments.take(which.ravel() == each)
         chains.append(inside.take(best_chain(inside, parameters.scoring.matrix[0][0], *penalties)))
     return Segments.concat(chains)
 

@@ -69,7 +69,7 @@ class Between:
         used = HitFilter(target, query, SEED.span, parameters.scoring, exact=False)
         index = build_index(target, SEED)
         segments = Segments.concat([used.hsps(*tile, parameters.xdrop, self._costs.threshold, False) for tile in hits(index, query, 0)])
-        segments = chained(bounds, segments, parameters, parameters.chain or (0, 0))
+        segments = chained(bounds, query, segments, parameters, parameters.chain or (0, 0))
         if not len(segments):
             return None
         t, q = anchor_points(target, query, segments, self._costs.plain)
