@@ -202,7 +202,7 @@ def walk_few(
             if on:
                 counts[SKIPPED] += 1
                 continue
-            anchor, sequence, fenced = (t[a], place, left, right), (limits[a, 0], limits[a, 1]), kept.counts[1] > 0
+            anchor, sequence, fenced = (t[a], place, left, right), (limits[a, 0], limits[a, 1], np.int64(0), np.int64(len(one))), kept.counts[1] > 0
             ops, lengths, _, _ = extend_anchor(
                 work, spare, state, target, one, anchor, sequence, classes, scores, prices, kept, fence, holes, fenced, False, result, null
             )

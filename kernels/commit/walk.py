@@ -44,14 +44,15 @@ def _nothing_free() -> Free:
 
 class Commit:
     """The sequential stage of one query strand on a target; arguments as `gapped.extend`. paths: those of an earlier walk on this target, which is over.
+    query_bounds: as `Extender` has them.
 
     `walk` takes anchors in LASTZ's order (anchors.lastz_order), in as many calls as one likes; `alignments` gives what is kept. Counts of anchors:
     skipped (on a kept alignment), stood (their free extension, kept), below (the threshold by a free extension that stands), extended (here, between
     fences). Of the extended ones `again` were speculated: their free extension did not stand. fenced_seconds: what all of these took.
     """
 
-    def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs, paths: Paths | None = None) -> None:
-        self._extender = Extender(target, query, bounds, costs)
+    def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs, paths: Paths | None = None, query_bounds: Any = None) -> None:
+        self._extender = Extender(target, query, bounds, costs, query_bounds)
         self._kept = Paths(len(self._extender.target)) if paths is None else paths
         self._kept.clear()
         self._found: list[Extensions] = []

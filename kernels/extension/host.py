@@ -118,15 +118,15 @@ def extend_anchor(work, spare, state, target, query, anchor, limits, classes, sc
     """Extends an anchor to both sides.
 
     anchor: (target place, query place, nearest pieces left and right of it as `fences_host.beside` gives them; the base itself belongs to the left
-    side). limits: first place and end of its target sequence. classes, scores: as `sweep` takes them. fenced: keep to the fences of `kept`.
+    side). limits: first place and end of its target sequence, and of its
+    query sequence. classes, scores: as `sweep` takes them. fenced: keep to the fences of `kept`.
     ranges: also return the columns looked at. result: int64[RESULT], filled.
     Returns operations uint8[], lengths int64[] (runs, left to right) and the ranges of both sides, int32[rows, 2].
     """
     apart()
     t, q, left, right = anchor
-    low, high = limits
-    columns = query.shape[0]
-    side = (t, q, np.int64(-1), t + 1 - low, q + 1)
+    low, high, query_low, query_high = limits
+    side = (t, q, np.int64(-1), t + 1 - low, q + 1 - query_low)
     if fenced:
         begin(kept, fence, left, right, t, q, True)
     left_count = one_side(work, spare, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, ranges, np.int64(0), null)
@@ -136,7 +136,7 @@ def extend_anchor(work, spare, state, target, query, anchor, limits, classes, sc
     target_start, query_start = t + 1 - state[BEST_ROW], q + 1 - state[BEST_COLUMN]
     left_ranges = _ranges(work, state, state[ROW] if ranges else np.int64(0))
 
-    side = (t + 1, q + 1, np.int64(1), high - t - 1, columns - q - 1)
+    side = (t + 1, q + 1, np.int64(1), high - t - 1, query_high - q - 1)
     if fenced:
         begin(kept, fence, left, right, t, q, False)
     count = one_side(work, spare, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, ranges, left_count, null)

@@ -31,20 +31,25 @@ NOTHING_KEPT = empty(target=0)
 
 
 class Extender:
-    """Extends anchors of one query strand on one target: memory and arguments of the compiled sweep, of one thread at a time."""
+    """Extends anchors of one query strand on one target: memory and arguments of the compiled sweep, of one thread at a time.
 
-    def __init__(self, target: Codes, query: Codes, bounds: Integers, costs: Costs) -> None:
+    query_bounds: int64[m, 2], of the sequences of the query where it is an array of several, none of which an extension leaves.
+    """
+
+    def __init__(self, target: Codes, query: Codes, bounds: Integers, costs: Costs, query_bounds: Integers | None = None) -> None:
         self.target, self.query = read_only(target), read_only(query)
         self.bounds = np.ascontiguousarray(bounds, np.int64).reshape(-1, 2)
+        whole = np.array([[0, len(query)]], np.int64)
+        self.query_bounds = whole if query_bounds is None else np.ascontiguousarray(query_bounds, np.int64).reshape(-1, 2)
         self.costs = costs
         self._result = np.zeros(extension_host.RESULT, np.int64)
         self._state = np.zeros(gapped_host.STATE, np.int64)
         self._free = room(NOTHING_KEPT)
 
-    def limits(self, t: int) -> tuple[np.int64, np.int64]:
-        """Start and end of the target sequence that a place lies in."""
-        i = int(np.searchsorted(self.bounds[:, 0], t, "right")) - 1
-        return self.bounds[i, 0], self.bounds[i, 1]
+    def limits(self, t: int, q: int) -> tuple[np.int64, np.int64, np.int64, np.int64]:
+        """Start and end of the target sequence that a place lies in, and of the query sequence."""
+        i, j = (int(np.searchsorted(bounds[:, 0], place, "right")) - 1 for bounds, place in ((self.bounds, t), (self.query_bounds, q)))
+        return self.bounds[i, 0], self.bounds[i, 1], self.query_bounds[j, 0], self.query_bounds[j, 1]
 
     def inspect(self, t: Any, q: Any) -> tuple[npt.NDArray[np.bool_], Integers]:
         """(whether an anchor is sure to stay below the threshold, its box as in `Looked`) of many anchors, free of fences; boxes only where it is sure.
@@ -79,7 +84,7 @@ class Extender:
         kept, left, right, fence, holes = (NOTHING_KEPT, -1, -1, *self._free) if fences is None else fences
         ops, lengths, left_ranges, right_ranges = extension_host.extend_anchor(
             *(held.work, held.spare, self._state, self.target, self.query, (np.int64(t), np.int64(q), np.int64(left), np.int64(right))),
-            *(self.limits(t), classes, scores, costs, kept, fence, holes, fences is not None, ranges, self._result, null),
+            *(self.limits(t, q), classes, scores, costs, kept, fence, holes, fences is not None, ranges, self._result, null),
         )
         found = self._result
         looked = Looked(found[extension_host.LEFT_ROWS :].copy(), int(found[extension_host.VISITED]), left_ranges, right_ranges)

@@ -100,9 +100,10 @@ class Speculated:
         )
 
 
-def speculate(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Costs) -> Speculated:
-    """Extends anchors free of fences, with what `Commit` must know to tell whether the results stand. Arguments as `gapped.extend`."""
-    extender = Extender(target, query, bounds, costs)
+def speculate(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Costs, query_bounds: Any = None) -> Speculated:
+    """Extends anchors free of fences, with what `Commit` must know to tell whether the results stand. Arguments as `gapped.extend` and `Extender` have
+    them."""
+    extender = Extender(target, query, bounds, costs, query_bounds)
     below, boxes = extender.inspect(t, q)
     known = np.full(len(t), BELOW, np.uint8)
     found: list[Extended] = []

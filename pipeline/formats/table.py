@@ -108,6 +108,7 @@ FORMATS: tuple[Format, ...] = (
     _genome("paf:wfmash", module="genome.formats.paf", lines="exact_lines", banned=TABS),
     _genome("sam", module="genome.formats.sam", suffix="sam", lines="hard_lines", header="header", above="targets", bare=True, banned=TABS, side="check"),
     _genome("softsam", module="genome.formats.sam", lines="soft_lines", header="header", above="targets", bare=True, banned=TABS, side="check_whole"),
+    _genome("lav", module="genome.formats.lav", suffix="lav", write="write", per_row=None, banned='"'),
     _genome("chain", module="genome.formats.chain", suffix="chain", per_row=None, banned=BLANKS),
     _genome("cigar", module="genome.formats.exonerate", suffix="cigar", banned=BLANKS),
     _genome("segments", module="genome.formats.segments", suffix="segments", header="header", banned=TABS),
@@ -128,7 +129,6 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     GENOME: _CONVERTED
     | {
         ".bam": "write .sam and convert it: samtools view -b",
-        ".lav": "LAV is not to be had; write .maf or .axt",
         ".psl": "write .chain or .axt and convert it: axtToPsl",
         ".fa": "write .maf",
         ".png": "draw it with `tidalign plot` from the run directory",

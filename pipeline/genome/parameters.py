@@ -31,6 +31,7 @@ class GenomeParameters:
     gfextend: gap-free x-drop extension of hits; hspthresh: least score of an HSP. entropy: scores of HSPs are scaled by their composition.
     chain: None, or the (diagonal, anti-diagonal) penalties of chaining HSPs.
     gapped: gapped extension; without it, HSPs are the result. trim: ends are cut back to the best cell.
+    inner: None, or the threshold of the search between alignments, of its HSPs and its alignments.
     traceback_bytes: exact mode cuts an extension where LASTZ's traceback buffer of this size ends.
     query_hsp_best: the n best HSPs of a query, both strands together, and those that tie. query_hsp_limit: a query with more than n HSPs gives nothing;
     with query_hsp_keep, what was found until then.
@@ -57,6 +58,7 @@ class GenomeParameters:
     ydrop: int = 9400
     gappedthresh: int = 3000
     trim: bool = True
+    inner: int | None = None
     traceback_bytes: int = TRACEBACK_BYTES
     query_hsp_best: int | None = None
     query_hsp_limit: int | None = None
@@ -172,6 +174,10 @@ def _made(**fields: Any) -> GenomeParameters:
     """The parameters, if their values fit together."""
     made = GenomeParameters(**fields)
     _check_sums(made)
+    if made.inner is not None and (made.mode != "exact" or not made.gapped):
+        raise ValueError("inner searches between the gapped alignments of exact mode: leave it out, or nogapped or --mode independent")
+    if made.inner is not None and made.query_hsp_limit is not None:
+        raise ValueError("queryhsplimit and inner exclude each other: leave one of them out")
     if made.transitions and "1" not in made.seed:
         raise ValueError(f"the seed {made.seed} allows transitions in every place already: leave transitions out")
     if made.seed_filter is not None and made.seed_filter[0] > len(made.seed):

@@ -113,7 +113,7 @@ def _chance(seed: str, transitions: int) -> float:
 
 def alone(parameters: GenomeParameters) -> bool:
     """Whether each unit is done by itself: something looks at all its HSPs, limits what it may take, or sorts its rows."""
-    of_a_unit = (parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.cells, parameters.seconds)
+    of_a_unit = (parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.inner, parameters.cells, parameters.seconds)
     return any(each is not None for each in of_a_unit) or (parameters.mode != "exact" and parameters.gapped)
 
 
@@ -202,7 +202,7 @@ def write_manifest(directory: str, sides: list[dict[str, Any]], check: Check | N
     for pair in plan["source"]["genomes"]:
         target, query = places["target", pair["target"]], places["query", pair["query"]]
         genome, queries = (load_side(directory, run, side)[0] for side in (target, query))
-        lengths = queries.lengths.tolist()
+        lengths = queries.lengths.tolist() if plan["source"]["all_vs_all"] else queries.sought()
         separate: list[tuple[int | None, int, list[str]]]
         if plan["source"]["all_vs_all"]:
             separate = [(i, int(genome.lengths[i]), [f"{genome.names[i]}__{name}" for name in queries.names]) for i in range(len(genome))]

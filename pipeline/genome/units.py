@@ -24,7 +24,7 @@ from tidalign.pipeline.genome.plan import Tile, alone, chance_hits, job_name, re
 from tidalign.pipeline.genome.stages import anchoring, gapped, seeding
 from tidalign.pipeline.genome.stages.anchoring import find, schema_of, without_gaps
 from tidalign.pipeline.genome.stages.anchors_file import places
-from tidalign.pipeline.genome.stages.filters import asked, keep, shown
+from tidalign.pipeline.genome.stages.filters import asked_last, keep, shown
 from tidalign.pipeline.genome.stages.guards import Beat, Done, Due
 from tidalign.pipeline.genome.stages.independent import extend_together, in_order
 from tidalign.pipeline.genome.stages.unit import Unit
@@ -53,7 +53,7 @@ def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counte
     number, slow = tile.start, _begun(directory, tile)
     while number < tile.stop:
         unit = Unit(directory, tile.job, number, device)
-        if number in slow or alone(unit.parameters) or unit.segments is not None or unit.keep or device.takes_gpu:
+        if number in slow or alone(unit.parameters) or unit.joint or unit.segments is not None or unit.keep or device.takes_gpu:
             yield number + 1, *whole(unit, partial(beat, number), due)
             number += 1
         else:
@@ -132,7 +132,7 @@ def _by_start(tables: Iterable[Any], unit: Unit) -> Iterator[Any]:
 def write_units(directory: str, run: str, tile: Tile, done: Units, due: Due) -> None:
     """Write the parts of a range of units, one after the other, filters applied; another part whenever it is due."""
     parameters = read_manifest(directory).parameters
-    filters, limit, size = asked(parameters), parameters.query_hsp_limit, len(strands(parameters))
+    filters, limit, size = asked_last(parameters), parameters.query_hsp_limit, len(strands(parameters))
     start = at = tile.start
 
     def until_due(shortfalls: list[dict[str, Any]]) -> Iterator[Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FIELDS = "score,name1,zstart1,end1,name2,strand2,zstart2,end2,zstart2+,end2+,cigarx,nmatch,nmismatch,identity,coverage,continuity"
-FORMATS = ["maf", "maf", "maf-", "axt", "paf", "paf:wfmash", "sam-", "softsam-", "cigar", "general", f"general-:{FIELDS}", "mapping", "rdotplot"]
+FORMATS = ["maf", "maf", "maf-", "axt", "paf", "paf:wfmash", "sam-", "softsam-", "cigar", "general", f"general-:{FIELDS}", "mapping", "rdotplot", "lav"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,9 @@ def random_case(seed: int, folder: Path) -> Case:
     elif rng.random() < 0.15 and len(targets[0]) > 100:
         actions.append(f"{rng.randint(1, 40)}..{len(targets[0]) - rng.randint(0, 40)}")
     of_query = ["unmask"] * (rng.random() < 0.1)
+    if rng.random() < 0.25:
+        of_query.append(rng.choice(["multiple", "multi"]))
+        options = [option for option in options if option != "--filter=nmatch:20%"]  # LASTZ asks for a share of all of them
     subrange = len(queries) == 1 and len(queries[0]) > 100 and rng.random() < 0.15
     if subrange:
         of_query.append(f"{rng.randint(1, 40)}..{len(queries[0]) - rng.randint(0, 40)}")
@@ -54,17 +57,24 @@ def random_case(seed: int, folder: Path) -> Case:
     if mode == "exact" and not nogapped and rng.random() < 0.06 and not _sequential(options) and "--nogfextend" not in options:
         mode = "pieces"
         options = [option for option in options if option != "--filter=nmatch:20%"]  # LASTZ asks for a share of all pieces
+        of_query = [action for action in of_query if not action.startswith("multi")]
         of_query.append("separator=N")
     if mode in ("independent", "pieces"):
         format = f"general-:{FIELDS}"
     if mode == "independent":
         options = [option for option in options if not option.startswith("--filter=")]  # they may pass the first of equal ends and not the best
+    if any(action.startswith("multi") for action in of_query):  # LASTZ reads segments of both strands in one go
+        segments = folder / "segments"
+        if segments.exists():
+            segments.write_text("".join(sorted(segments.read_text().splitlines(keepends=True), key=lambda line: line.split("\t")[6][0] == "-")))
+    if format == "lav" and any(action.startswith("multi") for action in (*actions, *of_query)):
+        format = "axt"  # LASTZ refuses it
     return Case(f"random {seed}", target + _bracketed(actions), query + _bracketed(of_query), options, format, mode)
 
 
 def _sequential(options: list[str]) -> bool:
     """Whether LASTZ would not extend each anchor on its own with these."""
-    return any(option.startswith(("--segments", "--chain", "--queryhsp", "--allocate")) for option in options)
+    return any(option.startswith(("--segments", "--chain", "--queryhsp", "--allocate", "--inner")) for option in options)
 
 
 def _bracketed(actions: list[str]) -> str:
@@ -196,6 +206,7 @@ def _options(rng: random.Random, folder: Path, targets: list[int], queries: list
         options += maybe(0.3, "--ydrop=910", "--ydrop=3000", "--ydrop=9430", "--ydrop=300")
         options += maybe(0.15, "--noytrim")
         options += maybe(0.1, "--allocate:traceback=102400", "--allocate:traceback=200K", "--allocate:traceback=1M")
+        options += maybe(0.25, "--inner=600", "--inner=1000", "--inner=1500", "--inner=2k", "--inner=4000", "--inner=0")
     filters = ["identity:80", "identity:60..90", "coverage:5..60", "continuity:95", "nmatch:60", "nmatch:20%", "nmismatch:0..20", "ngap:0..3", "cgap:0..5"]
     options += maybe(0.15, *(f"--filter={one}" for one in filters), "--identity=75..95", "--coverage=20", "--continuity=90..99.5", "--matchcount=100")
     options += maybe(0.1, "--notrivial")

@@ -113,6 +113,7 @@ OPTIONS = """
 --queryhspbest=50 | --queryhspbest=100000 | --queryhspbest=100000 --ydrop=3000 --strand=both | --queryhsplimit=5000 | --queryhsplimit=keep,nowarn:100
 --chain | --chain --nogapped | --chain --queryhspbest=200 | --match=1,5 | --match=10,12 --gap=60,9 | --gap=600,50 | --gap=200,20
 --ambiguous=n | --ambiguous=iupac,50,80 | --nogapped | --ungapped --noentropy | --gappedthresh=500 | --gappedthresh=10000 | --ydrop=910 | --ydrop=15000
+--inner=1000 | --inner=2000 --hspthresh=2400 --gappedthresh=3000 --ydrop=9400 --allocate:traceback=800M --format=axt
 --noytrim | --allocate:traceback=1M | --filter=identity:80..95 | --filter=coverage:0.5 | --filter=continuity:95 | --filter=nmatch:200 | --filter=ngap:0..3
 --filter=cgap:0..5 --filter=nmismatch:0..40 | --identity=75..95 --coverage=1 | --matchcount=300 | --notrivial | --markend
 --format=axt | --format=paf | --format=paf:wfmash | --format=sam- | --format=softsam- | --format=cigar | --format=general | --format=mapping | --format=maf-

@@ -98,7 +98,7 @@ def _looked(pair: Pair, parameters: GenomeParameters) -> _Job:
     target, query = (
         read_genome(spec, role=role, ambiguous=ambiguous[0] if ambiguous else None) for role, spec in (("target", pair.target), ("query", pair.query))
     )
-    return _Job(int(target.lengths.sum()), query.lengths.tolist(), sampled(parameters, target, query))
+    return _Job(int(target.lengths.sum()), query.sought(), sampled(parameters, target, query))
 
 
 def _size(spec: str) -> float:

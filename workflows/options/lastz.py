@@ -116,6 +116,7 @@ OPTIONS = (
         older=("gappedthreshold",),
         short="L",
     ),
+    Option("inner", STAGES, "search again between alignments, by words of 7, for those of this score", metavar="H", read=lastz_values.inner, short="H"),
     Option("gapped", STAGES, off=False, older=("gx",)),
     Option("nogapped", STAGES, "HSPs are the result", sets="gapped", on=False, also=("ungapped",), older=("nogx",)),
     Option(
@@ -154,7 +155,6 @@ UNHEEDED = (
 """Options that change nothing of what LASTZ writes to its output: taken in silence."""
 
 REFUSED = {
-    "--inner": "align the rest between alignments in a second run, over subranges",
     "--masking": "mask repeats as lower case in the target",
     "--self": "give the same file twice; --notrivial leaves the trivial alignment out",
     "--nomirror": "it goes with --self",

@@ -111,3 +111,9 @@ def traceback_bytes(value: Any) -> int:
     if not _LEAST_TRACEBACK <= found <= MOST:
         raise wrong(f"from 100K to {MOST} bytes, as LASTZ takes them", value)
     return found
+
+
+def inner(value: Any) -> int | None:
+    """Read the score of the search between alignments; none up to 0."""
+    found = score(-MOST_SCORE)(value)
+    return found if found > 0 else None

@@ -106,6 +106,32 @@ def blocks(rows: Any, target: Genome, query: Genome, first: int) -> Iterator[Blo
             yield Block(rows.slice(start, stop - start), target, query, first + int(start))
 
 
+def gap_free(block: Block) -> tuple[Operations, tuple[Numbers, Numbers], Numbers]:
+    """The runs of alignments without a gap; where each begins, counted from its alignment's begin in target and query; and the matches of each.
+
+    Between a gap of one side and one of the other that follows at once there is a run without letters, as LASTZ has it.
+    """
+    every = block.operations
+    runs = every.merged()
+    row = np.repeat(np.arange(len(block)), np.diff(runs.offsets))
+    gap = runs.letters != ord("M")
+    between = np.flatnonzero(gap[1:] & gap[:-1] & (row[1:] == row[:-1])) + 1
+    letters, lengths = np.insert(runs.letters, between, np.uint8(ord("M"))), np.insert(runs.lengths, between, 0)
+    row = np.insert(row, between, row[between])
+    at = np.flatnonzero(letters == ord("M"))
+    offsets = np.searchsorted(row[at], np.arange(len(block) + 1))
+    first = np.searchsorted(row, np.arange(len(block)))
+    starts = []
+    for other in "ID":
+        taken = np.concatenate(([0], np.cumsum(np.where(letters == ord(other), 0, lengths))))
+        starts.append(taken[at] - taken[first[row[at]]])
+    equal = np.concatenate(([0], np.cumsum(np.where(every.letters == ord("="), every.lengths, 0))))
+    columns = np.concatenate(([0], np.cumsum(every.lengths)))
+    ends = np.cumsum(lengths)[at]
+    matches = equal[np.searchsorted(columns, ends)] - equal[np.searchsorted(columns, ends - lengths[at])]
+    return Operations(letters[at], lengths[at], offsets), (starts[0], starts[1]), matches
+
+
 def text_column(text: npt.NDArray[np.uint8], offsets: Numbers) -> Any:
     """large_string column over flat ASCII text, without a copy."""
     return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, [None, pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(text)])

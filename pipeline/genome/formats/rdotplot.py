@@ -10,13 +10,13 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.export import in_turn, refuse_names
 from tidalign.pipeline.formats.request import Request
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows
+from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers, gap_free
 from tidalign.pipeline.text import content, empty, joined
 
 _NAMES = ("target_name", "query_name")
 
-_TOGETHER = "seq1"
-"""What LASTZ calls a target of several sequences, or that is read as such: its places are those in the array of them."""
+_TOGETHER = {"target": "seq1", "query": "seq2"}
+"""What LASTZ calls a side of several sequences that is read as one."""
 
 
 def write(request: Request[GenomeRows], sink: BinaryIO) -> int:
@@ -25,8 +25,9 @@ def write(request: Request[GenomeRows], sink: BinaryIO) -> int:
     for blocks in in_turn((partial(_made, piece, request) for piece in request.rows.pieces()), request.rows.threads):
         for block, points in blocks:
             columns = [block[name].combine_chunks() if isinstance(block[name], pa.ChunkedArray) else block[name] for name in _NAMES]
-            if block.target.starts[0]:
-                columns[0] = pa.array([_TOGETHER]).take(pa.array(np.zeros(len(block), np.int64)))
+            for i, (side, name) in enumerate(_TOGETHER.items()):
+                if _together(block, side):
+                    columns[i] = pa.array([name]).take(pa.array(np.zeros(len(block), np.int64)))
             others = np.zeros(len(block), np.bool_)
             for i, column in enumerate(columns):
                 others |= pc.not_equal(column, pa.concat_arrays([pa.array([before[i]]), column[:-1]])).to_numpy(zero_copy_only=False)
@@ -48,17 +49,24 @@ def _made(piece: Callable[[], Iterable[Any]], request: Request[GenomeRows]) -> l
 
 def _points(block: Block) -> Any:
     """For each row the first and the last pair of each gap-free run: a large_string column."""
-    runs = block.operations.merged()
-    at = np.flatnonzero(runs.letters == ord("M"))
+    runs, starts, _ = gap_free(block)
     row = np.repeat(np.arange(len(block)), np.diff(runs.offsets))
-    numbers, places = block.numbers("target_number"), []
-    moved = block.target.starts[numbers] - block.target.offsets[numbers] if block.target.starts[0] else 0
-    for start, gap in ((block.numbers("target_start") + moved, "I"), (block.strand_start, "D")):
-        taken = np.concatenate(([0], np.cumsum(np.where(runs.letters == ord(gap), 0, runs.lengths))))
-        places.append(start[row[at]] + taken[at] - taken[runs.offsets[row[at]]])
-    (first, query), length = places, runs.lengths[at]
-    reverse, letters = block.reverse[row[at]], block.numbers("query_length")[row[at]]
-    begin = np.where(reverse, letters - query, query + 1)
-    end = np.where(reverse, letters - query - length + 1, query + length)
+    first, query = (block.numbers("target_start") + _moved(block, "target"))[row] + starts[0], block.strand_start[row] + starts[1]
+    reverse, letters, moved, length = block.reverse[row], block.numbers("query_length")[row], _moved(block, "query")[row], runs.lengths
+    begin = moved + np.where(reverse, letters - query, query + 1)
+    end = moved + np.where(reverse, letters - query - length + 1, query + length)
     lines = joined(pa.array(first + 1), "\t", pa.array(begin), "\n", pa.array(first + length), "\t", pa.array(end), "\nNA\tNA\n")
-    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(np.searchsorted(at, runs.offsets)), lines), empty())
+    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(runs.offsets), lines), empty())
+
+
+def _together(block: Block, side: str) -> bool:
+    """Whether LASTZ counts places in the array of all sequences: of a target that is read as several, or a query that several are."""
+    return bool(block.target.starts[0]) if side == "target" else block.query.together
+
+
+def _moved(block: Block, side: str) -> Numbers:
+    """How far places in that array are from those in the sequence."""
+    genome, numbers = (block.target if side == "target" else block.query), block.numbers(f"{side}_number")
+    if not _together(block, side):
+        return np.zeros(len(block), np.int64)
+    return np.asarray(genome.starts[numbers] - genome.offsets[numbers], np.int64)

@@ -1,6 +1,7 @@
 """Read one side of a genome run: FASTA or 2bit, with LASTZ's actions after the file's name."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,9 @@ def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome
     """The sequences of `path[actions]` (actions.py): FASTA, plain, gzip or BGZF, or 2bit; `-` is standard input.
 
     role: `target`, whose names must differ, or `query`. ambiguous: None, "n" or "iupac", see LetterRules.
-    Takes a byte for each letter. A target of several sequences is read as with [multiple]; the pieces that [separator=C] makes of a query are sequences of
-    their own, at their places in the full ones. Records without letters are no sequences; those without a name are named as by LASTZ.
+    Takes a byte for each letter. A target of several sequences is read as with [multiple], which makes one query of several. The pieces that [separator=C]
+    makes of a query are sequences of their own, at their places in the full ones. Records without letters are no sequences; those without a name are named as
+    by LASTZ.
 
     Raises MissingInput (66) and InputError (65).
     """
@@ -38,11 +40,9 @@ def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome
     genome.empty[:] = [(number, name or _UNNAMED[role]) for number, name in genome.empty]
     if role == "target":
         return genome
-    if wanted.multiple and wanted.separator is None and len(genome) > 1:
-        raise InputError(
-            spec, "queries, which are aligned one by one", "[multiple]", "leave it out: LASTZ would take them as one query, and sort what all of them align"
-        )
-    return genome if wanted.separator is None else _apart(genome)
+    if wanted.separator is not None:
+        return _apart(genome)
+    return replace(genome, together=wanted.multiple)
 
 
 def _records(wanted: Specifier, rules: LetterRules) -> Iterator[tuple[bytes | None, bytes]]:

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels.letters.nucleotides import SEPARATOR, Codes, encode
+from tidalign.kernels.letters.nucleotides import SEPARATOR, Codes, encode, reverse_complement
 from tidalign.pipeline.store.files import read_json, write_json, writing_error
 
 Positions = npt.NDArray[np.int64]
@@ -30,6 +30,7 @@ class Genome:
     with all that is left out.
     numbers: int64[k], which record of the file each is of, from 0, as LASTZ counts them: all of them, also those that are empty or not asked for.
     pieces: int64[m, 2], begins and ends in `letters` of what has no NUL within it: extensions do not leave a piece.
+    together: of a query, whether all its sequences are one to LASTZ ([multiple]).
     empty: number and name of each record that was asked for and had no letters. They are not among the sequences, but each has its NUL in `letters`.
     """
 
@@ -42,10 +43,20 @@ class Genome:
     numbers: Positions
     pieces: Positions
     empty: list[tuple[int, str]] = field(default_factory=list)
+    together: bool = False
 
     def __len__(self) -> int:
         """How many sequences."""
         return len(self.names)
+
+    @property
+    def joint(self) -> bool:
+        """Whether all sequences of a query are one to LASTZ, sought in their array."""
+        return self.together and len(self) > 1
+
+    def sought(self) -> list[int]:
+        """Letters of each query: of each sequence, or of all in one."""
+        return [int(self.lengths.sum())] if self.joint else [int(length) for length in self.lengths]
 
     def codes(self, i: int | None = None) -> Codes:
         """Codes (kernels/letters/nucleotides.py) of the whole array, or of sequence i on its forward strand."""
@@ -83,7 +94,7 @@ class Genome:
         except OSError as error:
             raise writing_error(path, error) from error
         columns = {name: getattr(self, name).tolist() for name in (*_COLUMNS, "pieces")}
-        write_json(str(Path(folder, _PLACES)), {"names": self.names, "empty": self.empty, **columns})
+        write_json(str(Path(folder, _PLACES)), {"names": self.names, "empty": self.empty, "together": self.together, **columns})
 
     @classmethod
     def load(cls, folder: str) -> "Genome":
@@ -92,7 +103,22 @@ class Genome:
         columns = {name: np.array(values[name], np.int64) for name in _COLUMNS}
         letters = np.asarray(np.memmap(Path(folder, LETTERS), np.uint8, "r"))
         empty = [(number, name) for number, name in values["empty"]]
-        return cls(letters, values["names"], **columns, pieces=np.array(values["pieces"], np.int64).reshape(-1, 2), empty=empty)
+        return cls(
+            letters, values["names"], **columns, pieces=np.array(values["pieces"], np.int64).reshape(-1, 2), empty=empty, together=values.get("together", False)
+        )
+
+
+def turned(codes: Codes) -> Codes:
+    """The other strand: of an array of several sequences each is turned where it is."""
+    separators = np.flatnonzero(codes == SEPARATOR)
+    if not len(separators):
+        return reverse_complement(codes)
+    ends = np.append(separators, len(codes))
+    starts = np.concatenate([[0], separators + 1])
+    places = np.arange(len(codes))
+    each = np.searchsorted(ends, places)
+    there = np.where(codes == SEPARATOR, places, starts[each] + ends[each] - 1 - places)
+    return np.asarray(reverse_complement(codes)[len(codes) - 1 - there], np.uint8)
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ def count_anchors(directory: str, job: int, unit: int, run: str) -> int | None:
 def write_anchors(unit: Unit, beat: Beat) -> int:
     """Find a large unit's anchors and write them, of which a bounded number is in memory at a time; returns how many. beat: called with how many letters of
     the query are done."""
-    path, letters = anchors_path(unit.directory, unit.job_number, unit.number), int(unit.query.lengths[unit.query_index])
+    path, letters = anchors_path(unit.directory, unit.job_number, unit.number), len(unit.query_codes)
     if anchors_file.count_anchors(path, unit.run) is None:
         find(unit, beat, lambda tables: anchors_file.write_anchors(path, tables, schema_of(unit), unit.run, partial(beat, letters)), checkpoint=True)
     for strand in SEEDED:
@@ -76,7 +76,7 @@ def find(unit: Unit, beat: Beat, take: Callable[[Iterator[Any]], T], *, checkpoi
     parameters = unit.parameters
     if unit.segments is not None:
         hsps = _segments(unit.directory, unit.run, unit.segments, unit.job.target, unit.job.sequence, unit.job.query)
-        found = hsps.get((unit.query_index, unit.strand), HSPS.empty_table())
+        found = _of_all(unit, hsps) if unit.joint else hsps.get((unit.query_index, unit.strand), HSPS.empty_table())
         anchors = seeding.anchors(unit.target_codes, unit.query_codes, found, parameters) if parameters.gapped else found
         return take(_in_order(unit, iter([anchors])))
     found = partial(seeding.find_anchors, unit.target, unit.query_codes, unit.strand)
@@ -98,6 +98,16 @@ def _in_order(unit: Unit, found: Iterator[Any]) -> Iterator[Any]:
         found = anchors_file.in_lastz_order(found, f"{unit.directory}/stages")
     found = anchors_file.in_tables(found, schema_of(unit))
     return _kept(unit, "anchors", found) if "anchors" in unit.keep and unit.parameters.gapped else found
+
+
+def _of_all(unit: Unit, hsps: dict[tuple[int, str], Any]) -> Any:
+    """The segments of a strand of several sequences that are one query, at their places in the array of these."""
+    tables = [HSPS.empty_table()]
+    for i, start in enumerate(unit.query.starts.tolist()):
+        if (i, unit.strand) in hsps:
+            found = hsps[i, unit.strand]
+            tables.append(found.set_column(1, HSPS.field("query"), pa.array(found["query"].to_numpy() + start)))
+    return pa.concat_tables(tables)
 
 
 @lru_cache(maxsize=1)

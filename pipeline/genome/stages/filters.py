@@ -39,6 +39,11 @@ def asked(parameters: GenomeParameters) -> tuple[Filter, ...]:
     return tuple(one for one in filters if one[0] != "continuity" and (collected or one[0] != MATCHES_OF_QUERY))
 
 
+def asked_last(parameters: GenomeParameters) -> tuple[Filter, ...]:
+    """The filters of what comes out: what is found between alignments (`--inner`) is not asked, and those were before."""
+    return asked(parameters) if parameters.inner is None else ()
+
+
 def keep(rows: Any, filters: tuple[Filter, ...]) -> Any:
     """The rows of `schema.GENOME_ALIGNMENTS` (a record batch or table) that are `passed`.
 

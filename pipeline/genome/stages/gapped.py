@@ -1,6 +1,7 @@
 """Gapped alignments of a unit: the sequential stage of exact mode as it begins, and rows of the results table."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +38,7 @@ TRIVIAL = -1
 
 def commit(unit: "Unit") -> Commit:
     """The walk of a unit before its first anchor: alignments of a sequence with itself are there already, and fence all others."""
-    begun = Commit(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
+    begun = Commit(unit.target_codes, unit.query_codes, unit.bounds, unit.costs, query_bounds=unit.query_bounds)
     for one in trivial(unit):
         begun.keep(one)
     return begun
@@ -45,7 +46,8 @@ def commit(unit: "Unit") -> Commit:
 
 def trivial(unit: "Unit") -> list[Extended]:
     """The alignments of a unit's pieces with equal ones (`equal_pieces`). A query that is given up for its many HSPs has none."""
-    found = equal_pieces(unit, queries_of(unit)).get(0, [])
+    queries = queries_of(unit)
+    found = [moved(one, int(queries.starts[i])) for i, ones in equal_pieces(unit, queries).items() for one in ones]
     limited = unit.parameters.query_hsp_limit is not None
     return [] if found and limited and given_up(unit.words_here(), unit.query_codes, unit.parameters) else found
 
@@ -94,8 +96,16 @@ def _marks(codes: Codes, pieces: Integers) -> npt.NDArray[np.uint64]:
 
 
 def queries_of(unit: "Unit") -> Queries:
-    """The strand of a unit alone."""
-    return Queries.of(unit.query_index, unit.strand, unit.query_codes)
+    """The strand of a unit alone; of a query that is several sequences in one, those."""
+    if not unit.joint:
+        return Queries.of(unit.query_index, unit.strand, unit.query_codes)
+    numbers = np.arange(len(unit.query))
+    return Queries(unit.query_codes, unit.query.starts, numbers, np.full(len(numbers), unit.strand == "-"))
+
+
+def moved(one: Extended, places: int) -> Extended:
+    """The same alignment where the query is so much further on."""
+    return replace(one, ends=one.ends + np.array([0, 0, places, places]))
 
 
 def tables(extensions: Extensions, unit: "Unit", queries: Queries | None = None) -> Iterator[Any]:

@@ -69,7 +69,7 @@ def words(directory: str, run: str, side: int, sequence: int | None) -> HostWord
 
 def extend(unit: Strands, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tuple[int, Extensions]]:
     """Extend anchors at (t, q): (anchors that are done, alignments of some of them) until there are no more, or the budget is spent."""
-    extender = Extender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
+    extender = Extender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs, unit.query_bounds)
     found: list[Extended] = []
     cells, at, before, since = 0, 0, unit.counts["cells"], time.monotonic()
     while at < len(t) and not budget.spent(cells):

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from tidalign.kernels.anchors.chain import best_chain
 from tidalign.kernels.anchors.points import anchor_points, lastz_order
-from tidalign.kernels.letters.nucleotides import Codes, reverse_complement
+from tidalign.kernels.letters.nucleotides import SEPARATOR, Codes
 from tidalign.kernels.scoring.scores import Scoring
 from tidalign.kernels.seed.index import Positions
 from tidalign.kernels.ungapped.hsps import Segments
-from tidalign.pipeline.genome.input.sequences import Genome, Queries
+from tidalign.pipeline.genome.input.sequences import Genome, Queries, turned
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages.guards import Beat
 from tidalign.pipeline.genome.stages.seeded import Seeded
@@ -110,11 +110,11 @@ def _chosen(
     else:
         segments = searched(query, strand)
     if parameters.query_hsp_best is not None and _best_are_chosen(parameters):
-        segments = _best(parameters.query_hsp_best, segments, searched(reverse_complement(query), "-" if strand == "+" else "+"))
+        segments = _best(parameters.query_hsp_best, segments, searched(turned(query), "-" if strand == "+" else "+"))
         if strand == "+" and parameters.mode == "exact" and (parameters.gapped or parameters.chain is not None):
             segments = _without_entropy(words.target, query, segments, parameters)
     hsps = passing(pa.table(_columns(segments), schema=HSPS))
-    return hsps if parameters.chain is None else pa.table(_columns(_chained(target, _of(hsps), parameters, parameters.chain)), schema=HSPS)
+    return hsps if parameters.chain is None else pa.table(_columns(chained(target.bounds(), query, _of(hsps), parameters, parameters.chain)), schema=HSPS)
 
 
 def anchors(target: Codes, query: Codes, hsps: Any, parameters: GenomeParameters) -> Any:
@@ -213,13 +213,13 @@ def _counted(limit: int, words: Words, query: Codes, strand: str, parameters: Ge
     LASTZ (1.04.22) searches + until it has more than the limit, and then - until it has more than what is left of it, or than one.
     """
     keep, both = parameters.query_hsp_keep, parameters.strand == "both"
-    before = len(_searched(words, reverse_complement(query), parameters, beat, limit)) if both and strand == "-" else 0
+    before = len(_searched(words, turned(query), parameters, beat, limit)) if both and strand == "-" else 0
     if before > limit and not keep:
         return Segments.concat([]), before
     segments = _searched(words, query, parameters, beat, max(1, limit - before))
     total = before + len(segments)
     if both and strand == "+" and not keep and total <= limit:
-        total += len(_searched(words, reverse_complement(query), parameters, beat, max(1, limit - total)))
+        total += len(_searched(words, turned(query), parameters, beat, max(1, limit - total)))
     return segments, total
 
 
@@ -248,12 +248,13 @@ def _without_entropy(target: Codes, query: Codes, segments: Segments, parameters
     return replace(segments, score=score)
 
 
-def _chained(target: Genome, segments: Segments, parameters: GenomeParameters, penalties: tuple[int, int]) -> Segments:
-    """The best chain in each piece of the target (LASTZ does not chain from one sequence of a target to the next)."""
-    piece = np.searchsorted(target.bounds()[:, 0], segments.target, "right")
+def chained(bounds: Positions, query: Codes, segments: Segments, parameters: GenomeParameters, penalties: tuple[int, int]) -> Segments:
+    """The best chain of each piece of the target, int64[m, 2], with each sequence of a query that is several (LASTZ does not chain from one to the next)."""
+    piece, sequence = np.searchsorted(bounds[:, 0], segments.target, "right"), np.searchsorted(np.flatnonzero(query == SEPARATOR), segments.query)
+    pairs, which = np.unique(np.stack([piece, sequence]), axis=1, return_inverse=True)
     chains = []
-    for each in np.unique(piece):
-        inside = segments.take(piece == each)
+    for each in range(pairs.shape[1]):
+        inside = segments.take(which.ravel() == each)
         chains.append(inside.take(best_chain(inside, parameters.scoring.matrix[0][0], *penalties)))
     return Segments.concat(chains)
 

@@ -11,7 +11,7 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 class Strands(Protocol):
     """The target and one strand of a query sequence; `unit.Unit` is one.
 
-    target_codes, query_codes: uint8[n]. bounds: the target's pieces, int64[m, 2]. counts: what was done, in numbers.
+    target_codes, query_codes: uint8[n]. bounds: the target's pieces, int64[m, 2]. query_bounds: the query's. counts: what was done, in numbers.
     """
 
     target_codes: Codes
@@ -21,6 +21,9 @@ class Strands(Protocol):
 
     @property
     def query_codes(self) -> Codes: ...
+
+    @property
+    def query_bounds(self) -> Integers: ...
 
     @property
     def costs(self) -> Costs: ...

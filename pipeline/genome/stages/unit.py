@@ -16,7 +16,7 @@ from tidalign.kernels.letters.nucleotides import Codes, reverse_complement
 from tidalign.kernels.seed.index import Positions, SeedPattern
 from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.device import CPU, GPU, Device
-from tidalign.pipeline.genome.input.sequences import Queries
+from tidalign.pipeline.genome.input.sequences import Queries, turned
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import read_manifest, unit_name, unit_of
@@ -116,13 +116,14 @@ class Unit:
     """Unit `number` of job `job` of the run in `directory`.
 
     device: a core, or this process's GPU: it makes a difference of speed only. forms: of the stages there.
-    query_index, strand: which query sequence. name: of its files. bounds: the target's pieces, int64[m, 2].
+    query_index, strand: which query sequence. joint: all of them are one query ([multiple]), which the host does, whatever the device. name: of its files.
+    bounds: the target's pieces, int64[m, 2].
     """
 
     def __init__(self, directory: str, job: int, number: int, device: Device = CPU) -> None:
         manifest = read_manifest(directory)
         self.directory, self.run, self.number = directory, manifest.run, number
-        self.device, self.forms = device, forms(device)
+        self.device = device
         self.counts: Counter[str] = Counter()
         """What was done for it, in numbers."""
         self.parameters = manifest.parameters
@@ -132,7 +133,9 @@ class Unit:
         self.name = unit_name(job, number)
         self.query_index, self.strand = unit_of(number, self.parameters)
         self.target, self.target_codes = load_side(directory, manifest.run, self.job.target, self.job.sequence)
-        self.query = load_side(directory, manifest.run, self.job.query)[0]
+        self.query, self._every_query = load_side(directory, manifest.run, self.job.query)
+        self.joint = self.query.joint and not self.job.each
+        self.forms = HOST if self.joint else forms(device)
         self.bounds = self.target.bounds()
 
     @property
@@ -143,8 +146,15 @@ class Unit:
     @cached_property
     def query_codes(self) -> Codes:
         """Of the query sequence on its strand."""
-        codes = self.query.codes(self.query_index)
-        return codes if self.strand == "+" else reverse_complement(codes)
+        codes = self._every_query if self.joint else self.query.codes(self.query_index)
+        return codes if self.strand == "+" else turned(codes)
+
+    @property
+    def query_bounds(self) -> Integers:
+        """Where the query's sequences are, int64[m, 2]: all that a [multiple] joins, on either strand in the same places."""
+        if not self.joint:
+            return np.array([[0, len(self.query_codes)]], np.int64)
+        return np.stack([self.query.starts, self.query.starts + self.query.lengths], axis=1)
 
     def queries(self, stop: int, letters: int) -> Queries:
         """The strands of the units from this one on, up to number `stop`, of so many letters or one more strand."""
@@ -173,4 +183,5 @@ class Unit:
 
     def where(self) -> dict[str, Any]:
         """Names the unit in a report."""
-        return {"job": self.row_job, "query_name": self.query.names[self.query_index], "strand": self.strand}
+        name = ", ".join(self.query.names[:3]) + (", ..." if len(self.query) > 3 else "") if self.joint else self.query.names[self.query_index]
+        return {"job": self.row_job, "query_name": name, "strand": self.strand}

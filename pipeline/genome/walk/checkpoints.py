@@ -15,15 +15,20 @@ from tidalign.pipeline.store.files import read_table, write_table
 
 def save(unit: Unit, commit: Commit, at: int) -> None:
     """Write down a walk that is `at` anchors far: the alignments it keeps, in the order it kept them, as one row of lists."""
-    columns = {name: pa.array([values], WALK.field(name).type) for name, values in commit.state().to_arrays().items()}
+    save_found(unit, "walk", commit.state(), at, commit.cells)
+
+
+def save_found(unit: Unit, stage: str, found: Extensions, at: int, cells: int) -> None:
+    """Write down what a stage has found when it was so far and had looked at so many cells."""
+    columns = {name: pa.array([values], WALK.field(name).type) for name, values in found.to_arrays().items()}
     table = pa.table(columns, schema=WALK)
-    write_table(_path(unit), table, metadata={"tidalign.run": unit.run, "tidalign.at": str(at), "tidalign.cells": str(commit.cells)})
+    write_table(_path(unit, stage), table, metadata={"tidalign.run": unit.run, "tidalign.at": str(at), "tidalign.cells": str(cells)})
 
 
-def saved(unit: Unit) -> tuple[Extensions, int, int] | None:
-    """Read what a walk kept when it was written down, how many anchors it was far and cells; None where there is none."""
+def saved(unit: Unit, stage: str = "walk") -> tuple[Extensions, int, int] | None:
+    """Read what a stage had found when it was written down, how far it was (a walk: anchors) and cells; None where there is none."""
     try:
-        table = read_table(_path(unit))
+        table = read_table(_path(unit, stage))
     except FileNotFoundError:
         return None
     labels: dict[bytes, Any] = table.schema.metadata or {}
@@ -38,7 +43,7 @@ def restored(unit: Unit) -> tuple[Commit, int] | None:
     """Take up a walk as it was written down, and how many anchors it is far; None where there is none."""
     if (found := saved(unit)) is None:
         return None
-    commit = Commit(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
+    commit = Commit(unit.target_codes, unit.query_codes, unit.bounds, unit.costs, query_bounds=unit.query_bounds)
     commit.restore(*found[:2])
     commit.cells = found[2]
     return commit, found[1]
@@ -58,8 +63,8 @@ def asked(unit: Unit) -> bool:
     return True
 
 
-def _path(unit: Unit) -> str:
-    return f"{unit.directory}/stages/{unit.name}.walk.parquet"
+def _path(unit: Unit, stage: str) -> str:
+    return f"{unit.directory}/stages/{unit.name}.{stage}.parquet"
 
 
 def _asked_path(unit: Unit) -> str:

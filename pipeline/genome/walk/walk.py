@@ -28,7 +28,7 @@ from tidalign.pipeline.genome.stages.anchoring import anchors_path, count_anchor
 from tidalign.pipeline.genome.stages.anchors_file import ROWS, places
 from tidalign.pipeline.genome.stages.guards import Beat, Budget, Done
 from tidalign.pipeline.genome.stages.unit import Unit
-from tidalign.pipeline.genome.walk import checkpoints
+from tidalign.pipeline.genome.walk import checkpoints, inner
 from tidalign.pipeline.genome.walk.waves import Waves
 from tidalign.pipeline.schema import AHEAD
 from tidalign.pipeline.store.files import read_table, write_table
@@ -83,7 +83,7 @@ def extend_ahead(unit: Unit, anchors: Any, kept: Extensions, start: int, over: C
         if over():
             return 0
         known, left, apart = paths.entries, apart[:_BATCH], apart[_BATCH:]
-        part = extend_free(unit.target_codes, unit.query_codes, unit.bounds, t[left], q[left], unit.costs)
+        part = extend_free(unit.target_codes, unit.query_codes, unit.bounds, t[left], q[left], unit.costs, unit.query_bounds)
         extended = left[part.extensions.anchor]
         paths.keep_apart(t[extended], q[extended], part.extensions)
         wanted += left.tolist()
@@ -171,7 +171,12 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool, shared: bool = 
                 checkpoints.save(unit, commit, at)
                 saved, took = time.monotonic(), time.monotonic() - saved - since
     unit.counts.update(commit.counts())
-    return gapped.tables(commit.alignments(), unit), [budget.shortfall(unit, at, len(anchors))] if at < len(anchors) else []
+    shortfalls = [budget.shortfall(unit, at, len(anchors))] if at < len(anchors) else []
+    found = commit.alignments()
+    if unit.parameters.inner is not None and not shortfalls:
+        found, left = inner.between(unit, found, budget, commit.cells, lambda: beat(at), checkpoint)
+        shortfalls += left
+    return gapped.tables(found, unit), shortfalls
 
 
 FEW = 32

@@ -206,7 +206,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"hspthrsh": 3}, "hspthrsh: expected one of LASTZ's options, found a name that is none; did you mean hspthresh? `tidalign genome --help` lists them"),
     ({"worker": 3}, "worker: expected one of LASTZ's options, found a name that is none; did you mean workers? "),
     ({"nosuch": 3}, "nosuch: expected one of LASTZ's options, found a name that is none; `tidalign genome --help` lists them"),
-    ({"inner": 2000}, "inner is LASTZ's and not to be had here: align the rest between alignments in a second run, over subranges"),
+    ({"masking": 2}, "masking is LASTZ's and not to be had here: mask repeats as lower case in the target"),
     ({"format": "maf"}, "format: give it to the results: results.export(path, format=...)"),
     ({"markend": True}, "markend: give it to the results: results.export(path, markend=True)"),
     ({"segments": "s.txt", "seed": "14of22"}, "--segments takes the place of seeds and HSPs: leave --seed out"),

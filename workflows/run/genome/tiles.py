@@ -112,7 +112,7 @@ class Tiles(Tracker[Tile]):
     def _letters(self, job: int, unit: int) -> int:
         """Count the letters of a unit's query, by which it is told how far its seeding is."""
         query = load_side(self.directory, self.run, self._manifest.jobs[job].query)[0]
-        return int(query.lengths[unit_of(unit, self._manifest.parameters)[0]])
+        return query.sought()[unit_of(unit, self._manifest.parameters)[0]]
 
     def divisible(self, piece: Tile) -> bool:
         return piece.stage in DIVISIBLE

@@ -1,0 +1,125 @@
+"""Search again between the alignments of a strand (`--inner`), with a light seed and a lower threshold, and put what is found among them (LASTZ.md 14)."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tidalign.kernels.anchors.points import anchor_points, lastz_order
+from tidalign.kernels.commit.walk import Commit
+from tidalign.kernels.extension.costs import Costs, Integers
+from tidalign.kernels.gapped.alignments import Extensions
+from tidalign.kernels.letters.nucleotides import Codes
+from tidalign.kernels.seed.index import SeedPattern, build_index, hits
+from tidalign.kernels.ungapped.hsps import HitFilter, Segments
+from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.stages import gapped
+from tidalign.pipeline.genome.stages.filters import asked, passed
+from tidalign.pipeline.genome.stages.guards import CUT_SECONDS, Budget
+from tidalign.pipeline.genome.stages.seeding import chained
+from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.genome.walk import checkpoints
+from tidalign.pipeline.genome.walk.gaps import rectangles
+
+SEED = SeedPattern.parse("match7")
+
+STAGE = "inner"
+"""Names the file of a checkpoint."""
+
+FOUND = -2
+"""The anchor of an alignment in the first rectangle; one less in each that follows."""
+
+
+class Between:
+    """The search between a strand's alignments, of which `kept` are all, in LASTZ's order.
+
+    sides: codes of both. bounds: int64[m, 2], the pieces of the target.
+    """
+
+    def __init__(self, sides: tuple[Codes, Codes], bounds: Integers, parameters: GenomeParameters, costs: Costs, kept: Extensions) -> None:
+        self._target, self._query = sides
+        self._bounds = bounds
+        self._parameters, self._costs = parameters, replace(costs, threshold=parameters.inner or 0)
+        self._kept = kept
+        self._rectangles = rectangles(kept.ends(), len(self._target), len(self._query))
+
+    def __len__(self) -> int:
+        """How many rectangles there are."""
+        return len(self._rectangles)
+
+    def find(self, number: int) -> tuple[Extensions, int]:
+        """The alignments in a rectangle, and how many cells were looked at."""
+        t, t_end, q, q_end = self._rectangles[number].tolist()
+        pieces = self._bounds[np.searchsorted(self._bounds[:, 1], t, "right") : np.searchsorted(self._bounds[:, 0], t_end)]
+        commit = self._walk(self._target[t:t_end], self._query[q:q_end], np.clip(pieces, t, t_end) - t)
+        if commit is None:
+            return Extensions.empty(), 0
+        one = commit.alignments()
+        target = {"target_start": one.target_start + t, "target_end": one.target_end + t}
+        query = {"query_start": one.query_start + q, "query_end": one.query_end + q}
+        return replace(one, anchor=np.full(len(one), FOUND - number), **target, **query), commit.cells
+
+    def _walk(self, target: Codes, query: Codes, bounds: Integers) -> Commit | None:
+        """The walk of the best chain of what is found in a rectangle; None where there is nothing."""
+        parameters = self._parameters
+        if min(len(target), len(query)) < SEED.span:
+            return None
+        used = HitFilter(target, query, SEED.span, parameters.scoring, exact=False)
+        index = build_index(target, SEED)
+        segments = Segments.concat([used.hsps(*tile, parameters.xdrop, self._costs.threshold, False) for tile in hits(index, query, 0)])
+        segments = chained(bounds, query, segments, parameters, parameters.chain or (0, 0))
+        if not len(segments):
+            return None
+        t, q = anchor_points(target, query, segments, self._costs.plain)
+        order = lastz_order(t, q, segments.score)
+        commit = Commit(target, query, bounds, self._costs)
+        commit.walk(t[order], q[order])
+        return commit
+
+    def among(self, found: Extensions) -> Extensions:
+        """Those that were there and those that were found, in LASTZ's order: by target start, what was there first, then what was found last."""
+        every = Extensions.concat([self._kept, found])
+        return every.take(np.lexsort((np.minimum(every.anchor, FOUND + 1), every.anchor <= FOUND, every.target_start)))
+
+
+def between(unit: Unit, kept: Extensions, budget: Budget, cells: int, beat: Callable[[], None], checkpoint: bool) -> tuple[Extensions, list[dict[str, Any]]]:
+    """All alignments of a unit, in LASTZ's order: `kept`, which took so many cells, and those that are found between them; and what was not searched.
+
+    checkpoint: whether to write from time to time how far this is, and to go on from there.
+    """
+    kept = _passing(unit, kept)
+    search = Between((unit.target_codes, unit.query_codes), unit.bounds, unit.parameters, unit.costs, kept)
+    held, at, more = (checkpoint and checkpoints.saved(unit, STAGE)) or (Extensions.empty(), 0, 0)
+    found, begun, saved = [held], at, time.monotonic()
+
+    def save() -> None:
+        found[:] = [Extensions.concat(found)]
+        checkpoints.save_found(unit, STAGE, found[0], at, more)
+
+    while at < len(search) and not budget.spent(cells + more):
+        try:
+            beat()
+        except BaseException:  # a stop: nothing is lost by it
+            if checkpoint and at > begun:
+                save()
+            raise
+        one, looked = search.find(at)
+        found += [one] if len(one) else []
+        at, more = at + 1, more + looked
+        if checkpoint and time.monotonic() - saved >= CUT_SECONDS:
+            save()
+            saved = time.monotonic()
+    unit.counts.update({"searched between alignments": at - begun, "cells": more})
+    left = budget.shortfall(unit, at, len(search), "rectangles between alignments", "searched")
+    return search.among(Extensions.concat(found)), [left] if at < len(search) else []
+
+
+def _passing(unit: Unit, kept: Extensions) -> Extensions:
+    """The alignments that pass the filters: LASTZ asks before it searches between them, and not again."""
+    filters = asked(unit.parameters)
+    if not filters:
+        return kept
+    passing = [passed(rows, filters) for rows in gapped.tables(kept, unit)]
+    return kept.take(np.flatnonzero(np.concatenate([np.empty(0, np.bool_), *passing])))
