@@ -41,6 +41,8 @@ def starts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 
         monkeypatch.setattr(device, "TILE", 300)
         monkeypatch.setattr(device, "BARE_TILE", 300)
+        every = gpu.GpuWords.hits
+        monkeypatch.setattr(gpu.GpuWords, "hits", lambda self, query, parameters, start=0: every(self, query, parameters, start=start, tile=300))
     for name, words in (("cpu", host.HostWords), ("gpu", gpu.GpuWords)):
         real = words.segments
 
