@@ -94,6 +94,12 @@ def ablation(letters: Letters, coding: Coding, cells: float) -> list[dict[str, A
                 rate = one_to_one(letters, coding, length, length, float(pairs) * length**2)
             rows.append({"query": length, "pairs": pairs, "teams share a pair": len(gangs) > 1, "gcups": rate})
             print(rows[-1], flush=True)
+    return rows + precision(letters, coding, cells)
+
+
+def precision(letters: Letters, coding: Coding, cells: float) -> list[dict[str, Any]]:
+    """Scores of 16 bits and of 32, and 16 bits without DPX's instructions."""
+    rows = []
     for query in (128, 512, 2048):
         for bits in (16, 32):
             with patch.object(pairs_device, "widths", WIDTHS if bits == 16 else wide_alone):
@@ -119,8 +125,8 @@ def wide_alone(*arguments: Any) -> tuple[Any, Any]:
 
 def forget() -> None:
     """Let kernels be compiled again, from the source as it is now."""
-    compiler._module.cache_clear()
-    compiler._entry.cache_clear()
+    for kept in (compiler._made, compiler._module, compiler._entry):
+        kept.cache_clear()
 
 
 def picture(path: Path, grids: dict[str, list[list[int]]]) -> None:
