@@ -84,8 +84,9 @@ class Queue:
     def pop(self, kinds: Iterable[Kind], most: float = float("inf"), like: Callable[..., Any] | None = None) -> Task | None:
         """Take the longest task of these kinds that is to take one core `most` seconds; None where there is none, or it is no call of `like`."""
         heaps = [heap for kind in kinds if (heap := self._heaps.get(kind))]
-        tops = most == float("inf")  # else whoever is slow looks at all, now and then
-        first = min((entry for heap in heaps for entry in (heap[:1] if tops else heap) if entry[2].seconds <= most), default=None)
+        # Who is slow looks at all of them where the longest does not fit.
+        entries = (entry for heap in heaps for entry in (heap[:1] if heap[0][2].seconds <= most else heap))
+        first = min((entry for entry in entries if entry[2].seconds <= most), default=None)
         if first is None or (like is not None and first[2].function is not like):
             return None
         heap = self._heaps[first[2].kind]

@@ -155,7 +155,8 @@ def _begin(args: argparse.Namespace) -> None:
     if wanted.get("scheduler") or (args.cluster == "auto" and "SLURM_JOB_ID" in os.environ and allocation()):
         return
     if gpus and args.module in ("pairs", "genome", "genomes"):
-        begin(args.gpus)
+        if not wanted["cpu_workers"]:  # else workers have the GPU
+            begin(args.gpus)
     elif wanted.get("workers") and not gpus:
         make_room(wanted["workers"])
         kind = {"genomes": "genome", "partition": "pairs"}.get(args.module, args.module)

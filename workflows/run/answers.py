@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 
 from tidalign.cluster.errors import Hangs
 from tidalign.cluster.task import THREAD, Task
@@ -54,7 +55,6 @@ class Answers:
 
 
 def _answered(event: threading.Event) -> None:
-    try:
+    with suppress(Exception):  # an error is an answer, which whoever holds the device gets, too
         compiler.wait()
-    finally:  # an error is an answer, which whoever holds the device gets, too
-        event.set()
+    event.set()

@@ -55,10 +55,24 @@ def set_up(card: Card, patch: Any) -> None:
     """Have it be the only card, and a silence of a second be long."""
     patch.setitem(ALIGNERS, WAVEFRONT.name, replace(WAVEFRONT, forms={**WAVEFRONT.forms, GPU.name: Form(card.align, lambda *_: None)}))
     patch.setattr(devices, "choose", lambda _: Gpus({"0": "host kernels"}, "a test", GPU))
-    patch.setattr(compiler, "wait", card.wait)
+    if not isinstance(card, Spinning):
+        patch.setattr(compiler, "wait", card.wait)
     patch.setattr(answers, "HELD", 0.5)
     patch.setattr(alignment, "PATIENCE", 1.0)
     patch.setattr(tasks, "SECONDS_PER_WORK", 1e-12)
+
+
+class Spinning(Card):
+    """A real GPU, with a kernel that never ends on it."""
+
+    def align(self, queries: Any, targets: Any, parameters: Any) -> Any:
+        import cupy
+
+        if threading.current_thread().name != "start":
+            on = cupy.ones(1, cupy.int32)
+            cupy.RawKernel('extern "C" __global__ void spin(volatile int* on) { while (*on) {} }', "spin")((1,), (1,), (on,))
+            cupy.cuda.runtime.deviceSynchronize()
+        return WAVEFRONT.on(CPU).align(queries, targets, parameters)
 
 
 @pytest.fixture
@@ -127,12 +141,13 @@ def test_a_device_that_answers_late_is_waited_for(monkeypatch: pytest.MonkeyPatc
             looks.look(running)
 
 
-def test_the_command_ends_though_a_thread_does_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("card", ["host", pytest.param("GPU", marks=pytest.mark.gpu)])
+def test_the_command_ends_though_a_thread_does_not(tmp_path: Path, card: str) -> None:
     """With a status and a line; the same command goes on, here on cores."""
     made = chaos.simulate(tmp_path, PAIRS, seed=5)
     words = ["pairs", str(tmp_path / "q.fa"), str(tmp_path / "t.fa"), "-o", str(tmp_path / "run"), "--quiet"]
     path = os.pathsep.join([str(HERE.parent), str(HERE.parents[1]), *sys.path])
-    done = subprocess.run([sys.executable, str(HERE), *words], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, str(HERE), card, *words], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=300)
     assert done.returncode == Exit.CLUSTER_LOST, done.stderr
     (line,) = done.stderr.splitlines()
     assert "the GPU gave no answer" in line
@@ -144,5 +159,5 @@ def test_the_command_ends_though_a_thread_does_not(tmp_path: Path) -> None:
 if __name__ == "__main__":  # the command, with a card that hangs
     from tidalign.workflows import cli
 
-    set_up(Card(), pytest.MonkeyPatch())
+    set_up({"host": Card, "GPU": Spinning}[sys.argv.pop(1)](), pytest.MonkeyPatch())
     sys.exit(cli.main())

@@ -171,9 +171,9 @@ def test_kernels_are_ready_before_tasks_that_need_them(made: tuple[Path, Pairs],
         made._aligned = alignment.Aligned(made._aligned.tracker, noted, made._aligned.much)
         return made
 
-    def call(self: Any, pieces: Any) -> Any:
+    def call(self: Any, pieces: Any, device: Any) -> Any:
         assert max(self._chunks[piece.chunk]["longest"].bit_length() for piece in pieces) <= max(ready)
-        return real_call(self, pieces)
+        return real_call(self, pieces, device)
 
     monkeypatch.setattr(run.Pairs, "_reading", reading)
     monkeypatch.setattr(alignment.Alignment, "call", call)
