@@ -1,4 +1,4 @@
-"""Search again between the alignments of a strand (`--inner`), with a light seed and a lower threshold, and put what is found among them (LASTZ.md 14)."""
+"""Search again between the alignments of a strand (`--inner`), with a light seed and a lower threshold, and put what is found among them (LASTZ.md 22)."""
 
 import time
 from collections.abc import Callable

@@ -91,7 +91,7 @@ def test_the_diagonal_bounds_the_best_from_below() -> None:
         target, query, bounds = case.codes()
         extender = Extender(target, query, bounds, costs)
         for t, q, _ in case.anchors[:10]:
-            start, stop = extender.limits(t)
+            start, stop, *_ = extender.limits(t, q)
             left, right = min(t + 1 - start, q + 1, bound.looked), min(stop - t - 1, len(query) - q - 1, bound.looked)
             sums = [np.cumsum(costs.plain[target[t - np.arange(left)], query[q - np.arange(left)]], dtype=np.int64)]
             sums += [np.cumsum(costs.plain[target[t + 1 + np.arange(right)], query[q + 1 + np.arange(right)]], dtype=np.int64)]
