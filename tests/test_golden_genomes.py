@@ -90,13 +90,16 @@ def as_pipelines_see_it(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("#") or line.startswith("#:")]
 
 
-@pytest.mark.parametrize("case", PIPELINES, ids=lambda case: " ".join([case["target"], case["query"], *case["options"], case["format"][:8]]))
+@pytest.mark.parametrize(
+    "case", PIPELINES, ids=lambda case: case.get("preset") or " ".join([case["target"], case["query"], *case["options"], case["format"][:8]])
+)
 def test_as_pipelines_call_it(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search between alignments, a query of several sequences that are one, LAV: as LASTZ prints them."""
     for name, text in case["files"].items():
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    results = tidalign.align_genomes(case["target"], case["query"], out="run", workers=None, **options(case["options"]))
+    given = {"preset": case["preset"]} if "preset" in case else options(case["options"])
+    results = tidalign.align_genomes(case["target"], case["query"], out="run", workers=None, **given)
     results.export("out", format=case["format"])
     assert as_pipelines_see_it(Path("out").read_text().replace(f"{tmp_path}/", "")) == case["lines"]
     assert len(case["lines"]) > 5

@@ -1,4 +1,4 @@
-"""Make pipelines.json.gz: what LASTZ 1.04.22 prints where it is called as pipelines call it: the search between alignments, several sequences as one query, LAV.
+"""Make pipelines.json.gz: what LASTZ 1.04.22 prints where it is called as pipelines call it: --inner, a query of several sequences, LAV.
 By hand, where `lastz` is:
 
 python tests/data/genomes/make_pipelines.py
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+SCORES = HERE.parents[2] / "workflows" / "options" / "scores"
 FIELDS = "general-:score,name1,zstart1,end1,name2,strand2,zstart2+,end2+,cigarx"
 CHAINS = ["--ydrop=9400", "--inner=2000", "--gappedthresh=3000", "--hspthresh=2400", "--traceback=800.0M"]
 
@@ -71,6 +72,22 @@ def cases() -> list[dict[str, Any]]:
         found.append({"files": parts, "target": "t.fa[multiple]", "query": "q.fa[multiple]", "options": options, "format": FIELDS})
     found.append({"files": parts, "target": "t.fa[multiple]", "query": "q.fa[multiple]", "options": CHAINS, "format": "axt+"})
     found.append({"files": parts, "target": "t.fa[multiple]", "query": "q.fa[multiple]", "options": [], "format": "rdotplot"})
+    cactus = ["--ambiguous=iupac,100,100", "--queryhspbest=100000"]
+    ucsc = ["H=2000", "C=0", f"Q={SCORES}/human_chimp.v2.q", "O=600", "E=150", "K=4500", "Y=15000", "T=2"]
+    for preset, options in {
+        "one": [*cactus, "--step=2", "--ydrop=3000", "--notransition"],
+        "two": [*cactus, "--step=5", "--ydrop=3000"],
+        "three": [*cactus, "--step=4", "--ydrop=3500", "--hspthresh=2800"],
+        "four": [*cactus, "--step=3", "--ydrop=3500", "--hspthresh=2600", "--gappedthresh=2800"],
+        "five": [*cactus, "--step=2", "--ydrop=4000", "--hspthresh=2400", "--gappedthresh=2600"],
+        "cactus-default": [*cactus, "--step=1", "--ydrop=4000", "--hspthresh=2200", "--gappedthresh=2400"],
+        "lastz-chains": ["Y=9400", "H=2000", "L=3000", "K=2400", "--traceback=800.0M"],
+        "ucsc-near": [*ucsc, "L=3000"],
+        "ucsc-primate": [*ucsc, "L=4500"],
+        "ucsc-medium": ["H=2000", "C=0", "T=1", "O=400", "E=30", "K=3000", "L=3000", "Y=9400"],
+        "ucsc-far": ["H=2000", "C=0", f"Q={SCORES}/HoxD55.q", "T=2", "O=400", "E=30", "K=2200", "L=6000", "Y=3400"],
+    }.items():
+        found.append({"files": dense, "target": "t.fa", "query": "q.fa", "options": options, "preset": preset, "format": FIELDS})
     return found
 
 
@@ -92,6 +109,8 @@ def without_settings(text: str) -> str:
 def main() -> None:
     version = subprocess.run(["lastz", "--version"], capture_output=True, text=True).stdout.splitlines()[0]
     made = [{**case, "lines": printed(case)} for case in cases()]
+    for case in made:  # no path of one machine
+        case["options"] = [option.replace(f"{SCORES}/", "") for option in case["options"]]
     packed = gzip.compress(json.dumps({"lastz": version, "cases": made}).encode(), 9, mtime=0)
     (HERE / "pipelines.json.gz").write_bytes(packed)
     print(version, [len(case["lines"]) for case in made], len(packed), "bytes")
