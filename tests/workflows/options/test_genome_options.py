@@ -169,6 +169,8 @@ SAME = {
     "--traceback=800.0M": "--allocate:traceback=838860800",
     "K=2400 L=3000 Y=9400": "--hspthresh=2400 --gappedthresh=3000 --ydrop=9400",  # make_lastz_chains
     "H=2k": "--inner=2000",
+    "--preset five --step=3": "--queryhspbest=100000 --ambiguous=iupac,100,100 --step=3 --ydrop=4000 K=2400 L=2600",
+    "--preset=lastz-chains": "Y=9400 H=2000 L=3000 K=2400 --traceback=800.0M",
     "O=600 E=50": "--gap=600,50",
     "--gap=1,2 O=600 E=50": "--gap=600,50",
     "--identity=90..95": "--filter=identity:90..95",
