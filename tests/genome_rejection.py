@@ -54,10 +54,10 @@ def reject(target: Any, query: Any, bounds: Any, t: Any, q: Any, costs: Costs) -
     sure, boxes = np.zeros(len(t), np.bool_), np.zeros((len(t), 4), np.int64)
     opened, extended = costs.gap_open + costs.gap_extend, costs.gap_extend
     for i, (place, column) in enumerate(zip(t.tolist(), q.tolist(), strict=True)):
-        low, high, first, last = extender.limits(place, column)
+        low, high, *_ = extender.limits(place, 0)
         sides = [
-            (place, column, -1, place + 1 - low, column + 1 - first),
-            (place + 1, column + 1, 1, high - place - 1, last - column - 1),
+            (place, column, -1, place + 1 - low, column + 1),
+            (place + 1, column + 1, 1, high - place - 1, len(query) - column - 1),
         ]
         left, right = (_side(extender.target, extender.query, *side, costs.plain.astype(np.int64), opened, extended, costs.ydrop) for side in sides)
         raised = costs.ydrop + opened if left[1] == 0 or right[1] == 0 else 0

@@ -8,11 +8,15 @@ import genome_golden as golden
 import pytest
 
 import tidalign
+from tidalign.cluster.errors import Stopped
+from tidalign.pipeline.errors import ManifestMismatch
+from tidalign.pipeline.genome.walk import inner
 
 FORMATS = [(name, format) for name, run in golden.RUNS.items() for format in run["formats"] if format in ("maf", "axt", "general", "segments", "softsam")]
 
 
 SMALL = json.loads((golden.PLACE / "small.json").read_text())["cases"]
+PIPELINES = json.loads(golden.text("pipelines.json.gz"))["cases"]
 SEPARATED = json.loads((golden.PLACE / "separated.json").read_text())["cases"]
 
 
@@ -78,3 +82,54 @@ def test_small_cases(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.M
     results = tidalign.align_genomes(case["target"], case["query"], out="run", workers=None, **options(case["options"]))
     results.export("out", format=case["format"])
     assert [line for line in Path("out").read_text().splitlines() if not line.startswith("#")] == case["lines"]
+
+
+def as_pipelines_see_it(text: str) -> list[str]:
+    """Lines of an output but those that name the program: comments, and LAV's first stanza."""
+    text = text[text.index("}") + 2 :] if text.startswith("#:lav") else text
+    return [line for line in text.splitlines() if not line.startswith("#") or line.startswith("#:")]
+
+
+@pytest.mark.parametrize(
+    "case", PIPELINES, ids=lambda case: case.get("preset") or " ".join([case["target"], case["query"], *case["options"], case["format"][:8]])
+)
+def test_as_pipelines_call_it(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search between alignments, a query of several sequences that are one, LAV: as LASTZ prints them."""
+    for name, text in case["files"].items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    given = {"preset": case["preset"]} if "preset" in case else options(case["options"])
+    results = tidalign.align_genomes(case["target"], case["query"], out="run", workers=None, **given)
+    results.export("out", format=case["format"])
+    assert as_pipelines_see_it(Path("out").read_text().replace(f"{tmp_path}/", "")) == case["lines"]
+    assert len(case["lines"]) > 5
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e9])
+def test_what_is_between_alignments_does_not_depend_on_stops(seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A walk that writes down how far it is after each rectangle, and ends after some of them, goes on from there."""
+    case = next(case for case in PIPELINES if "--inner=1000" in case["options"] and "[multiple]" in case["query"])
+    for name, text in case["files"].items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(inner, "CUT_SECONDS", seconds)
+    found, between = inner.Between.find, 0
+
+    def ends(search: inner.Between, number: int) -> Any:
+        nonlocal between
+        between += 1
+        if between == 4:
+            raise KeyboardInterrupt
+        return found(search, number)
+
+    monkeypatch.setattr(inner.Between, "find", ends)
+    given = options(case["options"])
+    with pytest.raises(Stopped):
+        tidalign.align_genomes(case["target"], case["query"], out="run", workers=0, **given)
+    tidalign.align_genomes(case["target"], case["query"], out="run", workers=0, **given).export("out", format=case["format"])
+    assert as_pipelines_see_it(Path("out").read_text()) == case["lines"]
+    stopped, between = between, 4
+    tidalign.align_genomes(case["target"], case["query"], out="whole", workers=0, **given)
+    assert stopped == between - (3 if seconds == 0.0 else 0)
+    with pytest.raises(ManifestMismatch):
+        tidalign.align_genomes(case["target"], case["query"], out="run", workers=0, **{**given, "inner": 900})

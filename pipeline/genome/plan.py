@@ -4,6 +4,7 @@ plan.json                          parameters and source (pipeline/store/rundir.
 sides/s<k>/                        letters and codes of each file that is read (pipeline/genome/input/sides.py)
 manifest.json                      sides, jobs, tiles
 stages/<unit>.anchors.arrow        of a large unit, as they are extended, with their record, .json; <unit>.walk.parquet: how far exact mode is with them
+stages/<unit>.inner.parquet        what the search between alignments has found when somebody stopped
 stages/<unit>.<strand>.*.parquet   what was seeded until somebody stopped, or is seeded (pipeline/genome/stages/seeded.py)
 extended/<unit>.<a>-<b>.parquet    independent mode: rows of anchors [a, b) of a large unit
 parts/<job>.<a>-<b>.parquet        rows of units [a, b) of a job, in LASTZ's order

@@ -126,7 +126,7 @@ GENOMES = Layout(
     _LOG
     | {
         "sides": rf"s\d{{4,}}(?:{_TEMPORARY})?/(?:letters|codes|genome\.json|side\.json)",
-        "stages": rf"{_UNIT}(?:\.anchors\.arrow|\.anchors\.json|\.walk\.parquet|\.asked|{_RANGE}\.ahead\.parquet"
+        "stages": rf"{_UNIT}(?:\.anchors\.arrow|\.anchors\.json|\.(?:walk|inner)\.parquet|\.asked|{_RANGE}\.ahead\.parquet"
         rf"|\.(?:plus|minus)(?:\.records|{_RANGE}\.hsps)\.parquet)",
         "extended": rf"{_UNIT}\.extend{_RANGE}\.parquet",
         "parts": rf"{_JOB}{_RANGE}\.parquet",

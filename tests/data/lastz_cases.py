@@ -67,7 +67,7 @@ def random_case(seed: int, folder: Path) -> Case:
         segments = folder / "segments"
         if segments.exists():
             segments.write_text("".join(sorted(segments.read_text().splitlines(keepends=True), key=lambda line: line.split("\t")[6][0] == "-")))
-    if format == "lav" and any(action.startswith("multi") for action in (*actions, *of_query)):
+    if format == "lav" and any(action.startswith(("multi", "separator")) for action in (*actions, *of_query)):
         format = "axt"  # LASTZ refuses it
     return Case(f"random {seed}", target + _bracketed(actions), query + _bracketed(of_query), options, format, mode)
 

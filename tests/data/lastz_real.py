@@ -3,6 +3,7 @@
 import gzip
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -117,16 +118,38 @@ OPTIONS = """
 --noytrim | --allocate:traceback=1M | --filter=identity:80..95 | --filter=coverage:0.5 | --filter=continuity:95 | --filter=nmatch:200 | --filter=ngap:0..3
 --filter=cgap:0..5 --filter=nmismatch:0..40 | --identity=75..95 --coverage=1 | --matchcount=300 | --notrivial | --markend
 --format=axt | --format=paf | --format=paf:wfmash | --format=sam- | --format=softsam- | --format=cigar | --format=general | --format=mapping | --format=maf-
---nogapped --format=segments | --format=rdotplot | --verbosity=1 | --runtime | --allocate:query=100M
+--nogapped --format=segments | --format=rdotplot | --format=lav | --inner=1500 --format=lav | --verbosity=1 | --runtime | --allocate:query=100M
 --yasra98 --format=general | --yasra95 | --yasra90 | --yasra85 --format=general | --yasra75 --strand=plus | --yasra95short | --yasra85short --strand=minus
 """
 """Each once, as pipelines and people give them, on half a megabase: small cases show neither tiles nor ties among thousands of HSPs."""
 
+SEVERAL = """
+--inner=2000 --hspthresh=2400 --gappedthresh=3000 --ydrop=9400 --allocate:traceback=800M --format=axt | --inner=1000 --format=paf | --chain --nogapped
+--format=rdotplot | --format=sam- | --queryhspbest=100000 --ydrop=3000 --format=paf:wfmash
+"""
+"""Each once, of as much in some pieces that are one query ([multiple])."""
+
 
 def options(source: Path) -> Iterator[Make]:
+    for text in " | ".join(SEVERAL.split("\n")[1:-1]).split(" | "):
+        for pair in OF_HALF_A_MEGABASE:
+            yield partial(_several, source, pair, text.split())
     for text in " | ".join(OPTIONS.split("\n")[1:-1]).split(" | "):
         for pair in OF_HALF_A_MEGABASE:
             yield partial(_options, source, pair, text.split())
+
+
+def _several(source: Path, pair: tuple[str, str], words: list[str], folder: Path) -> Case:
+    """Both sides in sequences of some tens of kilobases, all of a side read as one."""
+    rng = random.Random(f"{pair}")
+    sides = []
+    for role, name in zip("tq", pair, strict=True):
+        text = _window(source, name, 0, HALF_A_MEGABASE)
+        cuts = [0, *sorted(rng.sample(range(1, len(text)), 14)), len(text)]
+        sides.append([(f"{role}{i}", text[start:stop]) for i, (start, stop) in enumerate(zip(cuts, cuts[1:], strict=False))])
+    format = next((word.partition("=")[2] for word in words if word.startswith("--format=")), "maf")
+    case = case_of(f"several: {' '.join(words)} of {' x '.join(pair)}", *sides, [word for word in words if "format" not in word], format, "exact", folder)
+    return replace(case, query=f"{case.query}[multiple]")
 
 
 def _options(source: Path, pair: tuple[str, str], words: list[str], folder: Path) -> Case:

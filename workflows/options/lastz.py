@@ -3,6 +3,7 @@
 from tidalign.pipeline.genome.parameters import MODES
 from tidalign.workflows.options import filters, lastz_values
 from tidalign.workflows.options.option import Given, Option
+from tidalign.workflows.options.presets import PRESETS
 from tidalign.workflows.options.values import integer, path, seconds, text
 
 SEEDS, SCORES, STAGES, OUTPUT = "seeds", "scores", "stages", "output"
@@ -36,6 +37,7 @@ def _segments(given: Given) -> None:
 
 
 OPTIONS = (
+    Option("preset", SEEDS, f"options in one word (below): {', '.join(PRESETS)}", metavar="NAME", choices=PRESETS),
     Option(
         *("seed", SEEDS, "12of19 (default), 14of22, matchN, halfN or a pattern of 1, 0 and T"),
         metavar="PATTERN",

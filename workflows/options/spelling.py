@@ -7,6 +7,7 @@ from pathlib import Path
 from tidalign.pipeline.genome.input.scores import SEED_NUMBERS
 from tidalign.workflows.options.lastz import OPTIONS, UNHEEDED
 from tidalign.workflows.options.option import Option
+from tidalign.workflows.options.presets import PRESETS, options
 
 _FLAGS = (
     *("axt", "axt+", "axt:size2", "cigar", "gfa", "gfanoscore", "lav", "lav+", "lav+text", "lavscore", "maf", "maf+", "maf-"),
@@ -74,6 +75,7 @@ WHOLE: dict[str, dict[str, str | bool]] = {
     **dict.fromkeys(("--justhits", "--hitsonly"), {"nogfextend": True, "nogapped": True}),
     **dict.fromkeys(("M=0", "c=0", "--masking=0", "--norecoverseeds", "--norecoverhits", "--notwins", "--nocensus"), {}),
     **{f"--yasra{name}": _yasra(name) for name in _YASRA},
+    **{f"--preset={name}": options(name) for name in PRESETS},
     **dict.fromkeys(("--nolaj", "--noruntime", "--nostats"), {}),
 }
 """Shortcuts with their values, and options that stand for others; none where they ask for what is done anyway."""
@@ -84,9 +86,20 @@ def spell_out(arguments: Sequence[str], table: Sequence[Option] = OPTIONS) -> li
 
     To be called on what follows `genome` or `genomes`, before the parser. Shortcuts for what is not to be had become the long option, which is refused.
     """
-    arguments = [word for argument in arguments for word in _included(argument)]
+    arguments = _joined([word for argument in arguments for word in _included(argument)])
     older = {f"--{name}": f"--{option.name}" for option in table for name in option.older} | {"--out": "--output"}
     return [spelled for argument in arguments for spelled in _spelled(argument, older, _alone(table), _short(table))]
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """A preset and its name as one argument: it stands for others before the parser sees it."""
+    joined: list[str] = []
+    for argument in arguments:
+        if joined and joined[-1] == "--preset" and argument in PRESETS:
+            joined[-1] = f"--preset={argument}"
+        else:
+            joined.append(argument)
+    return joined
 
 
 def _included(argument: str) -> list[str]:

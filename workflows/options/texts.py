@@ -1,5 +1,7 @@
 """What --help says below the options: examples of each command, and the exit statuses."""
 
+from tidalign.workflows.options import presets
+
 PAIRS = """examples:
   tidalign pairs reads.fastq windows.fasta -o run           the run directory `run`; `tidalign export` and Python read it
   tidalign pairs reads.fastq windows.fasta -o out.sam       SAM; a killed command goes on from out.sam.run
@@ -23,18 +25,22 @@ PARTITION = """example:
   tidalign partition reads.fastq windows.fasta -o run && tidalign pairs reads.fastq windows.fasta -o run
 """
 
-GENOME = """examples:
+_PRESETS = f"""
+presets:
+{presets.listed()}"""
+
+GENOME = f"""examples:
   tidalign genome target.fa query.fa -o out.maf                            what LASTZ prints; a killed command goes on from out.maf.run
   tidalign genome 'target.fa[unmask]' query.2bit -o out.paf --step=20 --notransition
   tidalign genome target.fa query.fa -o out.axt K=2400 L=3000 Y=9400 --scores=HoxD55.q
   tidalign genome target.fa query.fa --format=general:score,name1,zstart1,end1 | head
   tidalign genome target.fa query.fa -o run --keep hsps && tidalign plot run -o dotplot.png
-"""
+{_PRESETS}"""
 
-GENOMES = """examples:
+GENOMES = f"""examples:
   tidalign genomes jobs.tsv -o out --format axt --step=20                  out/NAME.axt for each line of jobs.tsv
   tidalign genomes --all-vs-all a.fa b.fa -o out --merge                   every sequence of a.fa with every one of b.fa, in out/all.maf
-"""
+{_PRESETS}"""
 
 SEARCH = """examples:
   tidalign search genes.fa database.fa -o hits.m8                  the ten best of each gene, both strands, BLAST tabular

@@ -256,7 +256,8 @@ def chained(bounds: Positions, query: Codes, segments: Segments, parameters: Gen
     for each in range(pairs.shape[1]):
         inside = segments.take(which.ravel() == each)
         chains.append(inside.take(best_chain(inside, parameters.scoring.matrix[0][0], *penalties)))
-    return Segments.concat(chains)
+    together = Segments.concat(chains)
+    return together.take(np.argsort(together.target, kind="stable"))
 
 
 def _of(hsps: Any) -> Segments:

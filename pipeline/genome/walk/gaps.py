@@ -1,4 +1,4 @@
-"""Where the search between alignments looks (`--inner`): the rectangles between neighbours, and before and after alignments that have none (LASTZ.md 14)."""
+"""Where the search between alignments looks (`--inner`): the rectangles between neighbours, and before and after alignments that have none (LASTZ.md 22)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Search again between the alignments of a strand (`--inner`), with a light seed and a lower threshold, and put what is found among them (LASTZ.md 14)."""
+"""Search again between the alignments of a strand (`--inner`), with a light seed and a lower threshold, and put what is found among them (LASTZ.md 22)."""
 
 import time
 from collections.abc import Callable
@@ -35,15 +35,16 @@ FOUND = -2
 class Between:
     """The search between a strand's alignments, of which `kept` are all, in LASTZ's order.
 
-    sides: codes of both. bounds: int64[m, 2], the pieces of the target.
+    sides: codes of both. bounds: int64[m, 2] each, their pieces.
     """
 
-    def __init__(self, sides: tuple[Codes, Codes], bounds: Integers, parameters: GenomeParameters, costs: Costs, kept: Extensions) -> None:
+    def __init__(self, sides: tuple[Codes, Codes], bounds: tuple[Integers, Integers], parameters: GenomeParameters, costs: Costs, kept: Extensions) -> None:
         self._target, self._query = sides
         self._bounds = bounds
         self._parameters, self._costs = parameters, replace(costs, threshold=parameters.inner or 0)
         self._kept = kept
-        self._rectangles = rectangles(kept.ends(), len(self._target), len(self._query))
+        whole = rectangles(kept.ends(), len(self._target), len(self._query))
+        self._rectangles = [part for one in whole.tolist() for part in _apart(one, bounds)]
 
     def __len__(self) -> int:
         """How many rectangles there are."""
@@ -51,18 +52,17 @@ class Between:
 
     def find(self, number: int) -> tuple[Extensions, int]:
         """The alignments in a rectangle, and how many cells were looked at."""
-        t, t_end, q, q_end = self._rectangles[number].tolist()
-        pieces = self._bounds[np.searchsorted(self._bounds[:, 1], t, "right") : np.searchsorted(self._bounds[:, 0], t_end)]
-        commit = self._walk(self._target[t:t_end], self._query[q:q_end], np.clip(pieces, t, t_end) - t)
+        t, t_end, q, q_end = self._rectangles[number]
+        commit = self._walk(self._target[t:t_end], self._query[q:q_end], _within(self._bounds[0], t, t_end) - t, _within(self._bounds[1], q, q_end) - q)
         if commit is None:
             return Extensions.empty(), 0
         one = commit.alignments()
-        target = {"target_start": one.target_start + t, "target_end": one.target_end + t}
-        query = {"query_start": one.query_start + q, "query_end": one.query_end + q}
-        return replace(one, anchor=np.full(len(one), FOUND - number), **target, **query), commit.cells
+        ends = one.ends() + np.array([t, t, q, q])
+        columns = dict(zip(("target_start", "target_end", "query_start", "query_end"), ends.T.copy(), strict=True))
+        return Extensions(**{**one.to_arrays(), "anchor": np.full(len(one), FOUND - number), **columns}), commit.cells
 
-    def _walk(self, target: Codes, query: Codes, bounds: Integers) -> Commit | None:
-        """The walk of the best chain of what is found in a rectangle; None where there is nothing."""
+    def _walk(self, target: Codes, query: Codes, bounds: Integers, query_bounds: Integers) -> Commit | None:
+        """The walk of the best chains of what is found in a rectangle; None where there is nothing."""
         parameters = self._parameters
         if min(len(target), len(query)) < SEED.span:
             return None
@@ -74,7 +74,7 @@ class Between:
             return None
         t, q = anchor_points(target, query, segments, self._costs.plain)
         order = lastz_order(t, q, segments.score)
-        commit = Commit(target, query, bounds, self._costs)
+        commit = Commit(target, query, bounds, self._costs, query_bounds=query_bounds)
         commit.walk(t[order], q[order])
         return commit
 
@@ -84,13 +84,29 @@ class Between:
         return every.take(np.lexsort((np.minimum(every.anchor, FOUND + 1), every.anchor <= FOUND, every.target_start)))
 
 
+def _within(bounds: Integers, start: int, end: int) -> Integers:
+    """The pieces in a range, as far as they are in it."""
+    return np.clip(bounds[np.searchsorted(bounds[:, 1], start, "right") : np.searchsorted(bounds[:, 0], end)], start, end)
+
+
+def _apart(whole: list[int], bounds: tuple[Integers, Integers]) -> list[tuple[int, int, int, int]]:
+    """What LASTZ searches of a rectangle in which there are several pieces of both sides: where it has two of one, the last of one with the last of the other,
+    and all before with all before; else also the first with the first, and those between."""
+    t, t_end, q, q_end = whole
+    sides = _within(bounds[0], t, t_end), _within(bounds[1], q, q_end)
+    if min(map(len, sides)) < 2:
+        return [(t, t_end, q, q_end)]
+    cuts = [slice(0, -1), slice(-1, None)] if min(map(len, sides)) == 2 else [slice(0, 1), slice(1, -1), slice(-1, None)]
+    return [tuple(int(place) for side in sides for place in (side[cut][0, 0], side[cut][-1, 1])) for cut in cuts]  # type: ignore[misc]
+
+
 def between(unit: Unit, kept: Extensions, budget: Budget, cells: int, beat: Callable[[], None], checkpoint: bool) -> tuple[Extensions, list[dict[str, Any]]]:
     """All alignments of a unit, in LASTZ's order: `kept`, which took so many cells, and those that are found between them; and what was not searched.
 
     checkpoint: whether to write from time to time how far this is, and to go on from there.
     """
     kept = _passing(unit, kept)
-    search = Between((unit.target_codes, unit.query_codes), unit.bounds, unit.parameters, unit.costs, kept)
+    search = Between((unit.target_codes, unit.query_codes), (unit.bounds, unit.query_bounds), unit.parameters, unit.costs, kept)
     held, at, more = (checkpoint and checkpoints.saved(unit, STAGE)) or (Extensions.empty(), 0, 0)
     found, begun, saved = [held], at, time.monotonic()
 

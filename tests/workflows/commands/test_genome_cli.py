@@ -53,8 +53,7 @@ GENOME = ["genome", "t.fa", "q.fa"]
     ("arguments", "message"),
     [
         (GENOME, "--format"),
-        ([*GENOME, "--format=lav"], "no format 'lav'"),
-        ([*GENOME, "-o", "x.lav"], ".maf"),
+        ([*GENOME, "--format=text"], "no format 'text'"),
         ([*GENOME, "-o", "x.bam"], "samtools"),
         ([*GENOME, "-o", "x.parquet", "--markend"], "--markend: it is for maf, "),
         ([*GENOME, "--format=sam+"], "no format 'sam+': use one of maf, "),

@@ -42,6 +42,8 @@ TEXTS = [
         "2.5",
         "many",
         "top5%",
+        "ucsc-medium",
+        "lastz-chains",
         "12of19",
         "14of22",
         "match9",

@@ -180,11 +180,11 @@ def test_queries_without_names(tmp_path: Path) -> None:
 
 
 def test_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names may repeat; several sequences are aligned one by one; standard input will do."""
+    """Names may repeat; several sequences are aligned one by one, but for [multiple]; standard input will do."""
     path = make(tmp_path, ">a\nACGT\n>a\nAC\n")
     assert read_genome(path, role="query").names == ["a", "a"]
-    with pytest.raises(InputError, match="found .multiple.; leave it out: LASTZ would take them as one query"):
-        read_genome(f"{path}[multiple]", role="query")
+    joint, apart = (read_genome(spec, role="query") for spec in (f"{path}[multiple]", path))
+    assert joint.joint and joint.sought() == [6] and not apart.joint and apart.sought() == [4, 2]
     assert len(read_genome(f"{make(tmp_path, '>a' + chr(10) + 'ACGT')}[multiple]", role="query")) == 1
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(PLAIN.encode()))))
     assert spelled(read_genome("-[unmask]", role="query")) == ["ACGTACGTAC", "GGGTTT"]

@@ -50,6 +50,8 @@ def unit(target: Genome, query: Genome, strand: str, parameters: GenomeParameter
         target_codes=target.codes(),
         query_codes=codes if strand == "+" else reverse_complement(codes),
         bounds=target.bounds(),
+        query_bounds=np.array([[0, len(codes)]]),
+        joint=False,
         costs=Costs(scoring.plain(), *costs),
         job=SimpleNamespace(sequence=None, row_job=lambda query: 4),
     )
