@@ -17,7 +17,7 @@ from tidalign.pipeline.search.hits import merged
 from tidalign.pipeline.search.manifest import Queries, SearchManifest
 from tidalign.pipeline.store.layout import SEARCH
 from tidalign.pipeline.store.parts import Part, read_tables
-from tidalign.pipeline.store.results import Reader, RunResults
+from tidalign.pipeline.store.results import Reader, RunResults, evenly
 from tidalign.pipeline.text import in_order
 
 KEYS = ("ordinal", "score", "target_ordinal", "strand", "status")
@@ -73,6 +73,13 @@ class SearchResults(RunResults[SearchManifest]):
         cigar: `=X`, or `M` for matches and mismatches alike (PAF and SAM).
         """
         return export(self, str(output), format, cigar=cigar, notice=notice)
+
+    def sampled(self, columns: list[str], most: int) -> Iterator[Any]:
+        """Give tables of about `most` hits at most, of chunks of queries that lie evenly among all."""
+        chunks = [(read, 1) for read in self._readers(columns)]
+        share = min(1.0, most / max(1, len(self)))
+        for read, _ in evenly(chunks, max(1, round(share * len(chunks)))):
+            yield from read()
 
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
         """Give what reads the hits of each chunk of queries, in order."""

@@ -93,7 +93,7 @@ def _digest(schema: Any) -> str:
     return hashlib.sha256(columns.encode()).hexdigest()[:16]
 
 
-FILES = ("plan.json", "manifest.json", "journal.jsonl", "report.json", "run.lock", "SUCCESS", "PARTIAL")
+FILES = ("plan.json", "manifest.json", "journal.jsonl", "report.json", "report.html", "tidalign_mqc.json", "run.lock", "SUCCESS", "PARTIAL")
 """Names that may be in a run directory beside the folders of its layout."""
 
 _TEMPORARY = r"\.[0-9a-f]{1,8}\.tmp"

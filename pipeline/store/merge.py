@@ -12,7 +12,7 @@ from tidalign.pipeline.store import parts, rundir
 from tidalign.pipeline.store.files import read_json, writing_error
 from tidalign.pipeline.store.layout import Layout, of_kind
 
-_ONCE = ("run.lock", "journal.jsonl", "report.json", "SUCCESS", "PARTIAL", "claims", "logs", "parts")
+_ONCE = ("run.lock", "journal.jsonl", "report.json", "report.html", "tidalign_mqc.json", "SUCCESS", "PARTIAL", "claims", "logs", "parts")
 """What a run directory has for itself."""
 
 

@@ -1,19 +1,21 @@
 """Gather the results of a finished run of any kind from its parts: a kind says what its chunks are, its schema and its order."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidalign.pipeline import text
 from tidalign.pipeline.errors import Damaged, MissingInput
 from tidalign.pipeline.schema import STATUSES
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.files import open_table
 from tidalign.pipeline.store.layout import Layout
-from tidalign.pipeline.store.parts import Part, counts, scan
+from tidalign.pipeline.store.parts import Part, all_parts, counts, read_tables, scan
 
 BATCH_ROWS = 65_536
 """Most rows of a batch that `to_batches` gives."""
@@ -22,6 +24,7 @@ Reader = Callable[[], Iterable[Any]]
 """Reads a piece of the rows, as tables one after the other."""
 
 M = TypeVar("M", bound=rundir.Manifest)
+P = TypeVar("P")
 
 
 class RunResults(Generic[M]):
@@ -91,6 +94,27 @@ class RunResults(Generic[M]):
         for table in text.in_batches(chain.from_iterable(read() for read in self._readers(self.schema.names)), most):
             yield partial(list, [table])
 
+    def sampled(self, columns: list[str], most: int) -> Iterator[Any]:
+        """Give tables of about `most` rows at most, in no order: all, or those of parts that lie evenly among all, and of their row groups where these are
+        many."""
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        parts = [(part, sum(part.counts.values())) for part in all_parts(self._parts)]
+        for part, rows in evenly([(each, rows) for each, rows in parts if rows], most):
+            file = open_table(part.path)
+            groups = [(group, file.metadata.row_group(group).num_rows) for group in range(file.num_row_groups)]
+            for group, _ in evenly(groups, most) if rows > most else groups:
+                yield file.read_row_group(group, columns=columns).select(columns).cast(schema)
+
+    def unfinished(self, columns: list[str], most: int) -> Iterator[Any]:
+        """Give tables of rows that are capped or rejected, about the first `most`; of a search also those that are no hit in the end."""
+        left = most
+        for part in all_parts(self._parts):
+            if left > 0 and (part.counts.get("capped") or part.counts.get("rejected")):
+                for table in read_tables(part.path, pa.schema([self.schema.field(name) for name in dict.fromkeys((*columns, "status"))])):
+                    found = table.filter(pc.is_in(table["status"], pa.array(["capped", "rejected"]))).select(columns)
+                    left -= len(found)
+                    yield found
+
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
         """Give what reads each piece of the rows, in order: these columns of it."""
         raise NotImplementedError
@@ -109,6 +133,17 @@ class RunResults(Generic[M]):
                 found = f"whole parts for {whole} of the {wanted} {self.counted} of chunk {chunk}"
                 raise MissingInput(f"{self.path}/parts: found {found}; run the same command again to mend it")
         return parts
+
+
+def evenly(pieces: Sequence[tuple[P, int]], most: int) -> Iterator[tuple[P, int]]:
+    """Give pieces with about `most` rows at most in all, or one, that lie evenly among all of them. pieces: each with its rows."""
+    share = min(1.0, most / max(1, sum(rows for _, rows in pieces)))
+    due = max((rows for _, rows in pieces[:1]), default=0) / 2
+    for piece, rows in pieces:
+        due += rows * share
+        if share == 1.0 or due >= rows:
+            due -= rows
+            yield piece, rows
 
 
 def batches(read: Reader) -> Iterator[Any]:

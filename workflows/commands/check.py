@@ -111,6 +111,8 @@ def _damage(path: Path) -> Damaged | None:
     try:
         if path.suffix == ".tmp":
             pass  # of a writer that died
+        elif path.name.endswith("_mqc.json"):
+            pass  # for MultiQC
         elif path.suffix == ".json" or path.name in ("SUCCESS", "PARTIAL"):
             files.read_json(str(path))
             if path.name == "side.json":

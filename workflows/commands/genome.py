@@ -64,7 +64,8 @@ def align_genomes(
     given = keywords.read(options, others=align_genomes.__kwdefaults__ or ())
     check(given)
     source = GenomeSource((Pair(pair_name(str(target), str(query)), str(target), str(query)),), segments=given.get("segments"), keep=kept_stages(keep))
-    return align(source, parameters(given), out, Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch), new=new, progress=progress)
+    resources = Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch)
+    return running.show(align(source, parameters(given), out, resources, new=new, progress=progress))
 
 
 def align(
@@ -110,7 +111,7 @@ def command(args: argparse.Namespace) -> Exit:
             results.export(args.rdotplot, format="rdotplot")
         this.export(results, markend=args.markend)
         partial = is_partial(results)
-        this.end(f"{alignments(statuses):,} alignments", statuses, none="none", partial=partial)
+        this.end(f"{alignments(statuses):,} alignments", results, statuses, none="none", partial=partial)
     return Exit.PARTIAL if partial else Exit.COMPLETE
 
 

@@ -45,7 +45,7 @@ def command(args: argparse.Namespace) -> Exit:
         written = export_pairs(results, folder, args)
         partial = is_partial(results)
         what = f"{len(results.names):,} pairs, {alignments(statuses):,} alignments"
-        this.end(what, statuses, none="none", partial=partial, where=written)
+        this.end(what, results, statuses, none="none", partial=partial, where=written)
     return Exit.PARTIAL if partial else Exit.COMPLETE
 
 

@@ -35,7 +35,7 @@ def command(args: argparse.Namespace) -> Exit:
         statuses = results.statuses()
         partial = bool(statuses["capped"] or statuses["rejected"] or rundir.finished(str(this.run)) == "PARTIAL")
         this.export(results, notice=say, **asked)
-        this.end(f"{len(args.runs):,} shards, {len(results):,} rows", statuses, none="none", partial=partial)
+        this.end(f"{len(args.runs):,} shards, {len(results):,} rows", results, statuses, none="none", partial=partial)
     return Exit.PARTIAL if partial else Exit.COMPLETE
 
 

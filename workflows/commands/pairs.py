@@ -82,7 +82,8 @@ def align_pairs(
     columns = {"query_column": query_column, "target_column": target_column, "alphabet": parameters.alphabet}
     paths = (str(queries), None if targets is None else str(targets))
     source = _source(None if new else Path(out), *paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
-    return align(source, parameters, out, Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch), new=new, progress=progress)
+    resources = Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch)
+    return running.show(align(source, parameters, out, resources, new=new, progress=progress))
 
 
 def align(
@@ -116,7 +117,7 @@ def command(args: argparse.Namespace) -> Exit:
         statuses, pairs = results.statuses(), len(results)
         incomplete = bool(statuses["capped"] or statuses["rejected"])
         this.export(results, notice=say, **options)
-        this.end(f"{pairs:,} pairs", statuses, none="no pairs", partial=incomplete, rate=lambda seconds: f", {pairs / seconds:,.0f} pairs/s")
+        this.end(f"{pairs:,} pairs", results, statuses, none="no pairs", partial=incomplete, rate=lambda seconds: f", {pairs / seconds:,.0f} pairs/s")
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tidalign.kernels.runtime.numba_cache import LISTENERS
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
@@ -19,6 +19,8 @@ from tidalign.workflows.options.common import STANDARD_OUTPUT, is_stream
 from tidalign.workflows.progress import Progress, by_status, say
 from tidalign.workflows.run.devices import Resources, device_of
 from tidalign.workflows.run.tracker import Told
+
+A = TypeVar("A")
 
 
 def resources_of(args: argparse.Namespace) -> Resources:
@@ -98,8 +100,10 @@ class Command:
                 say(f"the alignments are kept: tidalign export {self.run} -o FILE writes them")
             raise
 
-    def end(self, what: str, statuses: dict[str, int], *, none: str, partial: bool, rate: Callable[[float], str] = lambda _: "", where: str = "") -> None:
-        """Remove the run directory of an output that is whole, and say what was done, in what time and where it is.
+    def end(
+        self, what: str, results: Any, statuses: dict[str, int], *, none: str, partial: bool, rate: Callable[[float], str] = lambda _: "", where: str = ""
+    ) -> None:
+        """Remove the run directory of an output that is whole, make the page of one that stays, and say what was done, in what time and where it is.
 
         rate: what is told of so many seconds. where: the output's name, if it is another.
         """
@@ -110,6 +114,8 @@ class Command:
             with suppress(CannotWrite):  # for what somebody put there meanwhile it is kept
                 _empty(self.run, of_kind(rundir.read_plan(str(self.run))["kind"]))
                 _remove(self.run.resolve())
+        if not is_stream(output) and self.run.exists():
+            show(results)
         if self.args.quiet:
             return
         seconds = time.monotonic() - self.began
@@ -117,6 +123,14 @@ class Command:
         took = "the run was finished already" if self.finished else f"{seconds:.1f} s{said}{rate(seconds)} on {device_of(report)}"
         kept = f"; the run directory is kept: {self.run}" if beside and self.run.exists() else ""
         say(f"{what}: {by_status(statuses, none)}; {took}; {where or ('standard output' if output == STANDARD_OUTPUT else output)}{kept}")
+
+
+def show(results: A) -> A:
+    """Make the page of a finished run, where it has none; the same results."""
+    from tidalign.workflows.report.make import refresh  # a run that is removed has none
+
+    refresh(results)
+    return results
 
 
 @contextmanager

@@ -58,7 +58,8 @@ def search_files(
     """
     parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
     source = _source(None if new else Path(out), str(queries), str(database))
-    return _search(source, parameters, out, Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch), new=new, progress=progress)
+    resources = Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch)
+    return running.show(_search(source, parameters, out, resources, new=new, progress=progress))
 
 
 def _search(
@@ -89,7 +90,7 @@ def command(args: argparse.Namespace) -> Exit:
         this.export(results, cigar=args.cigar, notice=say)
         report = rundir.read_report(str(this.run))
         what = f"{report['queries']:,} queries, {without:,} of them without a hit, in {report['sequences']:,} sequences"
-        this.end(what, statuses, none="no hits", partial=incomplete, rate=lambda seconds: f", {report['cells'] / seconds / 1e9:,.1f} billion cells/s")
+        this.end(what, results, statuses, none="no hits", partial=incomplete, rate=lambda seconds: f", {report['cells'] / seconds / 1e9:,.1f} billion cells/s")
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
 
 

@@ -32,8 +32,6 @@ from tidalign.workflows.options.values import MOST, integer, wrong
 from tidalign.workflows.progress import LONGEST, brief
 from tidalign.workflows.status import Exit
 
-_PICTURES = (".png", ".svg", ".pdf", ".html")
-
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
@@ -164,10 +162,13 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
     add_new(merge)
     add_export(merge)
 
-    plot = _command(commands, "plot", "plot", "draw a dot plot of a run over genomes", texts.PLOT)
-    plot.add_argument("run", metavar="RUN", help="a run directory of `tidalign genome` or `tidalign genomes`")
-    plot.add_argument("-o", dest="output", metavar="OUT", required=True, help="a picture .png, .svg or .pdf, or a page .html")
-    plot.add_argument("--pair", metavar="NAME", help="one pair of a run over many")
+    plot = _command(commands, "plot", "plot", "draw a dot plot of a run over genomes, or of a file of alignments", texts.PLOT)
+    report = _command(commands, "report", "report", "show what a finished run did as a page, and as a table for MultiQC", texts.REPORT)
+    if chosen in ("plot", "report"):
+        from tidalign.workflows.options.looks import add_plot, add_report
+
+        add_plot(plot)
+        add_report(report)
 
     check = _command(commands, "check", "check", "show what is installed and test it on known answers; or look for damage in a run directory")
     check.add_argument("run", metavar="RUN", nargs="?", help="a run directory: name each of its files that is not what was written")
@@ -213,8 +214,10 @@ def check(args: argparse.Namespace) -> None:
         from tidalign.workflows.options.genome import check_genome
 
         check_genome(args, args.error)
-    if args.module == "plot" and Path(args.output).suffix.lower() not in _PICTURES:
-        args.error(f"no picture in {args.output!r}: end it in {', '.join(_PICTURES)}")
+    if args.module == "plot":
+        from tidalign.workflows.options.looks import check_plot
+
+        check_plot(args, args.error)
     if args.module == "export":
         _check_export(args)
     if args.module == "pairs":

@@ -51,6 +51,15 @@ SEARCH = """examples:
 PLOT = """examples:
   tidalign genome target.fa query.fa -o run && tidalign plot run -o dotplot.png
   tidalign plot out/run -o dotplot.html --pair human__mouse                a page to zoom in
+  tidalign plot minimap2.paf.gz -o contigs.svg --sort                      contigs along the diagonal, names on hover
+  tidalign plot run -o part.png --region chr22:1-2000000 --min-identity 80
+"""
+
+REPORT = """examples:
+  tidalign report run                                   run/report.html and run/tidalign_mqc.json, as at the end of the run
+  tidalign report run -o monday.html --multiqc monday_mqc.json
+
+The page needs no network. MultiQC finds the table by its name: `multiqc FOLDER` shows a line for each run below FOLDER.
 """
 
 EXPORT = """examples:

@@ -230,7 +230,7 @@ class Tracker(ABC, Generic[P]):
             self.rejected += result
             self.note("isolated", task=task.key, rejected=result)
         else:
-            self.note("done", task=task.key, **self.counted(pieces, result))
+            self.note("done", task=task.key, amount=round(sum(map(self.amount, pieces)), 3), **self.counted(pieces, result))
         return self._made([new for piece in pieces for new in self.following(piece, given_up)])
 
     def _forget(self, task: Task) -> list[P]:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tidalign.pipeline.errors import MissingInput
-from tidalign.pipeline.genome.dotplot import DotPlot, dot_plot
+from tidalign.pipeline.genome.dots.dotplot import DotPlot, dot_plot
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import only
@@ -23,7 +23,7 @@ class Results:
         numbers = ("target_number", "target_start", "target_end", "query_number", "query_start", "query_end")
         columns = {name: pa.array([row[i] for row in rows], pa.int64()) for i, name in enumerate(numbers)}
         columns |= {name: pa.array(["x"] * len(rows), pa.string()) for name in ("target_name", "query_name")}
-        columns |= {name: pa.array([1] * len(rows), pa.int64()) for name in ("score", "matches", "mismatches")}
+        columns |= {name: pa.array([1] * len(rows), pa.int64()) for name in ("score", "matches", "mismatches", "gap_letters")}
         self.table = pa.table(columns | {"strand": pa.array([row[6] for row in rows], pa.string())})
 
     def genomes(self, job: int | None) -> tuple[Genome, Genome]:

@@ -222,7 +222,7 @@ def test_pictures(tmp_path: Path, run: Path, command: Any) -> None:
     from matplotlib.image import imread
 
     align_genomes(DATA / "fly_slice.fa.gz", DATA / "fly_contigs.fa.gz", out=tmp_path / "flies")
-    assert command("plot", tmp_path / "flies", "-o", tmp_path / "dots.png").returncode == 0
+    assert command("plot", tmp_path / "flies", "-o", tmp_path / "dots.png", "--color", "strand").returncode == 0
     pixels = (imread(tmp_path / "dots.png")[:, :, :3] * 255).round().astype(int)
     counts = {name: int((np.abs(pixels - color).sum(axis=2) < 12).sum()) for name, color in (("+", (0, 114, 178)), ("-", (213, 94, 0)))}
     assert counts["-"] > 5 * counts["+"] > 0  # eight alignments, all on -; + is only in the legend

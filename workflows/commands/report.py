@@ -1,0 +1,21 @@
+"""`tidalign report`: the page of a finished run, and its table for MultiQC."""
+
+import argparse
+from importlib import import_module
+
+from tidalign.pipeline.store import rundir
+from tidalign.workflows.commands.export import RESULTS
+from tidalign.workflows.progress import say
+from tidalign.workflows.report.make import make
+from tidalign.workflows.status import Exit
+
+
+def command(args: argparse.Namespace) -> Exit:
+    """Make them again, of a run of any age that can still be read."""
+    module, name = RESULTS[rundir.require(args.run)["kind"]]
+    results = getattr(import_module(module), name)(args.run)
+    results.statuses()  # MissingInput where the run is not finished
+    written = make(results, args.output, args.multiqc)
+    if not args.quiet:
+        say("; ".join(written))
+    return Exit.COMPLETE
