@@ -5,8 +5,12 @@ import os
 import signal
 import sys
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from tidalign.cluster.errors import Stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def _end(number: int, frame: FrameType | None) -> None:
@@ -26,15 +30,15 @@ def _fill_standard_streams() -> None:
         sys.stderr = os.fdopen(2, "w", closefd=False)  # where there is none, print takes standard output
 
 
-def main() -> int:
-    """Run the command of `sys.argv`; its exit status."""
+def main(told: "Callable[[int], int]" = int) -> int:
+    """Run the command of `sys.argv`; its exit status, of which `told` makes what the process ends with."""
     _fill_standard_streams()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _end)
     from tidalign.workflows import cli
 
-    return cli.main()
+    return cli.main(told=told)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from types import FrameType
@@ -81,8 +81,8 @@ class _Said(logging.Handler):
         say(record.getMessage())
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; its exit status."""
+def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int) -> int:
+    """Run one command; its exit status, of which `told` makes what the process ends with."""
     if argv is None:
         gc.disable()  # what is imported stays
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -144,8 +144,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         status, hangs = _fail(error, debug=args.debug), isinstance(error, Hangs)
     if argv is None:
-        _leave(status, at_once=hangs)
-    return status
+        _leave(told(status), at_once=hangs)
+    return told(status)
 
 
 def _begin(args: argparse.Namespace) -> None:

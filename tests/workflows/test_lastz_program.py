@@ -1,0 +1,62 @@
+"""`tidalign-lastz` prints what LASTZ prints, where LASTZ does, and ends as it does (tests/data/genomes)."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import genome_golden as golden
+import pytest
+
+from tidalign.workflows.lastz import status_of, translated
+
+
+def called(*words: str, cwd: Path | None = None, **options: Any) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([sys.executable, "-m", "tidalign.workflows.lastz", *words], capture_output=True, text=True, cwd=cwd, timeout=300, **options)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["t.fa", "q.fa"], (["genome", "t.fa", "q.fa", "--format=lav", "-o", "-", "--quiet"], None)),
+        (["t.fa[multiple]", "Y=9400", "--format=axt"], (["genome", "t.fa[multiple]", "/dev/stdin", "Y=9400", "--format=axt", "-o", "-", "--quiet"], None)),
+        (
+            ["--format=maf", "t.fa", "q.fa[nameparse=darkspace]", "--output=x"],
+            (["genome", "--format=maf", "t.fa", "q.fa[nameparse=darkspace]", "-o", "-", "--quiet"], "x"),
+        ),
+    ],
+)
+def test_words(words: list[str], found: Any) -> None:
+    assert translated(words) == found
+
+
+def test_statuses() -> None:
+    assert [status_of(status) for status in (0, 2, 3, 65, 73, 130, 143)] == [0, 1, 1, 1, 1, 130, 143]
+
+
+@pytest.mark.parametrize(("name", "format"), [("fly", "general"), ("fly", "sam"), ("mt_chimp", "axt"), ("fly_segments", "general"), ("hla_chained", "maf")])
+def test_output_is_lastz(tmp_path: Path, name: str, format: str) -> None:
+    run = golden.RUNS[name]
+    sides = [str(golden.PLACE / run[role]) for role in ("target", "query")]
+    done = called(*sides, *run["options"], f"--format={format}", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert golden.below(done.stdout) == golden.below(golden.text(run["formats"][format]))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_query_from_standard_input_and_a_file_for_the_output(tmp_path: Path) -> None:
+    run = golden.RUNS["mt_chimp"]
+    words = [str(golden.PLACE / run["target"]), "--format=general", "--output=out"]
+    done = called(*words, cwd=tmp_path, input=golden.text(run["query"]))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "out").read_text() == golden.text(run["formats"]["general"])
+    assert list(tmp_path.iterdir()) == [tmp_path / "out"]
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--version"], ["--help"], ["none.fa", "none.fa"], ["none.fa", "none.fa", "--nonsense"], ["a", "b", "--output=/none/out"]], ids=str
+)
+def test_what_fails_is_1(tmp_path: Path, words: list[str]) -> None:
+    done = called(*words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "") and done.stderr
+    assert list(tmp_path.iterdir()) == []

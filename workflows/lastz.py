@@ -1,0 +1,67 @@
+"""`tidalign-lastz`: LASTZ's command line, output and statuses, for scripts that call `lastz`; a link of that name to it takes its place.
+
+`tidalign genome` does the work, in a run directory that is gone at the end. As LASTZ has it, output goes to standard output unless `--output=FILE` is given, is
+LAV unless `--format` is, the query comes from standard input where none is named, and the status is 0 or 1.
+"""
+
+import os
+import re
+import sys
+from importlib.metadata import version
+
+OPTION = re.compile(r"-|[A-Za-z]=")
+"""What an option begins with; anything else is a file."""
+
+USAGE = """\
+tidalign-lastz {version}: as LASTZ 1.04.22
+usage: tidalign-lastz target [query] [options]
+  target, query    FASTA or 2bit, with actions in brackets; a query that is not named comes from standard input
+  options          LASTZ's: `tidalign genome --help` lists them
+"""
+
+
+def translated(words: list[str]) -> tuple[list[str], str | None]:
+    """Give the words of `tidalign genome` for LASTZ's, and the file that output goes to; None: standard output."""
+    output, kept = None, []
+    for word in words:
+        if word.startswith("--output="):
+            output = word.partition("=")[2]
+        else:
+            kept.append(word)
+    if sum(not OPTION.match(word) for word in kept) == 1:
+        kept.insert(next(i for i, word in enumerate(kept) if not OPTION.match(word)) + 1, "/dev/stdin")
+    if not any(word.startswith("--format=") for word in kept):
+        kept.append("--format=lav")
+    return ["genome", *kept, "-o", "-", "--quiet"], output
+
+
+def status_of(status: int) -> int:
+    """Give LASTZ's status for one of ours: 1 for all that is not whole, but for a process that a signal ends."""
+    return status if status == 0 or status > 128 else 1
+
+
+def main() -> int:
+    """Run LASTZ's command line of `sys.argv`; its exit status."""
+    words = sys.argv[1:]
+    if not words or any(re.match(r"--(help|version)\b", word) for word in words):
+        sys.stderr.write(USAGE.format(version=version("tidalign")))
+        return 1
+    sys.argv[1:], output = translated(words)
+    if output is not None:
+        try:
+            opened = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        except OSError as error:
+            sys.stderr.write(f"tidalign-lastz: {output} cannot be written: {error.strerror}\n")
+            return 1
+        os.dup2(opened, 1)
+        os.close(opened)
+    from tidalign.workflows.__main__ import main as program
+
+    try:
+        return program(told=status_of)
+    except SystemExit as error:  # words that are none of LASTZ's
+        return status_of(int(error.code or 0))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
