@@ -74,6 +74,8 @@ class Between:
             return None
         t, q = anchor_points(target, query, segments, self._costs.plain)
         order = lastz_order(t, q, segments.score)
+        # One sequence of the query after the other: which of two that begin at one place was found last depends on it.
+        order = order[np.argsort(np.searchsorted(query_bounds[:, 0], q[order], "right"), kind="stable")]
         commit = Commit(target, query, bounds, self._costs, query_bounds=query_bounds)
         commit.walk(t[order], q[order])
         return commit
