@@ -141,7 +141,7 @@ def evenly(pieces: Sequence[tuple[P, int]], most: int) -> Iterator[tuple[P, int]
     due = max((rows for _, rows in pieces[:1]), default=0) / 2
     for piece, rows in pieces:
         due += rows * share
-        if share == 1.0 or due >= rows:
+        if share == 1.0 or due >= rows / 2:
             due -= rows
             yield piece, rows
 
