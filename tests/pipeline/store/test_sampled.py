@@ -26,3 +26,14 @@ def test_pieces_are_chosen_evenly(sizes: list[int], most: int) -> None:
 def test_reasons_are_counted(make_run: Any, row: Any, rejected: Any) -> None:
     rows = [row("a"), rejected("b"), rejected("c"), row("d", status="capped", reason="more than 9 letters")]
     assert gather(make_run(rows)).reasons == {("rejected", "killed by signal 9"): 2, ("capped", "more than 9 letters"): 1}
+
+
+def test_results_say_what_they_are(make_run: Any, row: Any, rejected: Any) -> None:
+    results = make_run([row("a"), row("b"), rejected("c")])
+    assert repr(results) == f"<Results of tidalign pairs in '{results.path}': 3 rows>"
+    assert "<td>exact</td><td style='text-align:right'>2</td>" in results._repr_html_()
+
+
+def test_results_of_a_run_that_is_not_over_say_so(make_run: Any, row: Any) -> None:
+    results = make_run([row("a")], finish=False)
+    assert repr(results).endswith(": not finished>") and "not finished" in results._repr_html_()
