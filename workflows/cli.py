@@ -27,6 +27,7 @@ from tidalign.cluster.task import THREAD
 from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput, OutputClosed
 from tidalign.workflows import limits
+from tidalign.workflows.options import texts
 from tidalign.workflows.options.arguments import parse, parser
 from tidalign.workflows.options.place import command_at
 from tidalign.workflows.progress import say
@@ -86,8 +87,11 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int)
     if argv is None:
         gc.disable()  # what is imported stays
     arguments = list(sys.argv[1:] if argv is None else argv)
-    before = bool(arguments) and arguments[0].startswith("-")
-    place = command_at(arguments) if before else 0 if arguments else None
+    if not arguments:
+        sys.stderr.write(texts.SHORT)
+        return int(Exit.USAGE)
+    before = arguments[0].startswith("-")
+    place = command_at(arguments) if before else 0
     if place is not None and arguments[place] == "estimate" and not {"-h", "--help"} & {*arguments[place + 1 : place + 2]}:
         arguments[place] = "--dry-run"  # the same in other words
         before, place = True, command_at(arguments)

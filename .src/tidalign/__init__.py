@@ -4,6 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tidalign.pipeline.errors import InputError as InputError
+    from tidalign.pipeline.errors import MissingInput as MissingInput
     from tidalign.pipeline.genome.results import GenomeResults as GenomeResults
     from tidalign.pipeline.pairs.results import Results as Results
     from tidalign.pipeline.search.results import SearchResults as SearchResults
@@ -15,11 +17,25 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = ["GenomeResults", "Results", "SearchResults", "__version__", "align", "align_genomes", "align_pairs", "search", "search_files"]
+__all__ = [
+    "GenomeResults",
+    "InputError",
+    "MissingInput",
+    "Results",
+    "SearchResults",
+    "__version__",
+    "align",
+    "align_genomes",
+    "align_pairs",
+    "search",
+    "search_files",
+]
 
 # Resolved on first use (PEP 562), so that `import tidalign` loads neither PyArrow nor Dask nor CuPy, nor looks for packages.
 _HOME = {
     "GenomeResults": "tidalign.pipeline.genome.results",
+    "InputError": "tidalign.pipeline.errors",
+    "MissingInput": "tidalign.pipeline.errors",
     "Results": "tidalign.pipeline.pairs.results",
     "align": "tidalign.workflows.table",
     "align_genomes": "tidalign.workflows.commands.genome",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
+from html import escape
 from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -45,6 +46,19 @@ class RunResults(Generic[M]):
         self.path = Path(path)
         rundir.require(str(path), self.layout)
         self._manifest = rundir.read_manifest(str(path), self.manifest_type)
+
+    def __repr__(self) -> str:
+        """Say what it is, in a line."""
+        return f"<{type(self).__name__} of tidalign {self.kind} in {str(self.path)!r}: {self._counts()}>"
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook: rows by status."""
+        head = f"<p><b>tidalign {self.kind}</b> <code>{escape(str(self.path))}</code>: {self._counts()}</p>"
+        rows = [(status, count) for status, count in self.statuses().items() if count] if self.complete else []
+        return head + "<table>" + "".join(f"<tr><td>{status}</td><td style='text-align:right'>{count:,}</td></tr>" for status, count in rows) + "</table>"
+
+    def _counts(self) -> str:
+        return f"{len(self):,} rows" if self.complete else "not finished"
 
     @property
     def kind(self) -> str:
@@ -141,7 +155,7 @@ def evenly(pieces: Sequence[tuple[P, int]], most: int) -> Iterator[tuple[P, int]
     due = max((rows for _, rows in pieces[:1]), default=0) / 2
     for piece, rows in pieces:
         due += rows * share
-        if share == 1.0 or due >= rows:
+        if share == 1.0 or due >= rows / 2:
             due -= rows
             yield piece, rows
 

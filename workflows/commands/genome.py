@@ -1,12 +1,17 @@
 """Align two genomes: the command `tidalign genome` and the function behind it."""
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from tidalign.pipeline.errors import shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.export import refuse_side
+from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -105,7 +110,7 @@ def command(args: argparse.Namespace) -> Exit:
     """`tidalign genome`: OUT is a run directory, a file to export to from a run directory beside it, or `-` for standard output."""
     wanted = parameters(args.options)
     with running.command(args) as this:
-        results = run_as_asked(args, source_of(args), wanted, this.run, lambda manifest: check_format(this.run, args.format, manifest))
+        results = run_as_asked(args, source_of(args), wanted, this.run, lambda manifest: check_format(this.run, args, manifest))
         statuses = results.statuses()
         if args.rdotplot:
             results.export(args.rdotplot, format="rdotplot")
@@ -120,12 +125,28 @@ def alignments(statuses: dict[str, int]) -> int:
     return sum(count for status, count in statuses.items() if status != "rejected")
 
 
-def check_format(run: Path, format: str | None, manifest: GenomeManifest) -> None:
-    """Refuse sides that cannot be written in a format before they are aligned."""
-    if format:
-        chosen = table.find(table.GENOME, format)
-        for side in manifest.sides:
-            refuse_side(chosen, side["role"], side["spec"], load_side(str(run.absolute()), manifest.run, side["id"])[0])
+def check_format(run: Path, args: argparse.Namespace, manifest: GenomeManifest) -> None:
+    """Refuse sides that cannot be written in the format before they are aligned; say which of their sequences will have one name."""
+    chosen = table.find(table.GENOME, args.format) if args.format else None
+    for side in manifest.sides:
+        if chosen or side["sequences"] > 1:
+            genome = load_side(str(run.absolute()), manifest.run, side["id"])[0]
+            if chosen:
+                refuse_side(chosen, side["role"], side["spec"], genome)
+            if not args.quiet and (alike := same_names(genome)):
+                say(f"{side['spec']}: {alike}")
+
+
+def same_names(genome: Genome) -> str:
+    """Say of sequences that have one name in output which it is, and the way out; nothing where each has its own."""
+    first = np.unique(genome.whole(), return_index=True)[1]  # one that is read in pieces is there once
+    times = Counter(genome.names[i] for i in first.tolist())
+    shared = {name: count for name, count in times.items() if count > 1}
+    if not shared:
+        return ""
+    name, count = max(shared.items(), key=lambda each: each[1])
+    others = f" ({len(shared):,} names are shared)" if len(shared) > 1 else ""
+    return f"{count:,} of {len(first):,} sequences are named {shown(name)} in output{others}: names end at a blank, | or :; [nameparse=darkspace] keeps more"
 
 
 def is_partial(results: GenomeResults) -> bool:

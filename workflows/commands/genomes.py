@@ -51,7 +51,7 @@ def command(args: argparse.Namespace) -> Exit:
 
 def check_names(run: Path, args: argparse.Namespace, manifest: GenomeManifest) -> None:
     """Refuse names that cannot be written in the format, or be those of files, before anything is aligned."""
-    check_format(run, args.format, manifest)
+    check_format(run, args, manifest)
     if args.merge:
         return
     files = [f"{safe(name)}.{_suffix(args)}" for name in manifest.names]

@@ -78,3 +78,15 @@ MERGE = """examples:
 EXITS = """exit status: 0 everything is aligned, 3 something was cut or given up (rows or report say why), 2 wrong usage, 65 bad input, 66 no input,
 69 no usable GPU or workers, 73 cannot write, 74 disk full, 75 cluster lost, 78 the run directory is of other inputs, options or another version,
 130 and 143 stopped by a signal, 1 a bug. After 69 to 75, 130 and 143 the same command goes on where it was."""
+
+SHORT = """tidalign aligns DNA by the batch, exactly, on cores, GPUs and clusters.
+
+  tidalign pairs reads.fq windows.fa -o out.sam      every read with its window; also .bam, .paf, .tsv, .parquet
+  tidalign genome target.fa query.fa -o out.maf      two genomes, as LASTZ does; `genomes` for many
+  tidalign search queries.fa database.fa -o out.m8   the best hits of every query
+  tidalign estimate genome target.fa query.fa        what a command would take
+  tidalign export RUN -o out.paf                     a finished run in another format
+  tidalign plot RUN -o dots.svg                      a dot plot; `report RUN` a page of what was done
+  tidalign demo, tidalign check                      real data that come with it; what is installed
+See: tidalign --help, tidalign COMMAND --help
+"""

@@ -18,6 +18,9 @@ SCALE = ("#c7d65a", "#5ec962", "#21a087", "#2b748e", "#3f4788", "#440154")
 
 UNKNOWN = "#5a5a5a"
 
+FEW = 1000
+"""Alignments up to which those of the least identity are drawn as thick as others."""
+
 LABELLED = 0.022
 """Share of an axis below which a sequence's name would not fit."""
 
@@ -44,7 +47,9 @@ def groups(plot: DotPlot, coloring: str) -> list[Group]:
     classes = np.searchsorted(BOUNDS, plot.identity, "right")
     words = ("under 70%", *(f"{low:.0%} to {high:.0%}" for low, high in zip(BOUNDS, BOUNDS[1:], strict=False)), "99% and more")
     found = [Group("identity not known", UNKNOWN, np.flatnonzero(unknown))]
-    found += [Group(f"{word} ({len(at):,})", SCALE[i], at, i > 0) for i, word in enumerate(words) if len(at := np.flatnonzero((classes == i) & ~unknown))]
+    for i, (word, color) in enumerate(zip(words, SCALE, strict=True)):
+        members = np.flatnonzero((classes == i) & ~unknown)
+        found.append(Group(f"{word} ({len(members):,})", color, members, i > 0 or len(plot.lines) < FEW))
     return [group for group in found if len(group.members)]
 
 

@@ -91,18 +91,18 @@ def areas(series: Mapping[str, Sequence[float]], step: float, title: str, unit: 
 def bars(rows: Sequence[tuple[str, float, float | None]], unit: str) -> str:
     """Draw a bar for each (name, value, predicted): the value solid, what was predicted a frame."""
     most = max([max(value, predicted or 0.0) for _, value, predicted in rows], default=0.0) or 1.0
-    height, label = 26, 90
+    width, height, label = 2 * WIDTH, 26, 90
     drawn = []
     for place, (name, value, predicted) in enumerate(rows):
         y = place * height
-        size = (WIDTH - label - 130) / most
+        size = (width - label - 220) / most
         said = f"{number(value)} {unit}" + (f", predicted {number(predicted)}" if predicted is not None else "")
         drawn.append(f'<text x="{label - 8}" y="{y + 15}" text-anchor="end">{escape(name)}</text>')
         drawn.append(f'<rect x="{label}" y="{y + 4}" width="{max(1.0, value * size):.1f}" height="14" fill="{COLORS[0]}"/>')
         if predicted is not None:
             drawn.append(f'<rect x="{label}" y="{y + 2}" width="{max(1.0, predicted * size):.1f}" height="18" fill="none" stroke="{COLORS[1]}"/>')
         drawn.append(f'<text x="{label + max(value, predicted or 0.0) * size + 6:.1f}" y="{y + 15}">{escape(said)}</text>')
-    return f'<svg viewBox="0 0 {WIDTH} {height * len(rows)}" width="{WIDTH}" role="img">{"".join(drawn)}</svg>'
+    return f'<svg viewBox="0 0 {width} {height * len(rows)}" width="{width}" role="img">{"".join(drawn)}</svg>'
 
 
 def _legend(entries: Sequence[tuple[str, str]]) -> str:
@@ -137,7 +137,8 @@ class _Chart:
             f'<text x="{LEFT - 6}" y="{self.y(at) + 4:.1f}" text-anchor="end">{number(at)}</text>'
             for at in ticks(0.0, self._high, 4)
         ]
-        numbers = [f'<text x="{self.x(at):.1f}" y="{bottom + 16:.1f}" text-anchor="middle">{text}</text>' for at, text in marks]
+        named = {text: at for at, text in reversed(marks)}  # of several with one text the first
+        numbers = [f'<text x="{self.x(at):.1f}" y="{bottom + 16:.1f}" text-anchor="middle">{text}</text>' for text, at in named.items()]
         axis = f'<line x1="{LEFT}" x2="{self._width - RIGHT}" y1="{bottom:.1f}" y2="{bottom:.1f}" class="axis"/>'
         said = f'<text x="{(LEFT + self._width - RIGHT) / 2:.0f}" y="{HEIGHT - 6}" text-anchor="middle">{escape(below)}</text>'
         inside = "".join([*grid, *self._parts, axis, *numbers, said])

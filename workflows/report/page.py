@@ -129,13 +129,19 @@ def _statuses(shown: Shown) -> str:
     for status, count in statuses.items():
         share = count / total if total else 0.0
         bar = f'<div class="bar"><i style="width:{100 * share:.2f}%"></i></div>'
-        rows.append((escape(status), f"#{_value(f'statuses.{status}', count)}", f"#{share:.2%}", bar, MEANINGS.get(status, "")))
+        rows.append((escape(status), f"#{_value(f'statuses.{status}', count)}", f"#{_share(share)}", bar, MEANINGS.get(status, "")))
     table = _table(("status", "#rows", "#share", "", ""), rows) or '<p class="quiet">no rows</p>'
     found = [(escape(status), f"#{count:,}", escape(str(reason))) for (status, reason), count in shown.rows.reasons.most_common(REASONS)]
     reasons = _table(("status", "#rows", "reason"), found)
     more = len(shown.rows.reasons) - REASONS
     note = f'<p class="quiet">{more:,} other reasons</p>' if more > 0 else ""
     return _section("Statuses", table, f"<h3>Reasons</h3>{reasons}{note}" if reasons else "")
+
+
+def _share(share: float) -> str:
+    """Write a share of a whole, never as none or all of it where it is not."""
+    text = f"{share:.2%}"
+    return "&lt;0.01%" if text == "0.00%" and share else "&gt;99.99%" if text == "100.00%" and share < 1 else text
 
 
 def _alignments(shown: Shown) -> str:
@@ -168,6 +174,8 @@ def _times(shown: Shown) -> str:
         said = f"Predicted {sum(predicted.values()):.1f} s, taken {taken:.1f} s: {_value('predicted_to_taken', report.get('predicted_to_taken'))} times."
     else:
         said = "Nothing was predicted: the work was too little, or its input could not be sampled."
+    if shown.kind == "pairs" and stages:
+        said += " Pairs are aligned while others are read: `read` is both."
     parts = ["<h3>Stages of the last call</h3>" if stages else "", drawn if stages else "", f'<p class="quiet">{said}</p>']
     marks = [*((when, "call") for when in history.calls[1:]), *history.marks]
     words = {"pairs": "pairs/s", "search": "cells/s" if history.exact else "queries/s, against a slice each"}

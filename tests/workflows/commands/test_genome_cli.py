@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -229,6 +230,39 @@ def test_pictures(tmp_path: Path, run: Path, command: Any) -> None:
     assert command("plot", run, "-o", tmp_path / "dots.html", "--quiet").stderr == ""
     page = (tmp_path / "dots.html").read_text()
     assert "NC_012920.1" in page and "<script" in page
+
+
+def test_every_name_of_a_picture_is_there(tmp_path: Path, command: Any) -> None:
+    """Sequences too small for their name say it when they are pointed at; a run and its PAF give one picture."""
+    flies = tmp_path / "flies"
+    align_genomes(DATA / "fly_slice.fa.gz", DATA / "fly_contigs.fa.gz", out=flies)
+    assert command("export", flies, "-o", tmp_path / "x.paf").returncode == 0
+    assert command("plot", flies, "-o", tmp_path / "run.svg", "--sort").returncode == 0
+    assert command("plot", tmp_path / "x.paf", "-o", tmp_path / "file.svg", "--sort").stderr == f"tidalign: 8 alignments; {tmp_path}/file.svg\n"
+    root = ElementTree.parse(tmp_path / "run.svg").getroot()
+    titles = [each.text or "" for each in root.iter("{http://www.w3.org/2000/svg}title")]
+    rows = GenomeResults(flies).to_table().to_pylist()
+    for row in rows:
+        span = f"{row['target_start'] + 1:,}-{row['target_end']:,}"
+        assert any(f":{span} and " in title and f"score {row['score']:,}" in title for title in titles)
+    lengths = {f"{row['query_name']} (reversed), {row['query_length']:,} letters" for row in rows}
+    assert lengths <= set(titles)
+    assert _paths(tmp_path / "file.svg") == _paths(tmp_path / "run.svg") != []
+    assert command("plot", flies, "-o", tmp_path / "x.svg", "--min-length", 10**6).stderr.startswith("tidalign: 0 of 8 alignments, those of 1,000,000")
+    assert command("plot", flies, "-o", tmp_path / "x.svg", "--region", "nothing").returncode == 65
+
+
+def _paths(path: Path) -> list[str]:
+    return sorted(each.attrib["d"] for each in ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}path"))
+
+
+def test_names_that_become_one_are_said(tmp_path: Path, command: Any) -> None:
+    letters = gzip.decompress((DATA / "mt_chimp.fa.gz").read_bytes()).decode().split("\n", 1)[1].replace("\n", "")
+    (tmp_path / "q.fa").write_text(f">chimp|ENm001|1\n{letters[:3000]}\n>chimp|ENm001|2\n{letters[3000:6000]}\n>other\n{letters[6000:7000]}\n")
+    said = command("genome", HUMAN, tmp_path / "q.fa", "-o", tmp_path / "x.maf", "--device=cpu", "--workers=0").stderr
+    assert "2 of 3 sequences are named 'chimp'" in said and "nameparse=darkspace" in said
+    quiet = command("genome", HUMAN, f"{tmp_path}/q.fa[nameparse=darkspace]", "-o", tmp_path / "y.maf", "--device=cpu", "--workers=0").stderr
+    assert "sequences are named" not in quiet
 
 
 def test_a_plot_of_several_pairs_needs_a_name(tmp_path: Path, command: Any) -> None:
