@@ -15,8 +15,9 @@ def rectangles(ends: Integers, target: int, query: int) -> Integers:
     Of several sequences in one array it is as if they were one: a rectangle may reach from one into the next.
 
     An alignment is paired with the nearest of those before it that end where it begins or earlier, on both sides, and with which nothing was paired yet. One
-    that another overlaps, on one side, or that is behind it on one and before it on the other, is paired with nothing before it; if it does not go on beyond
-    that one on both sides, with nothing after it either. What lies after an alignment is looked at when those that begin are too far from it.
+    that another overlaps, on one side, or that is behind it on one and before it on the other, is paired with nothing before it. Of those others, the last one
+    first, nothing is paired with what the alignment goes beyond on both sides, up to the first that it does not go beyond; if there is one, nothing with the
+    alignment itself. What lies after an alignment is looked at when those that begin are too far from it.
     """
     n = len(ends)
     open_ended = np.ones(n, np.bool_)
@@ -42,10 +43,10 @@ def rectangles(ends: Integers, target: int, query: int) -> Integers:
             continue
         across = near[(t_gap < 0) | (q_gap < 0)]
         if len(across):
-            if ((ends[across, 1] >= t_end) | (ends[across, 3] >= q_end)).any():
-                open_ended[i] = False
-            else:
-                open_ended[across] = False
+            across = across[::-1]
+            beyond = (ends[across, 1] < t_end) & (ends[across, 3] < q_end)
+            open_ended[across[np.logical_and.accumulate(beyond)]] = False
+            open_ended[i] = bool(beyond.all())
             continue
         apart = np.where(open_ended[near], t_gap + q_gap, 2 * REACH)
         if apart.min() < 2 * REACH:

@@ -1,0 +1,27 @@
+"""Where `--inner` looks, in cases that LASTZ 1.04.22 was asked about: alignments of several sequences of a side, that overlap."""
+
+import numpy as np
+
+from tidalign.pipeline.genome.walk.gaps import rectangles
+
+FLY = [[16681, 16739, 37234, 37303], [20745, 20862, 18593, 18722], [23392, 26280, 20624, 22925], [24458, 24639, 41111, 41295], [24913, 26058, 41287, 42041]]
+"""The last begins before the fourth ends, and goes beyond it; it does not go beyond the third, which is near it too."""
+
+YEAST = [
+    *([32925, 33358, 33665, 34073], [32929, 33258, 34858, 35174], [33358, 33687, 33665, 34006], [33363, 33687, 34862, 35173]),
+    *([38982, 40004, 33665, 35016], [38985, 39315, 34857, 35174], [39840, 39987, 33665, 33813]),
+]
+"""The fifth goes beyond the first, but not beyond the fourth, which comes later."""
+
+
+def begins(ends: list[list[int]]) -> set[tuple[int, int]]:
+    """Where the rectangles after alignments begin: at their last letters."""
+    return {(t, q) for t, _, q, _ in rectangles(np.array(ends), 60_000, 60_000).tolist()}
+
+
+def test_nothing_is_searched_after_what_the_next_goes_beyond() -> None:
+    assert (24638, 41294) not in begins(FLY) and (26057, 42040) not in begins(FLY)
+
+
+def test_what_lies_before_one_that_is_not_gone_beyond_stays_open() -> None:
+    assert (33357, 34072) in begins(YEAST) and (40003, 35015) not in begins(YEAST)
