@@ -90,7 +90,6 @@ RUN = ["pairs", "a.fq", "b.fq", "-o"]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "COMMAND"),
         (["--nonsense"], "COMMAND"),
         (["bam2sam"], "bam2sam"),
         (["pairs", "a.fq", "b.fq"], "-o"),

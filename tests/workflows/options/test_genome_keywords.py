@@ -230,6 +230,7 @@ def test_no_command_line_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Any, GenomeParameters]] = []
     monkeypatch.setattr(argparse.ArgumentParser, "__init__", parser)
     monkeypatch.setattr(genome, "align", lambda source, wanted, out, *_, **__: asked.append((source, wanted)))
+    monkeypatch.setattr(genome.running, "show", lambda results: results)
     tidalign.align_genomes("t.fa", "q.fa", out="run", step=20, seed="14of22", notransition=True, gap=(600, 50), segments=None, scores=Path("s.txt"))
     ((source, wanted),) = asked
     assert source.segments is None
