@@ -24,7 +24,7 @@ from tidalign.workflows.run.genome import tasks
 from tidalign.workflows.run.genome.run import Genomes
 from tidalign.workflows.status import Exit
 
-NOT_READ = ("journal.jsonl", "run.lock")
+NOT_READ = ("journal.jsonl", "run.lock", "report.html", "tidalign_mqc.json")
 
 
 class Run(NamedTuple):

@@ -67,6 +67,13 @@ def test_version() -> None:
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, f"tidalign {tidalign.__version__}\n", "")
 
 
+def test_a_command_alone_says_what_there_is() -> None:
+    answers = [program(), subprocess.run([sys.executable, "-P", "-m", "tidalign"], capture_output=True, text=True)]
+    for answer in answers:
+        assert (answer.returncode, answer.stdout, len(answer.stderr.splitlines())) == (2, "", 10)
+        assert all(f"tidalign {name} " in answer.stderr for name in ("pairs", "genome", "search", "estimate", "export", "plot"))
+
+
 def test_help_is_light() -> None:
     heavy = ("pyarrow", "dask", "distributed", "numba", "numpy", "dnaio")
     code = f"""

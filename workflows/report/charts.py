@@ -137,8 +137,8 @@ class _Chart:
             f'<text x="{LEFT - 6}" y="{self.y(at) + 4:.1f}" text-anchor="end">{number(at)}</text>'
             for at in ticks(0.0, self._high, 4)
         ]
-        named = {text: at for at, text in reversed(marks)}  # of several with one text the first
-        numbers = [f'<text x="{self.x(at):.1f}" y="{bottom + 16:.1f}" text-anchor="middle">{text}</text>' for text, at in named.items()]
+        named = {text: [at for at, other in marks if other == text] for _, text in marks}  # of several with one text the middle one
+        numbers = [f'<text x="{self.x(at[len(at) // 2]):.1f}" y="{bottom + 16:.1f}" text-anchor="middle">{text}</text>' for text, at in named.items()]
         axis = f'<line x1="{LEFT}" x2="{self._width - RIGHT}" y1="{bottom:.1f}" y2="{bottom:.1f}" class="axis"/>'
         said = f'<text x="{(LEFT + self._width - RIGHT) / 2:.0f}" y="{HEIGHT - 6}" text-anchor="middle">{escape(below)}</text>'
         inside = "".join([*grid, *self._parts, axis, *numbers, said])

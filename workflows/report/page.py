@@ -175,7 +175,7 @@ def _times(shown: Shown) -> str:
     else:
         said = "Nothing was predicted: the work was too little, or its input could not be sampled."
     if shown.kind == "pairs" and stages:
-        said += " Pairs are aligned while others are read: `read` is both."
+        said += " Pairs are aligned while others are read: <code>read</code> is both."
     parts = ["<h3>Stages of the last call</h3>" if stages else "", drawn if stages else "", f'<p class="quiet">{said}</p>']
     marks = [*((when, "call") for when in history.calls[1:]), *history.marks]
     words = {"pairs": "pairs/s", "search": "cells/s" if history.exact else "queries/s, against a slice each"}
