@@ -95,7 +95,9 @@ def _apart(whole: list[int], bounds: tuple[Integers, Integers]) -> list[tuple[in
     """What LASTZ searches of a rectangle in which there are several pieces of both sides: where it has two of one, the last of one with the last of the other,
     and all before with all before; else also the first with the first, and those between."""
     t, t_end, q, q_end = whole
-    sides = _within(bounds[0], t, t_end), _within(bounds[1], q, q_end)
+    sides = [_within(each, begin, end) for each, begin, end in zip(bounds, (t, q), (t_end, q_end), strict=True)]
+    # The last letter of an alignment that ends where its sequence does is in the rectangle, but no piece of it.
+    sides = [each[each[:, 1] > begin + 1] for each, begin in zip(sides, (t, q), strict=True)]
     if min(map(len, sides)) < 2:
         return [(t, t_end, q, q_end)]
     cuts = [slice(0, -1), slice(-1, None)] if min(map(len, sides)) == 2 else [slice(0, 1), slice(1, -1), slice(-1, None)]

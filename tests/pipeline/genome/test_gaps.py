@@ -3,6 +3,7 @@
 import numpy as np
 
 from tidalign.pipeline.genome.walk.gaps import rectangles
+from tidalign.pipeline.genome.walk.inner import _apart
 
 FLY = [[16681, 16739, 37234, 37303], [20745, 20862, 18593, 18722], [23392, 26280, 20624, 22925], [24458, 24639, 41111, 41295], [24913, 26058, 41287, 42041]]
 """The last begins before the fourth ends, and goes beyond it; it does not go beyond the third, which is near it too."""
@@ -25,3 +26,11 @@ def test_nothing_is_searched_after_what_the_next_goes_beyond() -> None:
 
 def test_what_lies_before_one_that_is_not_gone_beyond_stays_open() -> None:
     assert (33357, 34072) in begins(YEAST) and (40003, 35015) not in begins(YEAST)
+
+
+def test_the_last_letter_of_a_sequence_is_no_piece() -> None:
+    """An alignment ends with the first target sequence; what follows is searched with both of the query. One letter more, and each has its own."""
+    query = np.array([[1, 12_803], [12_804, 20_052]])
+    for end, apart in ((5696, 1), (5697, 2)):
+        target = np.array([[1, end], [end + 1, 15_696]])
+        assert len(_apart([5695, 15_696, 10_051, 20_052], (target, query))) == apart
