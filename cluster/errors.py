@@ -12,7 +12,7 @@ class ClusterLost(Exception):
 
 
 class Hangs(ClusterLost):
-    """What runs in threads of this process does not come back, and cannot be ended but with it (75)."""
+    """Says that what runs in threads of this process does not come back, and cannot be ended but with it (75)."""
 
 
 SAID = {

@@ -26,7 +26,7 @@ PRESETS = tuple(_TEXTS)
 
 
 def options(name: str) -> dict[str, str | bool]:
-    """The long options that a preset stands for; score files by their paths."""
+    """Give the long options that a preset stands for; score files by their paths."""
     made: dict[str, str | bool] = {}
     for word in _TEXTS[name].split():
         option, equals, value = word.partition("=")
@@ -35,5 +35,5 @@ def options(name: str) -> dict[str, str | bool]:
 
 
 def listed() -> str:
-    """What --help says of each."""
+    """Say in --help what each stands for."""
     return "".join(f"  {name:<16}{' '.join(f'--{word}' for word in text.split())}\n" for name, text in _TEXTS.items())

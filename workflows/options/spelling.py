@@ -92,7 +92,7 @@ def spell_out(arguments: Sequence[str], table: Sequence[Option] = OPTIONS) -> li
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """A preset and its name as one argument: it stands for others before the parser sees it."""
+    """Join a preset and its name into one argument: it stands for others before the parser sees it."""
     joined: list[str] = []
     for argument in arguments:
         if joined and joined[-1] == "--preset" and argument in PRESETS:

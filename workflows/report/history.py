@@ -21,7 +21,7 @@ _TASK = re.compile(r"^(?:isolate-)?(?:.*?\.u\d+\.(?P<stage>[a-z]+)\.|.*\.)(?P<st
 
 @dataclass(slots=True)
 class Series:
-    """What tasks of one kind did. amounts, seconds: by step of time, what they finished and how long they took; tasks: how many."""
+    """Holds what tasks of one kind did. amounts, seconds: by step of time, what they finished and how long they took; tasks: how many."""
 
     amounts: list[float] = field(default_factory=lambda: [0.0] * BINS)
     seconds: list[float] = field(default_factory=lambda: [0.0] * BINS)

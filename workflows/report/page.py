@@ -48,7 +48,7 @@ code{font:13px Menlo,Consolas,monospace;overflow-wrap:anywhere}pre{white-space:p
 
 @dataclass(frozen=True)
 class Shown:
-    """What a page is made of. marker: SUCCESS or PARTIAL. dots: (name of a pair of genomes, its dot plot as SVG). left_out: pairs without one."""
+    """Holds what a page is made of. marker: SUCCESS or PARTIAL. dots: (name of a pair of genomes, its dot plot as SVG). left_out: pairs without one."""
 
     name: str
     kind: str
@@ -83,7 +83,7 @@ def _section(title: str, *inside: str) -> str:
 
 
 def _facts(rows: Iterable[tuple[str, str]]) -> str:
-    """A table of names and what they are."""
+    """Make a table of names and what they are."""
     body = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>" for name, value in rows)
     return f'<table class="facts">{body}</table>' if body else ""
 

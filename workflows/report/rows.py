@@ -25,7 +25,7 @@ MEASURES = {
 
 @dataclass(slots=True)
 class Rows:
-    """What was gathered. all, seen: rows of the run, and those that were looked at. identity: in percent, matches by columns of the alignment, gaps too.
+    """Holds what was gathered. all, seen: rows of the run, and those that were looked at. identity: in percent, matches by columns of the alignment, gaps too.
 
     measures: values by column. reasons: how many of the rows that were looked at for it have each. reasons_of: how many of them.
     """
@@ -65,7 +65,7 @@ def gather(results: Any, most: int = ROWS) -> Rows:
 
 
 def _numbers(column: Any) -> Values:
-    """A column as numbers, NaN where it is null."""
+    """Give a column as numbers, NaN where it is null."""
     return np.asarray(column.cast("float64").to_numpy(), np.float64)
 
 

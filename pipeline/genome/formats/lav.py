@@ -51,7 +51,7 @@ def _made(piece: Callable[[], Iterable[Any]], request: Request[GenomeRows]) -> l
 
 
 def _settings(request: Request[GenomeRows]) -> str:
-    """What made the file, and with which scores."""
+    """Say what made the file, and with which scores."""
     parameters, pair = request.rows.parameters, request.rows.source["genomes"][0]
     scoring = parameters.scoring
     lines = [f'  "{program()} {pair["target"]} {pair["query"]} ', "     A    C    G    T"]
@@ -61,7 +61,7 @@ def _settings(request: Request[GenomeRows]) -> str:
 
 
 def _sequences(block: Block, request: Request[GenomeRows], row: int) -> str:
-    """The stanzas that name the sequences of a row."""
+    """Give the stanzas that name the sequences of a row."""
     genomes = request.rows.source["genomes"]
     pair = genomes[0 if len(genomes) == 1 else block["job"][row].as_py()]
     minus = bool(block.reverse[row])
@@ -78,7 +78,7 @@ def _sequences(block: Block, request: Request[GenomeRows], row: int) -> str:
 
 
 def _stanzas(block: Block) -> Any:
-    """The stanza of each row: a large_string column."""
+    """Give the stanza of each row: a large_string column."""
     target, query = (_within(block, side) for side in ("target", "query"))
     spans = [block.numbers(f"{side}_end") - block.numbers(f"{side}_start") for side in ("target", "query")]
     runs, starts, matches = gap_free(block)

@@ -65,7 +65,7 @@ def _together(block: Block, side: str) -> bool:
 
 
 def _moved(block: Block, side: str) -> Numbers:
-    """How far places in that array are from those in the sequence."""
+    """Tell how far places in that array are from those in the sequence."""
     genome, numbers = (block.target if side == "target" else block.query), block.numbers(f"{side}_number")
     if not _together(block, side):
         return np.zeros(len(block), np.int64)

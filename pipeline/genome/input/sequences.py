@@ -51,7 +51,7 @@ class Genome:
 
     @property
     def joint(self) -> bool:
-        """Whether all sequences of a query are one to LASTZ, sought in their array."""
+        """Tell whether all sequences of a query are one to LASTZ, sought in their array."""
         return self.together and len(self) > 1
 
     def sought(self) -> list[int]:
@@ -109,7 +109,7 @@ class Genome:
 
 
 def turned(codes: Codes) -> Codes:
-    """The other strand: of an array of several sequences each is turned where it is."""
+    """Give the other strand: of an array of several sequences each is turned where it is."""
     separators = np.flatnonzero(codes == SEPARATOR)
     if not len(separators):
         return reverse_complement(codes)

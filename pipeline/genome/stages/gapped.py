@@ -104,7 +104,7 @@ def queries_of(unit: "Unit") -> Queries:
 
 
 def moved(one: Extended, places: int) -> Extended:
-    """The same alignment where the query is so much further on."""
+    """Give the same alignment where the query is so much further on."""
     return replace(one, ends=one.ends + np.array([0, 0, places, places]))
 
 

@@ -47,11 +47,11 @@ class Between:
         self._rectangles = [part for one in whole.tolist() for part in _apart(one, bounds)]
 
     def __len__(self) -> int:
-        """How many rectangles there are."""
+        """Count the rectangles."""
         return len(self._rectangles)
 
     def find(self, number: int) -> tuple[Extensions, int]:
-        """The alignments in a rectangle, and how many cells were looked at."""
+        """Find the alignments in a rectangle, and count the cells that were looked at."""
         t, t_end, q, q_end = self._rectangles[number]
         commit = self._walk(self._target[t:t_end], self._query[q:q_end], _within(self._bounds[0], t, t_end) - t, _within(self._bounds[1], q, q_end) - q)
         if commit is None:
@@ -62,7 +62,7 @@ class Between:
         return Extensions(**{**one.to_arrays(), "anchor": np.full(len(one), FOUND - number), **columns}), commit.cells
 
     def _walk(self, target: Codes, query: Codes, bounds: Integers, query_bounds: Integers) -> Commit | None:
-        """The walk of the best chains of what is found in a rectangle; None where there is nothing."""
+        """Walk the best chains of what is found in a rectangle; None where there is nothing."""
         parameters = self._parameters
         if min(len(target), len(query)) < SEED.span:
             return None
@@ -87,12 +87,12 @@ class Between:
 
 
 def _within(bounds: Integers, start: int, end: int) -> Integers:
-    """The pieces in a range, as far as they are in it."""
+    """Give the pieces in a range, as far as they are in it."""
     return np.clip(bounds[np.searchsorted(bounds[:, 1], start, "right") : np.searchsorted(bounds[:, 0], end)], start, end)
 
 
 def _apart(whole: list[int], bounds: tuple[Integers, Integers]) -> list[tuple[int, int, int, int]]:
-    """What LASTZ searches of a rectangle in which there are several pieces of both sides: where it has two of one, the last of one with the last of the other,
+    """Cut a rectangle with several pieces of both sides into what LASTZ searches of it: where it has two of one, the last of one with the last of the other,
     and all before with all before; else also the first with the first, and those between."""
     t, t_end, q, q_end = whole
     sides = [_within(each, begin, end) for each, begin, end in zip(bounds, (t, q), (t_end, q_end), strict=True)]
@@ -105,7 +105,7 @@ def _apart(whole: list[int], bounds: tuple[Integers, Integers]) -> list[tuple[in
 
 
 def between(unit: Unit, kept: Extensions, budget: Budget, cells: int, beat: Callable[[], None], checkpoint: bool) -> tuple[Extensions, list[dict[str, Any]]]:
-    """All alignments of a unit, in LASTZ's order: `kept`, which took so many cells, and those that are found between them; and what was not searched.
+    """Find all alignments of a unit, in LASTZ's order: `kept`, which took so many cells, and those between them; and say what was not searched.
 
     checkpoint: whether to write from time to time how far this is, and to go on from there.
     """
@@ -137,7 +137,7 @@ def between(unit: Unit, kept: Extensions, budget: Budget, cells: int, beat: Call
 
 
 def _passing(unit: Unit, kept: Extensions) -> Extensions:
-    """The alignments that pass the filters: LASTZ asks before it searches between them, and not again."""
+    """Give the alignments that pass the filters: LASTZ asks before it searches between them, and not again."""
     filters = asked(unit.parameters)
     if not filters:
         return kept

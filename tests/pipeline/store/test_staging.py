@@ -165,9 +165,9 @@ def test_what_does_not_exist_is_told_by_who_reads_it(run: Path) -> None:
 
 
 def test_where_copies_lie(monkeypatch: pytest.MonkeyPatch) -> None:
-    base = {"TMPDIR": "/tmp/of/node", "SLURM_TMPDIR": "/tmp/of/job"}
-    assert staging.folder_of("/run", "auto", base).parent == Path("/tmp/of/job")
-    assert staging.folder_of("/run", "auto", {"TMPDIR": "/tmp/of/node"}).parent == Path("/tmp/of/node")
+    base = {"TMPDIR": "/of/node", "SLURM_TMPDIR": "/of/job"}
+    assert staging.folder_of("/run", "auto", base).parent == Path("/of/job")
+    assert staging.folder_of("/run", "auto", {"TMPDIR": "/of/node"}).parent == Path("/of/node")
     monkeypatch.setenv("WHERE", "/local")
     assert staging.folder_of("/run", "$WHERE/me").parent == Path("/local/me")
     with pytest.raises(ValueError, match="not set"):
