@@ -5,7 +5,7 @@ from itertools import count
 from typing import Any
 
 _OF_GPUS = ("preload", "preload_argv", "data", "plugins")
-"""What dask-cuda has its workers load and hold."""
+"""Options of what dask-cuda has its workers load and hold."""
 
 
 def with_cores(kind: type[Any]) -> type[Any]:

@@ -11,11 +11,11 @@ MOST = 32
 """Calls that are sent together."""
 
 _FORGET = 0.9
-"""Of what the longest of the last calls took, for each later one."""
+"""Share that counts, with each later call, of the seconds that the longest of the last calls took."""
 
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 Said = tuple[Any, Exception | None, float]
-"""What a call returned, or raised, and the seconds that it took."""
+"""A call's value, the error that it raised, and the seconds that it took."""
 
 
 def together(calls: Sequence[Call]) -> list[Said]:

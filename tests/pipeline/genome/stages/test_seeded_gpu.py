@@ -3,23 +3,20 @@
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+import card_stand_in
 import pyarrow as pa
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from test_seeded import OPTIONS, begun
 
-from tidalign.kernels import gapped, seed, ungapped
 from tidalign.pipeline.device import CPU, GPU, Device
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages import anchoring, gpu, host, seeded
 from tidalign.pipeline.genome.stages.unit import Unit
-
-STAND_IN = Path(__file__).parents[3] / "workflows" / "stand_in" / "card_kernels.py"
 
 
 @pytest.fixture(params=["stand-in", pytest.param("GPU", marks=pytest.mark.gpu)])
@@ -27,13 +24,7 @@ def starts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     """Hits come a few at a time, and are written down at once; on which device from which query place on they were sought."""
     seen: list[tuple[str, int]] = []
     if request.param == "stand-in":
-        spec = spec_from_file_location("card_kernels", STAND_IN)
-        assert spec is not None and spec.loader is not None
-        stand_in = module_from_spec(spec)
-        spec.loader.exec_module(stand_in)
-        for operation in (seed, ungapped, gapped):
-            monkeypatch.setitem(sys.modules, f"{operation.__name__}.device", stand_in)
-            monkeypatch.setattr(operation, "device", stand_in, raising=False)
+        stand_in = card_stand_in.installed(monkeypatch)
         monkeypatch.setattr(stand_in.hits, "__defaults__", (1, None, 300, 0))
     else:
         pytest.importorskip("cupy")

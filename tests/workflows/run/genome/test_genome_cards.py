@@ -3,16 +3,15 @@
 import os
 import sys
 from collections.abc import Iterator
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 from unittest import mock
 
+import card_stand_in
 import pytest
 from genome_golden import RUNS
 
-from tidalign.kernels import gapped, seed, ungapped
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.genome import plan
@@ -36,13 +35,7 @@ from genome_chaos import drive  # noqa: E402
 @pytest.fixture
 def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """One card, that is the host's kernels, and waves so small that there are many."""
-    spec = spec_from_file_location("card_kernels", WORKFLOWS / "stand_in" / "card_kernels.py")
-    assert spec is not None and spec.loader is not None
-    stand_in = module_from_spec(spec)
-    spec.loader.exec_module(stand_in)
-    for operation in (seed, ungapped, gapped):
-        monkeypatch.setitem(sys.modules, f"{operation.__name__}.device", stand_in)
-        monkeypatch.setattr(operation, "device", stand_in, raising=False)
+    stand_in = card_stand_in.installed(monkeypatch)
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in"})
     for name, size in (("FIRST", 4), ("FEW", 2), ("MOST", 3), ("LEFT", 1)):
         monkeypatch.setattr(waves, name, size)
