@@ -4,7 +4,7 @@
 typedef unsigned long long Key;
 
 constexpr Key NO_HIT = ~0ull;  // behind all others
-constexpr Key PROMISING = 1;   // a bit of a key: gap-free extension may find an HSP (quick.cuh); a hit without it may still hide another
+constexpr Key PROMISING = 1;   // a bit of a key: gap-free extension may find an HSP (sieve.cuh); a hit without it may still hide another
 constexpr int PLACE_BITS = 23, FLIP_BITS = 7, SLOT_BITS = 16;
 
 // exact: the diagonal's slot of 65,536, query place, flip, and the high half of the target's place, falling; else the diagonal, query place and flip; then
