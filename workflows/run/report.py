@@ -4,6 +4,7 @@ import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Self
 
@@ -63,6 +64,7 @@ class Report:
         return cls(**known | {name: tuple(value) for name, value in known.items() if isinstance(value, list)})
 
 
+@cache
 def versions() -> dict[str, str]:
     """Give the versions of Python and of the packages that take part."""
     return {"python": platform.python_version(), **{name: version(name) for name in ("tidalign", "numpy", "pyarrow", "numba", "dask", "distributed")}}
