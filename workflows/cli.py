@@ -82,9 +82,7 @@ class _Said(logging.Handler):
         say(record.getMessage())
 
 
-def main(
-    argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int, settle: Callable[[argparse.Namespace], object] = lambda args: None
-) -> int:
+def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int, settle: Callable[[argparse.Namespace], object] = lambda args: None) -> int:
     """Run one command; its exit status, of which `told` makes what the process ends with. settle: changes the arguments before they are used."""
     if argv is None:
         gc.disable()  # what is imported stays

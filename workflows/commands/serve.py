@@ -32,7 +32,7 @@ def command(args: argparse.Namespace) -> Exit:
     gpus = choose(Resources(device=args.device, gpus=args.gpus))
     names, device = list(gpus.names), gpus.device.name
     count = args.processes or (TASKS_OF_A_CARD * len(names) if names else cores())
-    own = {}
+    own: dict[str, str] = {}
 
     def settle(given: argparse.Namespace) -> None:
         """Have a call done by its worker alone, and on its GPU, unless it says otherwise."""

@@ -95,7 +95,7 @@ def _can_be_handed_on(words: list[str]) -> bool:
             return False
         for name in rest.replace("=", "[").replace(",", "[").replace("]", "[").split("["):
             try:
-                if name and not stat.S_IFMT(os.stat(name).st_mode) & (stat.S_IFREG | stat.S_IFDIR):
+                if name and stat.S_IFMT(os.stat(name).st_mode) not in (stat.S_IFREG, stat.S_IFDIR):  # noqa: PTH116 pathlib loads long
                     return False
             except (OSError, ValueError):
                 continue
@@ -137,7 +137,7 @@ def _ask(server: socket.socket, words: list[str], folder: str, files: list[int])
         try:
             server.send(bytes([number]))
         except OSError:
-            pass  # noqa: SIM105 it has ended
+            return  # it has ended
 
     before = {number: signal.getsignal(number) for number in STOPPING}
     for number, handler in before.items():
@@ -150,7 +150,7 @@ def _ask(server: socket.socket, words: list[str], folder: str, files: list[int])
         server.sendall(body)
         reply = server.recv(REPLY.size, socket.MSG_WAITALL)
     except OSError:
-        pass  # noqa: SIM105 it has died
+        reply = b""  # it has died
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

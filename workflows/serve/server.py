@@ -1,8 +1,8 @@
 """Keep warm workers, and listen where their callers find them: one server a user and machine.
 
-It is forked before it has a thread or a GPU, and every worker from it: what is loaded is loaded once. Workers take calls from the one socket themselves, so that
-a call passes nobody on its way. Each has a pipe to the server, on which it says what it is at and whose end is its death, and the reading end of one that ends
-with the server.
+It is forked before it has a thread or a GPU, and every worker from it: what is loaded is loaded once. Workers take calls from the one socket themselves, so
+that a call passes nobody on its way. Each has a pipe to the server, on which it says what it is at and whose end is its death, and an end of one
+that ends with the server.
 """
 
 import fcntl
@@ -15,7 +15,7 @@ import sys
 import time
 import traceback
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,7 +53,7 @@ class Server:
     """Signals that came."""
 
     def run(self) -> None:
-        """Serve until a signal comes, or nobody has called for `idle_seconds`. Calls that run are finished, and a second signal leaves them to their callers."""
+        """Serve until a signal comes, or nobody has called for `idle_seconds`. Calls that run are finished; a second signal leaves them to their callers."""
         place = _folder()
         with _held(place / address.LOCK) as lock, socket.socket(socket.AF_UNIX) as listener:
             path = Path(address.socket_of(os.getpid()))
@@ -63,8 +63,8 @@ class Server:
                 _listen(listener, path)
                 os.set_blocking(woken, False)
                 signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
-                for number in (signal.SIGINT, signal.SIGTERM):
-                    signal.signal(number, lambda number, frame: self._asked.append(number))
+                for stops in (signal.SIGINT, signal.SIGTERM):
+                    signal.signal(stops, lambda number, frame: self._asked.append(number))
                 own = [listener.fileno(), alive]
                 for number in range(self.count):
                     self._hire(number, listener, own)
@@ -80,15 +80,19 @@ class Server:
                 listener.close()
                 os.close(closes)
                 closes = -1
+                self._kill(each for each in self._workers.values() if not each.said)
                 asked = len(self._asked)
                 self._wait(wake, lambda: not self._workers or len(self._asked) > max(1, asked), None, own)
-                for each in self._workers.values():
-                    os.kill(each.process, signal.SIGKILL)
+                self._kill(self._workers.values())
             finally:
                 signal.set_wakeup_fd(-1)
                 path.unlink(missing_ok=True)
                 for file in (wake, woken, alive, *([closes] if closes >= 0 else [])):
                     os.close(file)
+
+    def _kill(self, some: Iterable[_Worker]) -> None:
+        for each in some:
+            os.kill(each.process, signal.SIGKILL)
 
     def _ready(self) -> list[_Worker]:
         return [each for each in self._workers.values() if each.said]
@@ -106,7 +110,7 @@ class Server:
         return over
 
     def _wait(self, wake: int, over: Callable[[], bool], listener: socket.socket | None, own: Sequence[int]) -> None:
-        """Hear workers until it is over, and hire others for those that have gone while there is a listener. A signal ends the wait for the first to be ready."""
+        """Hear workers until it is over, and hire others for those that go while there is a listener. A signal ends the wait for the first to be ready."""
         while not over():
             if listener and self._asked and not self._ready():
                 return

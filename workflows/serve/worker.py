@@ -56,7 +56,7 @@ def serve(listener: socket.socket, ended: int, tell: Callable[[bytes], Any], set
         signal.signal(number, signal.SIG_IGN)
     tell(IDLE)
     for _ in range(MOST_CALLS):
-        ready, _, _ = select([listener, ended], [], [])
+        ready, _, _ = select([listener.fileno(), ended], [], [])
         if ended in ready:
             return
         try:
@@ -95,7 +95,7 @@ def _answer(connection: socket.socket, listener: socket.socket, ended: int, sett
     gc.collect()
     for thread in _others():
         thread.join(1)
-    return not (watch.disturbed or _others() or GPU_OF_PROCESS.lost or getattr(forkserver._forkserver, "_forkserver_pid", None))  # type: ignore[attr-defined]
+    return not (watch.disturbed or _others() or GPU_OF_PROCESS.lost or getattr(forkserver._forkserver, "_forkserver_pid", None))
 
 
 def _others() -> list[threading.Thread]:

@@ -111,7 +111,7 @@ def test_nobody_reads(served: Served, sides: tuple[Path, Path]) -> None:
         os.close(reading)
         done = served.call(*sides, stdout=writing, alone=alone)
         os.close(writing)
-        with open("/dev/full", "wb") as full:
+        with Path("/dev/full").open("wb") as full:
             other = served.call(*sides, stdout=full, alone=alone)
         found.append([(each.returncode, each.stderr) for each in (done, other)])
     assert found[0] == found[1] and found[0][0] == (141, b"") and b"no space left" in found[0][1][1]

@@ -1,9 +1,7 @@
 """A server that is killed, stopped or hurt loses no call: callers whose call it leaves do it by themselves, and nothing is written twice."""
 
-import os
 import random
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -11,7 +9,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import psutil
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -36,7 +33,6 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
         others = [served.begin(*sides) for _ in range(2)]
         time.sleep(0.5)
         worker.kill()
-        assert [(ended(each).returncode, ended) for each in ()] == []
         for each in (first, *others):
             done = ended(each)
             assert (done.returncode, done.stdout, done.stderr) == (0, expected, b"")
@@ -82,7 +78,7 @@ def test_stop_finishes_calls_and_hands_back_those_that_wait(tmp_path: Path) -> N
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_second_signal_hands_back_what_runs(tmp_path: Path, number: int) -> None:
     sides, folder = pair(tmp_path), {"env": {"TMPDIR": str(tmp_path)}}
-    with server(tmp_path, "--workers", "1", TIDALIGN_TEST_SLOW="60") as served:
+    with server(tmp_path, "--workers", "1", TIDALIGN_TEST_SLOW="8") as served:
         call = served.begin(*sides, **folder)
         until(lambda: journals(tmp_path))
         served.process.send_signal(number)
@@ -100,7 +96,7 @@ def test_a_server_without_calls_ends(tmp_path: Path) -> None:
 
 
 def test_workers_that_cannot_begin_are_not_begun_for_ever(tmp_path: Path) -> None:
-    with server(tmp_path, "--workers", "1", ready=False, TIDALIGN_TEST_POISON="00000000:0") as served:
+    with server(tmp_path, "--workers", "1", ready=False, TIDALIGN_TEST_POISON="j000000:0") as served:
         assert served.process.wait(300) == 69
         assert "3 workers died before they were ready" in served.log.read_text()
 
@@ -141,15 +137,17 @@ def many(served: Callable[[], Served], folder: Path, calls: int, callers: int) -
     return len(done_by_servers)
 
 
-def harass(folder: Path, stop: threading.Event, current: list[Served], begun: Callable[[], Served], seconds: tuple[float, float], rng: random.Random) -> list[str]:
-    """Kill workers and servers, and stop servers, at random times until told to end; what was done."""
-    done = []
-    while not stop.wait(rng.uniform(*seconds)):
-        what = rng.choice(["worker", "worker", "server", "stop"])
+def harass(stop: threading.Event, current: list[Served], begun: Callable[[], Served], seconds: float, rng: random.Random) -> list[str]:
+    """Kill workers and servers, and stop servers, each some time after it was ready, until told to end; what was done."""
+    done: list[str] = []
+    while not stop.wait(0.05):
+        if not current[-1].ready():
+            continue
+        stop.wait(rng.uniform(0, seconds))
+        what = ("worker", "server", "worker", "stop")[len(done) % 4]
         served = current[-1]
         if what == "worker":
-            if workers := served.workers():
-                rng.choice(workers).kill()
+            rng.choice(served.workers()).kill()
         else:
             served.process.kill() if what == "server" else served.process.terminate()
             served.process.wait(600)
@@ -158,7 +156,7 @@ def harass(folder: Path, stop: threading.Event, current: list[Served], begun: Ca
     return done
 
 
-def harassed(folder: Path, calls: int, callers: int, workers: int, seconds: tuple[float, float], seed: int) -> list[str]:
+def harassed(folder: Path, calls: int, callers: int, workers: int, seconds: float, seed: int) -> list[str]:
     """Make many calls while servers are killed."""
     contexts = []
 
@@ -170,7 +168,7 @@ def harassed(folder: Path, calls: int, callers: int, workers: int, seconds: tupl
     with ThreadPoolExecutor(1) as pool:
         try:
             until(current[0].ready)
-            told = pool.submit(harass, folder, stop, current, begun, seconds, rng)
+            told = pool.submit(harass, stop, current, begun, seconds, rng)
             assert many(lambda: current[-1], folder, calls, callers) == calls
         finally:
             stop.set()
@@ -181,11 +179,11 @@ def harassed(folder: Path, calls: int, callers: int, workers: int, seconds: tupl
 
 
 def test_kills_of_the_server_lose_no_call(tmp_path: Path) -> None:
-    done = harassed(tmp_path, calls=60, callers=4, workers=2, seconds=(0.5, 2.0), seed=1)
-    assert done
+    done = harassed(tmp_path, calls=60, callers=4, workers=2, seconds=1.0, seed=1)
+    assert {"worker", "server"} <= set(done)
 
 
 @pytest.mark.slow
 def test_two_thousand_calls_of_sixteen_processes(tmp_path: Path) -> None:
-    done = harassed(tmp_path, calls=2000, callers=16, workers=4, seconds=(1.0, 8.0), seed=2)
+    done = harassed(tmp_path, calls=2000, callers=16, workers=4, seconds=8.0, seed=2)
     assert {"worker", "server", "stop"} <= set(done)
