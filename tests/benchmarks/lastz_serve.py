@@ -1,4 +1,4 @@
-"""`tidalign-lastz` in the place of `lastz`, with and without `tidalign serve`: what a call costs, many calls of many processes, and pipelines' lines on genomes.
+"""`tidalign-lastz` in the place of `lastz`, with and without `tidalign serve`: what a call costs, many calls of many processes, pipelines' lines on genomes.
 
 python lastz_serve.py RESULT.json FOLDER [--part calls crowd lines] [--workers N] [--crowd 2000] [--callers 16] [--repeats 15]
 
