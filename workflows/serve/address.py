@@ -44,7 +44,7 @@ def identity() -> str:
     limits = [resource.getrlimit(which)[0] for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIMIT_FSIZE)]
     heeded = sorted((name, value) for name, value in os.environ.items() if name.startswith(_HEEDED))
     home = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120 as above
-    return repr((sys.version, sys.executable, sys.getfilesystemencoding(), home, _sources(home), seen, limits, heeded))
+    return repr((sys.version, sys.prefix, sys.getfilesystemencoding(), home, _sources(home), seen, limits, heeded))
 
 
 def _sources(path: str) -> list[int]:

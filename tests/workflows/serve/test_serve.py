@@ -1,5 +1,6 @@
 """What the server does is what a call does by itself: bytes, messages, statuses, files."""
 
+import json
 import os
 import signal
 import socket
@@ -218,3 +219,29 @@ def test_signals_stop_the_call_alone(tmp_path: Path) -> None:
         process.communicate()
         until(lambda: not list(tmp_path.glob("tidalign-*/tidalign-*")))
         assert served.call(*sides).returncode == 0
+
+
+def test_callers_share_gpus(tmp_path: Path) -> None:
+    """Each worker has one GPU, for which the host's kernels stand in here; output is that of cores."""
+    stand_in = str(Path(__file__).parents[1] / "stand_in")
+    path = os.pathsep.join([stand_in, *filter(None, [os.environ.get("PYTHONPATH")])])
+    sides = pair(tmp_path, 6000)
+    code = "import sys; from tidalign.workflows.serve import client; sys.exit(client.call(sys.argv[1:]))"
+    with server(tmp_path, "--device", "gpu", PYTHONPATH=path, TIDALIGN_TEST_CARDS="2", TIDALIGN_TEST_SLOW="0.3") as served:
+        assert len(served.workers()) == 4
+        used: set[str] = set()
+        for turn in range(20):  # until workers of both were ready
+            places = [tmp_path / f"run{turn}.{number}" for number in range(4)]
+            command = [sys.executable, "-c", code, "genome", *map(str, sides), "--quiet", "-o"]
+            calls = [subprocess.Popen([*command, str(place)], env=served.surroundings) for place in places]
+            assert [call.wait(300) for call in calls] == [0] * 4
+            reports = [json.loads((place / "report.json").read_text()) for place in places]
+            assert [(report["workers"], len(report["gpus"])) for report in reports] == [(0, 1)] * 4
+            told = [json.loads(line) for place in places for line in (place / "journal.jsonl").read_text().splitlines()]
+            used |= {event["card"].partition(" ")[0] for event in told if "card" in event}
+            if len(used) == 2:
+                break
+        assert len(used) == 2
+        done = served.call(*sides, "--format=lav")
+    with server(tmp_path, "--workers", "1") as served:
+        assert (done.returncode, done.stdout, done.stderr) == (0, served.call(*sides, "--format=lav").stdout, b"")
