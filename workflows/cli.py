@@ -82,8 +82,8 @@ class _Said(logging.Handler):
         say(record.getMessage())
 
 
-def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int) -> int:
-    """Run one command; its exit status, of which `told` makes what the process ends with."""
+def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int, settle: Callable[[argparse.Namespace], object] = lambda args: None) -> int:
+    """Run one command; its exit status, of which `told` makes what the process ends with. settle: changes the arguments before they are used."""
     if argv is None:
         gc.disable()  # what is imported stays
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -101,13 +101,15 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int)
         try:
             limits.see_addresses()
         except NoWorkers as error:
-            return _fail(error, debug=False)
+            return fail(error, debug=False)
     if place is not None and chosen in ("genome", "genomes"):
         from tidalign.workflows.options.spelling import spell_out
 
         arguments[place + 1 :] = spell_out(arguments[place + 1 :])
     args = parse(arguments, parser(chosen, before=before))
-    logging.getLogger("tidalign").addHandler(_Said())
+    settle(args)
+    if not any(isinstance(handler, _Said) for handler in logging.getLogger("tidalign").handlers):
+        logging.getLogger("tidalign").addHandler(_Said())
     if argv is None and not args.debug:
         logging.getLogger().addHandler(logging.NullHandler())  # what libraries say of a cluster that ends is no message of ours
     if int(os.environ.get("SLURM_RESTART_COUNT") or 0) and vars(args).get("new"):
@@ -124,7 +126,7 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int)
         if argv is None:
             _begin(args)
         name = f"tidalign.workflows.commands.{args.module}"
-        module = _load(name) if argv is None and chosen in ("pairs", "genome", "genomes", "search", "export") else import_module(name)
+        module = _load(name) if argv is None and chosen in ("pairs", "genome", "genomes", "search", "export", "serve") else import_module(name)
         if argv is None:
             gc.freeze()
             gc.set_threshold(20_000, 20, 20)  # looking for cycles after every 700 objects takes a tenth of a run over thousands of small sequences
@@ -142,11 +144,11 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int)
     except Stopped as error:
         if args.debug:
             traceback.print_exception(error)
-        status = tell(error, asked, requeue=args.requeue) if error.status == Exit.TERMINATED else _fail(error, debug=False)
+        status = tell(error, asked, requeue=args.requeue) if error.status == Exit.TERMINATED else fail(error, debug=False)
     except KeyboardInterrupt:
-        status = _fail(Stopped(signal.SIGINT), debug=args.debug)
+        status = fail(Stopped(signal.SIGINT), debug=args.debug)
     except Exception as error:
-        status, hangs = _fail(error, debug=args.debug), isinstance(error, Hangs)
+        status, hangs = fail(error, debug=args.debug), isinstance(error, Hangs)
     if argv is None:
         _leave(told(status), at_once=hangs)
     return told(status)
@@ -182,7 +184,7 @@ def _leave(status: int, *, at_once: bool) -> None:
         os._exit(status)
 
 
-def _fail(error: Exception, *, debug: bool) -> int:
+def fail(error: Exception, *, debug: bool) -> int:
     """Say what went wrong; the status for it."""
     if debug:
         traceback.print_exception(error)

@@ -1,9 +1,9 @@
 """tidalign: DNA alignment by the batch, on a laptop, one GPU or a cluster of them."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing's own, which takes as long to load as Python itself
 if TYPE_CHECKING:
+    from typing import Any
+
     from tidalign.pipeline.errors import InputError as InputError
     from tidalign.pipeline.errors import MissingInput as MissingInput
     from tidalign.pipeline.genome.results import GenomeResults as GenomeResults
@@ -46,11 +46,14 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
+    from importlib import import_module
+
     if name == "__version__":
         from importlib.metadata import version
 
-        return version("tidalign")
+        globals()[name] = version("tidalign")  # which reads a file
+        return globals()[name]
     if name not in _HOME:
         raise AttributeError(f"module 'tidalign' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

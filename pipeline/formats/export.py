@@ -30,14 +30,14 @@ def destination(output: str) -> Iterator[BinaryIO]:
     if output == "-":
         if not sys.stdout:
             raise CannotWrite("standard output: closed; open it, or name a file with -o")
-        with _write_errors("standard output"):
+        with write_errors("standard output"):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
     named = Path(output)
     path = named.resolve()  # a symbolic link stays one
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with _write_errors(output):
+    with write_errors(output):
         if named.is_dir():
             raise CannotWrite(f"{output}: expected a file to write, found a directory")
         if named.exists() and not stat.S_ISREG(named.stat().st_mode):  # a device or a pipe is written to, not replaced; /dev/fd/3 has no other name
@@ -61,7 +61,8 @@ def destination(output: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _write_errors(name: str) -> Iterator[None]:
+def write_errors(name: str) -> Iterator[None]:
+    """Raise OutputClosed, DiskFull, CannotWrite or MissingInput for what goes wrong inside, where `name` is written."""
     try:
         yield
     except BrokenPipeError as error:

@@ -109,6 +109,13 @@ FORMATS: tuple[Format, ...] = (
     _genome("sam", module="genome.formats.sam", suffix="sam", lines="hard_lines", header="header", above="targets", bare=True, banned=TABS, side="check"),
     _genome("softsam", module="genome.formats.sam", lines="soft_lines", header="header", above="targets", bare=True, banned=TABS, side="check_whole"),
     _genome("lav", module="genome.formats.lav", suffix="lav", write="write", per_row=None, banned='"'),
+    _genome("lav+text", module="genome.formats.lav", write="write_with_text", per_row=None, banned='"'),
+    _genome("text", module="genome.formats.text", header="header", per_row=None),
+    _genome("zerotext", module="genome.formats.text", header="header", lines="lines_from_0", per_row=None),
+    _genome("differences", module="genome.formats.difference", per_row=None, banned=TABS),
+    _genome("differences-", module="genome.formats.difference", lines="bare_lines", per_row=None, banned=TABS),
+    _genome("blastn", module="genome.formats.blastn", write="write", per_row=None, banned=TABS),
+    _genome("blastn-", module="genome.formats.blastn", banned=TABS),
     _genome("chain", module="genome.formats.chain", suffix="chain", per_row=None, banned=BLANKS),
     _genome("cigar", module="genome.formats.exonerate", suffix="cigar", banned=BLANKS),
     _genome("segments", module="genome.formats.segments", suffix="segments", header="header", banned=TABS),
@@ -117,6 +124,17 @@ FORMATS: tuple[Format, ...] = (
     _genome("rdotplot", module="genome.formats.rdotplot", write="write", per_row=None, banned=TABS),
     Format("parquet", (PAIRS, GENOME, SEARCH), "formats.parquet", suffix="parquet", write="write", per_row=None),
 )
+
+_OTHER_NAMES = {
+    GENOME: {
+        **{f"{name}{end}": f"differences{end}" for name in ("diff", "diffs", "difference") for end in ("", "-")},
+        "text+lav": "lav+text",
+        "ztext": "zerotext",
+        "BLASTN": "blastn",
+        "BLASTN-": "blastn-",
+    }
+}
+"""LASTZ's other names of formats, by kind of run."""
 
 _CONVERTED = {
     ".cram": "write .sam and convert it: samtools view -C",
@@ -178,9 +196,10 @@ def by_name(kind: str, text: str) -> Format | None:
     if text.endswith(GZIP):
         return _compressed(by_name(kind, text[: -len(GZIP)]))
     known = {format.name: format for format in formats(kind)}
+    text = _OTHER_NAMES.get(kind, {}).get(text, text)
     name, colon, wanted = (text, "", "") if text in known else text.partition(":")
-    bare = name.endswith("-")
-    found = known.get(name.removesuffix("-")) or by_suffix(kind, name)
+    bare = name.endswith("-") and name not in known
+    found = known.get(name) or known.get(name.removesuffix("-")) or by_suffix(kind, name)
     if found is None or (bare and not found.bare) or (colon and found.fields is None):
         return None
     if bare:

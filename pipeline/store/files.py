@@ -9,6 +9,7 @@ import mmap
 import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -58,8 +59,28 @@ def durably(path: str, write: Callable[[str], None], named: Callable[[], str] | 
         Path(temporary).unlink(missing_ok=True)
 
 
+_passing: list[str] = []
+
+
+@contextmanager
+def passing(directory: str) -> Iterator[None]:
+    """Have this process force nothing below a directory to disk: who would need it after a loss of power, where it goes with the command."""
+    _passing.append(f"{directory}/")
+    try:
+        yield
+    finally:
+        _passing.remove(f"{directory}/")
+
+
+def lasts(path: str) -> bool:
+    """Tell whether what is written here may have to outlive the machine's power."""
+    return not any(path.startswith(directory) for directory in _passing)
+
+
 def _force(path: str) -> None:
     """Force a file, or the names in a folder, to disk."""
+    if not lasts(path):
+        return
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -24,10 +24,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from tidalign import __version__
 from tidalign.pipeline.errors import CannotWrite, Damaged, ManifestMismatch, MissingInput
 from tidalign.pipeline.store.files import read_json, write_json, writing_error
 from tidalign.pipeline.store.layout import FORMAT, PAIRS, Layout, check
@@ -76,7 +76,7 @@ def probe(directory: str, layout: Layout = PAIRS) -> None:
 def create(directory: str, parameters: dict[str, Any], source: dict[str, Any], layout: Layout = PAIRS) -> None:
     """Begin a run: folders and plan.json."""
     probe(directory, layout)
-    made = {"format": FORMAT, "version": version("tidalign"), "kind": layout.kind, "tables": layout.digests()}
+    made = {"format": FORMAT, "version": __version__, "kind": layout.kind, "tables": layout.digests()}
     write_json(f"{directory}/plan.json", {**made, "parameters": parameters, "source": source})
 
 
@@ -113,7 +113,7 @@ def read_plan(directory: str) -> dict[str, Any]:
 def compare(directory: str, parameters: dict[str, Any], source: dict[str, Any], layout: Layout = PAIRS) -> None:
     """Raise ManifestMismatch, naming what differs, unless the run here was begun with these parameters and inputs by this version."""
     plan = read_plan(directory)
-    wanted = json.loads(json.dumps({"kind": layout.kind, "version": version("tidalign"), "parameters": parameters, "source": source}))
+    wanted = json.loads(json.dumps({"kind": layout.kind, "version": __version__, "parameters": parameters, "source": source}))
     differences = _differences({name: plan[name] for name in wanted}, wanted)
     if differences:
         way_out = "use another run directory, or the same inputs and options; --new throws this run away and starts again"

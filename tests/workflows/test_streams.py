@@ -1,11 +1,13 @@
 """Standard streams that are closed, and outputs that are no files."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tidalign.workflows import cli
 from tidalign.workflows.status import Exit
 
 PROGRAM = str(Path(sys.executable).with_name("tidalign"))
@@ -78,3 +80,16 @@ def test_what_a_stream_cannot_have(command: str, output: str, folder: Path) -> N
         assert answer.returncode == Exit.USAGE and word in answer.stderr
     answer = shell(folder, f"{command} a.fa b.fa -o /dev/stdout --device cpu")
     assert answer.returncode == Exit.USAGE and "--format" in answer.stderr
+
+
+def test_what_goes_with_the_command_is_not_forced_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """A run directory that nobody can go on with; one that is kept, and a file, are."""
+    for name in ("t", "q"):
+        (tmp_path / f"{name}.fa").write_text(f">{name}\n{'ACGTTGCAAC' * 8}\n")
+    forced: list[int] = []
+    monkeypatch.setattr(os, "fsync", forced.append)
+    words = ["genome", str(tmp_path / "t.fa"), str(tmp_path / "q.fa"), "--workers", "0", "--device", "cpu", "--quiet"]
+    assert cli.main([*words, "--format=maf"]) == Exit.COMPLETE
+    assert capfd.readouterr().out.startswith("##maf") and not forced
+    assert cli.main([*words, "-o", str(tmp_path / "run")]) == Exit.COMPLETE
+    assert len(forced) > 5

@@ -5,7 +5,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from tidalign.kernels.runtime.numba_cache import LISTENERS
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.files import passing
 from tidalign.pipeline.store.layout import Layout, of_kind
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.options.common import STANDARD_OUTPUT, is_stream
@@ -140,7 +141,8 @@ def command(args: argparse.Namespace, run: Path | None = None) -> Iterator[Comma
         raise CannotWrite("standard output: closed; open it, or name a file with -o")
     with tempfile.TemporaryDirectory(prefix="tidalign-") if run is None and is_stream(args.output) else _nowhere() as folder:
         place = run or (Path(folder, "run") if folder else _beside(args))
-        yield Command(args, place, time.monotonic(), rundir.finished(str(place)) is not None and not args.new)
+        with passing(folder) if folder else nullcontext():
+            yield Command(args, place, time.monotonic(), rundir.finished(str(place)) is not None and not args.new)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -28,7 +29,7 @@ from tidalign.workflows.options.common import (
     typed,
 )
 from tidalign.workflows.options.common import chosen as chosen_format
-from tidalign.workflows.options.values import MOST, integer, wrong
+from tidalign.workflows.options.values import MOST, duration, integer, wrong
 from tidalign.workflows.progress import LONGEST, brief
 from tidalign.workflows.status import Exit
 
@@ -98,6 +99,7 @@ def _add_run(parser: _Parser, output: str, default: str | None = None) -> None:
     add_new(parser)
 
 
+@cache
 def parser(chosen: str | None = None, *, before: bool = True) -> argparse.ArgumentParser:
     """The parser of the whole command line. The arguments of the genome commands are there if one is `chosen`: they take a second to load; those that stand
     before the command where something does."""
@@ -177,6 +179,12 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
     cluster = _command(commands, "cluster", "cluster", "write the profile of this site, for jobs of --cluster slurm, of what Slurm says of it")
     cluster.add_argument("action", choices=("init",), help="write ~/.config/tidalign/cluster.yaml")
     cluster.add_argument("--new", action="store_true", help="in place of the one that is there")
+    serve = _command(commands, "serve", "serve", "keep processes ready that do the calls of tidalign-lastz, without its start-up", texts.SERVE)
+    serve.add_argument("--stop", action="store_true", help="end the server; calls that run are finished, and given again, their callers do them by themselves")
+    serve.add_argument("--workers", metavar="N", dest="processes", type=typed(integer(1, 4096)), help="processes (default: one a core, or two for each GPU)")
+    serve.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto (default): the GPUs of this machine if it has any")
+    serve.add_argument("--gpus", metavar="N", type=typed(integer(1, 1024)), help="how many GPUs (default: all)")
+    serve.add_argument("--idle-timeout", metavar="T", type=typed(duration), help="end after 90s, 50m, 2h or 1d without a call (default: never)")
     demo = _command(commands, "demo", "demo", "align real reads and genomes that come with tidalign")
     demo.add_argument("-o", dest="output", metavar="DIR", default="tidalign-demo", help="where to write (default: tidalign-demo)")
     return top

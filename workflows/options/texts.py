@@ -69,6 +69,14 @@ EXPORT = """examples:
   tidalign export genome_run -o out.maf
 """
 
+SERVE = """examples:
+  tidalign serve &                                  then calls of tidalign-lastz, by link also of lastz, find it by themselves
+  tidalign serve --workers 8 --idle-timeout 1h
+  tidalign serve --stop
+
+Its socket is in $XDG_RUNTIME_DIR/tidalign, for this user alone. Output, messages and statuses are as without it, and calls outlive it.
+"""
+
 MERGE = """examples:
   tidalign pairs reads.fq windows.fa -o shard.1 --shard 1/2      and, on another machine, --shard 2/2 with -o shard.2
   tidalign merge shard.* -o out.sam

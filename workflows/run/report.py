@@ -4,10 +4,17 @@ import platform
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Self
 
 from tidalign.workflows.status import Exit
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Give the versions of Python and of the packages that take part."""
+    return {"python": platform.python_version(), **{name: version(name) for name in ("tidalign", "numpy", "pyarrow", "numba", "dask", "distributed")}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +68,3 @@ class Report:
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         known: dict[str, Any] = {each.name: values[each.name] for each in fields(cls) if each.name in values}
         return cls(**known | {name: tuple(value) for name, value in known.items() if isinstance(value, list)})
-
-
-def versions() -> dict[str, str]:
-    """Give the versions of Python and of the packages that take part."""
-    return {"python": platform.python_version(), **{name: version(name) for name in ("tidalign", "numpy", "pyarrow", "numba", "dask", "distributed")}}

@@ -106,6 +106,17 @@ def blocks(rows: Any, target: Genome, query: Genome, first: int) -> Iterator[Blo
             yield Block(rows.slice(start, stop - start), target, query, first + int(start))
 
 
+def within(block: Block, side: str) -> Numbers:
+    """Where alignments start in what was read of their sequence, on the query's strand."""
+    genome = block.target if side == "target" else block.query
+    number = block.numbers(f"{side}_number") if len(genome) > 1 else np.zeros(len(block), np.int64)
+    start = block.numbers(f"{side}_start") - genome.offsets[number]
+    if side == "target":
+        return start
+    end = block.numbers("query_end") - genome.offsets[number]
+    return np.where(block.reverse, genome.lengths[number] - end, start)
+
+
 def gap_free(block: Block) -> tuple[Operations, tuple[Numbers, Numbers], Numbers]:
     """The runs of alignments without a gap; where each begins, counted from its alignment's begin in target and query; and the matches of each.
 

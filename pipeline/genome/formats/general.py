@@ -103,7 +103,7 @@ def _shingle(block: Block) -> Any:
     return pc.if_else(pa.array(after | before), strings(pa.array(value)), "NA")
 
 
-def _differences(block: Block) -> Any:
+def differences(block: Block) -> Any:
     """For each column a dot (match), a colon (transition), x (transversion), X (a letter other than ACGT) or - (gap)."""
     target, query = block.texts
     offsets = np.frombuffer(target.buffers()[1], np.int64)
@@ -174,7 +174,7 @@ FIELDS: dict[str, Field] = {
     "ncolumn": lambda block: measures.continuity(block)[1],
     "ngap": _numbers("gap_openings"),
     "cgap": _numbers("gap_letters"),
-    "diff": _differences,
+    "diff": differences,
     "cigar": _cigar(merged=True, ones=True, lower=False),
     "cigar-": _cigar(merged=True, ones=True, lower=True),
     "cigarx": _cigar(merged=False, ones=False, lower=False),

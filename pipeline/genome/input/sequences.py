@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.letters.nucleotides import SEPARATOR, Codes, encode, reverse_complement
-from tidalign.pipeline.store.files import read_json, write_json, writing_error
+from tidalign.pipeline.store.files import lasts, read_json, write_json, writing_error
 
 Positions = npt.NDArray[np.int64]
 
@@ -90,7 +90,8 @@ class Genome:
             with Path(path).open("wb") as file:
                 file.write(self.letters.data)
                 file.flush()
-                os.fsync(file.fileno())
+                if lasts(path):
+                    os.fsync(file.fileno())
         except OSError as error:
             raise writing_error(path, error) from error
         columns = {name: getattr(self, name).tolist() for name in (*_COLUMNS, "pieces")}

@@ -14,7 +14,7 @@ from tidalign.pipeline.errors import Damaged
 from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.sequences import LETTERS, Genome
-from tidalign.pipeline.store.files import nearest, read_json, write_json, writing_error
+from tidalign.pipeline.store.files import lasts, nearest, read_json, write_json, writing_error
 
 _CODES, _RECORD = "codes", "side.json"
 _PIECE = 1 << 24
@@ -53,7 +53,8 @@ def read_side(directory: str, side: int, role: str, spec: str, ambiguous: str | 
                 file.write(codes)
                 summed = crc32(codes, summed)
             file.flush()
-            os.fsync(file.fileno())
+            if lasts(path):
+                os.fsync(file.fileno())
     except OSError as error:
         raise writing_error(path, error) from error
     record = {"id": side, "role": role, "spec": spec, "sequences": len(genome), "bases": int(genome.lengths.sum()), "empty": len(genome.empty)}

@@ -54,7 +54,7 @@ GENOME = ["genome", "t.fa", "q.fa"]
     ("arguments", "message"),
     [
         (GENOME, "--format"),
-        ([*GENOME, "--format=text"], "no format 'text'"),
+        ([*GENOME, "--format=gfa"], "no format 'gfa'"),
         ([*GENOME, "-o", "x.bam"], "samtools"),
         ([*GENOME, "-o", "x.parquet", "--markend"], "--markend: it is for maf, "),
         ([*GENOME, "--format=sam+"], "no format 'sam+': use one of maf, "),

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 SMALL_INPUT = 64_000_000
 """Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
 
+READ_AT_ONCE = 1_000_000
+"""Bytes of input up to which this thread has read the files before others would have begun."""
+
 ONE_GPU_INPUT = 32_000_000
 """Bytes of input files below which one GPU does all where nobody says how many: starting workers takes longer."""
 
@@ -86,6 +89,9 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
         here = not resources.scheduler and (resources.workers == 0 or self._source.size() <= SMALL_INPUT)
         # Where GPUs align, worker processes would have to be started for reading alone.
         return "threads" if here or (gpus.names and not resources.workers) else "workers"
+
+    def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
+        return super().threads(resources, readers, gpus) if self._source.size() > READ_AT_ONCE else (1, 0)
 
     def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> GenomeManifest:
         sides = self._source.sides()

@@ -101,7 +101,7 @@ def test_parquet_is_the_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("format", "message"), [("text", "no format 'text'"), ("general:name3", "no general field 'name3'"), ("general:quals1", "base qualities")]
+    ("format", "message"), [("gfa", "no format 'gfa'"), ("general:name3", "no general field 'name3'"), ("general:quals1", "base qualities")]
 )
 def test_what_there_is_not(format: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
