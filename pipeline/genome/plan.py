@@ -128,10 +128,14 @@ def unit_work(target: int, query: int, parameters: GenomeParameters) -> float:
 def plan_tiles(target: int, queries: Sequence[int], parameters: GenomeParameters) -> list[dict[str, Any]]:
     """Units of a job, in order, as tiles [{start, stop, work, staged}]: small units together, a large one alone.
 
-    target: letters of the target side; queries: of each query sequence. Units that choose among the HSPs of both strands stay together.
+    target: letters of the target side; queries: of each query sequence. Units that choose among the HSPs of both strands stay together, and all where
+    what one finds masks the target for the next.
     """
     both = len(strands(parameters)) if parameters.query_hsp_best or parameters.query_hsp_limit else 1
     tiles: list[dict[str, Any]] = []
+    if parameters.masking is not None:  # one after the other
+        units = len(strands(parameters)) * len(queries)
+        return [{"start": 0, "stop": units, "work": sum(work for *_, work in _groups(target, queries, parameters, 1)), "staged": False}] if units else []
     for start, stop, work in _groups(target, queries, parameters, both):
         staged = work > TILE_SECONDS and stop - start == 1
         last = tiles[-1] if tiles else None

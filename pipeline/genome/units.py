@@ -27,6 +27,7 @@ from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.filters import asked_last, keep, shown
 from tidalign.pipeline.genome.stages.guards import Beat, Done, Due
 from tidalign.pipeline.genome.stages.independent import extend_together, in_order
+from tidalign.pipeline.genome.stages.masked import MaskedTarget
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk.walk import extend_ahead, walk, walk_many
 from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS
@@ -51,9 +52,19 @@ Units = Iterator[tuple[int, Iterable[Any], list[dict[str, Any]]]]
 def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counter[str], due: Due) -> Units:
     """All of a tile's small units: many at a time where each may be done as if it were alone, else one by one. `counts`: added to."""
     number, slow = tile.start, _begun(directory, tile)
+    masked: MaskedTarget | None = None
     while number < tile.stop:
         unit = Unit(directory, tile.job, number, device)
-        if number in slow or alone(unit.parameters) or unit.joint or unit.segments is not None or unit.keep or device.takes_gpu:
+        if unit.parameters.masking is not None:
+            if masked is None:
+                masked = MaskedTarget(unit.target, unit.target_codes, unit.parameters)
+                masked.read(directory, unit.run, tile.job, number)
+            unit.mask(masked)
+            rows, shortfalls = whole(unit, partial(beat, number), due)
+            # What counts is what passes the filters; whoever takes the rows takes them all before the next unit.
+            yield number + 1, masked.noting(keep(table, asked_last(unit.parameters)) for table in rows), shortfalls
+            number += 1
+        elif number in slow or alone(unit.parameters) or unit.joint or unit.segments is not None or unit.keep or device.takes_gpu:
             yield number + 1, *whole(unit, partial(beat, number), due)
             number += 1
         else:

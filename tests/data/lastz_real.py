@@ -130,17 +130,26 @@ SEVERAL = """
 """Each once, of as much in some pieces that are one query ([multiple])."""
 
 
+SEVERAL_QUERIES = """
+--masking=1 | --masking=2 --strand=plus | --masking=1 --inner=2000 --hspthresh=2400 --format=axt | --masking=1 --nogapped --format=general
+"""
+"""Each once, of as much in some pieces that are queries of their own."""
+
+
 def options(source: Path) -> Iterator[Make]:
+    for text in " | ".join(SEVERAL_QUERIES.split("\n")[1:-1]).split(" | "):
+        for pair in OF_HALF_A_MEGABASE:
+            yield partial(_several, source, pair, text.split(), "")
     for text in " | ".join(SEVERAL.split("\n")[1:-1]).split(" | "):
         for pair in OF_HALF_A_MEGABASE:
-            yield partial(_several, source, pair, text.split())
+            yield partial(_several, source, pair, text.split(), "[multiple]")
     for text in " | ".join(OPTIONS.split("\n")[1:-1]).split(" | "):
         for pair in OF_HALF_A_MEGABASE:
             yield partial(_options, source, pair, text.split())
 
 
-def _several(source: Path, pair: tuple[str, str], words: list[str], folder: Path) -> Case:
-    """Both sides in sequences of some tens of kilobases, all of a side read as one."""
+def _several(source: Path, pair: tuple[str, str], words: list[str], actions: str, folder: Path) -> Case:
+    """Both sides in sequences of some tens of kilobases, all of a side read as one, or (without actions) the query's each by itself."""
     rng = random.Random(f"{pair}")
     sides = []
     for role, name in zip("tq", pair, strict=True):
@@ -149,7 +158,7 @@ def _several(source: Path, pair: tuple[str, str], words: list[str], folder: Path
         sides.append([(f"{role}{i}", text[start:stop]) for i, (start, stop) in enumerate(zip(cuts, cuts[1:], strict=False))])
     format = next((word.partition("=")[2] for word in words if word.startswith("--format=")), "maf")
     case = case_of(f"several: {' '.join(words)} of {' x '.join(pair)}", *sides, [word for word in words if "format" not in word], format, "exact", folder)
-    return replace(case, query=f"{case.query}[multiple]")
+    return replace(case, query=case.query + actions)
 
 
 def _options(source: Path, pair: tuple[str, str], words: list[str], folder: Path) -> Case:

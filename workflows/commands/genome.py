@@ -11,6 +11,7 @@ import numpy as np
 from tidalign.pipeline.errors import shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.export import refuse_side
+from tidalign.pipeline.genome.formats import masking
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name
@@ -114,6 +115,9 @@ def command(args: argparse.Namespace) -> Exit:
         statuses = results.statuses()
         if args.rdotplot:
             results.export(args.rdotplot, format="rdotplot")
+        for way in table.MASKINGS:
+            if path := vars(args)[f"outputmasking{way}"]:
+                masking.write(path, way, results.genomes()[0], results.masks(0), markend=args.markend)
         this.export(results, markend=args.markend)
         partial = is_partial(results)
         this.end(f"{alignments(statuses):,} alignments", results, statuses, none="none", partial=partial)

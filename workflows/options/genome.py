@@ -22,6 +22,9 @@ def add_genome(parser: argparse.ArgumentParser) -> None:
     output = f"a run directory; or a file {files}, written from the run directory OUT.run; or - (default), standard output, with --format"
     parser.add_argument("-o", dest="output", metavar="OUT", default="-", help=output)
     parser.add_argument("--rdotplot", metavar="FILE", help="write the format rdotplot beside the output")
+    for way in table.MASKINGS:
+        shown = "write the letters of the target that --masking masks beside the output; :soft: all small ones; +: with names" if not way else argparse.SUPPRESS
+        parser.add_argument(f"--outputmasking{way}", metavar="FILE", help=shown)
     parser.add_argument("--keep-run", action="store_true", help="keep OUT.run, for `tidalign plot` and other formats")
     _add_common(parser)
 
@@ -65,6 +68,9 @@ def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
         _check_genomes(args, error)
         return
     args.format = chosen(args, table.GENOME, error)
+    asked = [f"--outputmasking{way}" for way in table.MASKINGS if "soft" not in way and vars(args)[f"outputmasking{way}"]]
+    if asked and not args.options.get("masking"):
+        error(f"{asked[0]} lists what --masking masks: give both, or none")
     check_shard(args, error)
     if args.output == "-" and not args.format:
         error("standard output needs a --format, such as --format=maf; or name a file or a run directory with -o")
@@ -83,6 +89,8 @@ def _check_genomes(args: argparse.Namespace, error: Callable[[str], Any]) -> Non
         error(
             "--all-vs-all takes two files, TARGETS and QUERIES" if args.all_vs_all else "expected one table of jobs; two files of sequences need --all-vs-all"
         )
+    if args.all_vs_all and args.options.get("masking"):
+        error("--masking counts the alignments of all queries of a file: --all-vs-all has pairs of sequences, each by itself; leave one of the two out")
     if args.output == "-":
         error("-o takes a folder; `tidalign export DIR/run -o - --format maf` writes to standard output")
     args.format = named(args, table.GENOME, args.format or "maf", error)

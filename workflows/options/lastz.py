@@ -145,6 +145,12 @@ OPTIONS = (
         many=True,
     ),
     *(Option(name, OUTPUT, read=filters.older_filter(name), put=filters.with_filter) for name in (*filters.PERCENTAGES, "matchcount")),
+    Option(
+        *("masking", STAGES, "letters of the target that N alignments cover are masked for queries that follow"),
+        metavar="N",
+        read=lastz_values.masking,
+        short="M",
+    ),
     Option("notrivial", OUTPUT, "leave out the alignment of a sequence with itself"),
     Option("cells", GUARDS, "cells of gapped extension in a tile: a query sequence and strand, or 1,024 anchors", metavar="N", read=integer(1, _MOST_CELLS)),
     Option("seconds", GUARDS, "seconds of gapped extension that a tile may take; results then depend on the machine", metavar="S", read=seconds),
@@ -157,7 +163,6 @@ UNHEEDED = (
 """Options that change nothing of what LASTZ writes to its output: taken in silence."""
 
 REFUSED = {
-    "--masking": "mask repeats as lower case in the target",
     "--self": "give the same file twice; --notrivial leaves the trivial alignment out",
     "--nomirror": "it goes with --self",
     "--mirror": "it goes with --self",
@@ -202,7 +207,6 @@ REFUSED = {
     "--version": "use `tidalign --version`",
     "--version:noerror": "use `tidalign --version`",
     **dict.fromkeys(("--all", "--short", "--shortcuts", "--blastz"), "use --help"),
-    **{f"--outputmasking{way}": "leave it out" for way in ("", "+", ":dynamic", "+:dynamic", ":soft", "+:soft")},
     "--yasra": "say which: --yasra98, 95, 90, 85, 75, 95short or 85short",
 }
 """Options that LASTZ has and this program has not: what to do instead."""

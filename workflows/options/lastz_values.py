@@ -4,9 +4,10 @@ import re
 from typing import Any
 
 from tidalign.pipeline.genome.input.scores import BINARY, MOST_SCORE, THOUSANDS, number
-from tidalign.workflows.options.values import MOST, Reader, whole, within, wrong
+from tidalign.workflows.options.values import MOST, Reader, integer, whole, within, wrong
 
 _STRANDS = {"both": "both", "plus": "plus", "+": "plus", "minus": "minus", "-": "minus", "forward": "plus", "reverse": "minus"}
+MOST_MASKING = 2**31 - 1
 _LEAST_TRACEBACK = 100 * 1024
 
 
@@ -117,3 +118,8 @@ def inner(value: Any) -> int | None:
     """Read the score of the search between alignments; none up to 0."""
     found = score(-MOST_SCORE)(value)
     return found if found > 0 else None
+
+
+def masking(value: Any) -> int | None:
+    """Read how many alignments mask a letter; none for 0."""
+    return integer(0, MOST_MASKING)(value) or None

@@ -21,7 +21,6 @@ _VERBOSITY = "v"
 _VALUES = {
     "W": "--seed=match{}",
     "U": "--match={}",
-    "M": "--masking={}",
     "c": "--census={}",
     "G": "--chain=G={}",
     "R": "--chain=R={}",
@@ -73,7 +72,7 @@ WHOLE: dict[str, dict[str, str | bool]] = {
     "--transitions=2": {"transition": "2"},
     "--entropy=report": {"entropy": True},
     **dict.fromkeys(("--justhits", "--hitsonly"), {"nogfextend": True, "nogapped": True}),
-    **dict.fromkeys(("M=0", "c=0", "--masking=0", "--norecoverseeds", "--norecoverhits", "--notwins", "--nocensus"), {}),
+    **dict.fromkeys(("c=0", "--norecoverseeds", "--norecoverhits", "--notwins", "--nocensus"), {}),
     **{f"--yasra{name}": _yasra(name) for name in _YASRA},
     **{f"--preset={name}": options(name) for name in PRESETS},
     **dict.fromkeys(("--nolaj", "--noruntime", "--nostats"), {}),

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.export import in_turn, refuse_names
 from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.genome.census import key
 from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers, gap_free
 from tidalign.pipeline.genome.formats.comments import program
 from tidalign.pipeline.genome.input.actions import Specifier
@@ -19,12 +20,13 @@ from tidalign.pipeline.text import content, empty, joined
 _OF = ("job", "target_number", "query_number", "strand")
 """What rows of one stanza of sequences have in common."""
 
-_END = b"m {\n  n 0\n}\n#:eof\n"
+_NOTHING = (-1, -1, -1, "")
+"""In place of these before the first row."""
 
 
 def write(request: Request[GenomeRows], sink: BinaryIO) -> int:
     """Write all rows of a request; returns how many. Whether a row is of other sequences than the one before it is found out in their order."""
-    count, before = 0, (-1, -1, -1, "")
+    count, before = 0, _NOTHING
     sink.write(b"#:lav\n" + _settings(request).encode())
     for blocks in in_turn((partial(_made, piece, request) for piece in request.rows.pieces()), request.rows.threads):
         for block, paragraphs in blocks:
@@ -33,11 +35,11 @@ def write(request: Request[GenomeRows], sink: BinaryIO) -> int:
                 column = block[name].combine_chunks() if isinstance(block[name], pa.ChunkedArray) else block[name]
                 last = pa.concat_arrays([pa.array([value], column.type), column[:-1]])
                 others |= pc.not_equal(column, last).to_numpy(zero_copy_only=False)
-            heads = pa.array([_sequences(block, request, row) if other else "" for row, other in enumerate(others.tolist())], pa.large_string())
+            heads = pa.array([_head(block, request, row, before) if other else "" for row, other in enumerate(others.tolist())], pa.large_string())
             sink.write(content(joined(heads, paragraphs)))
             before = tuple(block[name][-1].as_py() for name in _OF)
             count += len(block)
-    sink.write(_END + (request.format.footer.encode() if request.markend else b""))
+    sink.write(_end(request, before) + (request.format.footer.encode() if request.markend else b""))
     return count
 
 
@@ -56,8 +58,32 @@ def _settings(request: Request[GenomeRows]) -> str:
     scoring = parameters.scoring
     lines = [f'  "{program()} {pair["target"]} {pair["query"]} ', "     A    C    G    T"]
     lines += [" " + "".join(f"{score:>5}" for score in row[:4]) for row in scoring.matrix[:4]]
-    lines.append(f'  O = {scoring.gap_open}, E = {scoring.gap_extend}, K = {parameters.hspthresh}, L = {parameters.gappedthresh}, M = 0"')
+    thresholds = f"K = {parameters.hspthresh}, L = {parameters.gappedthresh}, M = {parameters.masking or 0}"
+    lines.append(f'  O = {scoring.gap_open}, E = {scoring.gap_extend}, {thresholds}"')
     return "d {\n" + "".join(f"{line}\n" for line in lines) + "}\n"
+
+
+def _head(block: Block, request: Request[GenomeRows], row: int, before: tuple[Any, ...]) -> str:
+    """Give what stands before a row of other sequences than the one before it, of which `before` tells where it is in another block."""
+    if row:
+        before = tuple(block[name][row - 1].as_py() for name in _OF)
+    here = tuple(block[name][row].as_py() for name in _OF)
+    same = (before[0], *before[2:]) == (here[0], *here[2:])
+    return ("" if same else _masked(request, before)) + _sequences(block, request, row)
+
+
+def _masked(request: Request[GenomeRows], last: tuple[Any, ...]) -> str:
+    """Say how many letters the alignments of a query strand masked, of which a row is the last."""
+    masks = None if last == _NOTHING else request.rows.masks(last[0])
+    return "" if masks is None else f"x {{\n  n {masks.of_strand(key(*last[2:]))}\n}}\n"
+
+
+def _end(request: Request[GenomeRows], last: tuple[Any, ...]) -> bytes:
+    """Give the stanza of all that was masked, and the end."""
+    masks = request.rows.masks(max(0, last[0]))
+    reached = masks.reached if masks else []
+    lines = "".join(f"  x {start + 1} {end}\n" for start, end in reached)
+    return f"{_masked(request, last)}m {{\n{lines}  n {len(reached)}\n}}\n#:eof\n".encode()
 
 
 def _sequences(block: Block, request: Request[GenomeRows], row: int) -> str:

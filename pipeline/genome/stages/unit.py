@@ -22,6 +22,7 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import read_manifest, unit_name, unit_of
 from tidalign.pipeline.genome.stages import host
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
+from tidalign.pipeline.genome.stages.masked import MaskedTarget
 from tidalign.pipeline.genome.stages.seeded import Known
 from tidalign.pipeline.genome.stages.strands import Strands
 
@@ -117,8 +118,10 @@ class Unit:
 
     device: a core, or this process's GPU: it makes a difference of speed only. forms: of the stages there.
     query_index, strand: which query sequence. joint: all of them are one query ([multiple]), which the host does, whatever the device. name: of its files.
-    bounds: the target's pieces, int64[m, 2].
+    bounds: the target's pieces, int64[m, 2]. masked: the target as it is after the units before this one (--masking), which the host does, too.
     """
+
+    masked: MaskedTarget | None = None
 
     def __init__(self, directory: str, job: int, number: int, device: Device = CPU) -> None:
         manifest = read_manifest(directory)
@@ -173,13 +176,20 @@ class Unit:
         """What gapped extension needs to know."""
         return costs_of(self.parameters)
 
+    def mask(self, masked: MaskedTarget) -> None:
+        """Have the target as it is after the units before this one."""
+        self.masked, self.target_codes, self.forms = masked, masked.codes, HOST
+
     def words(self) -> Words:
         """Give the target's words; they are kept for the next unit. Raises DeviceLimit where they do not fit the GPU."""
+        if self.masked is not None:
+            return self.words_here()
         return self.forms.words(self.directory, self.run, self.job.target, self.job.sequence)
 
     def words_here(self) -> Words:
         """Give the target's words on the host, whatever the device."""
-        return HOST.words(self.directory, self.run, self.job.target, self.job.sequence)
+        words = host.words(self.directory, self.run, self.job.target, self.job.sequence)
+        return words if self.masked is None else self.masked.words(words)
 
     def where(self) -> dict[str, Any]:
         """Names the unit in a report."""

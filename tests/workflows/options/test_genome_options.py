@@ -82,7 +82,7 @@ def test_options_that_are_not_to_be_had(name: str) -> None:
             parsed(spelled)
 
 
-@pytest.mark.parametrize("argument", ["M=50", "c=1"])
+@pytest.mark.parametrize("argument", ["c=1", "c=2"])
 def test_shortcuts_that_are_not_to_be_had(argument: str) -> None:
     with pytest.raises(Refused, match="LASTZ's and not to be had"):
         parsed(argument)

@@ -1,0 +1,66 @@
+"""Make searches.json.gz: what LASTZ 1.04.22 prints with options that change which seeds, HSPs and alignments there are. By hand, where `lastz` is:
+
+python tests/data/genomes/make_searches.py
+"""
+
+import gzip
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from make_pipelines import FIELDS, fasta, related
+
+HERE = Path(__file__).parent
+
+OPTIONS = {
+    "queries": ["--masking=1", "--masking=2 --inner=1000", "--masking=1 --nogapped --hspthresh=1500", "--masking=1 --nogfextend --seed=14of22"],
+    "together": ["--masking=1"],
+}
+"""Options, each with FIELDS, by what they are given with: the query's sequences each by itself, or as one."""
+
+FORMATS = {"queries": ["--masking=1 --format=lav", "--masking=2 --format=maf-", "--masking=3 --format=axt --strand=minus"]}
+"""The same in other formats."""
+
+
+def cases() -> list[dict[str, Any]]:
+    """Name files, sides, options and format of each."""
+    target, query = related(5, 6_000, 16)
+    files = {"t.fa": fasta("t", target, [2_000, 4_100]), "q.fa": fasta("q", query, [900, 1_500, 2_300, 3_400, 4_200, 5_230])}
+    one = {"t.fa": fasta("t", target, []), "q.fa": files["q.fa"]}
+    found = []
+    for kind in ("queries", "together"):
+        sides = {"target": "t.fa[multiple]", "query": "q.fa" if kind == "queries" else "q.fa[multiple]"}
+        found += [{"files": files, **sides, "options": text.split(), "format": FIELDS} for text in OPTIONS[kind]]
+        for text in FORMATS.get(kind, ()):
+            words = text.split()
+            format = next(word.partition("=")[2] for word in words if word.startswith("--format="))
+            given = [word for word in words if not word.startswith("--format=")]
+            found.append({"files": one, **sides, "target": "t.fa", "options": given, "format": format})
+    return found
+
+
+def lines(case: dict[str, Any], folder: Path) -> list[str]:
+    """Give LASTZ's output, without comments and LAV's first stanza."""
+    for name, text in case["files"].items():
+        (folder / name).write_text(text)
+    command = ["lastz", case["target"], *([case["query"]] if case["query"] else []), *case["options"], f"--format={case['format']}"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
+    text = text[text.index("}") + 2 :] if case["format"] == "lav" else text
+    return [line for line in text.splitlines() if not line.startswith("#") or line.startswith("#:")]
+
+
+def main() -> None:
+    """Run LASTZ and write the file."""
+    made = []
+    for case in cases():
+        with tempfile.TemporaryDirectory() as folder:
+            made.append({**case, "lines": lines(case, Path(folder))})
+        print(len(made[-1]["lines"]), case["options"])
+    version = subprocess.run(["lastz", "--version"], capture_output=True, text=True).stdout.splitlines()[0]
+    (HERE / "searches.json.gz").write_bytes(gzip.compress(json.dumps({"program": version, "cases": made}).encode(), 9, mtime=0))
+
+
+if __name__ == "__main__":
+    main()
