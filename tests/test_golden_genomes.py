@@ -91,9 +91,11 @@ def as_pipelines_see_it(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("#") or line.startswith("#:")]
 
 
-@pytest.mark.parametrize(
-    "case", [*PIPELINES, *SEARCHES], ids=lambda case: case.get("preset") or " ".join([case["target"], case["query"], *case["options"], case["format"][:8]])
-)
+def named(case: dict[str, Any]) -> str:
+    return str(case["preset"]) if "preset" in case else " ".join([case["target"], case["query"] or "", *case["options"], case["format"][:8]])
+
+
+@pytest.mark.parametrize("case", [*PIPELINES, *SEARCHES], ids=named)
 def test_as_pipelines_call_it(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The search between alignments, a query of several sequences that are one, LAV, options of searches: as LASTZ prints them."""
     for name, text in case["files"].items():

@@ -37,6 +37,7 @@ class GenomeParameters:
     with query_hsp_keep, what was found until then.
     filters: (name, lowest, highest), both included: identity, coverage, continuity and `nmatch%` in per cent, nmatch, nmismatch, ngap, cgap.
     seed_filter: None, or (matches, transversions): the least and the most that a seed's window may have; None: any number of transversions.
+    with_itself: the query is the target, and only one half of their square is sought; mirror: what is found is given for the other half, too.
     masking: letters of the target that so many alignments cover are masked for the queries that follow; None: none is.
     notrivial: leave out the alignment of a sequence with itself.
     cells, seconds: guards, limits of one tile; None: no limit.
@@ -65,6 +66,8 @@ class GenomeParameters:
     query_hsp_limit: int | None = None
     query_hsp_keep: bool = False
     filters: tuple[tuple[str, float, float], ...] = ()
+    with_itself: bool = False
+    mirror: bool = True
     masking: int | None = None
     notrivial: bool = False
     cells: int | None = None
@@ -180,6 +183,8 @@ def _made(**fields: Any) -> GenomeParameters:
         raise ValueError("inner searches between the gapped alignments of exact mode: leave it out, or nogapped or --mode independent")
     if made.inner is not None and made.query_hsp_limit is not None:
         raise ValueError("queryhsplimit and inner exclude each other: leave one of them out")
+    if made.with_itself and made.mode != "exact":
+        raise ValueError("self is for exact mode: leave it out, or --mode independent, or give the same file twice")
     if made.masking is not None and made.mode != "exact":
         raise ValueError("masking counts the alignments of exact mode, in its order: leave it out, or --mode independent")
     if made.masking is not None and made.strand == "both" and (made.query_hsp_best, made.query_hsp_limit) != (None, None):

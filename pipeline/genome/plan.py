@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.kernels.seed.index import SeedPattern
+from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.store import rundir
@@ -115,7 +116,7 @@ def _chance(seed: str, transitions: int) -> float:
 def alone(parameters: GenomeParameters) -> bool:
     """Whether each unit is done by itself: something looks at all its HSPs, limits what it may take, or sorts its rows."""
     of_a_unit = (parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.inner, parameters.cells, parameters.seconds)
-    return any(each is not None for each in of_a_unit) or (parameters.mode != "exact" and parameters.gapped)
+    return any(each is not None for each in of_a_unit) or parameters.with_itself or (parameters.mode != "exact" and parameters.gapped)
 
 
 def unit_work(target: int, query: int, parameters: GenomeParameters) -> float:
@@ -207,6 +208,8 @@ def write_manifest(directory: str, sides: list[dict[str, Any]], check: Check | N
     for pair in plan["source"]["genomes"]:
         target, query = places["target", pair["target"]], places["query", pair["query"]]
         genome, queries = (load_side(directory, run, side)[0] for side in (target, query))
+        if parameters.with_itself and len(queries) > 1 and not queries.together:
+            raise InputError(pair["target"], "one sequence", f"{len(queries)}", "--self takes all as one with [multiple] behind the file's name")
         lengths = queries.lengths.tolist() if plan["source"]["all_vs_all"] else queries.sought()
         separate: list[tuple[int | None, int, list[str]]]
         if plan["source"]["all_vs_all"]:

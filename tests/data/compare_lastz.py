@@ -55,7 +55,7 @@ class Outcome:
 def lastz(case: Case) -> tuple[int, str]:
     """(exit status, output or the last line of complaint)."""
     alone = ["--limitperquery=1000000"] if case.mode == "independent" else []
-    done = subprocess.run([LASTZ, case.target, case.query, *case.options, *alone, f"--format={case.format}"], capture_output=True, text=True)
+    done = subprocess.run([LASTZ, case.target, *filter(None, [case.query]), *case.options, *alone, f"--format={case.format}"], capture_output=True, text=True)
     return done.returncode, done.stdout if done.returncode == 0 else done.stderr.strip()
 
 
@@ -67,7 +67,7 @@ def ours(case: Case, folder: Path) -> tuple[int, str]:
     markend = bool(options.pop("markend", False))
     mode = "exact" if case.mode in ("exact", "pieces") else "independent"
     try:
-        results = tidalign.align_genomes(case.target, case.query, out=folder / "run", new=True, mode=mode, **options)
+        results = tidalign.align_genomes(case.target, case.query or None, out=folder / "run", new=True, mode=mode, **options)
         results.export(folder / "out", format=case.format, markend=markend)
     except (ValueError, InputError, MissingInput) as error:
         return 1, str(error)

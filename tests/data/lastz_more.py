@@ -1,19 +1,25 @@
-"""Options that some random cases of compare_lastz.py have besides (lastz_cases.py), from a generator of their own: cases without them stay as they were."""
+"""Options that some random cases of compare_lastz.py have besides (lastz_cases.py), from a generator of their own: cases without them stay as they were.
 
+ONLY=name in the environment gives one of them to every case that can have it, and no other to any.
+"""
+
+import os
 import random
 from dataclasses import replace
+from pathlib import Path
 
-from lastz_cases import Case
+from lastz_cases import Case, _mutated, _random, _reversed
 
-SHARE = 0.5
-"""Of cases that are given one of these options or some."""
+SHARES = {"masking": 0.25, "self": 0.12}
+"""Of cases that are given each of these."""
 
 
 def more(case: Case, seed: int) -> Case:
     """The case, perhaps with more options."""
     rng = random.Random(f"more {seed}")
-    for way in (_masking,):
-        if rng.random() < SHARE:
+    only = os.environ.get("ONLY", "")
+    for name, way in WAYS.items():
+        if rng.random() < (float(only == name) if only else SHARES[name]):
             case = way(rng, case)
     return case
 
@@ -32,3 +38,20 @@ def _masking(rng: random.Random, case: Case) -> Case:
     if case.mode != "exact" or (_has(case, "--queryhsp") and not one_strand) or (case.format == "lav" and _has(case, "--nogapped", "--ungapped")):
         return case
     return _with(case, f"--masking={rng.choice([1, 1, 2, 3, 50])}")
+
+
+def _self(rng: random.Random, case: Case) -> Case:
+    """The target alone; mirror images of HSPs of several sequences LASTZ puts at wrong places."""
+    if case.mode != "exact" or _has(case, "--segments") or "separator" in case.target:
+        return case
+    wrong = _has(case, "--nogapped", "--ungapped") and "[mul" in case.target and not _has(case, "--strand=plus")
+    path = Path(case.target.partition("[")[0])
+    text = path.read_text().rstrip("\n")
+    if rng.random() < 0.6:  # an inverted repeat at the end of the last sequence, whose alignments cross the diagonal
+        letters = text.rpartition(">")[2].partition("\n")[2].replace("\n", "")[-rng.choice([60, 150, 300]) :]
+        path.write_text(f"{text}\n{_random(rng, rng.randrange(12))}{_mutated(rng, _reversed(letters), 0.05, 0.03)}\n")
+    case = replace(case, query="", format="maf" if case.format == "softsam-" and ".." in case.target else case.format)
+    return _with(case, "--self", *(["--nomirror"] if wrong or rng.random() < 0.2 else []))
+
+
+WAYS = {"self": _self, "masking": _masking}

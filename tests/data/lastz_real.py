@@ -129,6 +129,9 @@ SEVERAL = """
 """
 """Each once, of as much in some pieces that are one query ([multiple])."""
 
+ITSELF = "--self | --self --nomirror --inner=1000 | --self --nogapped --strand=plus"
+"""Each once, of one side in some pieces with itself."""
+
 
 SEVERAL_QUERIES = """
 --masking=1 | --masking=2 --strand=plus | --masking=1 --inner=2000 --hspthresh=2400 --format=axt | --masking=1 --nogapped --format=general
@@ -137,6 +140,9 @@ SEVERAL_QUERIES = """
 
 
 def options(source: Path) -> Iterator[Make]:
+    for text in ITSELF.split(" | "):
+        for pair in OF_HALF_A_MEGABASE:
+            yield partial(_several, source, pair, text.split(), "[multiple]")
     for text in " | ".join(SEVERAL_QUERIES.split("\n")[1:-1]).split(" | "):
         for pair in OF_HALF_A_MEGABASE:
             yield partial(_several, source, pair, text.split(), "")
@@ -158,7 +164,7 @@ def _several(source: Path, pair: tuple[str, str], words: list[str], actions: str
         sides.append([(f"{role}{i}", text[start:stop]) for i, (start, stop) in enumerate(zip(cuts, cuts[1:], strict=False))])
     format = next((word.partition("=")[2] for word in words if word.startswith("--format=")), "maf")
     case = case_of(f"several: {' '.join(words)} of {' x '.join(pair)}", *sides, [word for word in words if "format" not in word], format, "exact", folder)
-    return replace(case, query=case.query + actions)
+    return replace(case, query="" if "--self" in words else case.query + actions)
 
 
 def _options(source: Path, pair: tuple[str, str], words: list[str], folder: Path) -> Case:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tidalign.pipeline.errors import shown
 from tidalign.pipeline.formats import table
+from tidalign.pipeline.genome.input.actions import Specifier
 from tidalign.workflows.options.command_line import add_options
 from tidalign.workflows.options.common import add_device, add_new, add_shard, add_workers, check_shard, chosen, is_stream, named
 from tidalign.workflows.options.given import check
@@ -17,7 +18,7 @@ _KEPT = ("hits", "hsps", "anchors")
 def add_genome(parser: argparse.ArgumentParser) -> None:
     """All of `tidalign genome`."""
     parser.add_argument("target", metavar="TARGET", help="FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted: t.fa[multiple,unmask]")
-    parser.add_argument("query", metavar="QUERY", help="the same, - for standard input; every sequence of it is aligned with all of TARGET")
+    parser.add_argument("query", metavar="QUERY", help="the same, - for standard input; every sequence of it is aligned with all of TARGET; none with --self")
     files = table.listed(table.suffixes(table.GENOME))
     output = f"a run directory; or a file {files}, written from the run directory OUT.run; or - (default), standard output, with --format"
     parser.add_argument("-o", dest="output", metavar="OUT", default="-", help=output)
@@ -58,6 +59,17 @@ def with_actions(args: argparse.Namespace, target: str, query: str) -> tuple[str
     return target + "".join(f"[{action}]" for action in args.target_actions), query + "".join(f"[{action}]" for action in args.query_actions)
 
 
+def sides_of(target: str, query: str | None, *, with_itself: bool) -> tuple[str, str]:
+    """Give the specifiers of both sides: with --self, the query's is the target's. ValueError where there is one too many."""
+    if with_itself != (query is None):
+        raise ValueError("--self takes the place of a query: name one or give --self, not both")
+    if query is not None:
+        return target, query
+    if Specifier.parse(target).separator:
+        raise ValueError("--self takes no separator: the pieces of a sequence are one query to LASTZ, and none here")
+    return target, target
+
+
 def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     """Call error(message) for usage that one argument alone does not show; sets `format` (None: a run directory)."""
     try:
@@ -65,8 +77,12 @@ def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     except ValueError as problem:
         error(str(problem))
     if args.module == "genomes":
+        if args.options.get("with_itself"):
+            error("--self is for `tidalign genome`: name a file as target and query, or use --all-vs-all")
         _check_genomes(args, error)
         return
+    if bool(args.options.get("with_itself")) != (args.query is None):
+        error("--self takes the place of a query: name one or give --self, not both")
     args.format = chosen(args, table.GENOME, error)
     asked = [f"--outputmasking{way}" for way in table.MASKINGS if "soft" not in way and vars(args)[f"outputmasking{way}"]]
     if asked and not args.options.get("masking"):

@@ -27,9 +27,15 @@ def _hsp_limit(given: Given, limit: tuple[int, bool]) -> Given:
     return {**given, "query_hsp_limit": limit[0], "query_hsp_keep": limit[1]}
 
 
+def _self(given: Given, value: bool) -> Given:
+    """--self leaves the trivial alignment out."""
+    return {**given, "with_itself": value, **({"notrivial": True} if value else {})}
+
+
 def _segments(given: Given) -> None:
     """See that nothing is asked of the seeds and HSPs that --segments takes the place of."""
-    for name, sets in {"seed": "seed", "hspthresh": "hspthresh", "xdrop": "xdrop", "chain": "chain", "queryhsplimit": "query_hsp_limit"}.items():
+    excluded = {"self": "with_itself", "seed": "seed", "hspthresh": "hspthresh", "xdrop": "xdrop", "chain": "chain", "queryhsplimit": "query_hsp_limit"}
+    for name, sets in excluded.items():
         if given.get(sets) is not None:
             raise ValueError(f"--segments takes the place of seeds and HSPs: leave --{name} out")
     if given.get("query_hsp_best") is not None and given.get("mode", "exact") == "exact":
@@ -66,6 +72,16 @@ OPTIONS = (
         words={"both": "both", "bothstrands": "both", "plus": "plus", "plusstrand": "plus", "minus": "minus", "minusstrand": "minus"},
     ),
     Option("segments", SEEDS, "align from these segments rather than from seeds", metavar="FILE", read=path, older=("anchors",), check=_segments),
+    Option(
+        "self",
+        SEEDS,
+        "align TARGET with itself, in place of a QUERY: each pair of places, and its image",
+        sets="with_itself",
+        put=_self,
+        replaces="query",
+    ),
+    Option("mirror", SEEDS, off=False),
+    Option("nomirror", SEEDS, "without the mirror images of --self", sets="mirror", on=False, off=True),
     Option("scores", SCORES, "substitution scores, gap costs and thresholds (default: HOXD70)", metavar="FILE", read=path, older=("score",), short="Q"),
     Option(
         *("match", SCORES, "score R for a match, -P for a mismatch (default: R) in place of a matrix"),
@@ -163,9 +179,6 @@ UNHEEDED = (
 """Options that change nothing of what LASTZ writes to its output: taken in silence."""
 
 REFUSED = {
-    "--self": "give the same file twice; --notrivial leaves the trivial alignment out",
-    "--nomirror": "it goes with --self",
-    "--mirror": "it goes with --self",
     "--infer": "give the scores: --scores=FILE",
     "--inferonly": "give the scores: --scores=FILE",
     "--infscores": "give the scores: --scores=FILE",

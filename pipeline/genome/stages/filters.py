@@ -40,8 +40,9 @@ def asked(parameters: GenomeParameters) -> tuple[Filter, ...]:
 
 
 def asked_last(parameters: GenomeParameters) -> tuple[Filter, ...]:
-    """The filters of what comes out: what is found between alignments (`--inner`) is not asked, and those were before."""
-    return asked(parameters) if parameters.inner is None else ()
+    """The filters of what comes out: what is found between alignments (`--inner`), and mirror images (`--self`), are not asked, and those were before."""
+    before = parameters.inner is not None or (parameters.gapped and parameters.with_itself and parameters.mirror)
+    return () if before else asked(parameters)
 
 
 def keep(rows: Any, filters: tuple[Filter, ...]) -> Any:

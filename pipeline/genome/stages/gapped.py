@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.kernels.commit.walk import Commit
-from tidalign.kernels.extension.costs import Integers
+from tidalign.kernels.extension.costs import Costs, Integers
 from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.gapped.extender import read_only
 from tidalign.kernels.letters.nucleotides import ALPHABET, Codes, encode
@@ -84,6 +84,17 @@ def _pieces(query: Genome, queries: Queries) -> tuple[Integers, Integers]:
     which = np.repeat(np.arange(len(plus)), stop - first)
     rows = np.arange(len(which)) - np.repeat(np.cumsum(stop - first) - stop, stop - first)
     return plus[which], query.pieces[rows] + (queries.starts[plus] - begins)[which, None]
+
+
+def alike(target: Codes, query: Codes) -> bool:
+    """Tell whether two pieces are equal, case apart."""
+    return len(target) == len(query) and np.array_equal(_UPPER[target], _UPPER[query])
+
+
+def whole(target: Codes, query: Codes, costs: Costs) -> Extended:
+    """Align two equal pieces from end to end. The score is what the letters give, or the threshold where that is more."""
+    score = max(int(costs.plain[target, query].sum(dtype=np.int64)), costs.threshold)
+    return Extended(TRIVIAL, score, np.array([0, len(target), 0, len(query)], np.int64), False, np.zeros(1, np.uint8), np.array([len(target)], np.int64))
 
 
 def _marks(codes: Codes, pieces: Integers) -> npt.NDArray[np.uint64]:

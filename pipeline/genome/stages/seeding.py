@@ -17,6 +17,7 @@ from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.genome.input.sequences import Genome, Queries, turned
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages.guards import Beat
+from tidalign.pipeline.genome.stages.itself import SelfWords
 from tidalign.pipeline.genome.stages.seeded import Seeded
 from tidalign.pipeline.genome.stages.unit import Words
 from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
@@ -102,15 +103,15 @@ def _chosen(
 ) -> Any:
     """The HSPs (HSPS) of a query strand that are left by what looks at all of them."""
 
-    def searched(codes: Codes, name: str) -> Segments:
+    def searched(words: Words, codes: Codes, name: str) -> Segments:
         return Segments.concat(list(_segments(words, codes, parameters, beat, seeded=seeded and seeded(name))))
 
     if parameters.query_hsp_limit is not None:
         segments = _within(parameters.query_hsp_limit, words, query, strand, parameters, beat)
     else:
-        segments = searched(query, strand)
+        segments = searched(words, query, strand)
     if parameters.query_hsp_best is not None and _best_are_chosen(parameters):
-        segments = _best(parameters.query_hsp_best, segments, searched(turned(query), "-" if strand == "+" else "+"))
+        segments = _best(parameters.query_hsp_best, segments, searched(_other_strand(words), turned(query), "-" if strand == "+" else "+"))
         if strand == "+" and parameters.mode == "exact" and (parameters.gapped or parameters.chain is not None):
             segments = _without_entropy(words.target, query, segments, parameters)
     hsps = passing(pa.table(_columns(segments), schema=HSPS))
@@ -145,11 +146,16 @@ def _tiles(words: Words, query: Codes, parameters: GenomeParameters, **since: An
     """Segments of used hits tile by tile, the query place of each one's hit, and one up to which all are found; of every hit where these are the result.
     since: the place where hits begin, and what is known of diagonals there."""
     if _used_alone(parameters):
-        yield from words.segments(query, parameters, **since)
-        return
-    for targets, queries in words.hits(query, parameters, **since):
-        segments = _every_hit(words, query, targets, queries, parameters)
-        yield segments, segments.query, int(queries[-1])
+        found = words.segments(query, parameters, **since)
+    else:
+        found = ((_every_hit(words, query, t, q, parameters), q.copy(), int(q[-1])) for t, q in words.hits(query, parameters, **since))
+    for segments, places, reached in found:
+        yield (*words.mirrored(segments, places), reached) if isinstance(words, SelfWords) else (segments, places, reached)
+
+
+def _other_strand(words: Words) -> Words:
+    """Give the words as they are sought on the other strand."""
+    return words.other_strand() if isinstance(words, SelfWords) else words
 
 
 def _used_alone(parameters: GenomeParameters) -> bool:
@@ -213,13 +219,13 @@ def _counted(limit: int, words: Words, query: Codes, strand: str, parameters: Ge
     LASTZ (1.04.22) searches + until it has more than the limit, and then - until it has more than what is left of it, or than one.
     """
     keep, both = parameters.query_hsp_keep, parameters.strand == "both"
-    before = len(_searched(words, turned(query), parameters, beat, limit)) if both and strand == "-" else 0
+    before = len(_searched(_other_strand(words), turned(query), parameters, beat, limit)) if both and strand == "-" else 0
     if before > limit and not keep:
         return Segments.concat([]), before
     segments = _searched(words, query, parameters, beat, max(1, limit - before))
     total = before + len(segments)
     if both and strand == "+" and not keep and total <= limit:
-        total += len(_searched(words, turned(query), parameters, beat, max(1, limit - total)))
+        total += len(_searched(_other_strand(words), turned(query), parameters, beat, max(1, limit - total)))
     return segments, total
 
 

@@ -16,12 +16,14 @@ from tidalign.kernels.letters.nucleotides import Codes, reverse_complement
 from tidalign.kernels.seed.index import Positions, SeedPattern
 from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.device import CPU, GPU, Device
+from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.genome.input.sequences import Queries, turned
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import read_manifest, unit_name, unit_of
 from tidalign.pipeline.genome.stages import host
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
+from tidalign.pipeline.genome.stages.itself import SelfWords, Square
 from tidalign.pipeline.genome.stages.masked import MaskedTarget
 from tidalign.pipeline.genome.stages.seeded import Known
 from tidalign.pipeline.genome.stages.strands import Strands
@@ -80,6 +82,8 @@ class Forms:
     extend: Callable[[Strands, Any, Any, Budget, Beat], Iterator[tuple[int, Extensions]]]
     extender: Callable[[Strands], FreeExtender] | None
 
+
+_WRONG_THERE = "LASTZ mirrors such HSPs of the strand minus at wrong places; give one of these"
 
 HOST = Forms(host.words, host.extend, None)
 
@@ -182,14 +186,27 @@ class Unit:
 
     def words(self) -> Words:
         """Give the target's words; they are kept for the next unit. Raises DeviceLimit where they do not fit the GPU."""
-        if self.masked is not None:
+        if self.masked is not None or self.parameters.with_itself:
             return self.words_here()
         return self.forms.words(self.directory, self.run, self.job.target, self.job.sequence)
 
     def words_here(self) -> Words:
         """Give the target's words on the host, whatever the device."""
         words = host.words(self.directory, self.run, self.job.target, self.job.sequence)
-        return words if self.masked is None else self.masked.words(words)
+        words = words if self.masked is None else self.masked.words(words)
+        return SelfWords(words, self.square, mirrors=self.mirrors and not self.parameters.gapped) if self.parameters.with_itself else words
+
+    @property
+    def mirrors(self) -> bool:
+        """Tell whether what is found comes with its mirror image (--self)."""
+        return self.parameters.with_itself and self.parameters.mirror
+
+    @cached_property
+    def square(self) -> Square:
+        """Of the target and the strand, where these are of one genome."""
+        if self.mirrors and not self.parameters.gapped and self.strand == "-" and int(self.target.starts[0]):
+            raise InputError("--self", "the strand plus, --nomirror, or alignments with gaps", "--nogapped of several sequences", _WRONG_THERE)
+        return Square(self.target.starts, self.target.lengths, 0 if self.joint else int(self.target.starts[0]), self.strand == "-")
 
     def where(self) -> dict[str, Any]:
         """Names the unit in a report."""

@@ -23,7 +23,7 @@ from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.gapped.speculated import Speculated
 from tidalign.kernels.gapped.speculated import speculate as extend_free
 from tidalign.pipeline.genome.input.sequences import Queries
-from tidalign.pipeline.genome.stages import gapped
+from tidalign.pipeline.genome.stages import gapped, itself
 from tidalign.pipeline.genome.stages.anchoring import anchors_path, count_anchors, read_anchors, without_gaps
 from tidalign.pipeline.genome.stages.anchors_file import ROWS, places
 from tidalign.pipeline.genome.stages.guards import Beat, Budget, Done
@@ -176,6 +176,9 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool, shared: bool = 
     if unit.parameters.inner is not None and not shortfalls:
         found, left = inner.between(unit, found, budget, commit.cells, lambda: beat(at), checkpoint)
         shortfalls += left
+    if unit.mirrors:
+        found = inner.passing(unit, found) if unit.parameters.inner is None else found
+        found = itself.mirrored(found, unit.square, unit.costs, (unit.target_codes, unit.query_codes))
     return gapped.tables(found, unit), shortfalls
 
 

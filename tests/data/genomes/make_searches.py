@@ -5,18 +5,21 @@ python tests/data/genomes/make_searches.py
 
 import gzip
 import json
+import random
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from make_pipelines import FIELDS, fasta, related
+from make_pipelines import FIELDS, changed, fasta, letters, related, turned
 
 HERE = Path(__file__).parent
 
 OPTIONS = {
     "queries": ["--masking=1", "--masking=2 --inner=1000", "--masking=1 --nogapped --hspthresh=1500", "--masking=1 --nogfextend --seed=14of22"],
     "together": ["--masking=1"],
+    "itself": ["--self", "--self --nomirror", "--self --inner=1000", "--self --nogfextend --step=7", "--self --masking=1", "--self --chain"],
+    "one with itself": ["--self", "--self --nogapped", "--self --nogapped --nomirror --strand=minus", "--self --noytrim --hspthresh=1200 --gappedthresh=1500"],
 }
 """Options, each with FIELDS, by what they are given with: the query's sequences each by itself, or as one."""
 
@@ -29,10 +32,15 @@ def cases() -> list[dict[str, Any]]:
     target, query = related(5, 6_000, 16)
     files = {"t.fa": fasta("t", target, [2_000, 4_100]), "q.fa": fasta("q", query, [900, 1_500, 2_300, 3_400, 4_200, 5_230])}
     one = {"t.fa": fasta("t", target, []), "q.fa": files["q.fa"]}
+    rng = random.Random(9)
+    palindromes = "".join(piece + letters(rng, rng.randrange(9)) + turned(changed(rng, piece)) for piece in (letters(rng, 150) for _ in range(6)))
+    files["s.fa"] = fasta("s", target[:3_000] + palindromes + query[500:3_000] + changed(rng, target[300:900]), [1_000, 2_750])
+    one["s.fa"] = fasta("s", target[:1_500] + palindromes + query[:1_500] + changed(rng, target[300:900]), [])
+    queries = {"queries": "q.fa", "together": "q.fa[multiple]"}
     found = []
-    for kind in ("queries", "together"):
-        sides = {"target": "t.fa[multiple]", "query": "q.fa" if kind == "queries" else "q.fa[multiple]"}
-        found += [{"files": files, **sides, "options": text.split(), "format": FIELDS} for text in OPTIONS[kind]]
+    for kind in OPTIONS:
+        sides = {"target": "t.fa[multiple]" if kind in queries else "s.fa[multiple]" if kind == "itself" else "s.fa", "query": queries.get(kind)}
+        found += [{"files": one if kind == "one with itself" else files, **sides, "options": text.split(), "format": FIELDS} for text in OPTIONS[kind]]
         for text in FORMATS.get(kind, ()):
             words = text.split()
             format = next(word.partition("=")[2] for word in words if word.startswith("--format="))
