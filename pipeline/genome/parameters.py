@@ -29,6 +29,7 @@ class GenomeParameters:
     step: every step-th target position is indexed. max_word_count: words that occur more often are dropped: a number, or a percentile ("90%").
     strand: of the query, `both`, `plus` or `minus`.
     gfextend: gap-free x-drop extension of hits; hspthresh: least score of an HSP. entropy: scores of HSPs are scaled by their composition.
+    matching: None, or (mismatches, letters): stretches of so many mismatches at most and letters at least are taken for HSPs, with their length for score.
     chain: None, or the (diagonal, anti-diagonal) penalties of chaining HSPs.
     gapped: gapped extension; without it, HSPs are the result. trim: ends are cut back to the best cell.
     inner: None, or the threshold of the search between alignments, of its HSPs and its alignments.
@@ -55,6 +56,7 @@ class GenomeParameters:
     xdrop: int = 910
     hspthresh: int = 3000
     entropy: bool = True
+    matching: tuple[int, int] | None = None
     chain: tuple[int, int] | None = None
     gapped: bool = True
     ydrop: int = 9400
@@ -81,7 +83,7 @@ class GenomeParameters:
         scoring = dict(values["scoring"])
         scoring["matrix"] = tuple(tuple(row) for row in scoring["matrix"])
         scoring["ambiguous"] = tuple(scoring["ambiguous"]) if scoring["ambiguous"] else None
-        fixed = {name: tuple(values[name]) if values[name] is not None else None for name in ("chain", "seed_filter")}
+        fixed = {name: tuple(values[name]) if values[name] is not None else None for name in ("chain", "seed_filter", "matching")}
         filters = tuple((name, low, high) for name, low, high in values["filters"])
         return cls(**{**values, **fixed, "filters": filters, "scoring": Scoring(**scoring)})
 
@@ -117,6 +119,9 @@ def genome_parameters(
     of_hsps = [name for name, value in {"xdrop": xdrop, "hspthresh": hspthresh, "entropy": entropy or None}.items() if value is not None]
     if not gfextend and of_hsps:
         raise ValueError(f"nogfextend makes no HSPs, and {of_hsps[0]} is for them: leave one of the two out")
+    matching = others.get("matching") if gfextend else None
+    if matching and (xdrop, hspthresh) != (None, None):
+        raise ValueError("exact and mismatch take the place of xdrop and hspthresh: leave these out")
     if not gapped and (not others.get("trim", True) or any(value is not None for value in (ydrop, gappedthresh, gap_open, gap_extend))):
         raise ValueError("nogapped makes no gapped alignments: leave out ydrop, gappedthresh, gap and noytrim")
     if scores and match:
@@ -133,6 +138,8 @@ def genome_parameters(
     gap_open, gap_extend = _chosen(gap_open, file.gap_open, costs[0]), _chosen(gap_extend, file.gap_extend, costs[1])
     xdrop = _chosen(xdrop, file.xdrop, 10 * file.first if penalty is None else math.isqrt(100 * penalty - 1) + 1)
     hspthresh = _chosen(hspthresh, file.hspthresh, 30 * reward if reward is not None else 3000)
+    least = hspthresh if gfextend and not matching else 30 * reward if reward is not None and matching and not matching[0] else 3000
+    hspthresh = matching[1] if matching else hspthresh
     if xdrop < 1:
         raise ValueError(f"expected a score above 0 in the matrix's first row and column, or xdrop; found {file.first}")
     text = _chosen(seed, file.seed, GenomeParameters().seed)
@@ -147,7 +154,7 @@ def genome_parameters(
         xdrop=xdrop,
         ydrop=_chosen(ydrop, file.ydrop, gap_open + 300 * gap_extend if penalty is None else 2 * xdrop),
         hspthresh=hspthresh,
-        gappedthresh=_chosen(gappedthresh, file.gappedthresh, hspthresh if gfextend else 3000),
+        gappedthresh=_chosen(gappedthresh, file.gappedthresh, least),
         entropy=entropy is not False,
         **others,
     )

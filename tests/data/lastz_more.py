@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lastz_cases import Case, _mutated, _random, _reversed
 
-SHARES = {"masking": 0.25, "self": 0.12}
+SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1}
 """Of cases that are given each of these."""
 
 
@@ -54,4 +54,14 @@ def _self(rng: random.Random, case: Case) -> Case:
     return _with(case, "--self", *(["--nomirror"] if wrong or rng.random() < 0.2 else []))
 
 
-WAYS = {"self": _self, "masking": _masking}
+def _matching(rng: random.Random, case: Case) -> Case:
+    """Stretches of few mismatches in place of HSPs, and so without what is said of these."""
+    if _has(case, "--segments"):
+        return case
+    others = ("--hspthresh", "--xdrop", "--nogfextend", "--entropy", "--noentropy")
+    scores = [option for option in case.options if not option.startswith(others)]
+    length = rng.choice([8, 14, 19, 25, 40])
+    return _with(replace(case, options=scores), rng.choice([f"--exact={length}", f"--mismatch={rng.choice([1, 2, 3, 5])},{length}"]))
+
+
+WAYS = {"self": _self, "masking": _masking, "matching": _matching}

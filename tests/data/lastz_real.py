@@ -110,6 +110,7 @@ OPTIONS = """
 --seed=12of19 | --seed=14of22 | --seed=match12 | --seed=half14 | --seed=111T0T10011T011 | --notransition | --transition=2 | --step=7 | --step=20
 --maxwordcount=3 | --maxwordcount=90% | --filter=2,9 | --filter=8 --notransition | --strand=plus | --strand=minus
 --nogfextend --step=500 --seed=14of22 --notransition | --nogfextend --step=900 --queryhspbest=300
+--exact=30 | --mismatch=2,40 | --mismatch=4,50 --nogapped
 --hspthresh=1800 | --hspthresh=4000 | --xdrop=300 | --xdrop=2000 | --noentropy | --entropy
 --queryhspbest=50 | --queryhspbest=100000 | --queryhspbest=100000 --ydrop=3000 --strand=both | --queryhsplimit=5000 | --queryhsplimit=keep,nowarn:100
 --chain | --chain --nogapped | --chain --queryhspbest=200 | --match=1,5 | --match=10,12 --gap=60,9 | --gap=600,50 | --gap=200,20

@@ -17,6 +17,14 @@ def _xdrop(given: Given, value: int) -> Given:
     return {**given, "xdrop": value, "gfextend": True}
 
 
+def _matching(given: Given, value: tuple[int, int]) -> Given:
+    """--exact and --mismatch turn gap-free extension on again after --nogfextend; LASTZ takes one of them, several times if that is --mismatch."""
+    before = given.get("matching")
+    if before and (before[0] == 0) != (value[0] == 0):
+        raise ValueError("exact and mismatch exclude each other: leave one of them out")
+    return {**given, "matching": value, "gfextend": True}
+
+
 def _gap(given: Given, costs: tuple[int | None, int]) -> Given:
     """--gap=O,E sets what --gap-open and --gap-extend do; of several, the last counts."""
     opening = {} if costs[0] is None else {"gap_open": costs[0]}
@@ -113,6 +121,14 @@ OPTIONS = (
         older=("hspthreshold", "mspthresh", "mspthreshold"),
         short="K",
     ),
+    Option("exact", STAGES, "stretches of N equal letters in place of HSPs", metavar="N", sets="matching", read=lastz_values.exact, put=_matching),
+    Option(
+        *("mismatch", STAGES, "stretches of N letters with M mismatches at most in place of HSPs"),
+        metavar="M,N",
+        sets="matching",
+        read=lastz_values.mismatch,
+        put=_matching,
+    ),
     Option("entropy", STAGES, "scale scores of HSPs by their composition (default)", off=False),
     Option("noentropy", STAGES, sets="entropy", on=False),
     Option("gfextend", STAGES, off=False, older=("gfx",)),
@@ -187,8 +203,6 @@ REFUSED = {
     "--recoverhits": "--mode independent uses exact diagonals",
     "--rawhits": "keep the seed hits: --keep hits",
     "--nofilter": "leave it out, and the --filter that it takes back",
-    "--exact": "use --hspthresh",
-    "--mismatch": "use --hspthresh",
     "--ball": "it is for quantum DNA; give plain DNA",
     "--noxtrim": "LASTZ does not have it either",
     "--noxdroptrim": "LASTZ does not have it either",

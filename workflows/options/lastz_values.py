@@ -8,6 +8,7 @@ from tidalign.workflows.options.values import MOST, Reader, integer, whole, with
 
 _STRANDS = {"both": "both", "plus": "plus", "+": "plus", "minus": "minus", "-": "minus", "forward": "plus", "reverse": "minus"}
 MOST_MASKING = 2**31 - 1
+MOST_MISMATCHES = 50
 _LEAST_TRACEBACK = 100 * 1024
 
 
@@ -123,3 +124,17 @@ def inner(value: Any) -> int | None:
 def masking(value: Any) -> int | None:
     """Read how many alignments mask a letter; none for 0."""
     return integer(0, MOST_MASKING)(value) or None
+
+
+def exact(value: Any) -> tuple[int, int]:
+    """Read the length of a stretch without mismatches."""
+    return 0, score(1)(value)
+
+
+def mismatch(value: Any) -> tuple[int, int]:
+    """Read M,N: mismatches, and the length of a stretch with so many."""
+    fields = _fields("M,N", value, 2)
+    if len(fields) != 2:
+        raise wrong("M,N", value)
+    mismatches = integer(0, MOST_MISMATCHES)(fields[0])
+    return mismatches, score(max(1, mismatches))(fields[1])

@@ -1,5 +1,6 @@
 """Spellings of LASTZ's options that argparse cannot read: BLASTZ's shortcuts, older names, and options whose value may be left out."""
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -135,6 +136,8 @@ def _spelled(argument: str, older: Mapping[str, str], alone: Mapping[str, str], 
         return [f"--format={argument[2:].lower()}"]
     if not equals:
         return [argument]
+    if mismatches := re.fullmatch(r"--([0-9]+)mismatch", key):
+        return [f"--mismatch={mismatches[1]},{value}"]
     if key in short:
         return [f"{short[key]}={value}"]
     if key in _VALUES:

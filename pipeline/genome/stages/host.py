@@ -53,7 +53,9 @@ class HostWords:
         """Extend used hits without gaps, or leave them as they are without `gfextend`; from query place `start` on, where diagonals are as `records` say."""
         used = records or self.records(query, parameters)
         for targets, queries in self.hits(query, parameters, start):
-            if parameters.gfextend:
+            if parameters.matching is not None:
+                segments, places = used.matches_of_hits(targets, queries, *parameters.matching)
+            elif parameters.gfextend:
                 segments, places = used.hsps_of_hits(targets, queries, parameters.xdrop, parameters.hspthresh, parameters.entropy)
             else:
                 segments = used.seeds(targets, queries)

@@ -63,7 +63,7 @@ def find_anchors(
         tiles = iter([_chosen(target, query, strand, words, parameters, beat, passing, seeded)])
     else:
         found = _segments(words, query, parameters, beat, seeded=seeded and seeded(strand))
-        tiles = (pa.table(_columns(segments), schema=HSPS) for segments in found)
+        tiles = (pa.table(_columns(_scored(words.target, query, segments, parameters)), schema=HSPS) for segments in found)
     for hsps in tiles:
         for first in range(0, len(hsps), PIECE):
             piece = hsps.slice(first, PIECE)
@@ -82,7 +82,7 @@ def find_of_many(words: Words, queries: Queries, parameters: GenomeParameters, b
     for segments, _, reached in _tiles(words, queries.codes, parameters):
         beat(told)
         strand = int(queries.at(np.array([reached]))[0])
-        held.append(segments)
+        held.append(_scored(words.target, queries.codes, segments, parameters))
         if strand > told:
             together = Segments.concat(held)
             before = together.query < queries.starts[strand]
@@ -112,8 +112,9 @@ def _chosen(
         segments = searched(words, query, strand)
     if parameters.query_hsp_best is not None and _best_are_chosen(parameters):
         segments = _best(parameters.query_hsp_best, segments, searched(_other_strand(words), turned(query), "-" if strand == "+" else "+"))
-        if strand == "+" and parameters.mode == "exact" and (parameters.gapped or parameters.chain is not None):
+        if strand == "+" and parameters.mode == "exact" and parameters.matching is None and (parameters.gapped or parameters.chain is not None):
             segments = _without_entropy(words.target, query, segments, parameters)
+    segments = _scored(words.target, query, segments, parameters)
     hsps = passing(pa.table(_columns(segments), schema=HSPS))
     return hsps if parameters.chain is None else pa.table(_columns(chained(target.bounds(), query, _of(hsps), parameters, parameters.chain)), schema=HSPS)
 
@@ -247,8 +248,20 @@ def _without_entropy(target: Codes, query: Codes, segments: Segments, parameters
     """HSPs with the sums of their columns for scores (LASTZ.md 9); others than those up to three times the threshold have them already."""
     if not parameters.entropy:
         return segments
+    return _summed(target, query, segments, parameters, np.flatnonzero(segments.score <= 3 * parameters.hspthresh))
+
+
+def _scored(target: Codes, query: Codes, segments: Segments, parameters: GenomeParameters) -> Segments:
+    """Segments with scores: stretches of few mismatches, whose score is their length, get those of their columns where these are asked for."""
+    if parameters.matching is None or not (parameters.gapped or parameters.chain is not None):
+        return segments
+    return _summed(target, query, segments, parameters, np.arange(len(segments)))
+
+
+def _summed(target: Codes, query: Codes, segments: Segments, parameters: GenomeParameters, rows: Positions) -> Segments:
+    """Segments of which some, by place, have the sums of their columns for scores."""
     table, score = parameters.scoring.masked(), segments.score.copy()
-    for row in np.flatnonzero(score <= 3 * parameters.hspthresh):
+    for row in rows:
         t, q, length = segments.target[row], segments.query[row], segments.length[row]
         score[row] = table[target[t : t + length], query[q : q + length]].sum(dtype=np.int64)
     return replace(segments, score=score)

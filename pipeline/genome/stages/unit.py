@@ -186,7 +186,7 @@ class Unit:
 
     def words(self) -> Words:
         """Give the target's words; they are kept for the next unit. Raises DeviceLimit where they do not fit the GPU."""
-        if self.masked is not None or self.parameters.with_itself:
+        if self.masked is not None or self.parameters.with_itself or self.parameters.matching is not None:
             return self.words_here()
         return self.forms.words(self.directory, self.run, self.job.target, self.job.sequence)
 
