@@ -29,6 +29,8 @@ class GenomeParameters:
     step: every step-th target position is indexed. max_word_count: words that occur more often are dropped: a number, or a percentile ("90%").
     strand: of the query, `both`, `plus` or `minus`.
     gfextend: gap-free x-drop extension of hits; hspthresh: least score of an HSP. entropy: scores of HSPs are scaled by their composition.
+    hsp_cover: None, or how many letters of the target the best HSPs are to cover, in place of a threshold: a number, or a percentage ("50%"); gapped_follows:
+    the least score of an alignment is then that of these.
     matching: None, or (mismatches, letters): stretches of so many mismatches at most and letters at least are taken for HSPs, with their length for score.
     chain: None, or the (diagonal, anti-diagonal) penalties of chaining HSPs.
     gapped: gapped extension; without it, HSPs are the result. trim: ends are cut back to the best cell.
@@ -56,6 +58,8 @@ class GenomeParameters:
     xdrop: int = 910
     hspthresh: int = 3000
     entropy: bool = True
+    hsp_cover: str | None = None
+    gapped_follows: bool = False
     matching: tuple[int, int] | None = None
     chain: tuple[int, int] | None = None
     gapped: bool = True
@@ -100,8 +104,8 @@ def genome_parameters(
     ambiguous: tuple[str, int, int] | None = None,
     xdrop: int | None = None,
     ydrop: int | None = None,
-    hspthresh: int | None = None,
-    gappedthresh: int | None = None,
+    hspthresh: int | str | None = None,
+    gappedthresh: int | str | None = None,
     seed: str | None = None,
     transitions: int | None = None,
     step: int | None = None,
@@ -137,7 +141,12 @@ def genome_parameters(
         bad, fill, costs = -10 * penalty, -penalty, (-(-13 * penalty // 4), -(-39 * penalty // 160))
     gap_open, gap_extend = _chosen(gap_open, file.gap_open, costs[0]), _chosen(gap_extend, file.gap_extend, costs[1])
     xdrop = _chosen(xdrop, file.xdrop, 10 * file.first if penalty is None else math.isqrt(100 * penalty - 1) + 1)
-    hspthresh = _chosen(hspthresh, file.hspthresh, 30 * reward if reward is not None else 3000)
+    cover = hspthresh.removeprefix("top") if isinstance(hspthresh, str) else None
+    if isinstance(gappedthresh, str) and cover is None:
+        raise ValueError("gappedthresh=top.. goes with hspthresh=top..: give a score, or both so")
+    follows = cover is not None and (isinstance(gappedthresh, str) or (gappedthresh is None and file.gappedthresh is None))
+    gappedthresh = None if isinstance(gappedthresh, str) else gappedthresh
+    hspthresh = _chosen(None if isinstance(hspthresh, str) else hspthresh, file.hspthresh, 30 * reward if reward is not None else 3000)
     least = hspthresh if gfextend and not matching else 30 * reward if reward is not None and matching and not matching[0] else 3000
     hspthresh = matching[1] if matching else hspthresh
     if xdrop < 1:
@@ -156,6 +165,8 @@ def genome_parameters(
         hspthresh=hspthresh,
         gappedthresh=_chosen(gappedthresh, file.gappedthresh, least),
         entropy=entropy is not False,
+        hsp_cover=cover,
+        gapped_follows=follows,
         **others,
     )
 
@@ -194,8 +205,9 @@ def _made(**fields: Any) -> GenomeParameters:
         raise ValueError("self is for exact mode: leave it out, or --mode independent, or give the same file twice")
     if made.masking is not None and made.mode != "exact":
         raise ValueError("masking counts the alignments of exact mode, in its order: leave it out, or --mode independent")
-    if made.masking is not None and made.strand == "both" and (made.query_hsp_best, made.query_hsp_limit) != (None, None):
-        raise ValueError("masking changes the target between the strands that queryhspbest and queryhsplimit look at together: leave it out, or give a strand")
+    if made.masking is not None and made.strand == "both" and (made.query_hsp_best, made.query_hsp_limit, made.hsp_cover) != (None, None, None):
+        both = "queryhspbest, queryhsplimit and hspthresh=top"
+        raise ValueError(f"masking changes the target between the strands that {both} look at together: leave it out, or give a strand")
     if made.transitions and "1" not in made.seed:
         raise ValueError(f"the seed {made.seed} allows transitions in every place already: leave transitions out")
     if made.seed_filter is not None and made.seed_filter[0] > len(made.seed):
@@ -204,4 +216,6 @@ def _made(**fields: Any) -> GenomeParameters:
         raise ValueError("chaining with penalties is not LASTZ's best chain but what its search finds: use --chain without them, or --mode independent")
     if made.query_hsp_best is not None and made.query_hsp_limit is not None:
         raise ValueError("queryhspbest and queryhsplimit exclude each other: leave one of them out")
+    if made.hsp_cover is not None and (made.mode != "exact" or (made.query_hsp_best, made.query_hsp_limit) != (None, None)):
+        raise ValueError("hspthresh=top chooses the HSPs of a query in exact mode: leave queryhspbest and queryhsplimit out, and --mode independent")
     return made

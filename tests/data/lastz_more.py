@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lastz_cases import Case, _mutated, _random, _reversed
 
-SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1}
+SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1, "top": 0.15}
 """Of cases that are given each of these."""
 
 
@@ -34,8 +34,9 @@ def _with(case: Case, *options: str) -> Case:
 
 def _masking(rng: random.Random, case: Case) -> Case:
     """What an alignment covers is masked for the next query; the targets of these cases have few of them."""
-    one_strand = _has(case, "--strand=plus", "--strand=minus")
-    if case.mode != "exact" or (_has(case, "--queryhsp") and not one_strand) or (case.format == "lav" and _has(case, "--nogapped", "--ungapped")):
+    if _has(case, "--queryhsp", "--hspthresh=top") and not _has(case, "--strand=plus", "--strand=minus"):
+        return case
+    if case.mode != "exact" or (case.format == "lav" and _has(case, "--nogapped", "--ungapped")):
         return case
     return _with(case, f"--masking={rng.choice([1, 1, 2, 3, 50])}")
 
@@ -64,4 +65,13 @@ def _matching(rng: random.Random, case: Case) -> Case:
     return _with(replace(case, options=scores), rng.choice([f"--exact={length}", f"--mismatch={rng.choice([1, 2, 3, 5])},{length}"]))
 
 
-WAYS = {"self": _self, "masking": _masking, "matching": _matching}
+def _top(rng: random.Random, case: Case) -> Case:
+    """HSPs that cover a part of the target, in place of a threshold."""
+    if case.mode != "exact" or _has(case, "--segments", "--nogfextend", "--exact", "--mismatch", "--queryhsp") or "--hspthresh" in str(case.options):
+        return case
+    if _has(case, "--masking") and not _has(case, "--strand=plus", "--strand=minus"):
+        return case
+    return _with(case, f"--hspthresh=top{rng.choice(['60', '300', '2k', '10%', '50%', '99.5%'])}")
+
+
+WAYS = {"top": _top, "self": _self, "masking": _masking, "matching": _matching}

@@ -30,10 +30,15 @@ def score(least: int) -> Reader:
     return read
 
 
-def threshold(value: Any) -> int:
-    """Read a score of any sign; LASTZ's top50% and top500 are not to be had."""
+def threshold(value: Any) -> int | str:
+    """Read a score of any sign, or top500 or top50%: letters of the target that the best are to cover."""
     if isinstance(value, str) and value.startswith("top"):
-        raise ValueError(f"{value!r}: thresholds that adapt to the target are LASTZ's and not to be had here; give a score")
+        share = re.fullmatch(r"top([0-9]{1,3}\.?[0-9]{0,12}|\.[0-9]{1,12})%", value)
+        if share and 0 < float(share[1]) <= 100:
+            return value
+        if value.endswith("%"):
+            raise wrong("topP%, above 0% and up to 100%", value)
+        return f"top{within(1, _number('a score, topN or topP%', value[3:], THOUSANDS), MOST, 'topN, N', value)}"
     return int(score(-MOST_SCORE)(value))
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
@@ -126,6 +126,7 @@ class Unit:
     """
 
     masked: MaskedTarget | None = None
+    _costs: Costs | None = None
 
     def __init__(self, directory: str, job: int, number: int, device: Device = CPU) -> None:
         manifest = read_manifest(directory)
@@ -178,7 +179,12 @@ class Unit:
     @property
     def costs(self) -> Costs:
         """What gapped extension needs to know."""
-        return costs_of(self.parameters)
+        return self._costs or costs_of(self.parameters)
+
+    def limit(self, lowest: int) -> None:
+        """Have alignments of at least this score, where no other is given (`--hspthresh=top..`)."""
+        if self.parameters.gapped_follows:
+            self._costs = replace(costs_of(self.parameters), threshold=lowest)
 
     def mask(self, masked: MaskedTarget) -> None:
         """Have the target as it is after the units before this one."""
@@ -186,7 +192,8 @@ class Unit:
 
     def words(self) -> Words:
         """Give the target's words; they are kept for the next unit. Raises DeviceLimit where they do not fit the GPU."""
-        if self.masked is not None or self.parameters.with_itself or self.parameters.matching is not None:
+        parameters = self.parameters
+        if self.masked is not None or parameters.with_itself or parameters.matching is not None or parameters.hsp_cover is not None:
             return self.words_here()
         return self.forms.words(self.directory, self.run, self.job.target, self.job.sequence)
 

@@ -16,8 +16,25 @@ from make_pipelines import FIELDS, changed, fasta, letters, related, turned
 HERE = Path(__file__).parent
 
 OPTIONS = {
-    "queries": ["--masking=1", "--masking=2 --inner=1000", "--masking=1 --nogapped --hspthresh=1500", "--masking=1 --nogfextend --seed=14of22"],
-    "together": ["--masking=1", "--exact=20", "--mismatch=2,30 --nogapped", "--mismatch=3,40 --queryhspbest=20", "--exact=25 --chain"],
+    "queries": [
+        "--hspthresh=top30%",
+        "--masking=1",
+        "--masking=2 --inner=1000",
+        "--masking=1 --nogapped --hspthresh=1500",
+        "--masking=1 --nogfextend --seed=14of22",
+        "--hspthresh=top30%",
+    ],
+    "together": [
+        "--hspthresh=top20%",
+        "--hspthresh=top900 --nogapped",
+        "--masking=1",
+        "--exact=20",
+        "--mismatch=2,30 --nogapped",
+        "--mismatch=3,40 --queryhspbest=20",
+        "--exact=25 --chain",
+        "--hspthresh=top20%",
+        "--hspthresh=top900 --nogapped",
+    ],
     "itself": ["--self", "--self --nomirror", "--self --inner=1000", "--self --nogfextend --step=7", "--self --masking=1", "--self --chain"],
     "one with itself": ["--self", "--self --nogapped", "--self --nogapped --nomirror --strand=minus", "--self --noytrim --hspthresh=1200 --gappedthresh=1500"],
 }

@@ -29,6 +29,8 @@ FORMS = {
     "gap": ("{}", "400,{}", "{},1"),
     "ambiguous": ("n,{}", "n,{},1", "iupac,1,{}"),
     "chain": ("{},1", "1,{}"),
+    "hspthresh": ("{}", "top{}", "top{}%"),
+    "gappedthresh": ("{}", "top{}", "top{}%"),
     "exact": ("{}",),
     "mismatch": ("{}", "{},30", "2,{}"),
     "queryhsplimit": ("{}", "keep,nowarn:{}"),
