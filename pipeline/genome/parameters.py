@@ -41,6 +41,9 @@ class GenomeParameters:
     filters: (name, lowest, highest), both included: identity, coverage, continuity and `nmatch%` in per cent, nmatch, nmismatch, ngap, cgap.
     seed_filter: None, or (matches, transversions): the least and the most that a seed's window may have; None: any number of transversions.
     with_itself: the query is the target, and only one half of their square is sought; mirror: what is found is given for the other half, too.
+    per_query: extend anchors as they are found, until a query has so many alignments; None: all, by score.
+    query_depth: None, or (depth, whether they are kept): alignments of a strand end where they pair more than `depth` times its letters.
+    all_bounds: alignments below the threshold fence others, too.
     masking: letters of the target that so many alignments cover are masked for the queries that follow; None: none is.
     notrivial: leave out the alignment of a sequence with itself.
     cells, seconds: guards, limits of one tile; None: no limit.
@@ -72,6 +75,9 @@ class GenomeParameters:
     query_hsp_limit: int | None = None
     query_hsp_keep: bool = False
     filters: tuple[tuple[str, float, float], ...] = ()
+    per_query: int | None = None
+    query_depth: tuple[float, bool] | None = None
+    all_bounds: bool = False
     with_itself: bool = False
     mirror: bool = True
     masking: int | None = None
@@ -87,7 +93,7 @@ class GenomeParameters:
         scoring = dict(values["scoring"])
         scoring["matrix"] = tuple(tuple(row) for row in scoring["matrix"])
         scoring["ambiguous"] = tuple(scoring["ambiguous"]) if scoring["ambiguous"] else None
-        fixed = {name: tuple(values[name]) if values[name] is not None else None for name in ("chain", "seed_filter", "matching")}
+        fixed = {name: tuple(values[name]) if values[name] is not None else None for name in ("chain", "seed_filter", "matching", "query_depth")}
         filters = tuple((name, low, high) for name, low, high in values["filters"])
         return cls(**{**values, **fixed, "filters": filters, "scoring": Scoring(**scoring)})
 
@@ -216,6 +222,24 @@ def _made(**fields: Any) -> GenomeParameters:
         raise ValueError("chaining with penalties is not LASTZ's best chain but what its search finds: use --chain without them, or --mode independent")
     if made.query_hsp_best is not None and made.query_hsp_limit is not None:
         raise ValueError("queryhspbest and queryhsplimit exclude each other: leave one of them out")
+    if made.per_query is not None:
+        _check_immediate(made)
+    if (made.query_depth is not None or made.all_bounds) and (made.mode != "exact" or made.per_query is not None):
+        raise ValueError("querydepth and allgappedbounds are for alignments that fence each other: leave them out, or limitperquery or --mode independent")
+    if made.all_bounds and not made.gapped:
+        raise ValueError("allgappedbounds is for gapped alignments: leave it or nogapped out")
     if made.hsp_cover is not None and (made.mode != "exact" or (made.query_hsp_best, made.query_hsp_limit) != (None, None)):
         raise ValueError("hspthresh=top chooses the HSPs of a query in exact mode: leave queryhspbest and queryhsplimit out, and --mode independent")
     return made
+
+
+def _check_immediate(made: GenomeParameters) -> None:
+    """See that nothing is asked of the HSPs of a strand, or of all alignments, where these end with the first ones."""
+    if made.mode != "exact":
+        raise ValueError("limitperquery and anyornone take the first alignments in exact mode's order: leave them out, or --mode independent")
+    names = {"chain": made.chain, "inner": made.inner, "masking": made.masking, "queryhspbest": made.query_hsp_best, "queryhsplimit": made.query_hsp_limit}
+    wrong = [name for name, value in (names | {"hspthresh=top": made.hsp_cover, "self": made.with_itself or None}).items() if value is not None]
+    if not made.gapped and any(name == "nmismatch" for name, *_ in made.filters):
+        wrong.append("filter=nmismatch of nogapped")
+    if wrong:
+        raise ValueError(f"limitperquery and anyornone take the first alignments that are found: leave them out, or {wrong[0]}")

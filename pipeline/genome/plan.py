@@ -115,8 +115,10 @@ def _chance(seed: str, transitions: int) -> float:
 
 def alone(parameters: GenomeParameters) -> bool:
     """Whether each unit is done by itself: something looks at all its HSPs, limits what it may take, or sorts its rows."""
-    of_a_unit = (parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.inner, parameters.cells, parameters.seconds)
-    return any(each is not None for each in (*of_a_unit, parameters.hsp_cover)) or parameters.with_itself or (parameters.mode != "exact" and parameters.gapped)
+    of_hsps = parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.hsp_cover
+    of_alignments = parameters.inner, parameters.per_query, parameters.query_depth, parameters.cells, parameters.seconds
+    others = parameters.all_bounds, parameters.with_itself, parameters.mode != "exact" and parameters.gapped
+    return any(each is not None for each in (*of_hsps, *of_alignments)) or any(others)
 
 
 def unit_work(target: int, query: int, parameters: GenomeParameters) -> float:
@@ -132,13 +134,13 @@ def plan_tiles(target: int, queries: Sequence[int], parameters: GenomeParameters
     target: letters of the target side; queries: of each query sequence. Units that choose among the HSPs of both strands stay together, and all where
     what one finds masks the target for the next.
     """
-    both = len(strands(parameters)) if parameters.query_hsp_best or parameters.query_hsp_limit or parameters.hsp_cover else 1
+    both = len(strands(parameters)) if parameters.query_hsp_best or parameters.query_hsp_limit or parameters.hsp_cover or parameters.per_query else 1
     tiles: list[dict[str, Any]] = []
     if parameters.masking is not None:  # one after the other
         units = len(strands(parameters)) * len(queries)
         return [{"start": 0, "stop": units, "work": sum(work for *_, work in _groups(target, queries, parameters, 1)), "staged": False}] if units else []
     for start, stop, work in _groups(target, queries, parameters, both):
-        staged = work > TILE_SECONDS and stop - start == 1 and parameters.hsp_cover is None
+        staged = work > TILE_SECONDS and stop - start == 1 and (parameters.hsp_cover, parameters.per_query) == (None, None)
         last = tiles[-1] if tiles else None
         if last and not staged and not last["staged"] and last["work"] + work <= TILE_SECONDS:
             last["stop"], last["work"] = stop, last["work"] + work

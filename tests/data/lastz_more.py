@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lastz_cases import Case, _mutated, _random, _reversed
 
-SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1, "top": 0.15}
+SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1, "top": 0.15, "immediate": 0.1, "depth": 0.1, "bounds": 0.1}
 """Of cases that are given each of these."""
 
 
@@ -74,4 +74,26 @@ def _top(rng: random.Random, case: Case) -> Case:
     return _with(case, f"--hspthresh=top{rng.choice(['60', '300', '2k', '10%', '50%', '99.5%'])}")
 
 
-WAYS = {"top": _top, "self": _self, "masking": _masking, "matching": _matching}
+def _immediate(rng: random.Random, case: Case) -> Case:
+    """The first alignments that are found. Of rdotplot LASTZ limits the gap-free runs."""
+    others = ("--segments", "--chain", "--inner", "--masking", "--queryhsp", "--hspthresh=top", "--self", "--filter=nmismatch")
+    if case.mode != "exact" or case.format == "rdotplot" or _has(case, *others):
+        return case
+    return _with(case, rng.choice(["--anyornone", "--limitperquery=1", "--limitperquery=2", "--limitperquery=5", "--stopafter=40"]))
+
+
+def _depth(rng: random.Random, case: Case) -> Case:
+    """A limit of the pairs of a strand."""
+    if case.mode != "exact" or _has(case, "--limitperquery", "--anyornone", "--stopafter"):
+        return case
+    return _with(case, f"--querydepth={rng.choice(['', 'keep,nowarn:', 'nowarn:', 'keep:'])}{rng.choice(['0', '0.1', '0.5', '1', '2.5'])}")
+
+
+def _bounds(rng: random.Random, case: Case) -> Case:
+    """Every extension fences those after it."""
+    if case.mode != "exact" or _has(case, "--limitperquery", "--anyornone", "--stopafter", "--nogapped", "--ungapped"):
+        return case
+    return _with(case, "--allgappedbounds")
+
+
+WAYS = {"top": _top, "self": _self, "masking": _masking, "matching": _matching, "immediate": _immediate, "depth": _depth, "bounds": _bounds}

@@ -111,6 +111,7 @@ OPTIONS = """
 --maxwordcount=3 | --maxwordcount=90% | --filter=2,9 | --filter=8 --notransition | --strand=plus | --strand=minus
 --nogfextend --step=500 --seed=14of22 --notransition | --nogfextend --step=900 --queryhspbest=300
 --exact=30 | --mismatch=2,40 | --mismatch=4,50 --nogapped
+--anyornone | --limitperquery=20 | --querydepth=0.5 | --querydepth=keep,nowarn:0.5 | --allgappedbounds --gappedthresh=6000
 --hspthresh=top300k | --hspthresh=top20% --nogapped | --hspthresh=1800 | --hspthresh=4000 | --xdrop=300 | --xdrop=2000 | --noentropy | --entropy
 --queryhspbest=50 | --queryhspbest=100000 | --queryhspbest=100000 --ydrop=3000 --strand=both | --queryhsplimit=5000 | --queryhsplimit=keep,nowarn:100
 --chain | --chain --nogapped | --chain --queryhspbest=200 | --match=1,5 | --match=10,12 --gap=60,9 | --gap=600,50 | --gap=200,20

@@ -9,6 +9,7 @@ from tidalign.workflows.options.values import MOST, Reader, integer, whole, with
 _STRANDS = {"both": "both", "plus": "plus", "+": "plus", "minus": "minus", "-": "minus", "forward": "plus", "reverse": "minus"}
 MOST_MASKING = 2**31 - 1
 MOST_MISMATCHES = 50
+_DEPTH = re.compile(r"(?:(keep|keep,nowarn|nowarn|discard):)?([0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,10})([kKmMgG]?)")
 _LEAST_TRACEBACK = 100 * 1024
 
 
@@ -143,3 +144,13 @@ def mismatch(value: Any) -> tuple[int, int]:
         raise wrong("M,N", value)
     mismatches = integer(0, MOST_MISMATCHES)(fields[0])
     return mismatches, score(max(1, mismatches))(fields[1])
+
+
+def depth(value: Any) -> tuple[float, bool] | None:
+    """Read D, warn:D, nowarn:D, discard:D, keep:D or keep,nowarn:D: a depth, and whether alignments until then are kept; none for 0."""
+    text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    found = _DEPTH.fullmatch(text) if isinstance(text, str) else None
+    found_depth = float(found[2]) * THOUSANDS[found[3].lower()] if found else float("inf")
+    if not found or found_depth > MOST:
+        raise wrong("[keep,nowarn:]D, a depth as 2.5", value)
+    return (found_depth, str(found[1] or "").startswith("keep")) if found_depth else None

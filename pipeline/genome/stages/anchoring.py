@@ -94,7 +94,7 @@ def find(unit: Unit, beat: Beat, take: Callable[[Iterator[Any]], T], *, checkpoi
 
 def _in_order(unit: Unit, found: Iterator[Any]) -> Iterator[Any]:
     """Tables of anchors in the order they are extended: exact mode by falling score, independent mode as they are found. Kept on the way if asked for."""
-    if unit.parameters.mode == "exact" and unit.parameters.gapped:
+    if unit.parameters.mode == "exact" and unit.parameters.gapped and unit.parameters.per_query is None:
         found = anchors_file.in_lastz_order(found, f"{unit.directory}/stages")
     found = anchors_file.in_tables(found, schema_of(unit))
     return _kept(unit, "anchors", found) if "anchors" in unit.keep and unit.parameters.gapped else found

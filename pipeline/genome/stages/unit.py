@@ -22,6 +22,7 @@ from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import read_manifest, unit_name, unit_of
 from tidalign.pipeline.genome.stages import host
+from tidalign.pipeline.genome.stages.covering import LEAST
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
 from tidalign.pipeline.genome.stages.itself import SelfWords, Square
 from tidalign.pipeline.genome.stages.masked import MaskedTarget
@@ -117,6 +118,12 @@ def costs_of(parameters: GenomeParameters) -> Costs:
     )
 
 
+@lru_cache(maxsize=1)
+def _unbounded(costs: Costs) -> Costs:
+    """Give the same costs where alignments of any score are kept, as fences of others (`all_bounds`)."""
+    return replace(costs, threshold=LEAST)
+
+
 class Unit:
     """Unit `number` of job `job` of the run in `directory`.
 
@@ -143,7 +150,7 @@ class Unit:
         self.target, self.target_codes = load_side(directory, manifest.run, self.job.target, self.job.sequence)
         self.query, self._every_query = load_side(directory, manifest.run, self.job.query)
         self.joint = self.query.joint and not self.job.each
-        self.forms = HOST if self.joint else forms(device)
+        self.forms = HOST if self.joint or self.parameters.all_bounds else forms(device)
         self.bounds = self.target.bounds()
 
     @property
@@ -179,7 +186,13 @@ class Unit:
     @property
     def costs(self) -> Costs:
         """What gapped extension needs to know."""
-        return self._costs or costs_of(self.parameters)
+        costs = self._costs or costs_of(self.parameters)
+        return _unbounded(costs) if self.parameters.all_bounds else costs
+
+    @property
+    def least(self) -> int:
+        """The least score of an alignment that is shown."""
+        return (self._costs or costs_of(self.parameters)).threshold
 
     def limit(self, lowest: int) -> None:
         """Have alignments of at least this score, where no other is given (`--hspthresh=top..`)."""

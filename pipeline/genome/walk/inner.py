@@ -16,6 +16,7 @@ from tidalign.kernels.seed.index import SeedPattern, build_index, hits
 from tidalign.kernels.ungapped.hsps import HitFilter, Segments
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages import gapped
+from tidalign.pipeline.genome.stages.covering import LEAST
 from tidalign.pipeline.genome.stages.filters import asked, passed
 from tidalign.pipeline.genome.stages.guards import CUT_SECONDS, Budget
 from tidalign.pipeline.genome.stages.seeding import chained
@@ -41,7 +42,7 @@ class Between:
     def __init__(self, sides: tuple[Codes, Codes], bounds: tuple[Integers, Integers], parameters: GenomeParameters, costs: Costs, kept: Extensions) -> None:
         self._target, self._query = sides
         self._bounds = bounds
-        self._parameters, self._costs = parameters, replace(costs, threshold=parameters.inner or 0)
+        self._parameters, self._costs = parameters, replace(costs, threshold=LEAST if parameters.all_bounds else parameters.inner or 0)
         self._kept = kept
         whole = rectangles(kept.ends(), len(self._target), len(self._query))
         self._rectangles = [part for one in whole.tolist() for part in _apart(one, bounds)]
@@ -57,6 +58,8 @@ class Between:
         if commit is None:
             return Extensions.empty(), 0
         one = commit.alignments()
+        if self._parameters.all_bounds:
+            one = one.take(np.flatnonzero((one.score >= (self._parameters.inner or 0)) | (one.anchor == gapped.TRIVIAL)))
         if self._parameters.notrivial:
             one = one.take(np.flatnonzero(one.anchor != gapped.TRIVIAL))
         ends = one.ends() + np.array([t, t, q, q])
@@ -78,7 +81,7 @@ class Between:
             return None
         used = HitFilter(target, query, SEED.span, parameters.scoring, exact=False)
         index = build_index(target, SEED)
-        segments = Segments.concat([used.hsps(*tile, parameters.xdrop, self._costs.threshold, False) for tile in hits(index, query, 0)])
+        segments = Segments.concat([used.hsps(*tile, parameters.xdrop, parameters.inner or 0, False) for tile in hits(index, query, 0)])
         segments = chained(bounds, query, segments, parameters, parameters.chain or (0, 0))
         if not len(segments):
             return None
@@ -88,7 +91,7 @@ class Between:
         order = order[np.argsort(np.searchsorted(query_bounds[:, 0], q[order], "right"), kind="stable")]
         commit = Commit(target, query, bounds, self._costs, query_bounds=query_bounds)
         if gapped.alike(target, query):
-            commit.keep(gapped.whole(target, query, self._costs))
+            commit.keep(gapped.whole(target, query, self._costs.plain, parameters.inner or 0))
         commit.walk(t[order], q[order])
         return commit
 

@@ -17,23 +17,13 @@ HERE = Path(__file__).parent
 
 OPTIONS = {
     "queries": [
-        "--hspthresh=top30%",
-        "--masking=1",
-        "--masking=2 --inner=1000",
-        "--masking=1 --nogapped --hspthresh=1500",
-        "--masking=1 --nogfextend --seed=14of22",
-        "--hspthresh=top30%",
+        *("--masking=1", "--masking=2 --inner=1000", "--masking=1 --nogapped --hspthresh=1500", "--masking=1 --nogfextend --seed=14of22"),
+        *("--hspthresh=top30%", "--anyornone", "--limitperquery=2 --nogapped", "--limitperquery=3"),
+        *("--querydepth=0.4", "--querydepth=keep,nowarn:0.2", "--allgappedbounds --hspthresh=1200 --gappedthresh=4000"),
     ],
     "together": [
-        "--hspthresh=top20%",
-        "--hspthresh=top900 --nogapped",
-        "--masking=1",
-        "--exact=20",
-        "--mismatch=2,30 --nogapped",
-        "--mismatch=3,40 --queryhspbest=20",
-        "--exact=25 --chain",
-        "--hspthresh=top20%",
-        "--hspthresh=top900 --nogapped",
+        *("--masking=1", "--exact=20", "--mismatch=2,30 --nogapped", "--mismatch=3,40 --queryhspbest=20", "--exact=25 --chain"),
+        *("--hspthresh=top20%", "--hspthresh=top900 --nogapped", "--querydepth=keep:0.3", "--allgappedbounds --inner=900 --gappedthresh=4000"),
     ],
     "itself": ["--self", "--self --nomirror", "--self --inner=1000", "--self --nogfextend --step=7", "--self --masking=1", "--self --chain"],
     "one with itself": ["--self", "--self --nogapped", "--self --nogapped --nomirror --strand=minus", "--self --noytrim --hspthresh=1200 --gappedthresh=1500"],

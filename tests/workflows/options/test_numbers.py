@@ -31,6 +31,7 @@ FORMS = {
     "chain": ("{},1", "1,{}"),
     "hspthresh": ("{}", "top{}", "top{}%"),
     "gappedthresh": ("{}", "top{}", "top{}%"),
+    "querydepth": ("{}", "keep,nowarn:{}"),
     "exact": ("{}",),
     "mismatch": ("{}", "{},30", "2,{}"),
     "queryhsplimit": ("{}", "keep,nowarn:{}"),
