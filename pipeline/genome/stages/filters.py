@@ -34,7 +34,7 @@ def asked(parameters: GenomeParameters) -> tuple[Filter, ...]:
     filters = parameters.filters
     if parameters.gapped:
         return filters
-    of_all = parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.masking, parameters.per_query
+    of_all = parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.masking, parameters.per_query, parameters.hsp_cover
     collected = any(each is not None for each in of_all)
     collected |= any(name != MATCHES_OF_QUERY for name, *_ in filters)
     return tuple(one for one in filters if one[0] != "continuity" and (collected or one[0] != MATCHES_OF_QUERY))

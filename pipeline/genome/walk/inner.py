@@ -65,11 +65,13 @@ class Between:
         ends = one.ends() + np.array([t, t, q, q])
         columns = dict(zip(("target_start", "target_end", "query_start", "query_end"), ends.T.copy(), strict=True))
         found = Extensions(**{**one.to_arrays(), "anchor": np.full(len(one), FOUND - number), **columns})
-        return found.take(np.flatnonzero(~self._itself(found))), commit.cells
+        return found.take(np.flatnonzero(~self._itself(found, self._rectangles[number]))), commit.cells
 
-    def _itself(self, found: Extensions) -> Any:
-        """Tell which alignments are of a whole sequence with itself: LASTZ does not show these."""
-        if not self._parameters.with_itself:
+    def _itself(self, found: Extensions, rectangle: tuple[int, int, int, int]) -> Any:
+        """Tell which alignments are of a whole sequence with itself: LASTZ does not show these, unless a letter of another one is in what it searched there."""
+        t, t_end, q, q_end = rectangle
+        sides = [_within(each, begin, end) for each, begin, end in zip(self._bounds, (t, q), (t_end, q_end), strict=True)]
+        if not self._parameters.with_itself or any(len(each) == 2 and each[0, 1] - each[0, 0] == 1 for each in sides):
             return np.zeros(len(found), np.bool_)
         piece = np.searchsorted(self._bounds[0][:, 0], found.target_start, "right") - 1
         return ((found.ends() == self._bounds[0][piece][:, [0, 1, 0, 1]]).all(axis=1)) & (np.diff(found.run_offsets) == 1)
