@@ -17,6 +17,7 @@ FORMATS = [(name, format) for name, run in golden.RUNS.items() for format in run
 
 SMALL = json.loads((golden.PLACE / "small.json").read_text())["cases"]
 PIPELINES = json.loads(golden.text("pipelines.json.gz"))["cases"]
+SEARCHES = json.loads(golden.text("searches.json.gz"))["cases"]
 SEPARATED = json.loads((golden.PLACE / "separated.json").read_text())["cases"]
 
 
@@ -90,11 +91,13 @@ def as_pipelines_see_it(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("#") or line.startswith("#:")]
 
 
-@pytest.mark.parametrize(
-    "case", PIPELINES, ids=lambda case: case.get("preset") or " ".join([case["target"], case["query"], *case["options"], case["format"][:8]])
-)
+def named(case: dict[str, Any]) -> str:
+    return str(case["preset"]) if "preset" in case else " ".join([case["target"], case["query"] or "", *case["options"], case["format"][:8]])
+
+
+@pytest.mark.parametrize("case", [*PIPELINES, *SEARCHES], ids=named)
 def test_as_pipelines_call_it(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The search between alignments, a query of several sequences that are one, LAV: as LASTZ prints them."""
+    """The search between alignments, a query of several sequences that are one, LAV, options of searches: as LASTZ prints them."""
     for name, text in case["files"].items():
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)

@@ -30,7 +30,7 @@ def translated(words: list[str]) -> tuple[list[str], str | None]:
             output = word.partition("=")[2]
         else:
             kept.append(word)
-    if sum(not OPTION.match(word) for word in kept) == 1:
+    if "--self" not in kept and sum(not OPTION.match(word) for word in kept) == 1:
         kept.insert(next(i for i, word in enumerate(kept) if not OPTION.match(word)) + 1, "/dev/stdin")
     if not any(word.startswith("--format=") for word in kept):
         kept.append("--format=lav")

@@ -33,6 +33,10 @@ GZIP = ".gz"
 END = "# lastz end-of-file\n"
 """What --markend writes last. Who reads LASTZ's output looks for these very words."""
 
+MASKINGS = {"": (False, False), "+": (False, True), ":dynamic": (False, False), "+:dynamic": (False, True), ":soft": (True, False), "+:soft": (True, True)}
+"""Lists of a target's masked letters, by what stands behind the option's name (`--outputmasking`): whether they are those of all small letters, not of those
+that alignments cover; and whether sequences are named."""
+
 BLANKS, TABS = " \t", "\t"
 
 

@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.kernels.seed.index import SeedPattern
+from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.store import rundir
@@ -89,7 +90,7 @@ def unit_name(job: int, unit: int) -> str:
 
 def strands(parameters: GenomeParameters) -> str:
     """The query's strands, in LASTZ's order: where it looks at the HSPs of both before it goes on, it goes on with - first."""
-    limited = parameters.query_hsp_best is not None or parameters.query_hsp_limit is not None
+    limited = (parameters.query_hsp_best, parameters.query_hsp_limit, parameters.hsp_cover) != (None, None, None)
     return {"both": "-+" if limited else "+-", "plus": "+", "minus": "-"}[parameters.strand]
 
 
@@ -114,8 +115,10 @@ def _chance(seed: str, transitions: int) -> float:
 
 def alone(parameters: GenomeParameters) -> bool:
     """Whether each unit is done by itself: something looks at all its HSPs, limits what it may take, or sorts its rows."""
-    of_a_unit = (parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.inner, parameters.cells, parameters.seconds)
-    return any(each is not None for each in of_a_unit) or (parameters.mode != "exact" and parameters.gapped)
+    of_hsps = parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.hsp_cover
+    of_alignments = parameters.inner, parameters.per_query, parameters.query_depth, parameters.cells, parameters.seconds
+    others = parameters.all_bounds, parameters.with_itself, parameters.mode != "exact" and parameters.gapped
+    return any(each is not None for each in (*of_hsps, *of_alignments)) or any(others)
 
 
 def unit_work(target: int, query: int, parameters: GenomeParameters) -> float:
@@ -128,12 +131,16 @@ def unit_work(target: int, query: int, parameters: GenomeParameters) -> float:
 def plan_tiles(target: int, queries: Sequence[int], parameters: GenomeParameters) -> list[dict[str, Any]]:
     """Units of a job, in order, as tiles [{start, stop, work, staged}]: small units together, a large one alone.
 
-    target: letters of the target side; queries: of each query sequence. Units that choose among the HSPs of both strands stay together.
+    target: letters of the target side; queries: of each query sequence. Units that choose among the HSPs of both strands stay together, and all where
+    what one finds masks the target for the next.
     """
-    both = len(strands(parameters)) if parameters.query_hsp_best or parameters.query_hsp_limit else 1
+    both = len(strands(parameters)) if parameters.query_hsp_best or parameters.query_hsp_limit or parameters.hsp_cover or parameters.per_query else 1
     tiles: list[dict[str, Any]] = []
+    if parameters.masking is not None:  # one after the other
+        units = len(strands(parameters)) * len(queries)
+        return [{"start": 0, "stop": units, "work": sum(work for *_, work in _groups(target, queries, parameters, 1)), "staged": False}] if units else []
     for start, stop, work in _groups(target, queries, parameters, both):
-        staged = work > TILE_SECONDS and stop - start == 1
+        staged = work > TILE_SECONDS and stop - start == 1 and (parameters.hsp_cover, parameters.per_query) == (None, None)
         last = tiles[-1] if tiles else None
         if last and not staged and not last["staged"] and last["work"] + work <= TILE_SECONDS:
             last["stop"], last["work"] = stop, last["work"] + work
@@ -203,6 +210,8 @@ def write_manifest(directory: str, sides: list[dict[str, Any]], check: Check | N
     for pair in plan["source"]["genomes"]:
         target, query = places["target", pair["target"]], places["query", pair["query"]]
         genome, queries = (load_side(directory, run, side)[0] for side in (target, query))
+        if parameters.with_itself and len(queries) > 1 and not queries.together:
+            raise InputError(pair["target"], "one sequence", f"{len(queries)}", "--self takes all as one with [multiple] behind the file's name")
         lengths = queries.lengths.tolist() if plan["source"]["all_vs_all"] else queries.sought()
         separate: list[tuple[int | None, int, list[str]]]
         if plan["source"]["all_vs_all"]:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.formats.export import export
+from tidalign.pipeline.genome.census import PLACED, Masks
 from tidalign.pipeline.genome.formats.block import blocks
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
@@ -39,6 +40,9 @@ class GenomeResults(RunResults[GenomeManifest]):
 
     _job: int | None = None
     """The pair of genomes whose rows these are; None: of all."""
+
+    _masks: tuple[int, Masks | None] = (-1, None)
+    """Of the pair of genomes that was last asked for."""
 
     @property
     def parameters(self) -> GenomeParameters:
@@ -118,10 +122,22 @@ class GenomeResults(RunResults[GenomeManifest]):
         """Give what makes the blocks that formats take, in order; all have letters."""
         first = 0
         for group, read in self._grouped(self.schema.names):
+            masks = self.masks(group.first)
             for batch in batches(read):
-                for block in blocks(batch, self._side(group.target), self._side(group.query), first):
+                for block in blocks(batch, self._side(group.target), self._side(group.query), first, masks):
                     yield partial(list, [block])
                 first += batch.num_rows
+
+    def masks(self, job: int) -> Masks | None:
+        """Say what --masking masked of the target of a pair of genomes; None without it."""
+        threshold = self.parameters.masking
+        if threshold is None:
+            return None
+        if self._masks[0] != job:
+            target, query = self.genomes(job)
+            tables = (table for _, read in self._of(job)._grouped(list(PLACED)) for table in read())
+            self._masks = job, Masks.of(target, tables, threshold, joint=query.joint)
+        return self._masks[1]
 
     def _of(self, job: int) -> "GenomeResults":
         """Limit these results to the rows of one pair of genomes."""

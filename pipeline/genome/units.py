@@ -21,13 +21,16 @@ from tidalign.pipeline.genome.input.sides import read_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Tile, alone, chance_hits, job_name, read_manifest, strands, write_manifest
-from tidalign.pipeline.genome.stages import anchoring, gapped, seeding
+from tidalign.pipeline.genome.stages import anchoring, seeding
+from tidalign.pipeline.genome.stages import gapped as alignments
 from tidalign.pipeline.genome.stages.anchoring import find, schema_of, without_gaps
 from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.filters import asked_last, keep, shown
 from tidalign.pipeline.genome.stages.guards import Beat, Done, Due
 from tidalign.pipeline.genome.stages.independent import extend_together, in_order
+from tidalign.pipeline.genome.stages.masked import MaskedTarget
 from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.genome.walk.immediate import first_found
 from tidalign.pipeline.genome.walk.walk import extend_ahead, walk, walk_many
 from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS
 from tidalign.pipeline.store import rundir
@@ -51,9 +54,19 @@ Units = Iterator[tuple[int, Iterable[Any], list[dict[str, Any]]]]
 def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counter[str], due: Due) -> Units:
     """All of a tile's small units: many at a time where each may be done as if it were alone, else one by one. `counts`: added to."""
     number, slow = tile.start, _begun(directory, tile)
+    masked: MaskedTarget | None = None
     while number < tile.stop:
         unit = Unit(directory, tile.job, number, device)
-        if number in slow or alone(unit.parameters) or unit.joint or unit.segments is not None or unit.keep or device.takes_gpu:
+        if unit.parameters.masking is not None:
+            if masked is None:
+                masked = MaskedTarget(unit.target, unit.target_codes, unit.parameters)
+                masked.read(directory, unit.run, tile.job, number)
+            unit.mask(masked)
+            rows, shortfalls = whole(unit, partial(beat, number), due)
+            # What counts is what passes the filters; whoever takes the rows takes them all before the next unit.
+            yield number + 1, masked.noting(keep(table, asked_last(unit.parameters)) for table in rows), shortfalls
+            number += 1
+        elif number in slow or alone(unit.parameters) or unit.joint or unit.segments is not None or unit.keep or device.takes_gpu:
             yield number + 1, *whole(unit, partial(beat, number), due)
             number += 1
         else:
@@ -94,19 +107,21 @@ def together(unit: Unit, queries: Queries, beat: Beat) -> Iterator[tuple[int, It
         elif time.monotonic() - since > SLOW_SECONDS:
             raise _Slow(unit.number + i)
 
-    equal = gapped.equal_pieces(unit, queries) if parameters.gapped else {}
+    equal = alignments.equal_pieces(unit, queries) if parameters.gapped else {}
     for stop, segments in seeding.find_of_many(unit.words(), queries, parameters, strand):
         if parameters.gapped:
             anchors = seeding.anchors_of_many(unit.target_codes, queries, segments, parameters)
             found = walk_many(unit, queries, anchors, range(at, stop), strand, equal)
         else:
             found = without_gaps(segments)
-        yield stop, gapped.tables(found, unit, queries)
+        yield stop, alignments.tables(found, unit, queries)
         at = stop
 
 
 def whole(unit: Unit, beat: Callable[[], None], due: Due) -> Done:
     """All of a small unit at once. Where it takes longer than was thought it is written down how far it is, and gone on from there."""
+    if (most := unit.parameters.per_query) is not None and unit.parameters.gapped:
+        return iter(find(unit, lambda _: beat(), lambda tables: first_found(unit, tables, most, beat), checkpoint=False)), []
     anchors = find(unit, lambda _: beat(), lambda tables: pa.concat_tables([schema_of(unit).empty_table(), *tables]), checkpoint=True)
     if unit.parameters.mode == "exact" or not unit.parameters.gapped:
         return walk(unit, anchors, lambda _: beat(), checkpoint=True)
@@ -132,7 +147,9 @@ def _by_start(tables: Iterable[Any], unit: Unit) -> Iterator[Any]:
 def write_units(directory: str, run: str, tile: Tile, done: Units, due: Due) -> None:
     """Write the parts of a range of units, one after the other, filters applied; another part whenever it is due."""
     parameters = read_manifest(directory).parameters
-    filters, limit, size = asked_last(parameters), parameters.query_hsp_limit, len(strands(parameters))
+    filters, size = asked_last(parameters), len(strands(parameters))
+    limit = parameters.query_hsp_limit or parameters.per_query
+    gapped = parameters.gapped and parameters.per_query is None
     start = at = tile.start
 
     def until_due(shortfalls: list[dict[str, Any]]) -> Iterator[Any]:
@@ -141,7 +158,7 @@ def write_units(directory: str, run: str, tile: Tile, done: Units, due: Due) -> 
         # A query's strands are in one tile, and one part where what is shown of them depends on both.
         for of_query in iter(lambda: list(islice(units, 1 if limit is None else size)), []):
             tables = [rows for _, rows, _ in of_query]
-            yield from chain.from_iterable(tables) if limit is None else shown(iter(tables), limit, gapped=parameters.gapped)
+            yield from chain.from_iterable(tables) if limit is None else shown(iter(tables), limit, gapped=gapped)
             at = of_query[-1][0]
             for _, _, cut in of_query:
                 shortfalls += cut

@@ -11,6 +11,7 @@ import numpy as np
 from tidalign.pipeline.errors import shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.export import refuse_side
+from tidalign.pipeline.genome.formats import masking
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name
@@ -22,7 +23,7 @@ from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES
 from tidalign.workflows.commands import running
 from tidalign.workflows.options import keywords
-from tidalign.workflows.options.genome import with_actions
+from tidalign.workflows.options.genome import sides_of, with_actions
 from tidalign.workflows.options.given import check, parameters
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
@@ -36,7 +37,7 @@ Value = str | int | float | bool | Path
 
 def align_genomes(
     target: str | Path,
-    query: str | Path,
+    query: str | Path | None = None,
     *,
     out: str | Path,
     keep: Sequence[str] = (),
@@ -53,7 +54,7 @@ def align_genomes(
 ) -> GenomeResults:
     """Align two genomes into the run directory `out`; the same call goes on where an earlier one was stopped.
 
-    target, query: FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted (`"t.fa[multiple,unmask]"`).
+    target, query: FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted (`"t.fa[multiple,unmask]"`); no query with `self=True`.
     keep: stages whose tables are kept, of `hits`, `hsps`, `anchors`.
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all, or one for small input.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead;
@@ -68,7 +69,8 @@ def align_genomes(
     """
     given = keywords.read(options, others=align_genomes.__kwdefaults__ or ())
     check(given)
-    source = GenomeSource((Pair(pair_name(str(target), str(query)), str(target), str(query)),), segments=given.get("segments"), keep=kept_stages(keep))
+    sides = sides_of(str(target), None if query is None else str(query), with_itself=bool(given.get("with_itself")))
+    source = GenomeSource((Pair(pair_name(*sides), *sides),), segments=given.get("segments"), keep=kept_stages(keep))
     resources = Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch)
     return running.show(align(source, parameters(given), out, resources, new=new, progress=progress))
 
@@ -102,7 +104,9 @@ def kept_stages(names: Sequence[str]) -> tuple[str, ...]:
 
 def source_of(args: argparse.Namespace) -> GenomeSource:
     """Read what the options say of the input."""
-    target, query = with_actions(args, args.target, args.query)
+    target, query = with_actions(args, args.target, args.query or args.target)
+    if args.query is None:
+        target, query = sides_of(target, None, with_itself=True)
     return GenomeSource((Pair(pair_name(target, query), target, query),), segments=args.options.get("segments"), keep=kept_stages(args.keep))
 
 
@@ -114,6 +118,9 @@ def command(args: argparse.Namespace) -> Exit:
         statuses = results.statuses()
         if args.rdotplot:
             results.export(args.rdotplot, format="rdotplot")
+        for way in table.MASKINGS:
+            if path := vars(args)[f"outputmasking{way}"]:
+                masking.write(path, way, results.genomes()[0], results.masks(0), markend=args.markend)
         this.export(results, markend=args.markend)
         partial = is_partial(results)
         this.end(f"{alignments(statuses):,} alignments", results, statuses, none="none", partial=partial)

@@ -1,5 +1,6 @@
 """Spellings of LASTZ's options that argparse cannot read: BLASTZ's shortcuts, older names, and options whose value may be left out."""
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +22,6 @@ _VERBOSITY = "v"
 _VALUES = {
     "W": "--seed=match{}",
     "U": "--match={}",
-    "M": "--masking={}",
     "c": "--census={}",
     "G": "--chain=G={}",
     "R": "--chain=R={}",
@@ -73,7 +73,7 @@ WHOLE: dict[str, dict[str, str | bool]] = {
     "--transitions=2": {"transition": "2"},
     "--entropy=report": {"entropy": True},
     **dict.fromkeys(("--justhits", "--hitsonly"), {"nogfextend": True, "nogapped": True}),
-    **dict.fromkeys(("M=0", "c=0", "--masking=0", "--norecoverseeds", "--norecoverhits", "--notwins", "--nocensus"), {}),
+    **dict.fromkeys(("c=0", "--norecoverseeds", "--norecoverhits", "--notwins", "--nocensus"), {}),
     **{f"--yasra{name}": _yasra(name) for name in _YASRA},
     **{f"--preset={name}": options(name) for name in PRESETS},
     **dict.fromkeys(("--nolaj", "--noruntime", "--nostats"), {}),
@@ -136,6 +136,8 @@ def _spelled(argument: str, older: Mapping[str, str], alone: Mapping[str, str], 
         return [f"--format={argument[2:].lower()}"]
     if not equals:
         return [argument]
+    if mismatches := re.fullmatch(r"--([0-9]+)mismatch", key):
+        return [f"--mismatch={mismatches[1]},{value}"]
     if key in short:
         return [f"{short[key]}={value}"]
     if key in _VALUES:

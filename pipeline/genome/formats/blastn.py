@@ -22,12 +22,12 @@ _FIELDS = "query id, subject id, % identity, alignment length, mismatches, gap o
 
 def write(request: Request[GenomeRows], sink: BinaryIO) -> int:
     """Write all rows of a request, comments before those of each query and strand; returns how many."""
-    count = headed.write(request, sink, _OF, _comments, lambda block: lines(block, request))
+    count, _ = headed.write(request, sink, _OF, _comments, lambda block: lines(block, request))
     sink.write(request.format.footer.encode() if request.markend else b"")
     return count
 
 
-def _comments(block: Block, request: Request[GenomeRows], row: int) -> str:
+def _comments(block: Block, request: Request[GenomeRows], row: int, _: headed.Values | None) -> str:
     genomes = request.rows.source["genomes"]
     pair = genomes[0 if len(genomes) == 1 else block["job"][row].as_py()]
     name = block["query_name"][row].as_py()

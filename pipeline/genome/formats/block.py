@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from tidalign.kernels.text.gapped import gapped_texts
 from tidalign.pipeline.formats.request import Rows
+from tidalign.pipeline.genome.census import Masks, keys
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.text import Operations, joined, strings
 
@@ -28,15 +29,19 @@ class GenomeRows(Rows, Protocol):
     def targets(self) -> Sequence[Genome]:
         """All target sides of the rows."""
 
+    def masks(self, job: int) -> Masks | None:
+        """What was masked of the target of a pair of genomes; None without --masking."""
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows of `schema.GENOME_ALIGNMENTS`, the two sides they are of, and how many rows of the file come before."""
+    """Some rows of `schema.GENOME_ALIGNMENTS`, the two sides they are of, and how many rows of the file come before. masks: of the target (--masking)."""
 
     rows: Any
     target: Genome
     query: Genome
     first: int
+    masks: Masks | None = None
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
@@ -68,7 +73,7 @@ class Block:
 
     @cached_property
     def texts(self) -> tuple[Any, Any]:
-        """Gapped text of target and query (on its strand), letters as they were read: two large_string columns."""
+        """Gapped text of target and query (on its strand), letters as they were read, or as they were masked then: two large_string columns."""
         target_at, query_at = (self._places(side) for side in ("target", "query"))
         ends = query_at + self.numbers("query_end") - self.numbers("query_start")
         operations = self.operations
@@ -76,6 +81,8 @@ class Block:
             *(self.target.letters, self.query.letters, target_at, query_at, ends, self.reverse),
             *(operations.letters, operations.lengths, operations.offsets),
         )
+        if self.masks is not None:
+            self.masks.write(target_text, offsets, target_at, keys(self.rows, joint=self.query.joint))
         return text_column(target_text, offsets), text_column(query_text, offsets)
 
     @cached_property
@@ -96,14 +103,14 @@ class Block:
         return np.asarray(genome.starts[sequences] + self.numbers(f"{side}_start") - genome.offsets[sequences])
 
 
-def blocks(rows: Any, target: Genome, query: Genome, first: int) -> Iterator[Block]:
+def blocks(rows: Any, target: Genome, query: Genome, first: int, masks: Masks | None = None) -> Iterator[Block]:
     """A batch in pieces of about COLUMNS columns of alignment each; a row is in one piece."""
     longest = np.maximum(*(rows[f"{side}_end"].to_numpy() - rows[f"{side}_start"].to_numpy() for side in ("target", "query")))
     groups = np.cumsum(longest) // COLUMNS
     cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1), len(groups)]
     for start, stop in zip(cuts, cuts[1:], strict=False):
         if start < stop:
-            yield Block(rows.slice(start, stop - start), target, query, first + int(start))
+            yield Block(rows.slice(start, stop - start), target, query, first + int(start), masks)
 
 
 def within(block: Block, side: str) -> Numbers:

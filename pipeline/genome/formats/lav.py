@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.genome.census import key
 from tidalign.pipeline.genome.formats import headed
 from tidalign.pipeline.genome.formats.block import Block, GenomeRows, gap_free, within
 from tidalign.pipeline.genome.formats.comments import program, seeding
@@ -18,8 +19,6 @@ from tidalign.pipeline.text import empty, joined
 
 _OF = ("job", "target_number", "query_number", "strand")
 """What rows of one stanza of sequences have in common."""
-
-_END = b"m {\n  n 0\n}\n#:eof\n"
 
 
 def write(request: Request[GenomeRows], sink: BinaryIO) -> int:
@@ -35,8 +34,8 @@ def write_with_text(request: Request[GenomeRows], sink: BinaryIO) -> int:
 
 def _write(request: Request[GenomeRows], sink: BinaryIO, said: str, lines: Callable[[Block], Any]) -> int:
     sink.write(f"#:lav\n{_settings(request)}{said}".encode())
-    count = headed.write(request, sink, _OF, _sequences, lines)
-    sink.write(_END + (request.format.footer.encode() if request.markend else b""))
+    count, last = headed.write(request, sink, _OF, _head, lines)
+    sink.write(_end(request, last) + (request.format.footer.encode() if request.markend else b""))
     return count
 
 
@@ -46,8 +45,30 @@ def _settings(request: Request[GenomeRows]) -> str:
     scoring = parameters.scoring
     lines = [f'  "{program()} {pair["target"]} {pair["query"]} ', "     A    C    G    T"]
     lines += [" " + "".join(f"{score:>5}" for score in row[:4]) for row in scoring.matrix[:4]]
-    lines.append(f'  O = {scoring.gap_open}, E = {scoring.gap_extend}, K = {parameters.hspthresh}, L = {parameters.gappedthresh}, M = 0"')
+    thresholds = f"K = {parameters.hspthresh}, L = {parameters.gappedthresh}, M = {parameters.masking or 0}"
+    lines.append(f'  O = {scoring.gap_open}, E = {scoring.gap_extend}, {thresholds}"')
     return "d {\n" + "".join(f"{line}\n" for line in lines) + "}\n"
+
+
+def _head(block: Block, request: Request[GenomeRows], row: int, before: headed.Values | None) -> str:
+    """Give what stands before a row of other sequences than those of the row before it."""
+    here = headed.values(block, _OF, row)
+    same = before is not None and (before[0], *before[2:]) == (here[0], *here[2:])
+    return ("" if same else _masked(request, before)) + _sequences(block, request, row)
+
+
+def _masked(request: Request[GenomeRows], last: headed.Values | None) -> str:
+    """Say how many letters the alignments of a query strand masked, of which a row is the last."""
+    masks = None if last is None else request.rows.masks(last[0])
+    return "" if masks is None or last is None else f"x {{\n  n {masks.of_strand(key(*last[2:]))}\n}}\n"
+
+
+def _end(request: Request[GenomeRows], last: headed.Values | None) -> bytes:
+    """Give the stanza of all that was masked, and the end."""
+    masks = request.rows.masks(last[0] if last else 0)
+    reached = masks.reached if masks else []
+    lines = "".join(f"  x {start + 1} {end}\n" for start, end in reached)
+    return f"{_masked(request, last)}m {{\n{lines}  n {len(reached)}\n}}\n#:eof\n".encode()
 
 
 def _sequences(block: Block, request: Request[GenomeRows], row: int) -> str:

@@ -80,7 +80,7 @@ def find(unit: Unit, beat: Beat, take: Callable[[Iterator[Any]], T], *, checkpoi
         anchors = seeding.anchors(unit.target_codes, unit.query_codes, found, parameters) if parameters.gapped else found
         return take(_in_order(unit, iter([anchors])))
     found = partial(seeding.find_anchors, unit.target, unit.query_codes, unit.strand)
-    rest = parameters, beat, partial(_passing, unit), partial(seeded, unit) if checkpoint else None
+    rest = parameters, beat, partial(_passing, unit), partial(seeded, unit) if checkpoint else None, unit.limit
     # Closed, as no other strand is seeded on the GPU until all its tiles are there or nobody wants them.
     try:
         with closing(found(unit.words(), *rest)) as tables:
@@ -94,7 +94,7 @@ def find(unit: Unit, beat: Beat, take: Callable[[Iterator[Any]], T], *, checkpoi
 
 def _in_order(unit: Unit, found: Iterator[Any]) -> Iterator[Any]:
     """Tables of anchors in the order they are extended: exact mode by falling score, independent mode as they are found. Kept on the way if asked for."""
-    if unit.parameters.mode == "exact" and unit.parameters.gapped:
+    if unit.parameters.mode == "exact" and unit.parameters.gapped and unit.parameters.per_query is None:
         found = anchors_file.in_lastz_order(found, f"{unit.directory}/stages")
     found = anchors_file.in_tables(found, schema_of(unit))
     return _kept(unit, "anchors", found) if "anchors" in unit.keep and unit.parameters.gapped else found

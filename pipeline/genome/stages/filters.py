@@ -34,14 +34,16 @@ def asked(parameters: GenomeParameters) -> tuple[Filter, ...]:
     filters = parameters.filters
     if parameters.gapped:
         return filters
-    collected = (parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit) != (None, None, None)
+    of_all = parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.masking, parameters.per_query, parameters.hsp_cover
+    collected = any(each is not None for each in of_all)
     collected |= any(name != MATCHES_OF_QUERY for name, *_ in filters)
     return tuple(one for one in filters if one[0] != "continuity" and (collected or one[0] != MATCHES_OF_QUERY))
 
 
 def asked_last(parameters: GenomeParameters) -> tuple[Filter, ...]:
-    """The filters of what comes out: what is found between alignments (`--inner`) is not asked, and those were before."""
-    return asked(parameters) if parameters.inner is None else ()
+    """The filters of what comes out: what is found between alignments (`--inner`), and mirror images (`--self`), are not asked, and those were before."""
+    before = parameters.inner is not None or (parameters.gapped and parameters.with_itself and parameters.mirror)
+    return () if before else asked(parameters)
 
 
 def keep(rows: Any, filters: tuple[Filter, ...]) -> Any:

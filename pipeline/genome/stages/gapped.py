@@ -70,7 +70,7 @@ def equal_pieces(unit: "Unit", queries: Queries) -> dict[int, list[Extended]]:
         alike = likely[order[firsts[i] : ends[i]], 0]
         t = next((t for t in alike if np.array_equal(_UPPER[unit.target_codes[t : t + end - q]], piece)), None)
         if t is not None:
-            score = max(int(unit.costs.plain[piece, piece].sum(dtype=np.int64)), unit.costs.threshold)
+            score = max(int(unit.costs.plain[piece, piece].sum(dtype=np.int64)), unit.least)
             places = np.array([t, t + end - q, q - queries.starts[strand], end - queries.starts[strand]], np.int64)
             found.setdefault(strand, []).append(Extended(TRIVIAL, score, places, False, np.zeros(1, np.uint8), np.array([end - q], np.int64)))
     return found
@@ -84,6 +84,17 @@ def _pieces(query: Genome, queries: Queries) -> tuple[Integers, Integers]:
     which = np.repeat(np.arange(len(plus)), stop - first)
     rows = np.arange(len(which)) - np.repeat(np.cumsum(stop - first) - stop, stop - first)
     return plus[which], query.pieces[rows] + (queries.starts[plus] - begins)[which, None]
+
+
+def alike(target: Codes, query: Codes) -> bool:
+    """Tell whether two pieces are equal, case apart."""
+    return len(target) == len(query) and np.array_equal(_UPPER[target], _UPPER[query])
+
+
+def whole(target: Codes, query: Codes, plain: Any, least: int) -> Extended:
+    """Align two equal pieces from end to end. The score is what the letters give (plain: `Costs.plain`), or `least` where that is more."""
+    score = max(int(plain[target, query].sum(dtype=np.int64)), least)
+    return Extended(TRIVIAL, score, np.array([0, len(target), 0, len(query)], np.int64), False, np.zeros(1, np.uint8), np.array([len(target)], np.int64))
 
 
 def _marks(codes: Codes, pieces: Integers) -> npt.NDArray[np.uint64]:

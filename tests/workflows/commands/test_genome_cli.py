@@ -59,8 +59,10 @@ GENOME = ["genome", "t.fa", "q.fa"]
         ([*GENOME, "-o", "x.parquet", "--markend"], "--markend: it is for maf, "),
         ([*GENOME, "--format=sam+"], "no format 'sam+': use one of maf, "),
         ([*GENOME, "--format=general:name3"], "no general field 'name3'"),
-        ([*GENOME, "-o", "x", "--masking=3"], "--masking"),
-        ([*GENOME, "-o", "x", "--self"], "--self"),
+        ([*GENOME, "-o", "x", "--twins=3..9"], "--twins"),
+        ([*GENOME, "-o", "x.maf", "--outputmasking=m"], "--outputmasking lists what --masking masks: give both, or none"),
+        ([*GENOME, "-o", "x", "--self"], "--self takes the place of a query"),
+        ([*GENOME[:2], "-o", "x", "--nomirror", "--self", "--mode=independent"], "self is for exact mode"),
         ([*GENOME, "-o", "x", "--nosuch"], "--nosuch"),
         ([*GENOME, "-o", "x", "--cells=0"], "from 1 to"),
         ([*GENOME, "-o", "x", "--seconds=-1"], "above 0"),
@@ -198,7 +200,7 @@ def test_python_takes_the_same_options(tmp_path: Path) -> None:
     assert results.parameters.step == 5 and not results.parameters.gfextend and len(results.parameters.filters) == 2
     source = GenomeSource((Pair("pair", HUMAN, ORANGUTAN),))
     assert align(source, results.parameters, tmp_path / "other").to_table() == results.to_table()
-    for wrong in ({"masking": 2}, {"nosuch": 1}, {"step": 0}, {"keep": ["seeds"]}):
+    for wrong in ({"twins": 2}, {"nosuch": 1}, {"step": 0}, {"keep": ["seeds"]}):
         with pytest.raises(ValueError, match=next(iter(wrong)) if "keep" not in wrong else "seeds"):
             align_genomes(HUMAN, CHIMP, out=tmp_path / "none", **wrong)
     assert not (tmp_path / "none").exists()

@@ -16,6 +16,7 @@ BEYOND = ("99999999999999999999", "-99999999999999999999", "nan", "inf", "1e400"
 
 TEXTS = {
     *("output", "scheduler", "segments", "scores", "format", "pair", "query_column", "target_column", "action:target", "action:query", "rdotplot", "scratch"),
+    *("outputmasking", "outputmasking+", "outputmasking:dynamic", "outputmasking+:dynamic", "outputmasking:soft", "outputmasking+:soft"),
 }
 """Options whose value is a name: any is legal."""
 
@@ -28,6 +29,11 @@ FORMS = {
     "gap": ("{}", "400,{}", "{},1"),
     "ambiguous": ("n,{}", "n,{},1", "iupac,1,{}"),
     "chain": ("{},1", "1,{}"),
+    "hspthresh": ("{}", "top{}", "top{}%"),
+    "gappedthresh": ("{}", "top{}", "top{}%"),
+    "querydepth": ("{}", "keep,nowarn:{}"),
+    "exact": ("{}",),
+    "mismatch": ("{}", "{},30", "2,{}"),
     "queryhsplimit": ("{}", "keep,nowarn:{}"),
     "allocate:traceback": ("{}", "{}k"),
     "filter": (

@@ -53,6 +53,7 @@ def unit(target: Genome, query: Genome, strand: str, parameters: GenomeParameter
         query_bounds=np.array([[0, len(codes)]]),
         joint=False,
         costs=Costs(scoring.plain(), *costs),
+        least=parameters.gappedthresh,
         job=SimpleNamespace(sequence=None, row_job=lambda query: 4),
     )
 

@@ -1,0 +1,99 @@
+"""Options that some random cases of compare_lastz.py have besides (lastz_cases.py), from a generator of their own: cases without them stay as they were.
+
+ONLY=name in the environment gives one of them to every case that can have it, and no other to any.
+"""
+
+import os
+import random
+from dataclasses import replace
+from pathlib import Path
+
+from lastz_cases import Case, _mutated, _random, _reversed
+
+SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1, "top": 0.15, "immediate": 0.1, "depth": 0.1, "bounds": 0.1}
+"""Of cases that are given each of these."""
+
+
+def more(case: Case, seed: int) -> Case:
+    """The case, perhaps with more options."""
+    rng = random.Random(f"more {seed}")
+    only = os.environ.get("ONLY", "")
+    for name, way in WAYS.items():
+        if rng.random() < (float(only == name) if only else SHARES[name]):
+            case = way(rng, case)
+    return case
+
+
+def _has(case: Case, *names: str) -> bool:
+    return any(option.startswith(names) for option in case.options)
+
+
+def _with(case: Case, *options: str) -> Case:
+    return replace(case, options=[*case.options, *options])
+
+
+def _masking(rng: random.Random, case: Case) -> Case:
+    """What an alignment covers is masked for the next query; the targets of these cases have few of them."""
+    if _has(case, "--queryhsp", "--hspthresh=top") and not _has(case, "--strand=plus", "--strand=minus"):
+        return case
+    if case.mode != "exact" or (case.format == "lav" and _has(case, "--nogapped", "--ungapped")):
+        return case
+    return _with(case, f"--masking={rng.choice([1, 1, 2, 3, 50])}")
+
+
+def _self(rng: random.Random, case: Case) -> Case:
+    """The target alone; mirror images of HSPs of several sequences LASTZ puts at wrong places."""
+    if case.mode != "exact" or _has(case, "--segments") or "separator" in case.target:
+        return case
+    wrong = _has(case, "--nogapped", "--ungapped") and "[mul" in case.target and not _has(case, "--strand=plus")
+    path = Path(case.target.partition("[")[0])
+    text = path.read_text().rstrip("\n")
+    if rng.random() < 0.6:  # an inverted repeat at the end of the last sequence, whose alignments cross the diagonal
+        letters = text.rpartition(">")[2].partition("\n")[2].replace("\n", "")[-rng.choice([60, 150, 300]) :]
+        path.write_text(f"{text}\n{_random(rng, rng.randrange(12))}{_mutated(rng, _reversed(letters), 0.05, 0.03)}\n")
+    case = replace(case, query="", format="maf" if case.format == "softsam-" and ".." in case.target else case.format)
+    return _with(case, "--self", *(["--nomirror"] if wrong or rng.random() < 0.2 else []))
+
+
+def _matching(rng: random.Random, case: Case) -> Case:
+    """Stretches of few mismatches in place of HSPs, and so without what is said of these."""
+    if _has(case, "--segments"):
+        return case
+    others = ("--hspthresh", "--xdrop", "--nogfextend", "--entropy", "--noentropy")
+    scores = [option for option in case.options if not option.startswith(others)]
+    length = rng.choice([8, 14, 19, 25, 40])
+    return _with(replace(case, options=scores), rng.choice([f"--exact={length}", f"--mismatch={rng.choice([1, 2, 3, 5])},{length}"]))
+
+
+def _top(rng: random.Random, case: Case) -> Case:
+    """HSPs that cover a part of the target, in place of a threshold."""
+    if case.mode != "exact" or _has(case, "--segments", "--nogfextend", "--exact", "--mismatch", "--queryhsp") or "--hspthresh" in str(case.options):
+        return case
+    if _has(case, "--masking") and not _has(case, "--strand=plus", "--strand=minus"):
+        return case
+    return _with(case, f"--hspthresh=top{rng.choice(['60', '300', '2k', '10%', '50%', '99.5%'])}")
+
+
+def _immediate(rng: random.Random, case: Case) -> Case:
+    """The first alignments that are found. Of rdotplot LASTZ limits the gap-free runs."""
+    others = ("--segments", "--chain", "--inner", "--masking", "--queryhsp", "--hspthresh=top", "--self", "--filter=nmismatch")
+    if case.mode != "exact" or case.format == "rdotplot" or _has(case, *others):
+        return case
+    return _with(case, rng.choice(["--anyornone", "--limitperquery=1", "--limitperquery=2", "--limitperquery=5", "--stopafter=40"]))
+
+
+def _depth(rng: random.Random, case: Case) -> Case:
+    """A limit of the pairs of a strand."""
+    if case.mode != "exact" or _has(case, "--limitperquery", "--anyornone", "--stopafter"):
+        return case
+    return _with(case, f"--querydepth={rng.choice(['', 'keep,nowarn:', 'nowarn:', 'keep:'])}{rng.choice(['0', '0.1', '0.5', '1', '2.5'])}")
+
+
+def _bounds(rng: random.Random, case: Case) -> Case:
+    """Every extension fences those after it."""
+    if case.mode != "exact" or _has(case, "--limitperquery", "--anyornone", "--stopafter", "--nogapped", "--ungapped"):
+        return case
+    return _with(case, "--allgappedbounds")
+
+
+WAYS = {"top": _top, "self": _self, "masking": _masking, "matching": _matching, "immediate": _immediate, "depth": _depth, "bounds": _bounds}
