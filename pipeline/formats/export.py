@@ -64,6 +64,8 @@ def destination(output: str) -> Iterator[BinaryIO]:
 def _write_errors(name: str) -> Iterator[None]:
     try:
         yield
+    except MissingInput:
+        raise
     except BrokenPipeError as error:
         raise OutputClosed(name) from error
     except OSError as error:
