@@ -1,4 +1,7 @@
-"""Read one CIGAR of a row: `tidalign.cigar`. Letters as in SAM: I is in the query alone, D in the target alone. (Columns of many rows are made in kernels/text/.)"""
+"""Read one CIGAR of a row: `tidalign.cigar`. Letters as in SAM: I is in the query alone, D in the target alone.
+
+Columns of many rows are made by kernels/text/.
+"""
 
 import re
 from collections.abc import Iterator

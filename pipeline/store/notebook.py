@@ -33,8 +33,8 @@ def identities(values: Shares) -> str:
     counts = np.histogram(values, BINS, (low, 1.0))[0]
     step = WIDTH / BINS
     bars = "".join(
-        f'<rect x="{place * step:.1f}" y="{HEIGHT - tall:.1f}" width="{step - 1:.1f}" height="{tall:.1f}" fill="#0072b2"><title>{low + place * (1 - low) / BINS:.3f}'
-        f" or more: {count:,}</title></rect>"
+        f'<rect x="{place * step:.1f}" y="{HEIGHT - tall:.1f}" width="{step - 1:.1f}" height="{tall:.1f}" fill="#0072b2">'
+        f"<title>{low + place * (1 - low) / BINS:.3f} or more: {count:,}</title></rect>"
         for place, count in enumerate(counts.tolist())
         if (tall := max(1.0, HEIGHT * count / counts.max())) and count
     )
