@@ -63,13 +63,13 @@ def pretty(cigar: str, query: Letters, target: Letters, *, query_start: int = 0,
     for letter, q, t in _columns(cigar, query, target, query_start, target_start):
         matches = letter == "=" or (letter == "M" and _equal(q, t, "protein"))
         rows.append((q or "-", "|" if matches else " ", t or "-"))
-    blocks, q, t = [], query_start, target_start
+    blocks, q_at, t_at = [], query_start, target_start
     digits = max(len(str(query_start + len(rows))), len(str(target_start + len(rows))))
     for first in range(0, len(rows), width):
         top, middle, bottom = ("".join(row[line] for row in rows[first : first + width]) for line in range(3))
-        q_end, t_end = q + len(top) - top.count("-"), t + len(bottom) - bottom.count("-")
-        blocks.append(f"query  {q:>{digits}} {top} {q_end}\n{'':{8 + digits}}{middle}".rstrip() + f"\ntarget {t:>{digits}} {bottom} {t_end}")
-        q, t = q_end, t_end
+        q_end, t_end = q_at + len(top) - top.count("-"), t_at + len(bottom) - bottom.count("-")
+        blocks.append(f"query  {q_at:>{digits}} {top} {q_end}\n{'':{8 + digits}}{middle}".rstrip() + f"\ntarget {t_at:>{digits}} {bottom} {t_end}")
+        q_at, t_at = q_end, t_end
     return "\n\n".join(blocks)
 
 

@@ -7,6 +7,10 @@ if TYPE_CHECKING:
     from tidalign.pipeline.errors import InputError as InputError
     from tidalign.pipeline.errors import MissingInput as MissingInput
     from tidalign.pipeline.genome.results import GenomeResults as GenomeResults
+    from tidalign.pipeline.pairs.models import Affine as Affine
+    from tidalign.pipeline.pairs.models import Edit as Edit
+    from tidalign.pipeline.pairs.models import Linear as Linear
+    from tidalign.pipeline.pairs.models import TwoPiece as TwoPiece
     from tidalign.pipeline.pairs.results import Results as Results
     from tidalign.pipeline.search.results import SearchResults as SearchResults
     from tidalign.workflows.commands.genome import align_genomes as align_genomes
@@ -18,11 +22,15 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Affine",
+    "Edit",
     "GenomeResults",
     "InputError",
+    "Linear",
     "MissingInput",
     "Results",
     "SearchResults",
+    "TwoPiece",
     "__version__",
     "align",
     "align_genomes",
@@ -33,6 +41,7 @@ __all__ = [
 
 # Resolved on first use (PEP 562), so that `import tidalign` loads neither PyArrow nor Dask nor CuPy, nor looks for packages.
 _HOME = {
+    **dict.fromkeys(("Affine", "Edit", "Linear", "TwoPiece"), "tidalign.pipeline.pairs.models"),
     "GenomeResults": "tidalign.pipeline.genome.results",
     "InputError": "tidalign.pipeline.errors",
     "MissingInput": "tidalign.pipeline.errors",

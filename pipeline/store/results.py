@@ -62,13 +62,8 @@ class RunResults(Generic[M]):
         """Show it in a notebook: rows by status, and of some of them the identities."""
         head = f"<p><b>tidalign {self.kind}</b> <code>{escape(str(self.path))}</code>: {self._counts()}</p>"
         rows = [(status, count) for status, count in self.statuses().items() if count] if self.complete else []
-        return (
-            head
-            + "<table>"
-            + "".join(f"<tr><td>{status}</td><td style='text-align:right'>{count:,}</td></tr>" for status, count in rows)
-            + "</table>"
-            + self._chart()
-        )
+        cells = "".join(f"<tr><td>{status}</td><td style='text-align:right'>{count:,}</td></tr>" for status, count in rows)
+        return f"{head}<table>{cells}</table>{self._chart()}"
 
     def _chart(self) -> str:
         if not self.complete:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tidalign.cluster.given import SchedulerLike, scheduler_of
 from tidalign.pipeline.errors import shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.export import refuse_side
@@ -43,7 +44,7 @@ def align_genomes(
     device: str = "auto",
     gpus: int | None = None,
     workers: int | None = None,
-    scheduler: str | None = None,
+    scheduler: SchedulerLike = None,
     insecure: bool = False,
     cpu_workers: int = 0,
     scratch: str | None = None,
@@ -56,7 +57,8 @@ def align_genomes(
     target, query: FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted (`"t.fa[multiple,unmask]"`).
     keep: stages whose tables are kept, of `hits`, `hsps`, `anchors`.
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all, or one for small input.
-    workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead;
+    workers: processes on this machine; None for one a core, or none for little work. scheduler: a Dask scheduler to use instead: its address,
+    its file, a `distributed.Client` or a cluster object;
     insecure: even one of another machine without TLS. cpu_workers: processes that align on cores beside GPUs.
     scratch: folder of each node for copies of what tasks read while the run lasts, or `auto`.
     new: throw away what an earlier run left in `out`.
@@ -69,7 +71,7 @@ def align_genomes(
     given = keywords.read(options, others=align_genomes.__kwdefaults__ or ())
     check(given)
     source = GenomeSource((Pair(pair_name(str(target), str(query)), str(target), str(query)),), segments=given.get("segments"), keep=kept_stages(keep))
-    resources = Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch)
+    resources = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)
     return running.show(align(source, parameters(given), out, resources, new=new, progress=progress))
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tidalign.cluster.errors import NoGuard
 from tidalign.kernels.runtime.numba_cache import LISTENERS
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
 from tidalign.pipeline.store import rundir
@@ -44,6 +45,8 @@ def prepared(directory: Path, layout: Layout, *, new: bool) -> Iterator[None]:
             _empty(directory, layout)
     try:
         yield
+    except NoGuard as error:
+        raise NoGuard(str(error)) from None  # nobody wants to see by how many of our functions it came
     except (InputError, MissingInput):
         if not (directory / "manifest.json").exists():
             _empty(directory, layout)

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tidalign.cluster.given import SchedulerLike, scheduler_of
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.search.manifest import SearchManifest, read_queries, read_slice
@@ -16,6 +17,7 @@ from tidalign.pipeline.search.results import SearchResults
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import SEARCH
 from tidalign.workflows.commands import running
+from tidalign.workflows.options.nearest import named
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.search.run import Source, run_search
@@ -24,6 +26,7 @@ from tidalign.workflows.run.tracker import Told
 from tidalign.workflows.status import Exit
 
 
+@named
 def search_files(
     queries: str | Path,
     database: str | Path,
@@ -40,7 +43,7 @@ def search_files(
     device: str = "auto",
     gpus: int | None = None,
     workers: int | None = None,
-    scheduler: str | None = None,
+    scheduler: SchedulerLike = None,
     insecure: bool = False,
     cpu_workers: int = 0,
     scratch: str | None = None,
@@ -58,7 +61,7 @@ def search_files(
     """
     parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
     source = _source(None if new else Path(out), str(queries), str(database))
-    resources = Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch)
+    resources = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)
     return running.show(_search(source, parameters, out, resources, new=new, progress=progress))
 
 

@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -28,6 +28,7 @@ from tidalign.workflows.options.common import (
     typed,
 )
 from tidalign.workflows.options.common import chosen as chosen_format
+from tidalign.workflows.options.nearest import nearest
 from tidalign.workflows.options.values import MOST, integer, wrong
 from tidalign.workflows.progress import LONGEST, brief
 from tidalign.workflows.status import Exit
@@ -67,7 +68,7 @@ def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, module:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(module=module, error=parser.error)
+    parser.set_defaults(module=module, error=parser.error, known=lambda: list(parser._option_string_actions))
     parser.add_argument("--quiet", action="store_true", help="no progress and no last line; errors only")
     parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return parser
@@ -187,11 +188,18 @@ def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Na
     args, unknown = top.parse_known_args(arguments)
     if unknown:
         name = place.belongs_before(unknown)
-        args.error(f"{name} stands before the command: tidalign {name} .. {args.module} .." if name else f"unrecognized arguments: {' '.join(unknown)}")
+        stands = f"{name} stands before the command: tidalign {name} .. {args.module} .."
+        args.error(stands if name else f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown, args.known())}")
     check(args)
     if arguments[0].startswith("-"):
         place.check(args, os.environ, args.error)
     return args
+
+
+def _meant(unknown: Sequence[str], known: Iterable[str]) -> str:
+    """Name the option that the first unknown one is nearest to."""
+    name = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
+    return f"; did you mean {close}?" if name and (close := nearest(name, known)) else ""
 
 
 def check(args: argparse.Namespace) -> None:
