@@ -7,11 +7,11 @@ import pyarrow as pa
 
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs import models, subset
-from tidalign.pipeline.pairs.aligner import PairParameters, align_batch, aligner_of, batches, work
+from tidalign.pipeline.pairs.aligner import PairParameters, align_batch, aligner_of, work
 from tidalign.pipeline.pairs.models import PenaltiesLike
 from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, pack_pairs
 from tidalign.pipeline.pairs.scored import ScoreParameters
-from tidalign.pipeline.pairs.threads import on_threads, threads_of
+from tidalign.pipeline.pairs.threads import on_threads, shared, threads_of
 from tidalign.pipeline.schema import PAIRS
 from tidalign.workflows.options.nearest import named
 from tidalign.workflows.run.devices import of_process
@@ -89,10 +89,9 @@ def align(
     ordinals = pa.array(range(len(query)), pa.int64())
     rows = {"ordinal": ordinals, "query_name": ordinals.cast(pa.string()), "target_name": ordinals.cast(pa.string()), "query": query, "target": target}
     chunk = pack_pairs(pa.table(rows | names).cast(PAIRS), ambiguous=ambiguous, file="pairs", plain=parameters.plain)
-    on = of_process(device, lambda: float(work(aligner, chunk).sum()))
-    tables = on_threads(
-        lambda start, stop: align_batch(aligner, chunk.slice(start, stop - start), parameters, on), batches(aligner, chunk, on, count), on, count
-    )
+    weights = work(aligner, chunk)
+    on = of_process(device, lambda: float(weights.sum()))
+    tables = on_threads(lambda start, stop: align_batch(aligner, chunk.slice(start, stop - start), parameters, on), shared(weights, on, count), on, count)
     return pa.concat_tables([aligner.schema.empty_table(), *tables]).combine_chunks()
 
 

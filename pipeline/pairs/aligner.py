@@ -22,10 +22,9 @@ from tidalign.pipeline.errors import ManifestMismatch, shown
 from tidalign.pipeline.pairs import scored
 from tidalign.pipeline.pairs.pack import sides
 from tidalign.pipeline.pairs.strands import STRANDS, better_strand
-from tidalign.pipeline.pairs.threads import shared
 from tidalign.pipeline.schema import ALIGNMENTS, COUNTS
 from tidalign.pipeline.store.parts import Part, write_part
-from tidalign.pipeline.text import counted, in_order, narrow
+from tidalign.pipeline.text import counted, cuts, in_order, narrow
 
 MOST_FREE = 2**31 - 1
 """Letters that may be free at an end: more than any sequence has."""
@@ -74,7 +73,8 @@ class PairParameters:
     def words(self) -> list[str]:
         """Say everything that can change a row as options of `tidalign pairs`."""
         words = ["--penalties", self.penalties, "--ambiguous", self.ambiguous]
-        words += (["--strand", self.strand] if self.strand == "both" else []) + (["--heuristic", self.heuristic] if self.heuristic else [])
+        words += ["--strand", self.strand] if self.strand == "both" else []
+        words += ["--heuristic", self.heuristic] if self.heuristic else []
         return words + (["--ends-free", ",".join(map(str, self.ends_free))] if self.ends_free else [])
 
     def to_json(self) -> dict[str, Any]:
@@ -236,9 +236,9 @@ def work(aligner: Aligner[Any], chunk: Any) -> Any:
     return aligner.work(chunk["query_length"].to_numpy(), chunk["target_length"].to_numpy())
 
 
-def batches(aligner: Aligner[Any], chunk: Any, device: Device, threads: int = 1) -> list[tuple[int, int]]:
-    """Cut a table in `schema.CHUNK` into consecutive row ranges, each one call of the kernels: enough for so many threads."""
-    return shared(work(aligner, chunk), device, threads)
+def batches(aligner: Aligner[Any], chunk: Any, device: Device) -> list[tuple[int, int]]:
+    """Cut a table in `schema.CHUNK` into consecutive row ranges, each one call of the kernels."""
+    return cuts(work(aligner, chunk), device.batch_work, device.batch_rows)
 
 
 def alignments(aligner: Aligner[P], pairs: tuple[Any, Any], parameters: P, device: Device) -> Alignments:
