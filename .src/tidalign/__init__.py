@@ -4,6 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tidalign import cigar as cigar
+    from tidalign import genome as genome
     from tidalign.pipeline.errors import InputError as InputError
     from tidalign.pipeline.errors import MissingInput as MissingInput
     from tidalign.pipeline.genome.results import GenomeResults as GenomeResults
@@ -35,6 +37,8 @@ __all__ = [
     "align",
     "align_genomes",
     "align_pairs",
+    "cigar",
+    "genome",
     "search",
     "search_files",
 ]
@@ -60,6 +64,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("tidalign")
+    if name in ("cigar", "genome"):
+        return import_module(f"tidalign.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'tidalign' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

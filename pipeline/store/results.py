@@ -81,7 +81,7 @@ class RunResults(Generic[M]):
         return self.layout.kind
 
     @property
-    def schema(self) -> Any:
+    def schema(self) -> pa.Schema:
         """Give the Arrow schema of the rows."""
         return self.layout.tables["parts"]
 
@@ -103,12 +103,12 @@ class RunResults(Generic[M]):
         """Count the rows by status, every status named."""
         return dict.fromkeys(STATUSES, 0) | counts(self._parts)
 
-    def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Give record batches of at most `BATCH_ROWS` rows and, but for a longer row, `BATCH_BYTES` in order, all columns or those named."""
         for read in self._readers(self.schema.names if columns is None else columns):
             yield from batches(read)
 
-    def to_table(self, columns: list[str] | None = None) -> Any:
+    def to_table(self, columns: list[str] | None = None) -> pa.Table:
         """Gather all rows as one table, which must fit in memory; `to_batches` needs no more than a piece of them."""
         schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.to_batches(columns), schema=schema)
@@ -129,17 +129,17 @@ class RunResults(Generic[M]):
         """Give the rows to whoever takes Arrow's stream of C (PyCapsule): polars, DuckDB, `pyarrow.table`. A batch is read when it is asked for."""
         return pa.RecordBatchReader.from_batches(self.schema, self.to_batches()).__arrow_c_stream__(requested_schema)
 
-    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Any]]]:
+    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[pa.RecordBatch]]]:
         """Give what makes the batches that formats take, in order (`formats.request.Rows`); a kind of run that has `letters` beside its rows adds them."""
         for read in self._readers(self.schema.names):
             yield partial(batches, read)
 
-    def groups(self, most: int) -> Iterator[Callable[[], Iterable[Any]]]:
+    def groups(self, most: int) -> Iterator[Callable[[], Iterable[pa.Table]]]:
         """Give what makes tables of all rows of at most `most` bytes each (`formats.request.Rows`); where pieces are small, threads read them."""
         for table in text.in_batches(chain.from_iterable(read() for read in self._readers(self.schema.names)), most):
             yield partial(list, [table])
 
-    def sampled(self, columns: list[str], most: int) -> Iterator[Any]:
+    def sampled(self, columns: list[str], most: int) -> Iterator[pa.Table]:
         """Give tables of about `most` rows at most, in no order: all, or those of parts that lie evenly among all, and of their row groups where these are
         many."""
         schema = pa.schema([self.schema.field(name) for name in columns])
@@ -150,7 +150,7 @@ class RunResults(Generic[M]):
             for group, _ in evenly(groups, most) if rows > most else groups:
                 yield file.read_row_group(group, columns=columns).select(columns).cast(schema)
 
-    def unfinished(self, columns: list[str], most: int) -> Iterator[Any]:
+    def unfinished(self, columns: list[str], most: int) -> Iterator[pa.Table]:
         """Give tables of rows that are capped or rejected, about the first `most`; of a search also those that are no hit in the end."""
         left = most
         for part in all_parts(self._parts):

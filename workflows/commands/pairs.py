@@ -66,6 +66,7 @@ def align_pairs(
 ) -> Results:
     """Align every pair of one or two files into the run directory `out`; the same call goes on where an earlier one was stopped.
 
+    out: a run directory; or a file of a format (`x.sam`), written from the run directory beside it (`x.sam.run`), which the results read.
     queries, targets: FASTA, FASTQ (plain, gzip, bgzip), paired by order; or one file: interleaved, WFA's `.seq`, or Parquet / Arrow with two columns.
     penalties: as `align` takes them. ends_free, penalty_only, ambiguous, strand, heuristic: see `PairParameters`.
     scoring, span, report, alphabet, zdrop, end_bonus: align by scores in place of penalties, see `ScoreParameters`.
@@ -87,9 +88,15 @@ def align_pairs(
         parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
     columns = {"query_column": query_column, "target_column": target_column, "alphabet": parameters.alphabet}
     paths = (str(queries), None if targets is None else str(targets))
-    source = _source(None if new else Path(out), *paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
+    run, file = running.place(out, table.PAIRS)
+    source = _source(None if new else run, *paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
     resources = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)
-    return running.show(align(source, parameters, out, resources, new=new, progress=progress))
+    chosen = running.format_of(out, table.PAIRS)
+    source = replace(source, whole=source.has_pipe and chosen is not None and chosen.wants_letters({}))
+    results = running.show(align(source, parameters, run, resources, new=new, progress=progress, check=partial(check_names, run, chosen, None, source)))
+    if file:
+        results.export(file)
+    return results
 
 
 def align(

@@ -52,6 +52,7 @@ def search_files(
 ) -> SearchResults:
     """Search every query in a database into the run directory `out`; the same call goes on where an earlier one was stopped.
 
+    out: a run directory; or a file of a format (`x.m8`), written from the run directory beside it (`x.m8.run`), which the results read.
     queries, database: FASTA, FASTQ (plain, gzip, bgzip), or Parquet / Arrow with the columns `sequence` and `name`; the database may be an index.
     top, min_score, strand, scoring, alphabet, span, report, ambiguous: see `SearchParameters`.
     device, gpus, workers, scheduler, insecure, cpu_workers, scratch, new: see `align_pairs`.
@@ -60,9 +61,15 @@ def search_files(
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
     parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
-    source = _source(None if new else Path(out), str(queries), str(database))
+    run, file = running.place(out, table.SEARCH)
+    source = _source(None if new else run, str(queries), str(database))
     resources = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)
-    return running.show(_search(source, parameters, out, resources, new=new, progress=progress))
+    chosen = running.format_of(out, table.SEARCH)
+    check = partial(check_names, chosen.name if chosen else None, source)
+    results = running.show(_search(source, parameters, run, resources, new=new, progress=progress, check=check))
+    if file:
+        results.export(file)
+    return results
 
 
 def _search(
