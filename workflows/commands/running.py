@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tidalign.cluster.errors import NoGuard
+from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.numba_cache import LISTENERS
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
 from tidalign.pipeline.formats import table
@@ -98,6 +99,7 @@ class Command:
         output = self.args.output
         if not self.args.format:
             return
+        results.threads = min(results.threads, cores())
         try:
             results.export(output, format=self.args.format, **options)
         except (InputError, CannotWrite, DiskFull):

@@ -16,7 +16,9 @@ from tidalign.workflows.options.common import (
     STANDARD_OUTPUT,
     add_device,
     add_export,
+    add_logs,
     add_new,
+    add_said,
     add_scores,
     add_shard,
     add_workers,
@@ -69,8 +71,9 @@ def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, module:
         allow_abbrev=False,
     )
     parser.set_defaults(module=module, error=parser.error, known=lambda: list(parser._option_string_actions))
-    parser.add_argument("--quiet", action="store_true", help="no progress and no last line; errors only")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    add_said(parser)
+    if name != "estimate":  # its words are the command's
+        add_logs(parser)
     return parser
 
 

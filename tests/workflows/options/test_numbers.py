@@ -15,7 +15,21 @@ from tidalign.workflows.options.values import MOST
 BEYOND = ("99999999999999999999", "-99999999999999999999", "nan", "inf", "1e400", "9" * 5000)
 
 TEXTS = {
-    *("output", "scheduler", "segments", "scores", "format", "pair", "query_column", "target_column", "action:target", "action:query", "rdotplot", "scratch"),
+    *(
+        "output",
+        "scheduler",
+        "segments",
+        "scores",
+        "format",
+        "pair",
+        "query_column",
+        "target_column",
+        "action:target",
+        "action:query",
+        "rdotplot",
+        "scratch",
+        "log",
+    ),
 }
 """Options whose value is a name: any is legal."""
 
