@@ -181,9 +181,21 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
     cluster = _command(commands, "cluster", "cluster", "write the profile of this site, for jobs of --cluster slurm, of what Slurm says of it")
     cluster.add_argument("action", choices=("init",), help="write ~/.config/tidalign/cluster.yaml")
     cluster.add_argument("--new", action="store_true", help="in place of the one that is there")
+    completion = _command(commands, "completion", "completion", "print what has a shell complete tidalign's commands and options", texts.COMPLETION)
+    completion.add_argument("shell", choices=("bash", "fish", "zsh"), help="the shell")
+    _command(commands, "man", "manual", "print the manual page", texts.MANUAL)
     demo = _command(commands, "demo", "demo", "align real reads and genomes that come with tidalign")
     demo.add_argument("-o", dest="output", metavar="DIR", default="tidalign-demo", help="where to write (default: tidalign-demo)")
     return top
+
+
+def commands() -> dict[str, _Parser]:
+    """Give the parser of each command, with all of its arguments, in the order of --help."""
+
+    def made(chosen: str | None) -> dict[str, _Parser]:
+        return next(action.choices for action in parser(chosen)._actions if isinstance(action, argparse._SubParsersAction))
+
+    return {name: made(name)[name] for name in made(None)}
 
 
 def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Namespace:
