@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.given import Known
 
 EXPECTED = "expected the address of a Dask scheduler, as tls://host:8786, or a scheduler file"
 
@@ -18,6 +19,8 @@ def address_of(scheduler: str, *, insecure: bool = False) -> str:
     Raises NoWorkers for what is no address, for another machine without TLS, for TLS without certificates, and where Dask is to use TLS and is not. The
     scheduler is not asked.
     """
+    if isinstance(scheduler, Known):
+        return scheduler
     import dask  # by none who have no scheduler
 
     address = scheduler if "://" in scheduler or not Path(scheduler).exists() else _in_file(scheduler)

@@ -27,6 +27,7 @@ from tidalign.cluster import forks
 from tidalign.cluster.beside import with_cores
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_CARD
+from tidalign.cluster.guard import see_guard
 from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, unfit
 from tidalign.cluster.private import MuteNanny, credentials, with_mute_scheduler
 from tidalign.cluster.settings import settings
@@ -225,6 +226,7 @@ def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[W
 
 def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str) -> Any:
     """A LocalCluster of `count` processes with one thread each, or a LocalCUDACluster. Dask gives up if one dies while it starts, so this tries again."""
+    see_guard()
     forks.make_room(count)
     kind, more = _kind(gpus)
     kind, security = with_mute_scheduler(kind if len(gpus) in (0, count) else with_cores(kind)), credentials()

@@ -103,8 +103,8 @@ class Queue:
 
 
 def cores() -> int:
-    """Processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Processor cores this process may use: those there are, or as many as TIDALIGN_CORES says, which `--threads` sets for all processes of a command."""
+    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, int(os.environ.get("TIDALIGN_CORES") or 1 << 20))
 
 
 _log: TextIO | None = None  # of this worker, in the folder that it works for now

@@ -52,8 +52,8 @@ def _restore_input_error(message: str, file: str, record: int | None, line: int 
     return error
 
 
-class MissingInput(Exception):
-    """No such input, or nothing in it (66)."""
+class MissingInput(FileNotFoundError):
+    """No such input, or nothing in it (66). It has a message alone, no `errno`: what looks at errors of the system lets it pass."""
 
 
 class CannotWrite(Exception):

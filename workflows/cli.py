@@ -26,7 +26,7 @@ from tidalign.cluster.stop import STOPPING, limited
 from tidalign.cluster.task import THREAD
 from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput, OutputClosed
-from tidalign.workflows import limits
+from tidalign.workflows import limits, logs
 from tidalign.workflows.options import texts
 from tidalign.workflows.options.arguments import parse, parser
 from tidalign.workflows.options.place import command_at
@@ -109,12 +109,16 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
     args = parse(arguments, parser(chosen, before=before))
     settle(args)
     if not any(isinstance(handler, _Said) for handler in logging.getLogger("tidalign").handlers):
-        logging.getLogger("tidalign").addHandler(_Said())
+        logging.getLogger("tidalign").addHandler(_Said(logging.WARNING))
     if argv is None and not args.debug:
         logging.getLogger().addHandler(logging.NullHandler())  # what libraries say of a cluster that ends is no message of ours
+    if args.threads:
+        os.environ["TIDALIGN_CORES"] = str(args.threads)
     if int(os.environ.get("SLURM_RESTART_COUNT") or 0) and vars(args).get("new"):
         args.new = False  # this job threw away what was there when it first ran
     try:
+        if args.log or args.verbose:
+            logs.begin(args.log, args.verbose, asked)
         if args.cluster == "slurm":
             from tidalign.workflows.commands.submit import submit
 
@@ -149,6 +153,8 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
         status = fail(Stopped(signal.SIGINT), debug=args.debug)
     except Exception as error:
         status, hangs = fail(error, debug=args.debug), isinstance(error, Hangs)
+    if args.log or args.verbose:
+        logs.end()
     if argv is None:
         _leave(told(status), at_once=hangs)
     return told(status)
@@ -188,6 +194,7 @@ def fail(error: Exception, *, debug: bool) -> int:
     """Say what went wrong; the status for it."""
     if debug:
         traceback.print_exception(error)
+    logging.getLogger("tidalign").info("", exc_info=error)
     known = (status for kind, status in EXITS.items() if isinstance(error, kind))
     status = Exit(error.status) if isinstance(error, Stopped) else next(known, Exit.BUG)
     if status == Exit.OUTPUT_CLOSED:

@@ -183,8 +183,14 @@ _WORD = 20
 """Letters that are left of a word, at least, before others are shortened with it."""
 
 
+LISTENERS: list[Callable[[str], object]] = []
+"""Hear of each message, besides the user."""
+
+
 def say(message: str) -> None:
     """Print one line for the user."""
+    for hear in LISTENERS:
+        hear(message)
     with suppress(OSError):  # a full disk, or nobody who reads: there is nowhere else to say it
         print(brief(f"tidalign: {message}"), file=sys.stderr, flush=True)
 

@@ -4,9 +4,15 @@ TYPE_CHECKING = False  # typing's own, which takes as long to load as Python its
 if TYPE_CHECKING:
     from typing import Any
 
+    from tidalign import cigar as cigar
+    from tidalign import genome as genome
     from tidalign.pipeline.errors import InputError as InputError
     from tidalign.pipeline.errors import MissingInput as MissingInput
     from tidalign.pipeline.genome.results import GenomeResults as GenomeResults
+    from tidalign.pipeline.pairs.models import Affine as Affine
+    from tidalign.pipeline.pairs.models import Edit as Edit
+    from tidalign.pipeline.pairs.models import Linear as Linear
+    from tidalign.pipeline.pairs.models import TwoPiece as TwoPiece
     from tidalign.pipeline.pairs.results import Results as Results
     from tidalign.pipeline.search.results import SearchResults as SearchResults
     from tidalign.workflows.commands.genome import align_genomes as align_genomes
@@ -18,21 +24,28 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Affine",
+    "Edit",
     "GenomeResults",
     "InputError",
+    "Linear",
     "MissingInput",
     "Results",
     "SearchResults",
+    "TwoPiece",
     "__version__",
     "align",
     "align_genomes",
     "align_pairs",
+    "cigar",
+    "genome",
     "search",
     "search_files",
 ]
 
 # Resolved on first use (PEP 562), so that `import tidalign` loads neither PyArrow nor Dask nor CuPy, nor looks for packages.
 _HOME = {
+    **dict.fromkeys(("Affine", "Edit", "Linear", "TwoPiece"), "tidalign.pipeline.pairs.models"),
     "GenomeResults": "tidalign.pipeline.genome.results",
     "InputError": "tidalign.pipeline.errors",
     "MissingInput": "tidalign.pipeline.errors",
@@ -54,6 +67,8 @@ def __getattr__(name: str) -> "Any":
 
         globals()[name] = version("tidalign")  # which reads a file
         return globals()[name]
+    if name in ("cigar", "genome"):
+        return import_module(f"tidalign.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'tidalign' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

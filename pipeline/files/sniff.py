@@ -118,6 +118,8 @@ def sniff(path: str, *, allow_empty: bool = False) -> Input:
 
             kind, compression = _kind(path, look, allow_empty)
             digest = sampled(file, status.st_size)
+    except MissingInput:
+        raise
     except OSError as error:
         raise MissingInput(f"{path}: {error.strerror}") from error
     if compression == "bgzf" and end != BGZF_END:

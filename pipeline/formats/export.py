@@ -65,6 +65,8 @@ def write_errors(name: str) -> Iterator[None]:
     """Raise OutputClosed, DiskFull, CannotWrite or MissingInput for what goes wrong inside, where `name` is written."""
     try:
         yield
+    except MissingInput:
+        raise
     except BrokenPipeError as error:
         raise OutputClosed(name) from error
     except OSError as error:

@@ -110,6 +110,8 @@ FORMATS: tuple[Format, ...] = (
     _genome("paf", module="genome.formats.paf", suffix="paf", banned=TABS),
     _genome("paf:minimap2", module="genome.formats.paf", banned=TABS),
     _genome("paf:wfmash", module="genome.formats.paf", lines="exact_lines", banned=TABS),
+    _genome("paf:tagged", module="genome.formats.paf", lines="tagged_lines", banned=TABS),
+    _genome("psl", module="genome.formats.psl", suffix="psl", banned=BLANKS),
     _genome("sam", module="genome.formats.sam", suffix="sam", lines="hard_lines", header="header", above="targets", bare=True, banned=TABS, side="check"),
     _genome("softsam", module="genome.formats.sam", lines="soft_lines", header="header", above="targets", bare=True, banned=TABS, side="check_whole"),
     _genome("lav", module="genome.formats.lav", suffix="lav", write="write", per_row=None, banned='"'),
@@ -151,7 +153,6 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     GENOME: _CONVERTED
     | {
         ".bam": "write .sam and convert it: samtools view -b",
-        ".psl": "write .chain or .axt and convert it: axtToPsl",
         ".fa": "write .maf",
         ".png": "draw it with `tidalign plot` from the run directory",
     },

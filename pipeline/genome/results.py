@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.formats.export import export
 from tidalign.pipeline.genome.census import PLACED, Masks
-from tidalign.pipeline.genome.formats.block import blocks
+from tidalign.pipeline.genome.formats.block import Block, blocks
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -86,15 +86,15 @@ class GenomeResults(RunResults[GenomeManifest]):
             return [self.genomes(self._job)[0]]
         return [self._side(side) for side in dict.fromkeys(group.target for group in self._manifest.jobs)]
 
-    def to_batches(self, columns: list[str] | None = None, *, job: int | None = None) -> Iterator[Any]:
+    def to_batches(self, columns: list[str] | None = None, *, job: int | None = None) -> Iterator[pa.RecordBatch]:
         """Give record batches in order, of all pairs of genomes or of one; all columns or those named."""
         return super().to_batches(columns) if job is None else self._of(job).to_batches(columns)
 
-    def to_table(self, columns: list[str] | None = None, *, job: int | None = None) -> Any:
+    def to_table(self, columns: list[str] | None = None, *, job: int | None = None) -> pa.Table:
         """Gather all rows, or those of one pair of genomes, as one table, which must fit in memory; all columns or those named."""
         return super().to_table(columns) if job is None else self._of(job).to_table(columns)
 
-    def stage(self, name: str) -> Any:
+    def stage(self, name: str) -> pa.Table:
         """What `--keep` kept of a stage (`hits`, `hsps` or `anchors`), with the columns job, query_name and strand before its own."""
         if name not in KEPT:
             raise ValueError(f"no stage {name!r}: use one of {', '.join(KEPT)}")
@@ -118,7 +118,7 @@ class GenomeResults(RunResults[GenomeManifest]):
         """
         return export(self if job is None else self._of(job), str(output), format, markend=markend, notice=notice)
 
-    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Any]]]:
+    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Block]]]:
         """Give what makes the blocks that formats take, in order; all have letters."""
         first = 0
         for group, read in self._grouped(self.schema.names):

@@ -128,17 +128,17 @@ def whole(unit: Unit, beat: Callable[[], None], due: Due) -> Done:
     if (done := extend_together(unit, anchors, lambda _: beat(), due)) is None:
         return assemble(unit)
     rows, shortfalls = done
-    return _by_start(rows, unit), shortfalls
+    return by_start(rows, unit), shortfalls
 
 
 def assemble(unit: Unit) -> Done:
     """The rows of a large unit whose anchors are all extended."""
     parts = scan_chunk(f"{unit.directory}/extended", unit.run, Tile("extend", unit.job_number, unit.number, 0, 0).chunk)
     tables = (rows for part in parts for rows in read_tables(part.path, EXTENDED))
-    return _by_start(tables, unit), [shortfall for part in parts for shortfall in part.labels["shortfalls"]]
+    return by_start(tables, unit), [shortfall for part in parts for shortfall in part.labels["shortfalls"]]
 
 
-def _by_start(tables: Iterable[Any], unit: Unit) -> Iterator[Any]:
+def by_start(tables: Iterable[Any], unit: Unit) -> Iterator[Any]:
     """By target start, each once; `GENOME_ALIGNMENTS`."""
     for rows in in_order(tables, f"{unit.directory}/stages"):
         yield rows.drop_columns(["anchor"]).cast(GENOME_ALIGNMENTS)

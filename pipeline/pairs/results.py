@@ -15,7 +15,9 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.errors import ManifestMismatch, MissingInput
 from tidalign.pipeline.formats.export import export
+from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest, letters_path
+from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store.files import read_table
 from tidalign.pipeline.store.layout import PAIRS
@@ -40,9 +42,10 @@ class Results(RunResults[PairManifest]):
     threads = min(12, os.cpu_count() or 1)
 
     @property
-    def parameters(self) -> Any:
+    def parameters(self) -> PairParameters | ScoreParameters:
         """Say what was computed: parameters of one of the aligners."""
-        return self._manifest.parameters
+        parameters: PairParameters | ScoreParameters = self._manifest.parameters
+        return parameters
 
     @property
     def cigars(self) -> bool:
@@ -52,7 +55,7 @@ class Results(RunResults[PairManifest]):
     @property
     def placed(self) -> bool:
         """Tell whether the rows have places."""
-        return not self.parameters.scored or bool(self.parameters.report != "score")
+        return not isinstance(self.parameters, ScoreParameters) or self.parameters.report != "score"
 
     def __len__(self) -> int:
         """Count the pairs of the input, which is rows of the table."""
@@ -67,7 +70,7 @@ class Results(RunResults[PairManifest]):
         """
         return export(self, str(output), format, notice=notice, **options)
 
-    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Any]]]:
+    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[pa.RecordBatch]]]:
         """Give what makes the batches that formats take, in order; with `letters`, those of `schema.LETTERS` beside the rows (EXECUTION.md 13)."""
         if not letters:
             yield from super().pieces()
@@ -80,7 +83,7 @@ class Results(RunResults[PairManifest]):
         if stop != len(self):
             raise _changed("the input")
 
-    def groups(self, most: int) -> Iterator[Callable[[], Iterable[Any]]]:
+    def groups(self, most: int) -> Iterator[Callable[[], Iterable[pa.Table]]]:
         """Give what makes tables of each block (`formats.request.Rows`)."""
         for read in self._readers(self.schema.names):
             yield partial(_cut, read, most)

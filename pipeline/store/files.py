@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidalign.pipeline import text
-from tidalign.pipeline.errors import CannotWrite, Damaged, DiskFull
+from tidalign.pipeline.errors import CannotWrite, Damaged, DiskFull, MissingInput
 from tidalign.pipeline.files.decompress import crc32
 
 _SEAL, _DIGITS = b"tidalign.crc32=", 8
@@ -53,6 +53,8 @@ def durably(path: str, write: Callable[[str], None], named: Callable[[], str] | 
         Path(temporary).replace(named() if named else path)
         if forced:
             _force(str(Path(path).parent))
+    except MissingInput:  # of what was to be written
+        raise
     except OSError as error:
         raise writing_error(path, error) from error
     finally:

@@ -16,6 +16,7 @@ and folders of its own: chunks and blocks of pairs (pipeline/pairs/manifest.py),
 import fcntl
 import hashlib
 import json
+import logging
 import os
 import secrets
 import shutil
@@ -114,8 +115,7 @@ def compare(directory: str, parameters: dict[str, Any], source: dict[str, Any], 
     """Raise ManifestMismatch, naming what differs, unless the run here was begun with these parameters and inputs by this version."""
     plan = read_plan(directory)
     wanted = json.loads(json.dumps({"kind": layout.kind, "version": __version__, "parameters": parameters, "source": source}))
-    differences = _differences({name: plan[name] for name in wanted}, wanted)
-    if differences:
+    if differences := _differences({name: plan[name] for name in wanted}, wanted):
         way_out = "use another run directory, or the same inputs and options; --new throws this run away and starts again"
         raise ManifestMismatch(f"{directory}: this run was begun with {'; '.join(differences)}; {way_out}")
 
@@ -176,8 +176,7 @@ def finished(directory: str) -> str | None:
 def finished_source(directory: str, layout: Layout) -> dict[str, Any] | None:
     """Say what a finished run of this kind read, which may be gone since; None where there is none."""
     plan = read_plan(directory) if exists(directory) and finished(directory) else None
-    source: dict[str, Any] | None = plan["source"] if plan and plan["kind"] == layout.kind else None
-    return source
+    return dict(plan["source"]) if plan and plan["kind"] == layout.kind else None
 
 
 def finish(directory: str, report: dict[str, Any], *, partial: bool) -> None:
@@ -214,7 +213,8 @@ def read_report(directory: str) -> dict[str, Any]:
 
 
 def journal(directory: str, event: str, **details: Any) -> None:
-    """Append a line to journal.jsonl."""
+    """Append a line to journal.jsonl, and tell whoever logs."""
+    logging.getLogger("tidalign").info("%s %s", event, details)
     try:
         with Path(directory, "journal.jsonl").open("a") as lines:
             lines.write(json.dumps({"time": round(time.time(), 3), "event": event, **details}) + "\n")
@@ -236,8 +236,8 @@ def history(directory: str, most: int = 1000) -> tuple[int, float, list[dict[str
         if name == "start":
             count, seconds, began = count + 1, seconds + max(0.0, last - began), when
         elif name in ("lost", "failed") and len(faults) < most:
-            retries = sum(each["task"] == said.get("task") for each in faults)
-            faults.append({"why": said.pop("error", ""), "task": "", **said, "retries": retries})
+            before = sum(each["task"] == said.get("task") for each in faults)
+            faults.append({"why": said.pop("error", ""), "task": "", **said, "retries": before})
         last = when
     return count, round(seconds + max(0.0, time.time() - began), 3), faults
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.pipeline import text
+from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.store.files import writing_error
 
 RUNS = 64
@@ -54,6 +55,8 @@ class _Run:
             with pa.ipc.new_file(self._file, first.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
                 for piece in chain([first], pieces):
                     writer.write_table(piece.combine_chunks())
+        except MissingInput:  # of the rows
+            raise
         except OSError as error:
             raise writing_error(folder, error) from error
         self._reader = pa.ipc.open_file(self._file)

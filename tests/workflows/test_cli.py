@@ -397,7 +397,7 @@ def test_a_run_directory_with_something_else_in_it_outlives_its_output(pairs, tm
         (this.run / "parts" / "thesis.tex").write_text("mine")
         Path(this.args.output).write_text("SAM")
 
-    monkeypatch.setattr("tidalign.workflows.commands.running.Command.export", export)
+    monkeypatch.setattr("tidalign.workflows.running.Command.export", export)
     answer = command("pairs", *pairs, "-o", tmp_path / "out.sam")
     assert answer.returncode == 0 and "the run directory is kept" in answer.stderr
     assert (tmp_path / "out.sam.run" / "parts" / "thesis.tex").read_text() == "mine"

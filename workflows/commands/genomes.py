@@ -9,7 +9,7 @@ from tidalign.pipeline.errors import CannotWrite, InputError, shown
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, read_jobs, safe
 from tidalign.pipeline.genome.plan import GenomeManifest
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.workflows.commands import running
+from tidalign.workflows import running
 from tidalign.workflows.commands.genome import alignments, check_format, is_partial, kept_stages, run_as_asked
 from tidalign.workflows.options.genome import with_actions
 from tidalign.workflows.options.given import parameters

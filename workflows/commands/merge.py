@@ -9,7 +9,7 @@ from tidalign.pipeline.formats import table
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
 from tidalign.pipeline.store.merge import layout_of, merge
-from tidalign.workflows.commands import running
+from tidalign.workflows import running
 from tidalign.workflows.commands.export import options
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import Resources

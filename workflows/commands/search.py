@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tidalign.cluster.given import SchedulerLike, scheduler_of
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.search.manifest import SearchManifest, read_queries, read_slice
@@ -15,7 +16,8 @@ from tidalign.pipeline.search.records import inspect
 from tidalign.pipeline.search.results import SearchResults
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import SEARCH
-from tidalign.workflows.commands import running
+from tidalign.workflows import running
+from tidalign.workflows.options.nearest import named
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.search.run import Source, run_search
@@ -24,6 +26,7 @@ from tidalign.workflows.run.tracker import Told
 from tidalign.workflows.status import Exit
 
 
+@named
 def search_files(
     queries: str | Path,
     database: str | Path,
@@ -40,7 +43,7 @@ def search_files(
     device: str = "auto",
     gpus: int | None = None,
     workers: int | None = None,
-    scheduler: str | None = None,
+    scheduler: SchedulerLike = None,
     insecure: bool = False,
     cpu_workers: int = 0,
     scratch: str | None = None,
@@ -49,6 +52,7 @@ def search_files(
 ) -> SearchResults:
     """Search every query in a database into the run directory `out`; the same call goes on where an earlier one was stopped.
 
+    out: a run directory; or a file of a format (`x.m8`), written from the run directory beside it (`x.m8.run`), which the results read.
     queries, database: FASTA, FASTQ (plain, gzip, bgzip), or Parquet / Arrow with the columns `sequence` and `name`; the database may be an index.
     top, min_score, strand, scoring, alphabet, span, report, ambiguous: see `SearchParameters`.
     device, gpus, workers, scheduler, insecure, cpu_workers, scratch, new: see `align_pairs`.
@@ -57,9 +61,15 @@ def search_files(
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
     parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
-    source = _source(None if new else Path(out), str(queries), str(database))
-    resources = Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch)
-    return running.show(_search(source, parameters, out, resources, new=new, progress=progress))
+    run, file = running.place(out, table.SEARCH)
+    source = _source(None if new else run, str(queries), str(database))
+    resources = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)
+    chosen = running.format_of(out, table.SEARCH)
+    check = partial(check_names, chosen.name if chosen else None, source)
+    results = running.show(_search(source, parameters, run, resources, new=new, progress=progress, check=check))
+    if file:
+        results.export(file)
+    return results
 
 
 def _search(

@@ -83,6 +83,17 @@ MERGE = """examples:
   tidalign merge shard.*/run -o out.maf                          of `tidalign genomes`, whose run directories lie in DIR/run
 """
 
+COMPLETION = """examples:
+  source <(tidalign completion bash)                                         in ~/.bashrc
+  tidalign completion zsh > "${fpath[1]}/_tidalign"
+  tidalign completion fish > ~/.config/fish/completions/tidalign.fish
+"""
+
+MANUAL = """examples:
+  tidalign man | man -l -
+  tidalign man > ~/.local/share/man/man1/tidalign.1
+"""
+
 EXITS = """exit status: 0 everything is aligned, 3 something was cut or given up (rows or report say why), 2 wrong usage, 65 bad input, 66 no input,
 69 no usable GPU or workers, 73 cannot write, 74 disk full, 75 cluster lost, 78 the run directory is of other inputs, options or another version,
 130 and 143 stopped by a signal, 1 a bug. After 69 to 75, 130 and 143 the same command goes on where it was."""

@@ -93,3 +93,15 @@ def path(value: Any) -> str:
     if not isinstance(value, str | os.PathLike):
         raise wrong("the name of a file", value)
     return os.fsdecode(value)
+
+
+def ends_free(text: str) -> tuple[int, ...]:
+    """Read QB,QE,TB,TE, as argparse has its types."""
+    fields = text.split(",")
+    try:
+        ends = tuple(map(integer(0), fields))
+    except ValueError:
+        ends = ()
+    if len(ends) != 4:
+        raise wrong(f"four whole numbers QB,QE,TB,TE, each from 0 to {MOST}", text)
+    return ends

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 ASKED_CPU = "--device cpu"
 
+WORTH_A_GPU = 1e9
+"""Estimated work of a call in this process (`Aligner.work`) from which on a GPU is worth its start, a second or two: about ten seconds of a core."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resources:
@@ -109,6 +112,23 @@ def choose(resources: Resources) -> Gpus:
             raise
         return Gpus({}, str(error).partition("; ")[0])
     return Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", GPU, resources.cpu_workers)
+
+
+def of_process(asked: str, work: Callable[[], float]) -> Device:
+    """Choose the device of a call that works in this process: the one that is asked for, or, for `auto`, its GPU where there is one and the work is worth it.
+
+    Raises ValueError for an unknown name, NoWorkers where a GPU is asked for and none is usable.
+    """
+    if asked not in ("auto", *DEVICES):
+        raise ValueError(f"device {asked!r}: expected 'auto' or {' or '.join(map(repr, DEVICES))}")
+    if asked in DEVICES:
+        if DEVICES[asked].takes_gpu:
+            usable(1)
+        return DEVICES[asked]
+    try:
+        return GPU if work() >= WORTH_A_GPU and usable(1) else CPU
+    except NoWorkers:
+        return CPU
 
 
 def sooner(gpus: Gpus, resources: Resources, forecast: Callable[[], "Forecast | None"]) -> Gpus:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.ungapped.hsps import Segments
+from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.genome.input.segments import load_segments
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.plan import read_manifest, strands, unit_name
@@ -155,6 +156,8 @@ def _kept(unit: Unit, stage: str, tables: Iterator[Any]) -> Iterator[Any]:
                 yield table
         seal(str(temporary))
         temporary.replace(path)
+    except MissingInput:
+        raise
     except OSError as error:
         raise writing_error(str(path), error) from error
     finally:

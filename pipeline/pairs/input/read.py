@@ -133,6 +133,8 @@ def read_block(source: Source, block: Block) -> Any:
             each = 2 if source.interleaved else 1
             sides = [_read_span(text, span, block.first * each, source.alphabet, source.whole) for text, span in zip(source.inputs, block.spans, strict=True)]
             query, target = split(sides[0]) if source.interleaved else sides
+    except MissingInput:
+        raise
     except OSError as error:
         raise MissingInput(f"{error.filename or source.queries}: {error.strerror or error}; every worker must see the inputs") from error
     return pair_table(source.queries, block.first, query, target, same_names=source.same_names)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.decompress import changed
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.pairs.input.index import CELL_BYTES, Block, Blocks, Index, Span, block_bases, cut
@@ -28,7 +28,7 @@ def _whole(source: Input) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        if getattr(error, "errno", None):
+        if getattr(error, "errno", None) or isinstance(error, MissingInput):
             raise
         raise InputError(source.path, f"a whole {source.format} file", f"a damaged or truncated one ({error})", "write it again") from error
 

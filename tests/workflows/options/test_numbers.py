@@ -16,7 +16,7 @@ BEYOND = ("99999999999999999999", "-99999999999999999999", "nan", "inf", "1e400"
 
 TEXTS = {
     *("output", "scheduler", "segments", "scores", "format", "pair", "query_column", "target_column", "action:target", "action:query", "rdotplot", "scratch"),
-    *("outputmasking", "outputmasking+", "outputmasking:dynamic", "outputmasking+:dynamic", "outputmasking:soft", "outputmasking+:soft"),
+    *("log", "outputmasking", "outputmasking+", "outputmasking:dynamic", "outputmasking+:dynamic", "outputmasking:soft", "outputmasking+:soft"),
 }
 """Options whose value is a name: any is legal."""
 

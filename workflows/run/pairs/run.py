@@ -91,7 +91,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
 
     def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
         most = self.reading_threads if gpus.device.takes_gpu or self._shard else self.meanwhile_threads
-        return self.working_threads, min(most, resources.workers or cores()) if readers == "threads" else 0
+        return min(self.working_threads, cores()), min(most, resources.workers or cores()) if readers == "threads" else 0
 
     def begin(self, directory: str) -> None:
         """Write nothing yet: who is to read may not be there."""
@@ -139,7 +139,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
             if not self.compiles(meanwhile.gpus):
                 meanwhile.ready()
 
-        much = None if crew.hiring or meanwhile.gpus.device.takes_gpu else inf if crew.alone else self.small_work * self.working_threads
+        much = None if crew.hiring or meanwhile.gpus.device.takes_gpu else inf if crew.alone else self.small_work * min(self.working_threads, cores())
         return Reading(crew, self._source, told, blocks, Aligned(alignment, prepare, much))
 
     def _tracker(self, directory: str, stop: Stop, told: Told, gpus: Gpus) -> Alignment:

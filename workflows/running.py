@@ -10,8 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tidalign.cluster.errors import NoGuard
+from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.numba_cache import LISTENERS
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
+from tidalign.pipeline.formats import table
+from tidalign.pipeline.formats.table import Format
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import passing
 from tidalign.pipeline.store.layout import Layout, of_kind
@@ -45,6 +49,8 @@ def prepared(directory: Path, layout: Layout, *, new: bool) -> Iterator[None]:
             _empty(directory, layout)
     try:
         yield
+    except NoGuard as error:
+        raise NoGuard(str(error)) from None  # nobody wants to see by how many of our functions it came
     except (InputError, MissingInput):
         if not (directory / "manifest.json").exists():
             _empty(directory, layout)
@@ -94,6 +100,7 @@ class Command:
         output = self.args.output
         if not self.args.format:
             return
+        results.threads = min(results.threads, cores())
         try:
             results.export(output, format=self.args.format, **options)
         except (InputError, CannotWrite, DiskFull):
@@ -143,6 +150,24 @@ def command(args: argparse.Namespace, run: Path | None = None) -> Iterator[Comma
         place = run or (Path(folder, "run") if folder else _beside(args))
         with passing(folder) if folder else nullcontext():
             yield Command(args, place, time.monotonic(), rundir.finished(str(place)) is not None and not args.new)
+
+
+def format_of(output: str | Path, kind: str) -> Format | None:
+    """Find the format of a kind of run that the ending of a name means; None: it is a run directory's. ValueError for an ending that means something else."""
+    found, suffix = table.by_suffix(kind, table.ending(str(output))), Path(output).suffix.lower()
+    if found is None and suffix in table.ELSEWHERE[kind]:
+        raise ValueError(f"{output}: cannot write {suffix}: {table.ELSEWHERE[kind][suffix]}")
+    return found
+
+
+def place(output: str | Path, kind: str) -> tuple[Path, Path | None]:
+    """Give the run directory that `out=` means, and the file that is written from it, if it means one. CannotWrite where a directory is in its way."""
+    out = Path(output)
+    if not format_of(out, kind):
+        return out, None
+    if out.is_dir():
+        raise CannotWrite(f"{out}: expected a file to write, found a directory")
+    return out.with_name(out.name + ".run"), out
 
 
 @contextmanager
