@@ -164,9 +164,9 @@ def align(
     """`align_genomes` for any source. check: may refuse what was read before it is aligned."""
     if not new and (known := rundir.finished_source(str(out), GENOMES)):
         source = replace(source, known=tuple(known["files"]))
-    source.files()  # MissingInput before anything is written
+    source = source.found().absolute()  # MissingInput before anything is written
     with running.prepared(Path(out), GENOMES, new=new):
-        run_genomes(str(out), source.absolute(), wanted, resources=resources, progress=progress, check=check, shard=shard)
+        run_genomes(str(out), source, wanted, resources=resources, progress=progress, check=check, shard=shard)
     return GenomeResults(out)
 
 

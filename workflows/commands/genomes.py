@@ -3,10 +3,12 @@
 import argparse
 import os
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from tidalign.pipeline.errors import CannotWrite, InputError, shown
-from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, read_jobs, safe
+from tidalign.pipeline.genome.input.jobs import is_list, read_jobs, read_list
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, safe
 from tidalign.pipeline.genome.plan import GenomeManifest
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.workflows import running
@@ -27,11 +29,14 @@ LONGEST = 240
 def source_of(args: argparse.Namespace) -> GenomeSource:
     """What `tidalign genomes` reads: pairs of files, or the sequences of two."""
     keep = kept_stages(args.keep)
-    if args.all_vs_all:
-        target, query = with_actions(args, *args.inputs)
-        return GenomeSource((Pair(pair_name(target, query), target, query),), all_vs_all=True, segments=args.options.get("segments"), keep=keep)
-    jobs = (Pair(pair.name, *with_actions(args, pair.target, pair.query)) for pair in read_jobs(args.inputs[0]))
-    return GenomeSource(tuple(jobs), segments=args.options.get("segments"), keep=keep)
+    table, others = args.inputs[0], args.inputs[1:]
+    if args.all_vs_all and (others or not is_list(table)):
+        sides = with_actions(args, table, *(others or [table]))
+        pair = Pair(pair_name(*sides), *sides)
+        return GenomeSource((pair,), all_vs_all=True, segments=args.options.get("segments"), keep=keep, triangle=not others)
+    pairs = read_list(table) if args.all_vs_all else read_jobs(table)
+    jobs = (replace(pair, **dict(zip(("target", "query"), with_actions(args, pair.target, pair.query), strict=True))) for pair in pairs)
+    return GenomeSource(tuple(jobs), segments=args.options.get("segments"), keep=keep, table=table)
 
 
 def command(args: argparse.Namespace) -> Exit:

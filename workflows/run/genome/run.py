@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tidalign.cluster.stop import Stop
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
-from tidalign.pipeline.genome.input.sides import load_side, read_side, side_record
+from tidalign.pipeline.genome.input.folders import folders
+from tidalign.pipeline.genome.input.jobs import begun_with
+from tidalign.pipeline.genome.input.sides import IN_A_FOLDER, folder_records, load_side, read_sides
 from tidalign.pipeline.genome.input.source import GenomeSource
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Check, GenomeManifest, read_manifest, write_manifest
@@ -72,7 +74,7 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
 
     def __init__(self, source: GenomeSource, parameters: GenomeParameters, check: Check | None = None, shard: Shard | None = None) -> None:
         self._shard = shard
-        self._source, self._parameters, self._check = source, parameters, check
+        self._source, self._parameters, self._check = source.found(), parameters, check
 
     def parameters(self) -> dict[str, Any]:
         return self._parameters.to_json()
@@ -93,26 +95,39 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
     def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
         return super().threads(resources, readers, gpus) if self._source.size() > READ_AT_ONCE else (1, 0)
 
+    def open(self, directory: str) -> None:
+        if not rundir.exists(directory):
+            self.begin(directory)
+            return
+        source, begun = self._source, rundir.read_plan(directory)["source"]
+        if len(source.pairs) > 1 and begun.keys() == source.to_json().keys():
+            source = source.first(begun_with(directory, begun, source))
+        rundir.compare(directory, self.parameters(), source.to_json(), self.layout)
+
     def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> GenomeManifest:
-        sides = self._source.sides()
-        if rundir.has_manifest(crew.directory) and all(side_record(crew.directory, side) for side in range(len(sides))):
-            manifest = read_manifest(crew.directory)
-            for side in range(len(sides)):
-                load_side(crew.directory, manifest.run, side)
+        sides, directory = self._source.sides(), crew.directory
+        before = read_manifest(directory) if rundir.has_manifest(directory) else None
+        within = folders(sides, self._source.sizes(), before.sides if before else ())
+        identities = self._source.identities(within)
+        there = all(folder_records(directory, folder, of, identities[folder]) is not None for folder, of in within.items())
+        if before and there and before.source == self.source() == rundir.read_plan(directory)["source"]:
+            for folder in within:
+                load_side(directory, before.run, folder * IN_A_FOLDER)
             if self._check:
-                self._check(manifest)
-            return manifest
+                self._check(before)
+            return before
         told("read", 0, len(sides))
         ambiguous = self._parameters.scoring.ambiguous
         letters = ambiguous[0] if ambiguous else None
-        arguments = [(crew.directory, side, role, spec, letters) for side, (role, spec) in enumerate(sides)]
+        arguments = [(directory, folder, of, letters, identities[folder]) for folder, of in within.items()]
         if any(file["size"] < 0 for file in self._source.files()):  # only this process can read a pipe
-            records = [read_side(*each) for each in arguments]
+            read = [read_sides(*each) for each in arguments]
         else:
-            records = crew.map(read_side, *zip(*arguments, strict=True), here=readers != "workers")
+            read = crew.map(read_sides, *zip(*arguments, strict=True), here=readers != "workers")
         told("read", len(sides), len(sides))
-        manifest = write_manifest(crew.directory, records, self._check)
-        rundir.journal(crew.directory, "read", sides=records, jobs=len(manifest.jobs), tiles=sum(len(job.tiles) for job in manifest.jobs))
+        manifest = write_manifest(directory, [record for records in read for record in records], self._check, self.source())
+        tiles = sum(len(job.tiles) for job in manifest.jobs)
+        rundir.journal(directory, "read", sides=manifest.sides[:100], jobs=len(manifest.jobs), tiles=tiles, added=before is not None)
         return manifest
 
     def tracker(self, directory: str, manifest: GenomeManifest, stop: Stop, told: Told, gpus: Gpus) -> Tiles:

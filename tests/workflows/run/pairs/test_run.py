@@ -429,7 +429,7 @@ def test_a_report_counts_the_calls_that_a_run_took(inputs: list[str], tmp_path: 
     assert report.predicted is not None and "read" not in report.predicted, "what an earlier call had read"
     with (tmp_path / "journal.jsonl").open("a") as lines:
         lines.write('{"time": 1, "ev')  # cut short by a kill
-    assert rundir.history(str(tmp_path))[0] == 2
+    assert history(str(tmp_path))[0] == 2
 
 
 def test_workers_leave_logs_by_host(inputs: list[str], tmp_path: Path) -> None:
