@@ -3,16 +3,17 @@
 import copy
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.formats.export import export
+from tidalign.pipeline.formats.export import destination, export
 from tidalign.pipeline.genome.census import PLACED, Masks
 from tidalign.pipeline.genome.formats.block import Block, blocks
 from tidalign.pipeline.genome.input.sequences import Genome
@@ -112,12 +113,13 @@ class GenomeResults(RunResults[GenomeManifest]):
         markend: bool = False,
         job: int | None = None,
         notice: Callable[[str], None] | None = None,
+        into: Callable[[str], AbstractContextManager[BinaryIO]] = destination,
     ) -> int:
         """Write the rows, of all pairs of genomes or of one, by the ending of `output` or `format`: see `pipeline.formats.export.export`.
 
-        markend: end with LASTZ's line that says so.
+        markend: end with LASTZ's line that says so. into: opens the file, which may be one of many.
         """
-        return export(self if job is None else self._of(job), str(output), format, markend=markend, notice=notice)
+        return export(self if job is None else self._of(job), str(output), format, markend=markend, notice=notice, into=into)
 
     def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Block]]]:
         """Give what makes the blocks that formats take, in order; all have letters."""
@@ -156,6 +158,8 @@ class GenomeResults(RunResults[GenomeManifest]):
         one = copy.copy(self)
         one._job = job
         one._parts = self._parts  # found once for all pairs
+        if len(self._manifest.chunk_jobs(self._manifest.jobs[self._number(job)].chunk)) > 1:
+            one.threads = 1  # of a small job
         return one
 
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
@@ -175,7 +179,7 @@ class GenomeResults(RunResults[GenomeManifest]):
         """Which of the manifest's jobs a pair of genomes is in."""
         if not 0 <= job < len(self.names):
             raise ValueError(f"{self.path}: no job {job}, there are {len(self.names)}")
-        return bisect_right([group.first for group in self._manifest.jobs], job) - 1
+        return bisect_right(self._manifest.jobs, job, key=lambda group: group.first) - 1
 
 
 HELD = 1 << 22

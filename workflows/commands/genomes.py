@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tidalign.pipeline.errors import CannotWrite, InputError, shown
+from tidalign.pipeline.formats.together import Together
 from tidalign.pipeline.genome.input.jobs import is_list, read_jobs, read_list
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, safe
 from tidalign.pipeline.genome.plan import GenomeManifest
@@ -78,6 +79,7 @@ def export_pairs(results: GenomeResults, folder: Path, args: argparse.Namespace)
         path = folder / f"{MERGED}.{suffix}"
         results.export(path, format=args.format, markend=args.markend)
         return str(path)
-    for job, name in enumerate(results.names):
-        results.export(folder / f"{safe(name)}.{suffix}", format=args.format, markend=args.markend, job=job)
+    with Together(folder) as files:
+        for job, name in enumerate(results.names):
+            results.export(folder / f"{safe(name)}.{suffix}", format=args.format, markend=args.markend, job=job, into=files.destination)
     return f"{folder}/*.{suffix}"
