@@ -108,7 +108,7 @@ def _unit(target: Letters | InMemory, query: Letters, strand: str, options: dict
     with tempfile.TemporaryDirectory(prefix="tidalign-") as folder:
         specs = [as_file(side, role, Path(folder)) for role, side in sides.items()]
         run = f"{folder}/run"
-        source = GenomeSource((Pair("pair", *specs),))
+        source = GenomeSource((Pair("pair", specs[0], specs[1]),))
         rundir.create(run, wanted.to_json(), source.to_json(), GENOMES)
         letters = wanted.scoring.ambiguous[0] if wanted.scoring.ambiguous else None
         write_manifest(run, read_all(run, source, letters))

@@ -253,7 +253,8 @@ def export(
     """Write all rows, in order, to a file or (`-`) to standard output; returns how many.
 
     format: a name in `table.FORMATS` for this kind of run; left out, the ending of `output`. options: see `table.OPTIONS`.
-    notice: takes one line of advice for the user. into: opens the sink of an output. A file appears under its name only when it is whole, and then its index beside it, if it has one.
+    notice: takes one line of advice for the user. into: opens the sink of an output.
+    A file appears under its name only when it is whole, and then its index beside it, if it has one.
     Raises ValueError for what cannot be asked, CannotWrite before any work, DiskFull, MissingInput for an unfinished run, InputError for names, lengths or
     rows that the format cannot hold.
     """

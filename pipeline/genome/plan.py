@@ -51,8 +51,8 @@ STAGES = ("units", "seed", "walk", "extend", "assemble")
 class Tile:
     """What one task does.
 
-    stage: `units`: all of the units [start, stop) of the chunk that a job names; or a stage of one large unit: `seed` (its anchors; start and stop count letters of the query),
-    `walk` (exact mode's extension of all of them), `extend` (independent mode's extension of anchors [start, stop)), `assemble` (independent mode's rows).
+    stage: `units`: all of the units [start, stop) of the chunk that a job names; or a stage of one large unit: `seed` (its anchors; start and stop count letters
+    of the query), `walk` (exact mode's extension of all of them), `extend` (independent mode's extension of anchors [start, stop)), `assemble` (independent mode's rows).
     `unit` is -1 for the stage `units`.
     claim: path of the claim that says how far it is, kept if the process dies at it; None where someone else watches.
     """
@@ -271,15 +271,15 @@ def _jobs(
 def _gather(jobs: list[dict[str, Any]], parameters: GenomeParameters) -> None:
     """Put small jobs that follow each other into one chunk, as one tile of it. Jobs behind them change nothing but where the last chunk ends."""
     open_: dict[str, Any] | None = None
+    into: dict[str, Any] = {}
     for job in jobs:
         (tile, *more) = job["tiles"] or [None]
         small = tile is not None and not more and not tile["staged"] and tile["work"] <= TOGETHER_SECONDS and parameters.masking is None
-        into = open_["tiles"][0] if open_ else None
         if small and open_ and into["work"] + tile["work"] <= TOGETHER_SECONDS:
             job |= {"chunk": open_["chunk"], "begin": into["stop"], "tiles": []}
             into["stop"], into["work"] = into["stop"] + tile["stop"], into["work"] + tile["work"]
         else:
-            open_ = job if small else None
+            open_, into = (job, tile) if small else (None, {})
 
 
 def read_manifest(directory: str) -> GenomeManifest:

@@ -96,7 +96,7 @@ def _of_job(directory: str, job: int, units: range, device: Device, beat: Beat, 
 def _begun(directory: str, tile: Tile) -> set[tuple[int, int]]:
     """Find the units of a tile, each a job and a number, that somebody was at who wrote down how far."""
     units = {job: range(start, stop) for job, _, start, stop in read_manifest(directory).pieces(tile)}
-    names = (name.split(".") for folder in FOLDERS for name in os.listdir(f"{directory}/{folder}") if name.startswith("j"))
+    names = (name.split(".") for folder in FOLDERS for name in os.listdir(f"{directory}/{folder}") if name[:1] == "j")  # noqa: PTH208
     found = {(int(job[1:]), int(unit[1:])) for job, unit, *_ in names}
     return {(job, unit) for job, unit in found if unit in units.get(job, ())}
 

@@ -3,7 +3,6 @@
 import argparse
 import os
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 from tidalign.pipeline.errors import CannotWrite, InputError, shown
@@ -36,8 +35,8 @@ def source_of(args: argparse.Namespace) -> GenomeSource:
         pair = Pair(pair_name(*sides), *sides)
         return GenomeSource((pair,), all_vs_all=True, segments=args.options.get("segments"), keep=keep, triangle=not others)
     pairs = read_list(table) if args.all_vs_all else read_jobs(table)
-    jobs = (replace(pair, **dict(zip(("target", "query"), with_actions(args, pair.target, pair.query), strict=True))) for pair in pairs)
-    return GenomeSource(tuple(jobs), segments=args.options.get("segments"), keep=keep, table=table)
+    jobs = tuple(Pair(pair.name, *with_actions(args, pair.target, pair.query), pair.line) for pair in pairs)
+    return GenomeSource(jobs, segments=args.options.get("segments"), keep=keep, table=table)
 
 
 def command(args: argparse.Namespace) -> Exit:

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from tidalign.pipeline.device import Device
+from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.sequences import Genome
-from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import MODES, GenomeParameters
 from tidalign.pipeline.genome.plan import GenomeManifest, strands, write_manifest

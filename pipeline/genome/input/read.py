@@ -26,8 +26,9 @@ def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome
 
 
 def read_roles(spec: str, roles: Sequence[str], ambiguous: str | None = None) -> list[Genome]:
-    """Read once, as it is in each role, with one array of letters for all: the sequences of `path[actions]` (actions.py): FASTA, plain, gzip or BGZF, or 2bit; `-` is standard input.
+    """Read a file once, in each role: the sequences of `path[actions]` (actions.py), with one array of letters for all.
 
+    The file is FASTA, plain, gzip or BGZF, or 2bit; `-` is standard input.
     roles: `target`, whose names must differ, and `query`. ambiguous: None, "n" or "iupac", see LetterRules.
     Takes a byte for each letter. A target of several sequences is read as with [multiple], which makes one query of several. The pieces that [separator=C]
     makes of a query are sequences of their own, at their places in the full ones. Records without letters are no sequences; those without a name are named as

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from tidalign.kernels.letters.nucleotides import Codes, encode
-from tidalign.pipeline.errors import Damaged
+from tidalign.pipeline.errors import Damaged, MissingInput
 from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.genome.input.read import read_roles
 from tidalign.pipeline.genome.input.sequences import Genome
@@ -69,6 +69,8 @@ def read_sides(directory: str, folder: int, sides: Sequence[Side], ambiguous: st
                 file.flush()
                 if lasts(path):
                     os.fsync(file.fileno())
+    except MissingInput:  # of what was to be written
+        raise
     except OSError as error:
         raise writing_error(path, error) from error
     write_json(f"{temporary}/{_PLACES}", {"genomes": places})

@@ -29,6 +29,7 @@ from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.manifest import read_manifest
 from tidalign.pipeline.schema import COUNTS
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.history import history
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import devices, watch
