@@ -51,8 +51,9 @@ STAGES = ("units", "seed", "walk", "extend", "assemble")
 class Tile:
     """What one task does.
 
-    stage: `units`: all of the units [start, stop) of the chunk that a job names; or a stage of one large unit: `seed` (its anchors; start and stop count letters
-    of the query), `walk` (exact mode's extension of all of them), `extend` (independent mode's extension of anchors [start, stop)), `assemble` (independent mode's rows).
+    stage: `units`: all of the units [start, stop) of the chunk that a job names; or a stage of one large unit: `seed` (its anchors; start and stop count
+    letters of the query), `walk` (exact mode's extension of all of them), `extend` (independent mode's extension of anchors [start, stop)), `assemble`
+    (independent mode's rows).
     `unit` is -1 for the stage `units`.
     claim: path of the claim that says how far it is, kept if the process dies at it; None where someone else watches.
     """

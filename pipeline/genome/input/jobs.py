@@ -1,7 +1,6 @@
 """Read tables of jobs and lists of genomes; tell which lines of a table were added since a run was begun, and refuse it where others changed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ def is_list(path: str) -> bool:
 
 
 def read_list(path: str) -> tuple[Pair, ...]:
-    """The pairs of a list of genomes, a header line with genome and, if wanted, name: each with those after it, as target and query.
+    """The pairs of a list of genomes, a header line with genome and, if wanted, name: each, as target, with those after it.
 
     Raises MissingInput and InputError.
     """
@@ -49,7 +48,8 @@ def read_list(path: str) -> tuple[Pair, ...]:
     _see_names(path, genomes)
     if len(genomes) < 2:
         raise InputError(path, "two genomes or more, to be aligned with each other", "one", "add lines")
-    return tuple(Pair(f"{one.name}__{other.name}", one.target, other.target, one.line) for one, other in combinations(genomes, 2))
+    # In an order that genomes which are added to the list do not change.
+    return tuple(Pair(f"{one.name}__{other.name}", one.target, other.target, other.line) for place, other in enumerate(genomes) for one in genomes[:place])
 
 
 def _rows(path: str, needed: Sequence[str], expected: str, of: str) -> Iterator[tuple[int, dict[str, str]]]:

@@ -100,7 +100,8 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
             self.begin(directory)
             return
         source, begun = self._source, rundir.read_plan(directory)["source"]
-        if len(source.pairs) > 1 and begun.keys() == source.to_json().keys():
+        several = source.table or max(len(source.pairs), len(begun.get("genomes", ()))) > 1
+        if several and (begun.get("all_vs_all"), begun.get("triangle")) == (source.all_vs_all, source.triangle):
             source = source.first(begun_with(directory, begun, source))
         rundir.compare(directory, self.parameters(), source.to_json(), self.layout)
 
