@@ -84,12 +84,11 @@ def _of_job(directory: str, run: str, job: Job, parameters: GenomeParameters, sp
     few = int(np.searchsorted(np.cumsum(often[order]), MOST * total)) + 1
     if total < HITS or few > FEW * len(kinds):
         return None
-    chosen = np.zeros(len(kinds), np.bool_)
-    chosen[order[:few]] = True
+    chosen = often >= often[order[few - 1]] / 2  # and those that are about as frequent
     weight = np.where(chosen, often / times, 0.0)[at]
     of_sequence = np.bincount(genome.sequence_at(places), weight, len(genome))
     name, count = int(of_sequence.argmax()), int(times[chosen].min() * scale / parameters.step)
-    return Repeats(spec, few, float(often[chosen].sum()) / total, total, genome.names[name], float(of_sequence[name]) / total, count)
+    return Repeats(spec, int(chosen.sum()), float(often[chosen].sum()) / total, total, genome.names[name], float(of_sequence[name]) / total, count)
 
 
 def _words(codes: Codes, pattern: SeedPattern, *, minus: bool = False) -> tuple[Numbers, Numbers, float]:

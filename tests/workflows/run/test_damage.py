@@ -55,7 +55,7 @@ def test_what_cannot_be_made_again_is_named(command: tuple[list[str], Path]) -> 
     words, file = command
     assert damage.call(*words) == (Exit.COMPLETE, "")
     run = file.parent / "run"
-    lost = next((run / "sides").glob("*0/codes")) if words[0] == "genome" else next((run / "chunks").iterdir())
+    lost = next((run / "sides").glob("*1/codes")) if words[0] == "genome" else next((run / "chunks").iterdir())
     next((run / "parts").iterdir()).unlink()
     data = bytearray(lost.read_bytes())
     data[len(data) // 2] ^= 4
