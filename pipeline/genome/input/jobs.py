@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tidalign.pipeline.errors import InputError, ManifestMismatch, MissingInput, shown
+from tidalign.pipeline.errors import InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, safe, stem
 
 _JOBS = "a header line with target, query and, if wanted, name, with tabs between"
@@ -106,9 +106,9 @@ def begun_with(directory: str, begun: Mapping[str, Any], source: GenomeSource) -
 
 def _changed(directory: str, source: GenomeSource, place: int, was: Mapping[str, str], now: Mapping[str, str] | None) -> ManifestMismatch:
     line = source.pairs[place].line if now else source.pairs[-1].line + 1
-    where = f"{shown(source.table)}, line {line}" if source.table else f"job {place + 1}"
+    where = f"{source.table}: line {line}" if source.table else f"job {place + 1}"
     other = next((key for key in ("target", "query") if now and now["name"] == was["name"] and was[key] != now[key]), None)
-    expected = f"{other} {shown(was[other])} of job {shown(was['name'])}" if other else f"job {shown(was['name'])}"
-    found = "none" if not now else shown(now[other]) if other else shown(now["name"])
+    expected = f"{other} {was[other]!r} of job {was['name']!r}" if other else f"job {was['name']!r}"
+    found = "none" if not now else repr(now[other or "name"])
     way_out = "put it back: jobs are added after all others; or use --new or another folder"
-    return ManifestMismatch(f"{where}: expected {expected}, with which the run in {shown(directory)} was begun, found {found}; {way_out}")
+    return ManifestMismatch(f"{where}: expected {expected}, with which the run in {directory} was begun, found {found}; {way_out}")

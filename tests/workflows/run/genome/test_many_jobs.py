@@ -210,10 +210,10 @@ def test_python_adds_jobs_as_well(tmp_path: Path, windows: Path, alone: list[byt
     [
         (
             lambda rows: [*rows[:2], rows[3], *rows[4:]],
-            r"jobs.tsv', line 4: expected job 'job2', with which .* was begun, found 'job3'; put it back",
+            r"jobs.tsv: line 4: expected job 'job2', with which .* was begun, found 'job3'; put it back",
         ),
-        (lambda rows: rows[:3], r"jobs.tsv', line 5: expected job 'job3', .* found none; put it back"),
-        (lambda rows: rows[:1], r"jobs.tsv', line 3: expected job 'job1', .* found none; put it back"),
+        (lambda rows: rows[:3], r"jobs.tsv: line 5: expected job 'job3', .* found none; put it back"),
+        (lambda rows: rows[:1], r"jobs.tsv: line 3: expected job 'job1', .* found none; put it back"),
         (lambda rows: [*rows[:1], rows[1].replace("q1", "q2"), *rows[2:]], r"line 3: expected query '.*q1.fa' of job 'job1', .* found '.*q2.fa'"),
         (lambda rows: [rows[3], *rows[:3]], r"line 2: expected job 'job0', .* found 'job3'; put it back: jobs are added after all others"),
     ],
