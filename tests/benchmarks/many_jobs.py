@@ -9,7 +9,6 @@ compiled before.
 
 import argparse
 import gzip
-import json
 import os
 import random
 import resource
@@ -81,8 +80,7 @@ def main() -> None:
             make(folder, arguments.before_jobs)
             found["few"], found["few, before"] = measure(few, folder / "few", 0), measure(few, folder / "before", 0, arguments.before)
             found["same bytes as before"] = same(folder / "few", folder / "before")
-    said = {"what": __doc__.splitlines()[0], "machine": record.machine(), "commit": record.commit(), "letters of a side": LETTERS, "runs": found}
-    arguments.result.write_text(json.dumps(said, indent=1) + "\n")
+    record.write(str(arguments.result), {"letters of a side": LETTERS, "runs": found})
 
 
 if __name__ == "__main__":

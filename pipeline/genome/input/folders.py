@@ -29,7 +29,7 @@ def folders(sides: Iterable[Side], sizes: Mapping[str, int], read: Iterable[Mapp
     number, open_, room = max(found, default=-1) + 1, -1, 0
     for spec, roles in left.items():
         small = 0 <= sizes[spec] <= SMALL
-        if not small or sizes[spec] > room or len(found[open_]) + len(roles) > IN_A_FOLDER:
+        if not small or open_ < 0 or sizes[spec] > room or len(found[open_]) + len(roles) > IN_A_FOLDER:
             found[number] = []
             if small:
                 open_, room = number, TOGETHER
