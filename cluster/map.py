@@ -269,7 +269,7 @@ class _Run:
                 self.workers.client.restart_workers([at[key]], timeout=20, raise_for_error=False)
 
     def _hangs(self, flight: _Flight, worker: str) -> bool:
-        """Whether a task that is late has no excuse left."""
+        """Tell whether a task that is late has no excuse left."""
         used, patience = self.workers.cpu_seconds(worker), flight.patience
         if flight.used is None:
             flight.used = used

@@ -78,7 +78,7 @@ def answering(client: Any) -> Iterator[None]:
 
 
 def package_digest() -> str:
-    """SHA-256 over the Python and CUDA sources of the installed tidalign: workers must run the same ones."""
+    """Compute SHA-256 over the Python and CUDA sources of the installed tidalign: workers must run the same ones."""
     root = Path(next(iter(tidalign.__path__)))
     digest = hashlib.sha256()
     for folder in ("kernels", "pipeline", "cluster", "workflows"):

@@ -103,12 +103,12 @@ class Workers:
         return {worker: trouble for worker, trouble in said.items() if trouble}
 
     def live(self) -> dict[str, int]:
-        """Threads of each worker by address; OSError where the scheduler does not answer."""
+        """Ask the scheduler for the threads of each worker by address; OSError where it does not answer."""
         threads: dict[str, int] = self.client.nthreads()
         return threads
 
     def everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        """What `function` returns on each worker, or the exception it raised there."""
+        """Call `function` on each worker; gives what it returns there, or the exception it raised."""
         results: dict[str, Any] = self.client.run(function, *arguments, on_error="return")
         return results
 
@@ -142,7 +142,7 @@ class Workers:
         return found
 
     def cpu_seconds(self, worker: str) -> float | None:
-        """CPU time that the process of the worker at that address has used, as its nanny says; None where nobody says."""
+        """Ask how much CPU time the process of the worker at that address has used, as its nanny says; None where nobody says."""
         try:
             answer = self.client.run(_cpu_seconds_of_worker, workers=[worker], nanny=True, on_error="return")[worker]
         except Exception:  # it has just gone
@@ -162,12 +162,12 @@ def _measure(function: Callable[[], float], dask_worker: Any) -> None:
 
 
 def _place_of_worker(dask_worker: Any) -> Place:
-    """On a nanny, as `_cpu_seconds_of_worker`."""
+    """Say, on a nanny, as `_cpu_seconds_of_worker` does, where its worker is."""
     return Place(platform.node(), dask_worker.env.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0] or None, dask_worker.pid)
 
 
 def _cpu_seconds_of_worker(dask_worker: Any) -> float:
-    """On a nanny, which is what Dask gives here: it answers where its worker does not."""
+    """Measure a worker's CPU time on its nanny, which is what Dask gives here: it answers where its worker does not."""
     times = psutil.Process(dask_worker.pid).cpu_times()
     return float(times.user + times.system)
 
@@ -185,7 +185,7 @@ def start(
     folder: str = ".",
     cores_beside: int = 0,
 ) -> Iterator[Workers]:
-    """Workers for as long as the context lasts.
+    """Start workers, for as long as the context lasts.
 
     count: worker processes on this machine, one thread each; None: one for each core.
     gpus: devices of this machine (`gpus.usable`), a worker process for each, which sees it as its first; `count` is not used.
@@ -225,7 +225,7 @@ def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[W
 
 
 def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str) -> Any:
-    """A LocalCluster of `count` processes with one thread each, or a LocalCUDACluster. Dask gives up if one dies while it starts, so this tries again."""
+    """Start a LocalCluster of `count` processes with one thread each, or a LocalCUDACluster. Dask gives up if one dies while it starts, so this tries again."""
     see_guard()
     forks.make_room(count)
     kind, more = _kind(gpus)

@@ -30,13 +30,13 @@ class Stop:
             self._deadline = time.monotonic() + GRACE
 
     def at_once(self) -> bool:
-        """Whether tasks that still run are to be left behind."""
+        """Tell whether tasks that still run are to be left behind."""
         return time.monotonic() >= self._deadline
 
 
 @contextmanager
 def on_signals(*, patient: bool = True) -> Iterator[Stop]:
-    """A Stop that the first of the signals sets; the second raises KeyboardInterrupt, later ones are ignored until the run has closed.
+    """Give a Stop that the first of the signals sets; the second raises KeyboardInterrupt, later ones are ignored until the run has closed.
 
     Signals reach Python's main thread only: elsewhere they keep the handlers they have.
     """

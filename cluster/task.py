@@ -54,16 +54,16 @@ class Outcomes(Protocol):
     """What became of tasks, told in the caller's thread. What they return is run as well; what any of them raises ends the run."""
 
     def done(self, task: Task, result: Any) -> Iterable[Task] | None:
-        """The task returned `result`."""
+        """Hear that the task returned `result`; give further tasks, or None."""
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
-        """The task was lost: its worker died while it was assigned there, begun or not (`killed`), or the scheduler forgot it."""
+        """Hear that the task was lost: its worker died with it, begun or not (`killed`), or the scheduler forgot it; give what to do then."""
 
     def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
-        """The task raised `error`."""
+        """Hear that the task raised `error`; give what to do then."""
 
     def note(self, event: str, **details: Any) -> None:
-        """Something happened to the workers."""
+        """Hear that something happened to the workers."""
 
 
 class Queue:
@@ -103,7 +103,7 @@ class Queue:
 
 
 def cores() -> int:
-    """Processor cores this process may use: those there are, or as many as TIDALIGN_CORES says, which `--threads` sets for all processes of a command."""
+    """Count the processor cores this process may use: all, or as many as TIDALIGN_CORES says, which `--threads` sets for all processes of a command."""
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, int(os.environ.get("TIDALIGN_CORES") or 1 << 20))
 
 

@@ -19,7 +19,7 @@ Said = tuple[Any, Exception | None, float]
 
 
 def together(calls: Sequence[Call]) -> list[Said]:
-    """On a worker: make calls, one after the other."""
+    """Make calls on a worker, one after the other."""
     said: list[Said] = []
     for function, arguments in calls:
         began = time.perf_counter()

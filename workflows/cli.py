@@ -63,7 +63,7 @@ class _LeftOut:
 
 
 def _load(module: str) -> Any:
-    """A command's module."""
+    """Load a command's module."""
     hidden = _LeftOut()
     sys.meta_path.insert(0, hidden)
     try:

@@ -163,7 +163,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """`9 s`, `3:07` (minutes) or `2:03:07` (hours)."""
+    """Write seconds as `9 s`, `3:07` (minutes) or `2:03:07` (hours)."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -172,7 +172,7 @@ def duration(seconds: float) -> str:
 
 
 def by_status(statuses: Mapping[str, int], none: str = "no pairs") -> str:
-    """`9,999 exact, 1 rejected`; `none` where there are no rows."""
+    """Write counts of rows as `9,999 exact, 1 rejected`; `none` where there are no rows."""
     return ", ".join(f"{rows:,} {status}" for status, rows in statuses.items() if rows) or none
 
 

@@ -108,7 +108,7 @@ def _whole(value: Any) -> bool:
 
 
 def columns_of(given: Any) -> dict[Any, Any]:
-    """A table's columns by name; of a pandas DataFrame or a polars one as those have them."""
+    """Give a table's columns by name; of a pandas DataFrame or a polars one as those have them."""
     if isinstance(given, pa.Table | pa.RecordBatch):
         return {name: given[name] for name in given.schema.names}
     if hasattr(given, "columns") and hasattr(given, "__getitem__"):
@@ -117,19 +117,19 @@ def columns_of(given: Any) -> dict[Any, Any]:
 
 
 def names_of(values: Any, column: str) -> Any:
-    """A string array of names, none of them null."""
+    """Check names and make a string array of them, none of them null."""
     return check_names(_array(values, column, "a name", "name every record, or leave the column out"), Place(column, 0))
 
 
 def sequences(values: Any, side: str, alphabet: str) -> Any:
-    """A large_binary array of letters of an alphabet."""
+    """Check letters of an alphabet and make a large_binary array of them."""
     if isinstance(values, str | bytes):
         raise TypeError(f"{side}: expected a list of sequences, found one {type(values).__name__}")
     return check_letters(_array(values, side), None, Place(side, 0, alphabet=alphabet))
 
 
 def _array(values: Any, side: str, expected: str = "a sequence", way_out: str = "leave such pairs out") -> Any:
-    """A large_binary array without nulls, of texts, or for names of what can be one."""
+    """Make a large_binary array without nulls, of texts, or for names of what can be one."""
     if hasattr(values, "to_arrow"):  # a Series of polars
         values = values.to_arrow()
     if isinstance(values, pa.ChunkedArray):

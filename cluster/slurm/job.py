@@ -61,7 +61,7 @@ def seconds(time: str) -> int:
 
 
 def _notice(profile: Profile) -> int:
-    """Seconds before the end at which a run is told: of a short job no more than half of it."""
+    """Say how many seconds before its end a run is told: of a short job no more than half of it."""
     return min(profile.notice, max(1, seconds(profile.time) // 2)) if profile.time else profile.notice
 
 

@@ -24,7 +24,7 @@ NONE = 1 << 60
 
 @jit
 def _meeting(forward, backward, model, state, f, r, n, m):
-    """The first diagonal k on which forward's cells of a state at penalty f and backward's at r (on its diagonal m - n - k) reach each other, or NONE."""
+    """Find the first diagonal k where forward's cells of a state at penalty f and backward's at r (on its diagonal m - n - k) reach each other, or NONE."""
     scope = len(forward.low)
     f_low, f_high = forward.low[f % scope], forward.high[f % scope]
     r_low, r_high = backward.low[r % scope], backward.high[r % scope]
@@ -51,7 +51,7 @@ def _meeting(forward, backward, model, state, f, r, n, m):
 
 @jit
 def _better(forward, backward, model, f, b, best, lowest, n, m):
-    """The best meeting so far, (reduced penalty, forward's part, state, v, h), once the newest wavefront is held against the other direction's.
+    """Hold the newest wavefront against the other direction's; gives the best meeting so far, (reduced penalty, forward's part, state, v, h).
 
     Forward's newest is f, backward's b: forward is a step ahead, or backward has just drawn level. Only penalties of at least `lowest` are looked at.
     """
@@ -75,7 +75,8 @@ def _better(forward, backward, model, f, b, best, lowest, n, m):
 
 @jit
 def breakpoint(forward, backward, model, q, n, t, m, back_q, back_t, begin, end, known):
-    """Where a problem is cut: both directions, and (its reduced penalty, the forward part's penalty, the state, v, h). `known`: the reduced penalty, or NONE.
+    """Find where a problem is cut: both directions, and (its reduced penalty, the forward part's penalty, the state, v, h). `known`: the reduced penalty, or
+    NONE.
 
     `back_q`, `back_t`: addresses of the reversed letters from the problem's end on.
     """

@@ -36,7 +36,7 @@ PART = np.dtype([(name, np.int64) for name in ("pair", "q0", "q1", "t0", "t1", "
 
 
 def align(queries: Letters, targets: Letters, rows: list[int], span: Span) -> tuple[dict[int, Alignments], list[int]]:
-    """Alignments of the pairs `rows`, by row, and the rows that this device cannot take: too little memory, or numbers too large for its kernels."""
+    """Align the pairs `rows`: alignments by row, and the rows that this device cannot take: too little memory, or numbers too large for its kernels."""
     import cupy
 
     found: dict[int, Alignments] = {}
@@ -66,7 +66,7 @@ def align(queries: Letters, targets: Letters, rows: list[int], span: Span) -> tu
 
 
 def _groups(queries: Letters, targets: Letters, rows: list[int]) -> Iterator[list[int]]:
-    """Rows of similar work together, the longest first."""
+    """Put rows of similar work together, the longest first."""
     letters = {row: length(queries, row) + length(targets, row) for row in rows}
     group: list[int] = []
     for row in sorted(rows, key=lambda row: -letters[row]):
@@ -79,12 +79,12 @@ def _groups(queries: Letters, targets: Letters, rows: list[int]) -> Iterator[lis
 
 
 def length(side: Letters, row: int) -> int:
-    """Letters of one sequence."""
+    """Count the letters of one sequence."""
     return int(side.lengths[row] if isinstance(side, PackedSequences) else side.offsets[row + 1] - side.offsets[row])
 
 
 def _packed(side: Letters, rows: list[int]) -> PackedSequences:
-    """These sequences only."""
+    """Pack the sequences `rows`, and no others."""
 
     def sums(pieces: list[npt.NDArray[np.uint8]]) -> Integers:
         return np.cumsum([0, *(len(piece) for piece in pieces)], dtype=np.int64)
@@ -162,14 +162,14 @@ class _Group:
         return ended
 
     def _free_end(self, table: Parts) -> Steps[tuple[Integers, Integers, Integers]]:
-        """Penalty, rows and columns to the end of each."""
+        """Find the free ends of all problems: penalty, row and column of each."""
         keys, _, _ = yield from self._launches.sweep(table, free=True)
         k = (keys & np.uint64(MOST_LETTERS - 1)).astype(np.int64) - table["n"]
         h = np.minimum(table["m"], table["n"] + k)
         return (keys >> np.uint64(40)).astype(np.int64), h - k, h
 
     def _cut(self, parts: Parts, whole: Parts, smallest: int) -> Steps[Parts]:
-        """Each part in two, but for those whose penalty turns out to be at most `smallest`; penalties found are those of the pairs, too."""
+        """Cut each part in two, but for those whose penalty turns out to be at most `smallest`; penalties found are those of the pairs, too."""
         known = np.where(parts["penalty"] < 0, -1, parts["penalty"] - self._launches.openings[parts["end"]])
         table = self._launches.table(parts, known)
         keys, block_keys, block_columns = yield from self._launches.sweep(table)
@@ -192,7 +192,7 @@ class _Group:
         return np.concatenate([parts[entire], left[~entire], right[~entire]])
 
     def _finish(self, leaves: Parts) -> Steps[list[npt.NDArray[np.uint32]]]:
-        """The operations of each pair, from those of its leaves."""
+        """Gather the operations of each pair from those of its leaves, which are aligned here."""
         letters = leaves["q1"] - leaves["q0"] + leaves["t1"] - leaves["t0"]
         gaps = (leaves["q0"] == leaves["q1"]) | (leaves["t0"] == leaves["t1"])
         aligned = leaves[~gaps]
@@ -210,7 +210,7 @@ class _Group:
 
 
 def _joined(runs: npt.NDArray[np.uint32], places: Integers, counts: Integers, leaves: Parts, pairs: int) -> list[npt.NDArray[np.uint32]]:
-    """Operations of each pair: those of its leaves in order, the last of one and the first of the next together where they are the same."""
+    """Join the operations of each pair's leaves in order, the last of one and the first of the next together where they are the same."""
     order = np.lexsort((leaves["q0"] + leaves["t0"], leaves["pair"]))
     counts = counts[order]
     ends = np.cumsum(counts)

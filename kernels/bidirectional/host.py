@@ -62,7 +62,7 @@ def align_encoded(
     out: Integers,
     ends: Integers,
 ) -> None:
-    """batch_host.align_encoded for long and dear pairs: all of `rows`, whose letters lie encoded at `places`."""
+    """Align long and dear pairs as batch_host.align_encoded does: all of `rows`, whose letters lie encoded at `places`."""
     work = memory.work
     for i, place in zip(rows.tolist(), places.tolist(), strict=True):
         lengths = int(n[i]), int(m[i])
@@ -80,7 +80,7 @@ def _letters_at(address: int, length: int) -> Letters:
 def align_long(
     memory: Memory, query: Letters, target: Letters, model: Model, free: Free, keep: bool, leaf: int = LEAF
 ) -> tuple[int, tuple[int, int], tuple[int, int]]:
-    """Optimal penalty of one pair in units, and the rows and columns that the alignment covers; with `keep` its operations are appended to the CIGAR.
+    """Find the optimal penalty of one pair in units, and the rows and columns that the alignment covers; with `keep` its operations are appended to the CIGAR.
 
     `model` and `free` as in wavefront_host. With free ends the end is the one that a penalty-only pass finds (the first diagonal, from the lowest, that
     ends it), the begin the one that such a pass finds backwards from there, and what lies between is aligned from end to end.
@@ -132,7 +132,7 @@ def align_long(
 
 
 def with_sentinels(letters: npt.NDArray[np.uint8]) -> Letters:
-    """A copy of encoded letters with sentinels behind."""
+    """Copy encoded letters, with sentinels behind."""
     padded = np.full(len(letters) + BEHIND, SENTINEL, np.uint8)
     padded[: len(letters)] = letters
     return padded

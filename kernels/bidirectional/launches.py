@@ -59,7 +59,7 @@ class Launches:
         return 4 * self._model.rows * (columns + 2) if columns > 2 * halo else 2**31
 
     def _send(self) -> None:
-        """Letters to the device, there to words forwards and backwards."""
+        """Send the letters to the device, and make words of them there, forwards and backwards."""
         import cupy
 
         count = len(self._sides[0])
@@ -101,7 +101,7 @@ class Launches:
         return table
 
     def sweep(self, table: Parts, *, free: bool = False) -> Steps[tuple[Any, Any, Any]]:
-        """Wavefronts until every part has its key: keys, and of each block of `bidirectional_meet` the best key and forward's column there."""
+        """Make wavefronts until every part has its key: keys, and of each block of `bidirectional_meet` the best key and forward's column there."""
         import cupy
 
         count, model, steps = len(table), self._model, self._steps
@@ -148,7 +148,7 @@ class Launches:
                 raise RuntimeError("bidirectional alignment: no breakpoint at the known penalty")
 
     def leaves(self, table: Parts) -> Steps[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32]]]:
-        """Operations of parts of a known penalty, the dearest first; and how many each has at its `place`, which this sets."""
+        """Trace the operations of parts of a known penalty, the dearest first; and how many each has at its `place`, which this sets."""
         import cupy
 
         penalties, letters = table["known"], table["n"] + table["m"]
@@ -178,7 +178,7 @@ class Launches:
         return found[0].copy(), found[1].copy()
 
     def _allot(self, table: Parts, penalties: Integers, ring: int) -> int:
-        """Rows for wavefronts up to these penalties; gives their size."""
+        """Lay out rows for wavefronts up to these penalties; gives their size."""
         wide = penalties // self._least + 1
         table["centre"] = np.minimum(wide - table["first"], table["n"])
         table["width"] = table["centre"] + 1 + np.minimum(wide + table["last"], table["m"])
@@ -194,7 +194,7 @@ def _on_device(table: Parts) -> Any:
 
 
 def _move(before: Parts, after: Parts, rows: Any, larger: Any, ring: int) -> None:
-    """Rows to where they have more room on both sides."""
+    """Copy rows to where they have more room on both sides."""
     for old, new in zip(before, after, strict=True):
         source = rows[int(old["place"]) : int(old["place"]) + ring * int(old["width"])].reshape(ring, int(old["width"]))
         target = larger[int(new["place"]) : int(new["place"]) + ring * int(new["width"])].reshape(ring, int(new["width"]))

@@ -45,7 +45,7 @@ EXTENDED = STOOD
 
 @inline
 def _columns(kept, alignment, low, high):
-    """First and last query place of an alignment at target rows low..high, both of which it has; gaps at their borders included."""
+    """Find the first and last query place of an alignment at target rows low..high, both of which it has; gaps at their borders included."""
     pieces = kept.pieces
     at = piece_at(kept, alignment, low)
     first = column_at(pieces, at, low)
@@ -117,7 +117,7 @@ def _stands(kept, fence, holes, t, q, known, free, i, left, right):
 
 @inline
 def _width(ranges):
-    """Cells of the rows of one side."""
+    """Count the cells in the rows of one side."""
     cells = np.int64(0)
     for i in range(ranges.shape[0]):
         cells += np.int64(ranges[i, 1]) - np.int64(ranges[i, 0])
@@ -126,8 +126,8 @@ def _width(ranges):
 
 @jit
 def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen, counts):
-    """Walks anchors [i, stop): past those on a kept alignment, and past those whose extension is sure to stay below the threshold; keeps
-    free extensions that reach it and met nothing.
+    """Walk anchors [i, stop) past those on a kept alignment and those whose extension is sure to stay below the threshold; keep free extensions that reach it
+    and met nothing.
 
     known: uint8[n], UNKNOWN .. REJECTED. boxes: int64[n, 4], rows and columns that a free extension looked at left and right. free: of those ABOVE.
     most: cells after which it ends. chosen: int64[n], to which anchors whose free extension is kept are added. counts: int64[4], PASSED .. SKIPPED, added to;
@@ -164,7 +164,7 @@ def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen,
 
 @jit
 def ahead(kept, t, q, known, i, room):
-    """Next anchors, from the i-th on and not far from it, of which nothing is known and that lie on no kept alignment: int64[at most room]."""
+    """List the next anchors, from the i-th on and not far from it, of which nothing is known and that lie on no kept alignment: int64[at most room]."""
     found = np.empty(room, np.int64)
     n = 0
     stop = min(len(t), i + 64 * room)
@@ -180,7 +180,7 @@ def ahead(kept, t, q, known, i, room):
 def walk_few(
     memory, target, query, strands, begins, t, q, limits, costs, kept, fence, holes, at, found, run_offsets, run_ops, run_lengths, order, counts, null
 ):
-    """Walks the anchors of strands from the `at`-th on, each strand by itself, and extends between fences all that are on no kept alignment.
+    """Walk the anchors of strands from the `at`-th on, each strand by itself, and extend between fences all that are on no kept alignment.
 
     memory: int64 arrays to work in, work, spare and state. query: an array of strands, strand i from strands[i, 0] to strands[i, 1]. begins: int64[k + 1], of
     each strand's anchors (t, q), places in this array, with `limits` of their target sequences, int64[n, 2]. costs: classes, scores and costs as

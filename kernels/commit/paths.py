@@ -69,7 +69,7 @@ class Paths:
 
 
 def _larger(array: Integers, count: int) -> Integers:
-    """The array, or a copy twice as long where it has not `count` rows."""
+    """Give the array, or a copy twice as long where it has not `count` rows."""
     if count <= len(array):
         return array
     longer = np.full((max(count, 2 * len(array)), *array.shape[1:]), -1, np.int64)

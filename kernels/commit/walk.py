@@ -62,7 +62,7 @@ class Commit:
         self.cells = 0
 
     def walk(self, t: Any, q: Any, speculated: Speculated | None = None, *, cells: int | None = None, seconds: float | None = None) -> int:
-        """Goes through anchors, int64[n] places on target and query, until none is left or the walk has looked at so many cells or seconds.
+        """Walk anchors, int64[n] places on target and query, until none is left or the walk has looked at so many cells or seconds.
 
         Returns how many were consumed; the next call goes on with the others.
         """
@@ -124,14 +124,14 @@ class Commit:
         }
 
     def _inspect(self, t: Integers, q: Integers, known: npt.NDArray[np.uint8], boxes: Integers, i: int) -> bool:
-        """Looks at the next anchors all at once; whether the i-th is below the threshold."""
+        """Inspect the next anchors all at once; tells whether the i-th is below the threshold."""
         next_ones = commit_host.ahead(self._kept.kept, t, q, known, i, np.int64(AHEAD))
         below, boxes[next_ones] = self._extender.inspect(t[next_ones], q[next_ones])
         known[next_ones] = np.where(below, BELOW, UNDECIDED)
         return bool(below[0])
 
     def _note(self, extended: list[Extended], stood: Extensions | None) -> None:
-        """Alignments that a call of `walk` has kept, made here and made before, each in their order."""
+        """Note the alignments that a call of `walk` has kept, made here and made before, each in their order."""
         found = Extensions.of(extended)
         if stood is not None and len(stood):
             found = Extensions.concat([found, stood])
@@ -151,7 +151,7 @@ class Commit:
         return self._found[0]
 
     def restore(self, kept: Extensions, consumed: int) -> None:
-        """Sets the walk to where another one was."""
+        """Set the walk to where another one was."""
         self._found = []
         self._kept = Paths(len(self._extender.target))
         for one in kept:
@@ -159,7 +159,7 @@ class Commit:
         self.consumed = consumed
 
     def keep(self, one: Extended) -> None:
-        """Adds an alignment: it fences all that follow."""
+        """Add an alignment: it fences all that follow."""
         self._kept.keep(one.ends, one.ops, one.lengths)
         self._found.append(Extensions.of([one]))
 
@@ -205,7 +205,7 @@ class Walks:
 
 
 def _of_results(found: Integers, offsets: Integers, ops: npt.NDArray[np.uint8], lengths: Integers) -> Extensions:
-    """Alignments of rows of results and of their runs."""
+    """Make alignments of rows of results and of their runs."""
     t, end, q, query_end = (found[:, i] for i in range(TARGET_START, QUERY_END + 1))
     runs = slice(0, int(offsets[-1]))
     return Extensions(np.arange(len(found)), found[:, SCORE], t, end, q, query_end, found[:, CAPPED] != 0, offsets, ops[runs], lengths[runs])

@@ -48,7 +48,7 @@ class Costs:
             raise ValueError(f"y-drop {self.ydrop}, gap costs {self.gap_open}, {self.gap_extend} and scores up to {self.plain.max()} pass 32 bits together")
 
     def _headroom(self, null: np.signedinteger[Any]) -> int | None:
-        """How far above its base a best value may grow in lanes of the type of `null`; None where the costs do not fit.
+        """Compute how far above its base a best value may grow in lanes of the type of `null`; None where the costs do not fit.
 
         Within a row the best value grows by one score; a lane's gap is raised by what LANES letters cost, which must not overflow, nor bring what is
         dead above the line.

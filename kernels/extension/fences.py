@@ -57,7 +57,7 @@ AT_PIECE, SINCE, COLUMN, UNTIL = range(4)
 
 
 def empty(target: int) -> Kept:
-    """Nothing kept, on a target of so many letters."""
+    """Make the arrays of kept alignments, none yet, on a target of so many letters."""
     pieces, alignments, by_start, by_end, heads, entries = (
         np.full(shape, -1, np.int64) for shape in ((1024, 6), (64, 10), (64,), (64,), ((target >> int(BIN_BITS)) + 1,), (256, 2))
     )
@@ -65,14 +65,14 @@ def empty(target: int) -> Kept:
 
 
 def room(kept: Kept) -> tuple[Integers, Integers]:
-    """Arrays for the fence of one extension and for the masks of a row, large enough for all alignments kept so far."""
+    """Make arrays for the fence of one extension and for the masks of a row, large enough for all alignments kept so far."""
     count = len(kept.alignments)
     return np.zeros(HEADER + 4 * (count + 1), np.int64), np.zeros((2 * count + 2, 2), np.int64)
 
 
 @inline
 def column_at(pieces, piece, target):
-    """Query place of a piece at a target row."""
+    """Give the query place of a piece at a target row."""
     column = pieces[piece, QUERY_FIRST]
     if pieces[piece, KIND] == DIAGONAL:
         column += target - pieces[piece, TARGET_FIRST]
@@ -81,7 +81,7 @@ def column_at(pieces, piece, target):
 
 @uncounted
 def piece_at(kept, alignment, target):
-    """The first piece of an alignment that does not end before a target row (at least one does not)."""
+    """Find the first piece of an alignment that does not end before a target row (at least one does not)."""
     pieces = kept.pieces
     low, high = kept.alignments[alignment, FIRST], kept.alignments[alignment, LAST]
     while low < high:
@@ -95,7 +95,7 @@ def piece_at(kept, alignment, target):
 
 @uncounted
 def beside(kept, target, query):
-    """(whether the place is on a kept alignment, the nearest piece left of it on its row, and right of it; -1: none)."""
+    """Look along the row of a place: (whether the place is on a kept alignment, the nearest piece left of it, and right of it; -1: none)."""
     apart()
     on = False
     left = right = NONE
@@ -128,7 +128,7 @@ def _first_of(kept, piece, other):
 
 @uncounted
 def begin(kept, fence, left, right, target, query, leftward):
-    """Sets a fence up for one side of an anchor; `left`, `right` as `beside` gives them."""
+    """Set a fence up for one side of an anchor; `left`, `right` as `beside` gives them."""
     pieces = kept.pieces
     low = high = np.int64(0)
     if left >= 0:
@@ -158,7 +158,7 @@ def begin(kept, fence, left, right, target, query, leftward):
 
 @inline
 def _followed(kept, fence, piece, column, row, right, shift):
-    """(piece, column) of a fence at a row, from those of the row before; `shift`: by which a new piece's own column is passed."""
+    """Follow a fence to a row from the one before: its (piece, column) there; `shift`: by which a new piece's own column is passed."""
     pieces = kept.pieces
     target, query = fence[ANCHOR_TARGET], fence[ANCHOR_QUERY]
     current = pieces[piece, TARGET_LAST] >= target + row
@@ -199,7 +199,7 @@ def _followed(kept, fence, piece, column, row, right, shift):
 
 @inline
 def _hole(fence, holes, first, last, low, high):
-    """Notes masked columns first..last of this row if they meet [low, high), in their order."""
+    """Note masked columns first..last of this row if they meet [low, high), in their order."""
     if last < low or first >= high:
         return
     i = fence[HOLES]
@@ -212,7 +212,7 @@ def _hole(fence, holes, first, last, low, high):
 
 @inline
 def _start(kept, fence, holes, at, piece, row, low, high):
-    """The alignment at slot `at` of a fence goes on with a piece at this row."""
+    """Let the alignment at slot `at` of a fence go on with a piece at this row."""
     pieces = kept.pieces
     target, query = fence[ANCHOR_TARGET], fence[ANCHOR_QUERY]
     if fence[LEFTWARD]:
@@ -228,7 +228,7 @@ def _start(kept, fence, holes, at, piece, row, low, high):
 
 @uncounted
 def step(kept, fence, holes, row, low, high):
-    """Moves a fence on to the next row of the extension.
+    """Move a fence on to the next row of the extension.
 
     Then the slots ONE and OTHER are the pieces that limit the row (-1: none), LOW its first column, HIGH one past its last one; and `holes` has HOLES masked
     stretches that meet columns [low, high), by first column, ends included.

@@ -55,7 +55,7 @@ def _path_score(target, query, t, q, operations, lengths, classes, scores, costs
 
 @jit
 def join(target, query, words, left_count, classes, scores, costs, result, operations, lengths):
-    """Joins the paths of two sides: gaps at the ends are cut off, and then the score is that of what remains.
+    """Join the paths of two sides: gaps at the ends are cut off, and then the score is that of what remains.
 
     words: int64[count], runs (length << 2 | operation) of the left side, `left_count` of them, and of the right one, each from its far end to the anchor.
     result: int64[RESULT] with the score of both sides and the ends of both paths; becomes that of the alignment, SCORE NOTHING if there is none.
@@ -97,7 +97,8 @@ def join(target, query, words, left_count, classes, scores, costs, result, opera
 
 @jit
 def join_all(target, query, words, offsets, classes, scores, costs, results, operations, lengths, counts):
-    """`join` of many: runs of side i are words[offsets[i]..offsets[i + 1]), left and right sides by turns; those of anchor i are left at offsets[2 * i]."""
+    """Join the sides of many anchors as `join` does: runs of side i are words[offsets[i]..offsets[i + 1]), left and right sides by turns; those of anchor i are
+    left at offsets[2 * i]."""
     for i in range(results.shape[0]):
         begin, middle, end = offsets[2 * i], offsets[2 * i + 1], offsets[2 * i + 2]
         counts[i] = join(*(target, query, words[begin:end], middle - begin, classes, scores, costs, results[i], operations[begin:end], lengths[begin:end]))
@@ -105,7 +106,8 @@ def join_all(target, query, words, offsets, classes, scores, costs, results, ope
 
 @jit
 def _ranges(work, state, count):
-    """Columns looked at in rows 1.. of the last side, int32[rows, 2]: first, and one past the last."""
+    """Copy the columns looked at in rows 1.. of the last side, int32[rows, 2]: first, and one past the last. of the last side, int32[rows, 2]: first, and one
+    past the last."""
     found = np.empty((count, 2), np.int32)
     for i in range(count):
         both = load_i64(work[RANGES] + 8 * (i + 1))
@@ -115,7 +117,7 @@ def _ranges(work, state, count):
 
 @jit
 def extend_anchor(work, spare, state, target, query, anchor, limits, classes, scores, costs, kept, fence, holes, fenced, ranges, result, null):
-    """Extends an anchor to both sides.
+    """Extend an anchor to both sides.
 
     anchor: (target place, query place, nearest pieces left and right of it as `fences_host.beside` gives them; the base itself belongs to the left
     side). limits: first place and end of its target sequence, and of its

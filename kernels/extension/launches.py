@@ -67,7 +67,7 @@ def fits(costs: Costs) -> bool:
 
 
 def bias(costs: Costs) -> int:
-    """One more than the largest score."""
+    """Give one more than the largest score."""
     return max(int(costs.plain.max()), 0) + 1
 
 
@@ -114,7 +114,7 @@ class Launches:
         self.clear()
 
     def clear(self) -> None:
-        """Forgets all records."""
+        """Forget all records."""
         self._table[:] = 0
         self._counters[0] = FIRST_UNIT
         self._counters[1] = 0
@@ -125,7 +125,7 @@ class Launches:
         return int(max(self._units // (8 * FRESH_UNITS), 1))
 
     def sweep(self, places: npt.NDArray[np.void]) -> Sides:
-        """Sides from their anchors on, FETCHED of each of PLACE[n]. State DONE, STUCK (too wide for the kernels), or PENDING where there was no room."""
+        """Sweep sides from their anchors on, FETCHED of each of PLACE[n]. State DONE, STUCK (too wide for the kernels), or PENDING where there was no room."""
         import cupy
 
         count = len(places)
@@ -162,7 +162,7 @@ class Launches:
         return self.found
 
     def ranges(self, which: Integers) -> npt.NDArray[np.int32]:
-        """Columns looked at in every row of these sides, one side after the other."""
+        """Fetch the columns looked at in every row of these sides, one side after the other."""
         import cupy
 
         offsets = offsets_of(self.found["rows"][which])
@@ -182,11 +182,11 @@ class Launches:
         return compiler.kernel(SOURCES.get(entry, SOURCE), entry, self._macros)
 
     def launch(self, entry: str, blocks: int, threads: int, *arguments: Any, memory: bool = True) -> None:
-        """A kernel of these sources; memory: it takes all that lies behind these launches first."""
+        """Launch a kernel of these sources; memory: it takes all that lies behind these launches first."""
         compiler.launch(self._kernel(entry), blocks, threads, *((self._memory,) if memory else ()), *arguments)
 
     def launch_queue(self, entry: str, jobs: int, threads: int, *arguments: Any) -> None:
-        """Blocks that stay until no job is left; the last argument of the kernel is the queue's."""
+        """Launch blocks that stay until no job is left; the last argument of the kernel is the queue's."""
         import cupy
 
         function = self._kernel(entry)
@@ -195,17 +195,17 @@ class Launches:
 
 
 def pointer(array: Any) -> int:
-    """Where an array is on the device."""
+    """Give the address of an array on the device."""
     return int(array.data.ptr)
 
 
 def offsets_of(counts: Any) -> Integers:
-    """Where each of so many begins, and the end of the last."""
+    """Add counts up to offsets: where each begins, and the end of the last."""
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
 
 
 def _letters(target: Codes, query: Codes, plain: npt.NDArray[np.int32]) -> tuple[Any, Any, Any, bool]:
-    """(target, query: a byte a letter; scores, whether they are 32 bits of every letter of the query).
+    """Send both sides' letters and their scores to the device: (target, query: a byte a letter; scores, whether they are 32 bits of every letter of the query).
 
     Letters that occur are put into classes that score alike. Where the query has at most eight and scores are bytes, a class of target letters has eight.
     """

@@ -17,7 +17,7 @@ RUNS = 16
 
 
 def runs(launches: Launches, which: Integers) -> tuple[npt.NDArray[np.uint32], Integers]:
-    """Paths of sides `which` of those swept last.
+    """Trace the paths of sides `which` of those swept last.
 
     Returns words, uint32[.], runs (length << 2 | operation) from the ends towards the anchors, and pieces, int64[n, 2, 2]: side i has the words
     [pieces[i, 0, 0], pieces[i, 0, 1]), which are those of another side with the same end too, and then [pieces[i, 1, 0], pieces[i, 1, 1]).
@@ -45,7 +45,7 @@ def runs(launches: Launches, which: Integers) -> tuple[npt.NDArray[np.uint32], I
 
 
 def _traced(launches: Launches, which: Integers, offsets: Any, count: int) -> tuple[Any, Any, Any]:
-    """Records of all paths, (row, column) of each end in its last record, and the traces of those records."""
+    """Trace the records of all paths: these records, (row, column) of each end in its last record, and their traces."""
     import cupy
 
     paths, traced, by_blocks = (cupy.empty(max(count, 1), np.uint32) for _ in range(3))
@@ -81,7 +81,7 @@ def _leads(last: npt.NDArray[np.uint32], ends: npt.NDArray[np.int32], records: I
 
 
 def _walked(launches: Launches, leads: npt.NDArray[np.int32], records: Integers, traces: tuple[Any, Any, Any, Any]) -> tuple[Any, Any, Integers, Integers]:
-    """Each side's own runs, where they lie, how many there are, and how many of its lead's come before them."""
+    """Walk each side's own way back: its runs, where they lie, how many there are, and how many of its lead's come before them."""
     import cupy
 
     paths, offsets, ends, trace = traces

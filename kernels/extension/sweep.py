@@ -47,7 +47,7 @@ LEAST = np.int64(-(1 << 62))
 
 @inline
 def lane(work, state, line, column, size):
-    """Address of a column's lane in a line of the window: C and D of one row, C and D of the next, then scores of each class."""
+    """Find the address of a column's lane in a line of the window: C and D of one row, C and D of the next, then scores of each class."""
     return work[WINDOW] + (line * work[WIDTH] + column - state[WINDOW_START]) * size
 
 
@@ -58,7 +58,7 @@ def dead(null):
 
 @uncounted
 def _reach(work, state, lines, column, null):
-    """Lets the window hold the columns from the row's first to `column`."""
+    """Let the window hold the columns from the row's first to `column`."""
     size = lane_bytes(null)
     start = state[FIRST] - PAD
     width = work[WIDTH]
@@ -82,7 +82,7 @@ def _reach(work, state, lines, column, null):
 
 @uncounted
 def _score_columns(work, state, query, origin, onward, stop, scores, null):
-    """Scores of the columns up to `stop` against every class of target letters."""
+    """Score the columns up to `stop` against every class of target letters."""
     size = lane_bytes(null)
     first = state[SCORED]
     for kind in range(scores.shape[0]):
@@ -96,7 +96,7 @@ def _score_columns(work, state, query, origin, onward, stop, scores, null):
 
 @uncounted
 def start(work, state, columns, costs, classes, null):
-    """Row 0 of a side, gaps along the query; `classes`: how many of target letters."""
+    """Fill row 0 of a side, gaps along the query; `classes`: how many of target letters."""
     size = lane_bytes(null)
     lines = 4 + classes
     work[WIDTH] = max(work[WIDTH], 4096 + 352)  # lines do not begin at the same place of a page: loads would wait for stores to others
@@ -126,7 +126,7 @@ def start(work, state, columns, costs, classes, null):
 
 @uncounted
 def _border(work, state, last_row, columns, low, limit, best, to_c, trail, null):
-    """Without trimming an alignment may end in the last row or column: at the best cell reached by a pair of letters there, the last of equals.
+    """Let an alignment that is not trimmed end in the last row or column: at the best cell reached by a pair of letters there, the last of equals.
 
     `best`: as it was before the row; in the last row the order in which cells came counts.
     """
@@ -145,7 +145,7 @@ def _border(work, state, last_row, columns, low, limit, best, to_c, trail, null)
 
 @uncounted
 def _rebase(work, state, null):
-    """Moves the base to the best value: the live row becomes relative to it."""
+    """Move the base to the best value: the live row becomes relative to it."""
     size = lane_bytes(null)
     best = state[BEST]
     for line in range(2 * state[FLIPPED], 2 * state[FLIPPED] + 2):

@@ -32,7 +32,7 @@ def _element(null):
 
 
 def floor(element):
-    """The value of what is dead."""
+    """Give the value of what is dead."""
     return -(1 << (element.width - 1))
 
 
@@ -78,7 +78,7 @@ def _store(b, value, address):
 
 
 def _prefix_maximum(b, values, low):
-    """Inclusive. Steps within groups of eight lanes first: on x86 those stay in a half of a register."""
+    """Replace each lane by the maximum of itself and all before it. Steps within groups of eight lanes first: on x86 those stay in a half of a register."""
     group = min(8, LANES)
     step = 1
     while step < group:
@@ -146,14 +146,14 @@ class _Block:
 
 
 def _bits(b, lanes):
-    """A vector of flags as the low bits of an int64."""
+    """Gather a vector of flags into the low bits of an int64."""
     mask = b.bitcast(lanes, ir.IntType(LANES))
     return b.zext(mask, I64) if LANES < 64 else mask
 
 
 @intrinsic
 def row(typing, places, columns, costs, carried, null):
-    """A stretch of columns of one row.
+    """Compute a stretch of columns of one row.
 
     Arguments: addresses of C and D of the row before, of the scores, and of the new C, D and trail, each at the first column (the letter before the
     first C is read too); the number of columns; (o + e, e, threshold, best) relative to the base; an address of two int64, I entering the first column

@@ -52,7 +52,7 @@ class Extender:
         return self.bounds[i, 0], self.bounds[i, 1], self.query_bounds[j, 0], self.query_bounds[j, 1]
 
     def inspect(self, t: Any, q: Any) -> tuple[npt.NDArray[np.bool_], Integers]:
-        """(whether an anchor is sure to stay below the threshold, its box as in `Looked`) of many anchors, free of fences; boxes only where it is sure.
+        """Reject anchors at once, free of fences: (whether each is sure to stay below the threshold, its box as in `Looked`); boxes only where it is sure.
 
         Several times as fast as `extend`, which the others are left to.
         """
@@ -75,7 +75,7 @@ class Extender:
         fences: tuple[Kept, int, int, Integers, Integers] | None = None,
         ranges: bool = False,
     ) -> tuple[Extended | None, Looked]:
-        """The alignment of an anchor at target t, query q, if it reaches the threshold, and what was looked at.
+        """Extend an anchor at target t, query q: its alignment, if it reaches the threshold, and what was looked at.
 
         fences: (alignments kept, pieces left and right of the anchor, fence and masks as `fences_host.room` makes them), or None for a free extension.
         """
@@ -96,7 +96,7 @@ class Extender:
 
 
 def read_only(codes: Any) -> Codes:
-    """A view of one type, whether the codes are mapped or not, may be written to or not: each type is compiled for."""
+    """View codes as one type, whether they are mapped or not, may be written to or not: each type is compiled for."""
     view = np.ascontiguousarray(codes, np.uint8).view(np.ndarray)
     view.flags.writeable = False
     return view
@@ -114,14 +114,14 @@ class ThreadMemory(Memory):
 
 
 def memory() -> ThreadMemory:
-    """This thread's memory."""
+    """Give this thread its memory."""
     if not hasattr(_thread, "memory"):
         _thread.memory = ThreadMemory()
     return cast("ThreadMemory", _thread.memory)
 
 
 def extend(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Costs) -> Extensions:
-    """Extends every anchor on its own: no fences; cut only where `costs` has a traceback.
+    """Extend every anchor on its own: no fences; cut only where `costs` has a traceback.
 
     target, query: codes (nucleotides.encode), the target's sequences in one array, the query one strand. bounds: int64[k, 2], start and end of each
     target sequence, ascending. t, q: places of the anchors. At most one row for an anchor, in their order: those that reach the threshold.

@@ -56,7 +56,7 @@ class Speculated:
         return cls(np.zeros(count, np.uint8), np.zeros((count, 4), np.int64), Extensions.empty(), np.zeros(1, np.int64), ranges)
 
     def free(self) -> Free:
-        """As the compiled walk takes it: arrays of one type whatever they were made from."""
+        """Give the free extensions as the compiled walk takes them: arrays of one type whatever they were made from."""
         found = self.extensions
         row = np.full(len(self.known), -1, np.int64)
         ours = np.flatnonzero(found.anchor >= 0)
@@ -65,7 +65,7 @@ class Speculated:
         return Free(*(np.require(values, None, ["C", "W"]) for values in arrays))
 
     def after(self, first: int) -> "Speculated":
-        """Without the first anchors; `anchor` of their extensions is negative."""
+        """Drop the first anchors; `anchor` of their extensions is negative."""
         extensions = Extensions(**{**self.extensions.to_arrays(), "anchor": self.extensions.anchor - first})
         return Speculated(self.known[first:], self.boxes[first:], extensions, self.range_offsets, self.ranges)
 
@@ -101,8 +101,7 @@ class Speculated:
 
 
 def speculate(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Costs, query_bounds: Any = None) -> Speculated:
-    """Extends anchors free of fences, with what `Commit` must know to tell whether the results stand. Arguments as `gapped.extend` and `Extender` have
-    them."""
+    """Extend anchors free of fences, with what `Commit` must know to tell whether the results stand. Arguments as `gapped.extend` and `Extender` have them."""
     extender = Extender(target, query, bounds, costs, query_bounds)
     below, boxes = extender.inspect(t, q)
     known = np.full(len(t), BELOW, np.uint8)

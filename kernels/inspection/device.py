@@ -84,7 +84,7 @@ class Bound:
 
     @classmethod
     def of(cls, costs: Costs) -> "Bound | None":
-        """None where 16 bits cannot hold them."""
+        """Make the bounds of these costs; None where 16 bits cannot hold them."""
         if costs.inspected is None:
             return None
         table = np.maximum(costs.inspected.astype(np.int64), -128)  # more is a bound too
@@ -129,7 +129,7 @@ class Inspector:
         self._scores = cupy.asarray(self._bound.scores)
 
     def inspect(self, t: Any, q: Any) -> tuple[npt.NDArray[np.bool_], Integers]:
-        """(whether an anchor is sure to stay below the threshold, its box) of anchors at t, q, int64[n], as `gapped.Extender.inspect`: free of fences.
+        """Reject anchors at t, q, int64[n]: (whether each is sure to stay below the threshold, its box), as `gapped.Extender.inspect`: free of fences.
 
         Boxes, int64[n, 4], are rows and columns left and right, at least those that LASTZ looks at; 0 where it is not sure. Anchors are left undecided
         where the card lacks memory for even one block. Raises KernelError where the device fails: this process cannot use it any more then.
@@ -172,7 +172,7 @@ class _Letters:
 
 
 def _turns(inspector: Inspector, most: int, count: int) -> "list[_Turn]":
-    """Up to `count` of them; fewer blocks, then none, where the card's memory is too small."""
+    """Make up to `count` turns; fewer blocks, then none, where the GPU's memory is too small."""
     import cupy
 
     turns: list[_Turn] = []
@@ -209,7 +209,7 @@ class _Turn:
         cupy.cuda.get_current_stream().synchronize()  # letters are there
 
     def launch(self, t: Integers, q: Integers, start: int, stop: int) -> None:
-        """Begins with anchors [start, stop)."""
+        """Begin with anchors [start, stop)."""
         of, bound, count = self._of, self._of._bound, stop - start
         assert bound is not None
         self._range = (start, stop)
@@ -238,7 +238,7 @@ class _Turn:
             self._counts.get(out=self._counts_here, blocking=False)
 
     def collect(self, below: npt.NDArray[np.bool_], boxes: Integers) -> None:
-        """Waits for what was begun last."""
+        """Wait for what was begun last, and copy what it found."""
         start, stop = self._range
         if start == stop:
             return

@@ -34,7 +34,7 @@ WIDE = np.int64(COLUMN_BYTES // 2)  # int16 of a column
 
 @jit
 def _fill(columns, query, sides, bad, first, stop):
-    """Makes columns first..stop - 1 dead in all lanes, with their letters; `bad`: the first column of each side that holds no base is noted."""
+    """Make columns first..stop - 1 dead in all lanes, with their letters; `bad`: the first column of each side that holds no base is noted."""
     for at in range(first * WIDE, stop * WIDE):
         columns[at] = LOW
     for i in range(len(sides)):
@@ -49,7 +49,7 @@ def _fill(columns, query, sides, bad, first, stop):
 
 @jit
 def _begin(columns, count, costs):
-    """Row 0, gaps along the query, of `count` lanes; returns one past its last column."""
+    """Fill row 0, gaps along the query, of `count` lanes; returns one past its last column."""
     opened, extended, ydrop = costs[OPENED], costs[EXTENDED], costs[YDROP]
     value, before, column = np.int64(0), np.int64(0), np.int64(0)
     while before >= -ydrop:
@@ -64,7 +64,7 @@ def _begin(columns, count, costs):
 
 @jit
 def inspect_sides(memory, target, query, sides, scores, costs, threshold, found):
-    """Up to LANES sides at once.
+    """Score up to LANES sides at once.
 
     memory: int16[WORDS]. sides: int64[n, 5], as `gapped_host.sweep` takes one. scores: int16[4, 4] of ACGT. found: int64[n, 3], filled: the score, or
     UNDECIDED; rows and columns looked at.
@@ -142,7 +142,7 @@ def _dead(columns, column):
 
 @jit
 def inspect(memory, target, query, t, q, limits, scores, costs, threshold, known, boxes):
-    """Anchors t, q (int64[n]); limits: int64[n, 2], first place and end of their target sequences. Other arguments as `inspect_sides`.
+    """Reject anchors t, q (int64[n]); limits: int64[n, 2], first place and end of their target sequences. Other arguments as `inspect_sides`.
 
     known: uint8[n], set to BELOW where an anchor is sure to stay below the threshold. boxes: int64[n, 4], rows and columns looked at left and right.
     """

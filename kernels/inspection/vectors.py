@@ -56,7 +56,7 @@ def _store(b, value, address, vectors=0):
 
 
 def _chosen(b, letters, if_set, if_clear):
-    """By the sign of each byte, lane by lane: both bytes of a lane have one sign."""
+    """Choose by the sign of each byte, lane by lane: both bytes of a lane have one sign."""
     octets = ir.VectorType(I8, BYTES)
     choice = b.icmp_signed("<", b.bitcast(letters, octets), ir.Constant(octets, [0] * BYTES))
     return b.bitcast(b.select(choice, b.bitcast(if_set, octets), b.bitcast(if_clear, octets)), VECTOR)
@@ -73,7 +73,7 @@ class _Column:
         self.low = _constant(LOW)
 
     def step(self, values, prolonged):
-        """Values at the next column, and lanes alive by a gap along the row alone (with `prolonged`: columns may lie beyond a lane's row before)."""
+        """Compute the values at the next column, and lanes alive by a gap along the row alone (with `prolonged`: columns may lie beyond the row before)."""
         b = self.b
         address, column, left, across, line, last = values
         letters = _load(b, address, 2)
@@ -103,7 +103,7 @@ class _Column:
 
 @intrinsic
 def inspect_row(typing, columns, first, shared, stop, room, state, costs):
-    """A row of all lanes.
+    """Compute a row of all lanes.
 
     columns: address of column 0. first: the first column that is alive in any lane. shared: columns before it lie before every lane's end; stop: one past the
     last column that any lane looks at without prolonging. room: columns there are. state: address of STATE_VECTORS vectors; costs: (o + e, e, y-drop).

@@ -59,7 +59,7 @@ class Parcel:
         return any(side.ambiguous for side in self._sides)
 
     def stage(self) -> None:
-        """Everything into pinned memory; masks only of sequences that need one, one side's after the other's."""
+        """Put everything into pinned memory; masks only of sequences that need one, one side's after the other's."""
         for side, arrays in zip(self._sides, (self._staged[:3], self._staged[3:6]), strict=True):
             side.stage(*(array.ctypes.data for array in arrays))
         if self._ambiguous:
@@ -67,7 +67,7 @@ class Parcel:
                 self._masks = side.mask(self._staged[8], self._masks, starts)
 
     def send(self) -> tuple[Side, Side, Any]:
-        """Both sides on the device, and the masks that they share (None if no letter is ambiguous)."""
+        """Send both sides to the device, and the masks that they share (None if no letter is ambiguous)."""
         arrays: list[Any]
         if self._ambiguous:
             arrays = self._lane.send([*self._staged[:8], self._staged[8][: self._masks]])
@@ -97,7 +97,7 @@ class _Side:
         self._places = np.ascontiguousarray(self._places, np.int64)
 
     def stage(self, codes: int, starts: int, short_lengths: int) -> None:
-        """To these addresses."""
+        """Write codes, starts and short lengths to these addresses."""
         letters, places, to = self._bytes.ctypes.data, self._places.ctypes.data, (codes, starts, short_lengths, self._lengths.ctypes.data)
         if isinstance(self._source, Sequences):
             others = self._others.ctypes.data
@@ -106,7 +106,7 @@ class _Side:
             self.longest = host.stage_packed(letters, len(self._bytes), places, self._packed_lengths.ctypes.data, self.count, *to)
 
     def mask(self, masks: npt.NDArray[np.uint8], used: int, starts: npt.NDArray[np.int32]) -> int:
-        """How many bytes of `masks` are used then."""
+        """Append this side's masks to `masks`, `used` bytes of which are taken; returns how many are used then."""
         if isinstance(self._source, Sequences):
             addresses = self._bytes.ctypes.data, self._places.ctypes.data, self.count, self._others.ctypes.data, masks.ctypes.data
             return int(host.mask_letters(*addresses, used, starts.ctypes.data))

@@ -29,15 +29,15 @@ _COMPLEMENTED = _CODE[np.frombuffer(ALPHABET.translate(COMPLEMENT), np.uint8)]
 
 
 def encode(letters: Any) -> Codes:
-    """Codes of ASCII letters (bytes or uint8[n]) -> uint8[n]; INVALID for a byte that ALPHABET does not have."""
+    """Encode ASCII letters (bytes or uint8[n]) as codes, uint8[n]; INVALID for a byte that ALPHABET does not have."""
     return np.asarray(_CODE[np.frombuffer(letters, np.uint8) if isinstance(letters, bytes) else letters])
 
 
 def decode(codes: Codes) -> Codes:
-    """ASCII letters of codes, uint8[n] -> uint8[n]."""
+    """Decode codes, uint8[n], to ASCII letters, uint8[n]."""
     return np.asarray(_LETTER[codes])
 
 
 def reverse_complement(codes: Codes) -> Codes:
-    """The other strand, uint8[n] -> uint8[n], C-contiguous; case is kept, N and X are their own complements."""
+    """Make the other strand of codes, uint8[n] -> uint8[n], C-contiguous; case is kept, N and X are their own complements."""
     return np.ascontiguousarray(_COMPLEMENTED[codes[::-1]])

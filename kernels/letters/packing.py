@@ -25,14 +25,14 @@ A, C, G, T, N = (np.uint64(letter) * ONES for letter in b"ACGTN")
 
 @inline
 def others(word, bytes_):
-    """The top bit of every byte in which two words differ."""
+    """Set the top bit of every byte in which two words differ."""
     different = word ^ bytes_
     return ((different & LOW) + LOW | different) & HIGH
 
 
 @inline
 def no_bases(word):
-    """The top bit of every byte that is none of A, C, G and T, of either case."""
+    """Set the top bit of every byte that is none of A, C, G and T, of either case."""
     upper = word & UPPER
     return others(upper, A) & others(upper, C) & others(upper, G) & others(upper, T)
 
@@ -71,7 +71,7 @@ def pack_stretch(typing: Any, letters: Any, codes: Any) -> Any:
 
 @jit
 def find_ambiguous(letters, offsets, found):
-    """found[i] = whether sequence i holds a letter other than A, C, G and T."""
+    """Tell of each sequence, in found[i], whether it holds a letter other than A, C, G and T."""
     address = letters.ctypes.data
     for i in range(len(found)):
         start, stop = offsets[i], offsets[i + 1]
@@ -86,7 +86,7 @@ def find_ambiguous(letters, offsets, found):
 
 @jit
 def pack_codes(letters, offsets, codes, code_offsets):
-    """Four letters a byte, the first in the top bits, each sequence from a byte of its own."""
+    """Pack four letters a byte, the first in the top bits, each sequence from a byte of its own."""
     address = letters.ctypes.data
     two_bits = np.uint64(0x0303030303030303)
     # Moves the two bits of bytes 0, 1, 2, 3 of a word to bits 30, 28, 26, 24; nothing else meets them there.
@@ -114,7 +114,7 @@ def pack_codes(letters, offsets, codes, code_offsets):
 
 @jit
 def pack_ambiguous(letters, offsets, is_ambiguous, bits, bit_offsets):
-    """One bit a letter, the first in the top bit, for the sequences that have room in `bit_offsets`; `bits` must hold zeros."""
+    """Set one bit a letter, the first in the top bit, for the sequences that have room in `bit_offsets`; `bits` must hold zeros."""
     for i in range(len(offsets) - 1):
         out = bit_offsets[i]
         if bit_offsets[i + 1] > out:
@@ -125,7 +125,7 @@ def pack_ambiguous(letters, offsets, is_ambiguous, bits, bit_offsets):
 
 @jit
 def unpack_letters(codes, code_offsets, offsets, ambiguous, ambiguous_offsets, letter_of_code, letters):
-    """Upper case letters, N where an ambiguous bit is set."""
+    """Write upper case letters, N where an ambiguous bit is set."""
     for i in range(len(offsets) - 1):
         start = offsets[i]
         for j in range(offsets[i + 1] - start):

@@ -39,7 +39,7 @@ class Sequences:
 
     @classmethod
     def from_strings(cls, strings: Sequence[bytes | str]) -> "Sequences":
-        """From byte strings, or from text in ASCII."""
+        """Make a batch of byte strings, or of text in ASCII."""
         parts = [string.encode("ascii") if isinstance(string, str) else string for string in strings]
         offsets = np.zeros(len(parts) + 1, np.int64)
         np.cumsum([len(part) for part in parts], out=offsets[1:])
@@ -68,7 +68,7 @@ class PackedSequences:
 
 
 def pack(sequences: Sequences) -> PackedSequences:
-    """Two bits a letter; case is lost, and letters other than ACGT are masked."""
+    """Pack letters to two bits each; case is lost, and letters other than ACGT are masked."""
     from tidalign.kernels.letters import packing as host
 
     letters, offsets, lengths = sequences.letters, sequences.offsets, sequences.lengths
@@ -84,7 +84,7 @@ def pack(sequences: Sequences) -> PackedSequences:
 
 
 def unpack(packed: PackedSequences) -> Sequences:
-    """Upper case letters, N where masked."""
+    """Unpack to upper case letters, N where masked."""
     from tidalign.kernels.letters import packing as host
 
     offsets = _summed(packed.lengths)
@@ -94,7 +94,7 @@ def unpack(packed: PackedSequences) -> Sequences:
 
 
 def reverse_complement(sequences: Sequences | PackedSequences) -> Sequences | PackedSequences:
-    """The other strand of each, in the same places: packed ones, or letters, whose IUPAC codes and case are kept."""
+    """Make the other strand of each, in the same places: packed ones, or letters, whose IUPAC codes and case are kept."""
     from tidalign.kernels.letters import packing as host
 
     if isinstance(sequences, Sequences):

@@ -34,7 +34,7 @@ _A = np.uint64(0x4141414141414141)
 
 @intrinsic
 def _pack_block(typing: Any, letters: Any, codes: Any) -> Any:
-    """BLOCK letters to two bits, the first in the top bits of a byte; gives 0 if all are of ACGT in either case.
+    """Pack BLOCK letters to two bits, the first in the top bits of a byte; gives 0 if all are of ACGT in either case.
 
     Four letters a lane. Two bits of a letter are its code; what is left of ACGT without these and the case is 0x41, or 0x50 where the code is T's.
     """
@@ -68,7 +68,7 @@ def _pack_block(typing: Any, letters: Any, codes: Any) -> Any:
 
 @intrinsic
 def _widen_block(typing: Any, short: Any, wide: Any) -> Any:
-    """RUNS uint16 at one address to uint32 at the other."""
+    """Widen RUNS uint16 at one address to uint32 at the other."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         values = b.load(b.inttoptr(args[0], POINTER), align=1, typ=ir.VectorType(I16, RUNS))
@@ -85,14 +85,14 @@ def _load_u16(address):
 
 @inline
 def _others(word):
-    """Eight letters: bytes that are not 0 where a letter is none of ACGT, as in `_pack_block`."""
+    """Mark, in a word of eight letters, the bytes that are none of ACGT: not 0 there, as in `_pack_block`."""
     is_t = (word >> np.uint64(2)) & ~(word >> np.uint64(1)) & _ONES
     return (word & _CASE_AND_CODE) ^ _A ^ is_t ^ (is_t << np.uint64(4))
 
 
 @jit
 def stage_letters(letters, offsets, count, codes, others, starts, short_lengths, lengths):
-    """`count` sequences, the first one's letters at `letters`, to codes (four letters a byte, the first on top), and for each what `_place` says.
+    """Pack `count` sequences, the first one's letters at `letters`, to codes (four letters a byte, the first on top), and note for each what `_place` writes.
 
     `others`: for each BLOCK of letters a byte that says whether one of them is none of ACGT. Returns the longest length, and whether there is such a letter.
     """
@@ -126,7 +126,7 @@ def stage_letters(letters, offsets, count, codes, others, starts, short_lengths,
 
 @jit
 def stage_packed(source, source_bytes, code_offsets, source_lengths, count, codes, starts, short_lengths, lengths):
-    """`count` sequences that are packed, the first one's codes at `source`, the same way; returns the longest length."""
+    """Copy `count` sequences that are packed, the first one's codes at `source`, the same way; returns the longest length."""
     words = source_bytes // 8
     for i in range(words):
         store_u64(codes + 8 * i, load_u64(source + 8 * i))
@@ -143,7 +143,7 @@ def stage_packed(source, source_bytes, code_offsets, source_lengths, count, code
 
 @inline
 def _place(i, start, length, starts, short_lengths, lengths):
-    """The letter that sequence i begins at (int32), min(length, MOST + 1) (uint16) and its length (int64)."""
+    """Write the letter that sequence i begins at (int32), min(length, MOST + 1) (uint16) and its length (int64)."""
     store_u32(starts + 4 * i, start)
     short = min(length, MOST + np.int64(1))
     store_u8(short_lengths + 2 * i, short & 255)
@@ -153,7 +153,7 @@ def _place(i, start, length, starts, short_lengths, lengths):
 
 @jit
 def mask_letters(letters, offsets, count, others, masks, used, mask_starts):
-    """A bit a letter, set where it is none of ACGT, for those of `count` sequences that hold such letters: bytes from masks + used on, where they begin
+    """Write a bit a letter, set where it is none of ACGT, for those of `count` sequences that hold such letters: bytes from masks + used on, where they begin
     (int32; -1: nowhere), and how many are used then. Letters, and blocks of `others`, are counted from the first sequence's."""
     base = load_i64(offsets)
     for i in range(count):
@@ -182,8 +182,8 @@ def mask_letters(letters, offsets, count, others, masks, used, mask_starts):
 
 @jit
 def deliver(penalties, unit, count, penalty, run_counts, place, offsets, runs, run_bytes, cigar):
-    """Results of `count` pairs: uint32 penalties in units to int64 `penalty`, uint16 numbers of runs to int64 `offsets` (where the next pair begins, the first
-    pair at `place`), and the runs, of 2 or 4 bytes, to 4 bytes from `cigar` on. `offsets` 0: there are no CIGARs."""
+    """Copy the results of `count` pairs to the arrays of `Alignments`: uint32 penalties in units to int64 `penalty`, uint16 numbers of runs to int64 `offsets`
+    (where the next pair begins, the first pair at `place`), and the runs, of 2 or 4 bytes, to 4 bytes from `cigar` on. `offsets` 0: there are no CIGARs."""
     for i in range(count):
         store_i64(penalty + 8 * i, load_u32(penalties + 4 * i) * unit)
     if offsets:

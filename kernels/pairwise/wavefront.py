@@ -30,8 +30,8 @@ Batch = Sequences | PackedSequences
 
 
 def checked(queries: Batch, targets: Batch, ends_free: EndsFree | None, ambiguous: str) -> EndsFree:
-    """How many letters are free at each end. Raises ValueError for batches that do not fit each other, and for other values than there may be; MemoryError for
-    a sequence of more than MOST_LETTERS."""
+    """Check a batch, and give how many letters are free at each end. Raises ValueError for batches that do not fit each other, and for other values than there
+    may be; MemoryError for a sequence of more than MOST_LETTERS."""
     if len(queries) != len(targets):
         raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
     if isinstance(queries, Sequences) != isinstance(targets, Sequences):
@@ -134,7 +134,7 @@ def align(
 
 
 def _groups(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
-    """Consecutive ranges of pairs, (first, stop, bytes), of about GROUP bytes, at least one pair each."""
+    """Cut pairs into consecutive ranges, (first, stop, bytes), of about GROUP bytes, at least one pair each."""
     ends = np.cumsum(sizes)
     first, before = 0, 0
     while first < len(sizes):
@@ -161,7 +161,7 @@ def warm_up(penalties: Iterable[Penalties], longest: int = 0, heuristic: Heurist
 
 
 def gap_model(penalties: Penalties) -> tuple[int, int, int, int, int, int]:
-    """States, mismatch and both gap pieces (open, extend) in units: what the kernels take."""
+    """Give what the kernels take of a gap model: states, mismatch and both gap pieces (open, extend) in units."""
     unit = penalties.unit()
     states = {"edit": 1, "linear": 1, "affine": 3, "affine2p": 5}[penalties.model]
     pieces = [number // unit for piece in penalties.pieces for number in piece] + [0, 0]

@@ -109,8 +109,8 @@ def align(
 
 
 def bounds(queries: Letters, targets: Letters) -> list[int]:
-    """Where batches begin, and the end; at least one pair each. The first ones grow, so that the device has work soon and goes on having it, and the last
-    ones shrink, so that all lanes end at about the same time."""
+    """Choose where batches begin, and the end; at least one pair each. The first ones grow, so that the device has work soon and goes on having it, and the
+    last ones shrink, so that all lanes end at about the same time."""
     total = len(queries)
     offsets = [side.offsets if isinstance(side, Sequences) else side.code_offsets for side in (queries, targets)]
     scales = [1 if isinstance(side, Sequences) else 4 for side in (queries, targets)]
@@ -128,7 +128,7 @@ def bounds(queries: Letters, targets: Letters) -> list[int]:
 
 
 def _aligned(mine: Lane, copiers: ThreadPoolExecutor, queries: Letters, targets: Letters, start: int, stop: int, result: "_Result") -> Steps[Rows]:
-    """Pairs [start, stop) by this lane; valid until its next."""
+    """Align pairs [start, stop) on this lane; the rows are valid until its next batch."""
     lengths = result.lengths(start, stop)
     if stop - start == 1 and max(side.lengths[0] for side in (_only(queries, start), _only(targets, start))) > LONGEST:
         return Rows.none()
@@ -158,19 +158,19 @@ class _Result:
         self.turn = 0  # batch whose operations come next
 
     def lengths(self, start: int, stop: int) -> tuple[Integers, Integers]:
-        """Where the lengths of pairs [start, stop) go: without free ends these are columns already."""
+        """Give the arrays that the lengths of pairs [start, stop) go to: without free ends these are columns already."""
         if self.span.free:
             return np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
         return self.columns["query_end"][start:stop], self.columns["target_end"][start:stop]
 
     def place(self, rows: Rows) -> int:
-        """Where the operations of the next batch go."""
+        """Take the place of the next batch's operations."""
         place = self._used
         self._used += len(rows.cigar)
         return place
 
     def put(self, start: int, stop: int, rows: Rows, place: int) -> None:
-        """Pairs [start, stop), their operations from `place` on."""
+        """Put in pairs [start, stop), their operations from `place` on."""
         arrays = self.columns["penalty"][start:], rows.counts, self._offsets[start + 1 :], rows.cigar, self._runs[place:]
         penalty, counts, offsets, runs, cigar = (array.ctypes.data for array in arrays)
         units = rows.columns["penalty"].ctypes.data, self.span.model.unit
@@ -179,7 +179,7 @@ class _Result:
             self.columns[name][start:stop] = rows.columns[name]
 
     def alignments(self) -> Alignments:
-        """When all is put."""
+        """Give the alignments, when all is put."""
         self._runs.resize(self._used, refcheck=False)
         dropped = None
         if self.span.heuristic is not None:
@@ -200,7 +200,7 @@ def _only(side: Letters, row: int) -> Letters:
 
 
 def _filled(found: Alignments, rows: dict[int, Alignments]) -> Alignments:
-    """`found` with the rows given, in their order, in place of its own (which have no operations)."""
+    """Put the rows given, in their order, in place of those of `found` (which have no operations)."""
     for row, alignment in rows.items():
         for name in COLUMNS:
             getattr(found, name)[row] = getattr(alignment, name)[0]

@@ -35,7 +35,7 @@ KEPT_BYTES = 1 << 28
 
 @jit
 def reserve(work, slot, size):
-    """At least `size` bytes at `slot`; what is there stays. MemoryError where there are none."""
+    """Reserve at least `size` bytes at `slot`; what is there stays. MemoryError where there are none."""
     if size <= work[slot + 1]:
         return
     grown = max(size, 2 * work[slot + 1], 4096)
@@ -59,7 +59,7 @@ def shrink(work, slot):
 
 @jit
 def reserve_ring(work, size):
-    """At least `size` bytes of NULL offsets. To be called between two pairs only."""
+    """Reserve at least `size` bytes of NULL offsets. To be called between two pairs only."""
     before = work[RING_BYTES]
     if size <= before:
         return
@@ -97,7 +97,7 @@ _thread = threading.local()
 
 
 def memory() -> Memory:
-    """This thread's memory."""
+    """Give this thread its memory."""
     if not hasattr(_thread, "memory"):
         _thread.memory = Memory()
     return cast("Memory", _thread.memory)
@@ -114,7 +114,7 @@ def _free(*workspaces: npt.NDArray[np.int64]) -> None:
 
 
 def copied(work: npt.NDArray[np.int64], slot: int, count: int) -> npt.NDArray[np.uint32]:
-    """The first `count` 32-bit words at a slot, as an array of their own."""
+    """Copy the first `count` 32-bit words at a slot to an array of their own."""
     if count == 0:
         return np.empty(0, np.uint32)
     words: Any = (ctypes.c_uint32 * count).from_address(int(work[slot]))

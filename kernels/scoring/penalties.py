@@ -54,7 +54,7 @@ class Penalties:
 
     @classmethod
     def parse(cls, text: str) -> "Penalties":
-        """`edit`, `linear:X,G`, `affine:X,O,E` or `affine2p:X,O1,E1,O2,E2`, whole numbers throughout."""
+        """Parse `edit`, `linear:X,G`, `affine:X,O,E` or `affine2p:X,O1,E1,O2,E2`, whole numbers throughout; ValueError for other text."""
         model, _, numbers = text.strip().partition(":")
         text = text if len(text) <= 80 else f"{text[:40]}..."
         shapes = ", ".join(f"{name}:{shape}" if shape else name for name, shape in _SHAPES.items())
@@ -82,18 +82,18 @@ class Penalties:
         return f"{self.model}:{self.mismatch}," + ",".join(f"{opening},{extension}" for opening, extension in self.pieces)
 
     def unit(self) -> int:
-        """The greatest common divisor of all penalties: a wavefront advances by it, and ties do not depend on it."""
+        """Compute the greatest common divisor of all penalties: a wavefront advances by it, and ties do not depend on it."""
         divisor = self.mismatch
         for opening, extension in self.pieces:
             divisor = gcd(divisor, opening, extension)
         return divisor
 
     def back(self) -> int:
-        """How many units the dearest step costs, a mismatch or the first letter of a gap: so far back a wavefront looks."""
+        """Count the units that the dearest step costs, a mismatch or the first letter of a gap: so far back a wavefront looks."""
         return max(self.mismatch, *(opening + extension for opening, extension in self.pieces)) // self.unit()
 
     def whole(self) -> int:
-        """The largest penalty, in units, of a pair all of whose wavefronts are kept (WAVEFRONT.md 9).
+        """Compute the largest penalty, in units, of a pair all of whose wavefronts are kept (WAVEFRONT.md 9).
 
         At penalty s, of cheapest extension e, these have up to s * s / 2e cells, and beside them some 64 bytes a step.
         """
@@ -107,5 +107,5 @@ class Penalties:
 
     @classmethod
     def presets(cls) -> dict[str, "Penalties"]:
-        """The four models with the field's usual numbers: what tests iterate over."""
+        """Give the four models with the field's usual numbers: what tests iterate over."""
         return {text.partition(":")[0]: cls.parse(text) for text in ("edit", "linear:4,2", "affine:4,6,2", "affine2p:4,6,2,24,1")}

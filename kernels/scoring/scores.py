@@ -43,7 +43,7 @@ class Scoring:
     small_x_fills: bool = False
 
     def plain(self) -> npt.NDArray[np.int32]:
-        """int32[STRIDE, STRIDE]: for the gapped stage, anchors and reported scores; case does not matter."""
+        """Make the table of the gapped stage, anchors and reported scores, int32[STRIDE, STRIDE]; case does not matter."""
         table = np.full((STRIDE, STRIDE), self.fill, np.int32)
         for row, scores in zip(_EITHER_CASE, self.matrix, strict=False):
             for column, score in zip(_EITHER_CASE, scores, strict=False):
@@ -60,7 +60,8 @@ class Scoring:
         return table
 
     def masked(self) -> npt.NDArray[np.int32]:
-        """int32[STRIDE, STRIDE]: for the gap-free stage and bare seeds; all is bad but upper-case letters of the matrix, and what `ambiguous` scores."""
+        """Make the table of the gap-free stage and bare seeds, int32[STRIDE, STRIDE]: all is bad but upper-case letters of the matrix, and what `ambiguous`
+        scores."""
         table = np.full((STRIDE, STRIDE), self.bad, np.int32)
         scored = np.array(self.matrix, np.int32)
         upper = [letters[0] for letters in _EITHER_CASE]

@@ -21,7 +21,7 @@ def digits(number):
 
 @jit
 def measure(cigar, cigar_offsets, offsets):
-    """offsets[i + 1] = bytes of the text of pairs 0..i."""
+    """Measure the text of CIGARs: offsets[i + 1] = bytes of that of pairs 0..i."""
     total = 0
     for i in range(len(cigar_offsets) - 1):
         for j in range(cigar_offsets[i], cigar_offsets[i + 1]):
@@ -31,7 +31,7 @@ def measure(cigar, cigar_offsets, offsets):
 
 @jit
 def write(cigar, text):
-    """The text of all operations, one after another."""
+    """Write the text of all operations, one after another."""
     at = 0
     for j in range(len(cigar)):
         number = np.int64(cigar[j]) >> 4
@@ -68,7 +68,7 @@ MD, CS = 0, 1
 
 
 def _codes(letters: bytes) -> np.ndarray:
-    """The number of each letter, both cases alike, by its byte; 0: one that equals nothing."""
+    """Number the letters, both cases alike, by their bytes; 0: one that equals nothing."""
     table = np.zeros(256, np.uint8)
     table[np.frombuffer(letters, np.uint8)] = table[np.frombuffer(letters.lower(), np.uint8)] = np.arange(1, len(letters) + 1)
     return table
@@ -80,7 +80,7 @@ BASES, RESIDUES = _codes(b"ACGT"), _codes(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ*")
 
 @inline
 def upper(byte):
-    """An upper-case letter; what is no letter stays."""
+    """Make a letter upper case; what is no letter stays."""
     return byte & 223 if byte >= 65 else byte
 
 
@@ -93,7 +93,7 @@ def put(at, byte):
 
 @inline
 def put_number(at, number):
-    """As `put`, a number."""
+    """Put a number as `put` does a text; returns where it ends."""
     stop = at + digits(number)
     for place in range(stop - 1, at - 1, -1):
         store_u8(place, 48 + number % 10)
@@ -178,7 +178,7 @@ def is_valid(bits, first, row):
 
 @inline
 def text_bounds(kind, offsets, row):
-    """Where the text of a row lies."""
+    """Find where the text of a row lies."""
     if kind == SHORT_TEXTS:
         return load_u32(offsets + 4 * row), load_u32(offsets + 4 * row + 4)
     return load_i64(offsets + 8 * row), load_i64(offsets + 8 * row + 8)
@@ -207,8 +207,8 @@ def copy_bytes(source, at, size):
 
 @jit
 def measure_lines(columns, ends):
-    """ends[i + 1] = bytes of the lines of rows 0..i. columns: int64[n, 5], of each its kind, the addresses of its values and of its offsets (of a CONSTANT its
-    bytes), the address of its bitmap, and the first bit there."""
+    """Measure lines: ends[i + 1] = bytes of those of rows 0..i. columns: int64[n, 5], of each its kind, the addresses of its values and of its offsets (of a
+    CONSTANT its bytes), the address of its bitmap, and the first bit there."""
     ends[:] = 0
     for c in range(len(columns)):
         kind, values, offsets, bits, first = columns[c, 0], columns[c, 1], columns[c, 2], columns[c, 3], columns[c, 4]

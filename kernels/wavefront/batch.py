@@ -38,7 +38,7 @@ def align_encoded(work, spare, rows, first, stop, places, n, m, model, free, uni
 
 @jit
 def align_pruned(work, rows, first, stop, places, n, m, model, free, cut, edit, unit, keep, null, out, ends):
-    """As `align_encoded`, with a heuristic; the penalty is negative where it leaves no path."""
+    """Align pairs with a heuristic, otherwise as `align_encoded`; the penalty is negative where it leaves no path."""
     for r in range(first, stop):
         i = rows[r]
         q = work[LETTERS] + places[r - first, 0]

@@ -18,14 +18,14 @@ FAR = np.int64(1 << 30)
 
 @inline
 def distance(row, k, n, m, size, null):
-    """Letters of the longer side that are left behind a cell."""
+    """Count the letters of the longer side that are left behind a cell."""
     h = load_lane(row + k * size, null)
     return max(n + k, m) - h if h >= 0 else FAR
 
 
 @inline
 def score(h, k, paid):
-    """What a cell scores where a match counts 1, a mismatch and a gap half of what they cost; rounded towards 0."""
+    """Score a cell where a match counts 1, a mismatch and a gap half of what they cost; rounded towards 0."""
     twice = 2 * h - k - paid
     return twice // 2 if twice >= 0 else -(-twice // 2)
 

@@ -68,7 +68,7 @@ class Rows:
 
 
 def _blocks(items: int) -> int:
-    """Blocks of eight warps for a warp an item, at most a few waves of them."""
+    """Count the blocks of eight warps for a warp an item, at most a few waves of them."""
     return max(1, min(-(-items // 8), 8192))
 
 
@@ -203,15 +203,15 @@ class Batch:
         )
 
     def _team(self, width: int, row_bytes: int) -> tuple[int, int]:
-        """(threads a pair, pairs a block) for rows of a width."""
+        """Choose (threads a pair, pairs a block) for rows of a width."""
         return threads(width, row_bytes)
 
     def _held_bytes(self) -> int:
-        """Bytes of shared memory that a pair needs besides letters and rows."""
+        """Give the bytes of shared memory that a pair needs besides letters and rows."""
         return 0
 
     def _budget(self, width: int, longest: int, narrow: bool, bound: int | None) -> tuple[int, int]:
-        """(largest penalty, direction bytes) that a pair is given in a launch."""
+        """Give the (largest penalty, direction bytes) that a pair may have in a launch."""
         model = self._span.model
         if narrow:
             return model.narrow_budget()
@@ -225,7 +225,7 @@ class Batch:
         return self._lane.send(staged)[0]
 
     def _gather(self) -> Steps[Rows]:
-        """To the host; CIGARs first to their place in pair order, so that the order of launches leaves no trace."""
+        """Gather results to the host; CIGARs first to their place in pair order, so that the order of launches leaves no trace."""
         import cupy
 
         arrays = [self._columns]
@@ -244,7 +244,7 @@ class Batch:
 
 @cache
 def _compiled(device: int, span: Span, narrow: bool, ambiguous: int, threads_a_pair: int, pairs_a_block: int, shared: int) -> tuple[Any, int]:
-    """The kernel for the current device, which is `device`, and how many of its blocks run there at a time."""
+    """Compile the kernel for the current device, which is `device`, and ask how many of its blocks run there at a time."""
     model = span.model
     macros = {
         "WAVEFRONT_THREADS": threads_a_pair,
@@ -269,7 +269,7 @@ def _compiled(device: int, span: Span, narrow: bool, ambiguous: int, threads_a_p
 
 
 def threads(width: int, row_bytes: int) -> tuple[int, int]:
-    """(threads a pair, pairs a block): a warp a pair where rows are short, a block where they are long; more where the rows of few pairs, of `row_bytes`
+    """Choose (threads a pair, pairs a block): a warp a pair where rows are short, a block where they are long; more where the rows of few pairs, of `row_bytes`
     each, fit on chip, so that about WARPS warps take turns there."""
     if width <= 128:
         return 32, 4

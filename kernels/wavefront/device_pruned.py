@@ -44,7 +44,7 @@ class PrunedBatch(Batch):
         yield from self._run(width, rows, ambiguous)
 
     def _passes(self) -> Iterator[tuple[int, float]]:
-        """Widths and shares of differences, from the least on."""
+        """List widths and shares of differences, from the least on."""
         heuristic = self._span.heuristic
         assert heuristic is not None
         letters = 2 * self._longest + 1
@@ -64,7 +64,7 @@ class PrunedBatch(Batch):
         return 16 * self._span.model.rows
 
     def _budget(self, width: int, longest: int, narrow: bool, bound: int | None) -> tuple[int, int]:
-        """A third of the differences are mismatches, the others gaps of a letter; rows are half full on average."""
+        """Budget for a third of the differences being mismatches, the others gaps of a letter; rows are half full on average."""
         model = self._span.model
         difference = (model.mismatch + 2 * max(model.open_extend[: max(model.pieces, 1)])) / 3
         steps = int(self._share * longest * difference) + 4 * model.deepest + 64

@@ -52,7 +52,7 @@ PAD = 4 * LANES
 
 @inline
 def slots(depth):
-    """Rows of a ring that must reach `depth` steps back: a power of two, so that a step's row is found by a mask."""
+    """Count the rows of a ring that must reach `depth` steps back: a power of two, so that a step's row is found by a mask."""
     rows = 2
     while rows <= depth:
         rows *= 2
@@ -259,7 +259,7 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
 
 @jit
 def solve(work, spare, q, n, t, m, model, free, begin, end, bound, most, keep, null):
-    """The exact penalty in units of a pair whose letters are followed by sentinels; with `keep` its operations are appended to the CIGAR.
+    """Find the exact penalty in units of a pair whose letters are followed by sentinels; with `keep` its operations are appended to the CIGAR.
 
     Arguments as in `sweep`. Returns the penalty, the diagonal of the begin (with `keep`; else 0) and that of the end. The penalty is -1 where it is above
     `most`, with `keep` and no `bound`: then there is no more.

@@ -42,7 +42,7 @@ def trimmed(row, low, high, n, m, size, null):
 
 @inline
 def source(held, state, slot, ring, stride, nothing, low, high, size, null):
-    """Address of diagonal 0 of a row that is NULL where it has no cell on diagonals low..high."""
+    """Give the address of diagonal 0 of a row that is NULL where it has no cell on diagonals low..high."""
     mine = held[state, slot]
     if mine[LOW] > mine[HIGH]:
         return nothing
@@ -236,8 +236,8 @@ def sweep(work, q, n, t, m, model, free, cut, edit, unit, keep, null):
 
 @jit
 def solve(work, q, n, t, m, model, free, cut, edit, unit, keep, null):
-    """The penalty in units of a pair whose letters are followed by sentinels, and the diagonals of its begin (with `keep`; else 0) and end; three times DROPPED
-    where the heuristic leaves no path. With `keep` its operations are appended to the CIGAR."""
+    """Find the penalty in units of a pair whose letters are followed by sentinels, and the diagonals of its begin (with `keep`; else 0) and end; three times
+    DROPPED where the heuristic leaves no path. With `keep` its operations are appended to the CIGAR."""
     s = sweep(work, q, n, t, m, model, free, cut, edit, unit, keep, null)
     if s < 0:
         return DROPPED, DROPPED, DROPPED

@@ -23,7 +23,7 @@ from tidalign.kernels.runtime.vectors import (
 
 @jit
 def row1(places, blocks, low, n, m, keep, trail, null):
-    """Blocks from diagonal `low` on of a single state; `places` as `cells1` takes them, `trail`: where the kept row goes."""
+    """Compute blocks of a single state from diagonal `low` on; `places` as `cells1` takes them, `trail`: where the kept row goes."""
     apart()
     width = LANES * lane_bytes(null)
     shift = 0
@@ -41,7 +41,7 @@ def row1(places, blocks, low, n, m, keep, trail, null):
 
 @jit
 def row3(places, blocks, low, n, m, keep, trail, null):
-    """Blocks from diagonal `low` on of three states; `places` as `cells3` takes them, `trail`: where the directions go."""
+    """Compute blocks of three states from diagonal `low` on; `places` as `cells3` takes them, `trail`: where the directions go."""
     apart()
     width = LANES * lane_bytes(null)
     shift = 0
@@ -60,7 +60,7 @@ def row3(places, blocks, low, n, m, keep, trail, null):
 
 @jit
 def row5(places, blocks, low, n, m, keep, trail, null):
-    """As `row3`, of five states."""
+    """Compute blocks of five states, otherwise as `row3`."""
     apart()
     width = LANES * lane_bytes(null)
     shift = 0

@@ -44,7 +44,7 @@ def emit(address, first, count, operation, length):
 
 @inline
 def kept(work, step, row_ago, s, k, null):
-    """M[s, k] of a single state, from the row that step s + row_ago kept; -1 where there is none."""
+    """Load M[s, k] of a single state, from the row that step s + row_ago kept; -1 where there is none."""
     entry = step + (s + row_ago) * 24
     if s < 0 or k < load_i64(entry + 8) or k > load_i64(entry + 16):
         return -1

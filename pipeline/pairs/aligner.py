@@ -95,7 +95,7 @@ Lengths = npt.NDArray[np.int64]
 
 
 def wavefront_cells(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
-    """Estimated work of each pair in wavefront cells: reading both sides, and a wavefront as deep as the expected edits and wide as it is deep."""
+    """Estimate the work of each pair in wavefront cells: reading both sides, and a wavefront as deep as the expected edits and wide as it is deep."""
     longer = np.maximum(query_lengths, target_lengths)
     depth = EXPECTED_DIVERGENCE * longer + np.abs(query_lengths - target_lengths)
     return np.asarray(query_lengths + target_lengths + depth * depth, np.float64)

@@ -34,7 +34,7 @@ ROW_GROUP_ROWS = 32_768
 
 
 def length_bin(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.int64]:
-    """Number of bits of the longer side: bin b holds lengths 2^(b-1)..2^b - 1, bin 0 pairs of two empty sides."""
+    """Count the bits of the longer side: bin b holds lengths 2^(b-1)..2^b - 1, bin 0 pairs of two empty sides."""
     longer = np.maximum(query_lengths, target_lengths)
     return np.where(longer > 0, np.frexp(longer.astype(np.float64))[1], 0).astype(np.int64)
 
@@ -118,7 +118,7 @@ class Names:
 
 
 def read_chunk(directory: str, chunk: str, start: int, stop: int) -> Any:
-    """Rows [start, stop) of a chunk, in `schema.CHUNK`; decodes only the row groups that hold them. Damaged where the file is not what was written."""
+    """Read rows [start, stop) of a chunk, in `schema.CHUNK`; decodes only the row groups that hold them. Damaged where the file is not what was written."""
     file = nearest(directory, chunk_name(chunk), open_table)
     bounds = np.cumsum([0] + [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)])
     groups = [i for i in range(file.num_row_groups) if bounds[i] < stop and bounds[i + 1] > start]

@@ -169,7 +169,7 @@ class _Blocks:
         self._locks = [Lock() for _ in blocks]
 
     def between(self, start: int, stop: int) -> Iterator[Any]:
-        """The rows of pairs [start, stop), in tables."""
+        """Read the rows of pairs [start, stop), in tables."""
         for place in range(bisect_right(self._firsts, start) - 1, bisect_left(self._firsts, stop)):
             first, last = max(start, self._firsts[place]), min(stop, self._stops[place])
             yield self._taken(place, last - first).slice(first - self._firsts[place], last - first)
@@ -200,7 +200,7 @@ def _lettered(read: Reader, originals: Callable[[], Any]) -> Iterator[Any]:
 
 
 def _one(column: Any) -> Any:
-    """A column as one array."""
+    """Make a column one array."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

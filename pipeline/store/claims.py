@@ -20,7 +20,7 @@ _NAME = re.compile(r"(.+)\.(\d+)-(\d+)\.([0-9a-f]+)$")
 
 
 def claim_path(directory: str, chunk: str, start: int, stop: int, attempt: str) -> str:
-    """Where the worker that runs rows [start, stop) of a chunk says how far it is; `attempt` is a hexadecimal word of its own."""
+    """Name the file where the worker that runs rows [start, stop) of a chunk says how far it is; `attempt` is a hexadecimal word of its own."""
     return f"{directory}/claims/{chunk}.{start}-{stop}.{attempt}"
 
 
@@ -42,7 +42,7 @@ def _record(lo: int, hi: int) -> bytes:
 
 
 def read(path: str) -> Range | None:
-    """The batch a claim names, the whole of its range where it does not name one inside it; None if there is no such claim."""
+    """Read the batch a claim names, the whole of its range where it does not name one inside it; None if there is no such claim."""
     named = _NAME.match(Path(path).name)
     try:
         record = Path(path).read_bytes()
@@ -68,7 +68,7 @@ def remove(path: str) -> None:
 
 
 def leftover(directory: str) -> dict[str, list[tuple[Range, str]]]:
-    """Every claim there is, by chunk: (rows, path)."""
+    """List every claim there is, by chunk: (rows, path)."""
     found: dict[str, list[tuple[Range, str]]] = {}
     for path in sorted(Path(directory, "claims").iterdir()):
         named, rows = _NAME.match(path.name), read(str(path))

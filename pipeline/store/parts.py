@@ -22,7 +22,7 @@ LOOK, LOOKS = 0.5, 180
 
 
 def cover(ranges: Iterable[Range]) -> list[Range]:
-    """Disjoint ranges out of the given ones that hold the most rows, in order; among equals the fewest and longest.
+    """Choose disjoint ranges out of the given ones that hold the most rows, in order; among equals the fewest and longest.
 
     Weighted interval scheduling. Two writers can leave overlapping ranges only when a task was started again while its first worker,
     thought dead, finished after all; a whole cover is found whenever there is one.
@@ -45,7 +45,7 @@ def cover(ranges: Iterable[Range]) -> list[Range]:
 
 
 def gaps(start: int, stop: int, done: Iterable[Range]) -> list[Range]:
-    """What of [start, stop) no range of `done` holds, in order."""
+    """Find what of [start, stop) no range of `done` holds, in order."""
     left = []
     position = start
     for a, b in sorted(done):
@@ -60,7 +60,7 @@ def gaps(start: int, stop: int, done: Iterable[Range]) -> list[Range]:
 
 
 def suspects(start: int, stop: int, claims: Iterable[Range]) -> list[Range]:
-    """Parts of [start, stop) that lie in two or more claims: two workers died while they ran these rows, so one of the rows may be at fault."""
+    """Find parts of [start, stop) that lie in two or more claims: two workers died while they ran these rows, so one of the rows may be at fault."""
     edges = sorted(edge for a, b in claims for edge in ((max(a, start), 1), (min(b, stop), -1)) if max(a, start) < min(b, stop))
     found: list[Range] = []
     depth, since = 0, start

@@ -161,7 +161,7 @@ def align(
     check: Check | None = None,
     shard: Shard | None = None,
 ) -> GenomeResults:
-    """`align_genomes` for any source. check: may refuse what was read before it is aligned."""
+    """Align any source as `align_genomes` does. check: may refuse what was read before it is aligned."""
     if not new and (known := rundir.finished_source(str(out), GENOMES)):
         source = replace(source, known=tuple(known["files"]))
     source.files()  # MissingInput before anything is written
@@ -186,7 +186,7 @@ def source_of(args: argparse.Namespace) -> GenomeSource:
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """`tidalign genome`: OUT is a run directory, a file to export to from a run directory beside it, or `-` for standard output."""
+    """Do `tidalign genome`: OUT is a run directory, a file to export to from a run directory beside it, or `-` for standard output."""
     wanted = parameters(args.options)
     with running.command(args) as this:
         results = run_as_asked(args, source_of(args), wanted, this.run, lambda manifest: check_format(this.run, args, manifest))

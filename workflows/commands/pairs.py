@@ -110,14 +110,14 @@ def align(
     check: Check | None = None,
     shard: Shard | None = None,
 ) -> Results:
-    """`align_pairs` for any source. check: may refuse what was read as soon as all is."""
+    """Align any source as `align_pairs` does. check: may refuse what was read as soon as all is."""
     with running.prepared(Path(out), PAIRS, new=new):
         run_pairs(str(out), source, parameters, resources=resources, progress=progress, check=check, shard=shard)
     return Results(out)
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """`tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
+    """Do `tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
     with running.command(args) as this:
         parameters = parameters_of(args)
         chosen = table.find(table.PAIRS, args.format) if args.format else None

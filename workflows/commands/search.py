@@ -89,7 +89,7 @@ def _search(
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """`tidalign search`: OUT is a run directory, or a file to export to from a run directory beside it."""
+    """Do `tidalign search`: OUT is a run directory, or a file to export to from a run directory beside it."""
     with running.command(args) as this:
         source = source_of(args, this.run)
         with running.progress(args) as told:

@@ -13,12 +13,12 @@ _MOST_CELLS = 2**62
 
 
 def _xdrop(given: Given, value: int) -> Given:
-    """--xdrop turns gap-free extension on again after --nogfextend, as LASTZ has it; before that it is refused."""
+    """Set --xdrop and turn gap-free extension on again after --nogfextend, as LASTZ has it; before that it is refused."""
     return {**given, "xdrop": value, "gfextend": True}
 
 
 def _matching(given: Given, value: tuple[int, int]) -> Given:
-    """--exact and --mismatch turn gap-free extension on again after --nogfextend; LASTZ takes one of them, several times if that is --mismatch."""
+    """Set --exact or --mismatch, which turn gap-free extension on again after --nogfextend; LASTZ takes one of them, several times if that is --mismatch."""
     before = given.get("matching")
     if before and (before[0] == 0) != (value[0] == 0):
         raise ValueError("exact and mismatch exclude each other: leave one of them out")
@@ -26,7 +26,7 @@ def _matching(given: Given, value: tuple[int, int]) -> Given:
 
 
 def _gap(given: Given, costs: tuple[int | None, int]) -> Given:
-    """--gap=O,E sets what --gap-open and --gap-extend do; of several, the last counts."""
+    """Set with --gap=O,E what --gap-open and --gap-extend set; of several, the last counts."""
     opening = {} if costs[0] is None else {"gap_open": costs[0]}
     return {**given, **opening, "gap_extend": costs[1]}
 
@@ -36,7 +36,7 @@ def _hsp_limit(given: Given, limit: tuple[int, bool]) -> Given:
 
 
 def _self(given: Given, value: bool) -> Given:
-    """--self leaves the trivial alignment out."""
+    """Set --self, which leaves the trivial alignment out."""
     return {**given, "with_itself": value, **({"notrivial": True} if value else {})}
 
 
@@ -249,5 +249,5 @@ REFUSED = {
 
 
 def refusal(spelled: str) -> str:
-    """The message for an option of REFUSED, spelled with its hyphens or as a keyword of Python."""
+    """Write the message for an option of REFUSED, spelled with its hyphens or as a keyword of Python."""
     return f"{spelled} is LASTZ's and not to be had here: {REFUSED['--' + spelled.removeprefix('--')]}"

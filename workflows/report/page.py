@@ -89,7 +89,7 @@ def _facts(rows: Iterable[tuple[str, str]]) -> str:
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table; cells are HTML, and those that begin with `#` numbers."""
+    """Write a table; cells are HTML, and those that begin with `#` numbers."""
 
     def cell(text: str, tag: str) -> str:
         return f'<{tag} class="n">{text[1:]}</{tag}>' if text.startswith("#") else f"<{tag}>{text}</{tag}>"
@@ -99,7 +99,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _value(key: str, value: Any, *, short: bool = False) -> str:
-    """A value of report.json, under its name there. short: a large number in a few digits, all of them when it is pointed at."""
+    """Write a value of report.json, under its name there. short: a large number in a few digits, all of them when it is pointed at."""
     text = f"{value:,}" if isinstance(value, int | float) else str(value)
     whole = ""
     if short and len(text) > 13:

@@ -105,7 +105,7 @@ class _Drain(threading.Thread):
 
 
 def main() -> int:
-    """In the child: do the order; its exit status."""
+    """Do the order, in the child; gives its exit status."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
     work, order = json.loads(sys.argv[1])
     try:
@@ -128,7 +128,7 @@ def main() -> int:
 
 
 def _die_with_parent() -> None:
-    """A worker that is killed closes our standard input; then there is nobody left to work for."""
+    """End this process when standard input is closed, which a worker that is killed does: then there is nobody left to work for."""
     while os.read(0, 1):
         pass
     os._exit(1)

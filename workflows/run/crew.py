@@ -74,7 +74,7 @@ class Crew:
             self.seconds[stage] = round(self.seconds.get(stage, 0.0) + time.monotonic() - began, 3)
 
     def begin_to_hire(self) -> None:
-        """What `hire` does, meanwhile: who needs the workers calls it all the same."""
+        """Begin to do what `hire` does, in a thread: who needs the workers calls `hire` all the same."""
         if not self._workers and not self._coming:
             thread = ThreadPoolExecutor(1, "hire")
             self._coming = thread.submit(self._hire)
@@ -111,7 +111,7 @@ class Crew:
             raise ClusterLost("every worker left before it had begun; run the same command again to resume, with workers running")
 
     def replace(self, gpus: Sequence[str], threads: int) -> None:
-        """From now on workers with a GPU each, or this process with one, which has so many tasks at a time. Those of a scheduler stay."""
+        """Use from now on workers with a GPU each, or this process with one, which has so many tasks at a time. Those of a scheduler stay."""
         self.threads = threads
         if not self._scheduler and list(gpus) != list(self._gpus):
             self._contract.close()
@@ -128,7 +128,7 @@ class Crew:
         return {worker: answer for worker, answer in answers.items() if not (self._trials and self._trials.on_core(worker))}
 
     def everywhere(self, function: Callable[..., Any]) -> dict[str, Any]:
-        """What `function`, which raises no OSError, returns or raises on each hired worker but those that leave meanwhile."""
+        """Call `function`, which raises no OSError, on each hired worker; gives what it returns or raises there, but of those that leave meanwhile."""
         if not self._workers:
             return {}
         refused = self._workers.refused()
@@ -186,7 +186,7 @@ class Crew:
         return {"here": max(2, min(4, self.readers)), "read": self.readers if reads else 0, "work": 0 if self.hiring else self.threads}
 
     def map(self, function: Callable[..., Any], *items: Iterable[Any], here: bool = False) -> list[Any]:
-        """As the built-in `map`, a task for each call, results in order. here: in this process in any case."""
+        """Map a function as the built-in `map` does, a task for each call, results in order. here: in this process in any case."""
         collected = _Collected(self.directory)
         name = getattr(function, "__name__", "map")
         tasks = [Task(f"{name}-{place}", _placed, (place, function, *arguments)) for place, arguments in enumerate(zip(*items, strict=True))]

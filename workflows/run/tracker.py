@@ -40,7 +40,7 @@ class Tracker(ABC, Generic[P]):
     """Items that may be given up in one run; more mean that the fault is not in them."""
 
     def __init__(self, directory: str, run: str, stop: Stop, told: Told, device: Device = CPU, gpus: int = 1, beside: int = 0) -> None:
-        """gpus: how many there are. beside: workers on cores beside them."""
+        """Begin to track a run. beside: workers on cores beside them."""
         self.directory, self.run, self.device, self.gpus, self.beside = directory, run, device, gpus, beside
         self._stop, self._told = stop, told
         self._running: dict[Task, list[P]] = {}

@@ -100,7 +100,7 @@ def gpu_name() -> str | None:
 
 
 def _reach(path: str, token: str, module: str) -> str | None:
-    """On a worker: what keeps it from the run directory, or None. Loads a module, too."""
+    """Find, on a worker, what keeps it from the run directory, or None. Loads a module, too."""
     host = os.uname().nodename
     import_module(module)
     try:

@@ -106,7 +106,7 @@ def _placed(rows: Any, request: Request[Rows]) -> _Alignment:
 
 
 def _cigars(rows: Any, spans: Numbers, request: Request[Rows]) -> tuple[Numbers, Any, tuple[Any, ...]]:
-    """How many words the CIGARs have, the column of these, and what follows the tags: CIGARs that are too long."""
+    """Make CIGARs: how many words they have, the column of these, and what follows the tags: CIGARs that are too long."""
     lengths = rows["query_length"].to_numpy()
     words, ends = cigar_words(rows["cigar"], rows["query_start"].to_numpy(), lengths - rows["query_end"].to_numpy(), request.cigar == "M")
     counts = np.diff(ends)
@@ -128,7 +128,7 @@ def _column(values: npt.NDArray[np.uint8], places: Numbers) -> Any:
 
 
 def _sequences(column: Any) -> Any:
-    """Letters as four bits each."""
+    """Pack letters as four bits each."""
     letters, places = content_of(column)
     ends = np.concatenate(([0], np.cumsum((np.diff(places) + 1) // 2)))
     packed = np.empty(ends[-1], np.uint8)
@@ -137,7 +137,7 @@ def _sequences(column: Any) -> Any:
 
 
 def _qualities(rows: Any, lengths: Numbers) -> Any:
-    """Qualities from 0; where there are none, 255 for each letter."""
+    """Make qualities from 0; where there are none, 255 for each letter."""
     sam.check_qualities(rows)
     known = rows["query_quality"]
     letters, places = content_of(known)
@@ -150,7 +150,7 @@ def _qualities(rows: Any, lengths: Numbers) -> Any:
 
 
 def _tags(rows: Any, request: Request[Rows]) -> Iterator[Any]:
-    """The tags of SAM's records that need no place."""
+    """Make the tags of SAM's records that need no place."""
 
     def where(mask: Any, *pieces: Any) -> Any:
         made = joined(*pieces).cast(pa.large_binary())
@@ -167,7 +167,7 @@ def _tags(rows: Any, request: Request[Rows]) -> Iterator[Any]:
 
 
 def _bins(start: Numbers, stop: Numbers) -> Numbers:
-    """The bin of each place (section 5.3): the smallest that holds all of it. Beyond 2^29 there is none, and no index needs it."""
+    """Find the bin of each place (section 5.3): the smallest that holds all of it. Beyond 2^29 there is none, and no index needs it."""
     last = np.maximum(stop, start + 1) - 1
     found = np.zeros(len(start), np.int64)
     for shift, first in ((26, 1), (23, 9), (20, 73), (17, 585), (14, 4681)):

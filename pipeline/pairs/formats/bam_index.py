@@ -76,7 +76,7 @@ class Index:
         self._chunks, self._fresh = _joined(np.concatenate([self._chunks, *self._fresh], axis=1)), []
 
     def _bins(self, start: Numbers, last: Numbers) -> Numbers:
-        """The smallest bin that holds all of each record."""
+        """Find the smallest bin that holds all of each record."""
         found = np.zeros(len(start), np.int64)
         for level in range(1, self.depth + 1):
             shift = SHIFT + 3 * (self.depth - level)
@@ -118,8 +118,8 @@ class Index:
         yield struct.pack("<Q", self._unplaced)
 
     def _linear(self, blocks: Numbers) -> tuple[list[int], Any, list[int]]:
-        """Where the windows of each contig begin; where the first record on each window lies, of one without any that of the window before; how many windows
-        each contig has, up to the last with a record."""
+        """Lay out the linear index: where the windows of each contig begin; where the first record on each window lies, of one without any that of the window
+        before; how many windows each contig has, up to the last with a record."""
         begin = self._windows[:-1]
         known = np.flatnonzero(self._first != _NONE)
         if not len(known):
@@ -132,7 +132,7 @@ class Index:
         return begin.tolist(), windows, np.maximum(last + 1 - begin, 0).tolist()
 
     def _least(self, number: int, windows: Any) -> int:
-        """Where the first record on the first window of a bin lies."""
+        """Find where the first record on the first window of a bin lies."""
         level = next(level for level in range(self.depth + 1) if number < _first_bin(level + 1))
         window = (number - _first_bin(level)) << 3 * (self.depth - level)
         return int(windows[window]) if window < len(windows) else 0
@@ -143,7 +143,7 @@ def _first_bin(level: int) -> int:
 
 
 def _virtual(places: Numbers, blocks: Numbers) -> Numbers:
-    """Places of the stream as a block's place in the file and that in the block, in one number."""
+    """Write places of the stream as a block's place in the file and that in the block, in one number."""
     number = places // BLOCK_BYTES
     return blocks[number] << 16 | places - number * BLOCK_BYTES
 

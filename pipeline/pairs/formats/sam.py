@@ -155,7 +155,7 @@ def _mapped(rows: Any, request: Request[Rows]) -> Any:
 
 
 def _letters(rows: Any) -> tuple[Any, ...]:
-    """SEQ, a tab and QUAL."""
+    """Give SEQ, a tab and QUAL."""
     check_qualities(rows)
     bare = pc.equal(rows["query_length"], 0)
     if pc.any(bare).as_py():
@@ -212,7 +212,7 @@ def program(rows: Rows, *files: str | None) -> bytes:
 
 
 def command_line(rows: Rows, *files: str | None) -> str:
-    """What was computed, as a command: inputs by their file names and everything that can change a row, and nothing else."""
+    """Write what was computed as a command: inputs by their file names and everything that can change a row, and nothing else."""
     parameters = rows.parameters
     words = ["tidalign", rows.kind, *(PurePath(path).name for path in files if path)]
     return "".join(letter if letter.isprintable() else " " for letter in shlex.join([*words, *parameters.words()]))

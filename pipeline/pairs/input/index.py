@@ -66,15 +66,15 @@ class Index:
     line_starts: npt.NDArray[np.bool_]  # whether a line begins at the cell's first byte
 
     def cell(self, mark: int) -> int:
-        """The cell that holds a mark; the number of cells if there are not as many marks."""
+        """Find the cell that holds a mark; the number of cells if there are not as many marks."""
         return int(np.searchsorted(self.marks, mark, "right")) - 1 if mark < self.marks[-1] else len(self.marks) - 1
 
     def letters_before(self, mark: int) -> float:
-        """Letters before a mark, to the precision of a cell."""
+        """Count the letters before a mark, to the precision of a cell."""
         return float(self.letters[self.cell(mark)])
 
     def span(self, form: Format, first: int, records: int) -> Span:
-        """How to read `records` records of a text from record `first`."""
+        """Say how to read `records` records of a text from record `first`."""
         mark = first * form.marks
         start, stop = self.cell(mark), min(self.cell(mark + records * form.marks) + 1, len(self.positions) - 1)
         line_start = bool(self.line_starts[start])
@@ -82,7 +82,7 @@ class Index:
 
 
 def cells(source: Input) -> tuple[Positions, Positions]:
-    """Where the cells of a text begin in its file, and its end [cells + 1], and the bytes of text before each [cells + 1]."""
+    """Lay cells over a text: where each begins in its file, and its end [cells + 1], and the bytes of text before each [cells + 1]."""
     if source.compression == "none":
         positions = np.append(np.arange(0, source.size, CELL_BYTES), source.size)
         return positions, positions
@@ -95,8 +95,8 @@ def cells(source: Input) -> tuple[Positions, Positions]:
 
 
 def count_marks(task: tuple[Input, Positions]) -> tuple[list[int], bool, list[bool]]:
-    """A function for workers: marks in each cell of a stretch of text that begins amid a line; whether its first byte is a mark if it
-    begins a line; and whether each cell ends a line."""
+    """Count, on a worker, the marks in each cell of a stretch of text that begins amid a line; whether its first byte is a mark if it begins a line; and
+    whether each cell ends a line."""
     source, positions = task
     form = FORMATS[source.format]
     first, cells = ord(form.first) if form.first else 0, len(positions) - 1
@@ -163,8 +163,8 @@ def block_bases(letters: float) -> int:
 
 
 def cut(indexes: Sequence[tuple[Index, int]], first: int, pairs: int, bases: int, *, more: bool = False) -> list[tuple[int, int]]:
-    """Blocks (first pair, pairs) of at most BLOCK_PAIRS pairs and about `bases` letters, from pair `first` on, from indexes and the marks that a pair has in
-    each; `pairs`: that are known of. more: others may follow them; then without the block that these might belong to.
+    """Cut an input into blocks (first pair, pairs) of at most BLOCK_PAIRS pairs and about `bases` letters, from pair `first` on, from indexes and the marks
+    that a pair has in each; `pairs`: that are known of. more: others may follow them; then without the block that these might belong to.
 
     They depend on the input alone, not on who reads it or when. A pair with more letters than that is a block of its own.
     """

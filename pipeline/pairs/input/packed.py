@@ -21,8 +21,8 @@ _FINDERS = {"fasta": records.find_fasta, "fastq": records.find_fastq, "seq": rec
 
 
 def packed_block(source: Source, block: Block, *, ambiguous: str) -> Any:
-    """The pairs of a planned block in `schema.CHUNK`; None where what is in it must be looked at more closely: errors, names and letters that few files have,
-    and all that has to be kept as it was read."""
+    """Read the pairs of a planned block in `schema.CHUNK`; None where what is in it must be looked at more closely: errors, names and letters that few files
+    have, and all that has to be kept as it was read."""
     if source.inputs[0].is_table or source.alphabet != "dna" or source.whole or source.same_names:
         return None
     columns: dict[str, Any] = {"ordinal": pa.array(np.arange(block.first, block.first + block.pairs))}

@@ -55,7 +55,7 @@ class Source:
         return any(source.stream for source in self.inputs)
 
     def files(self) -> list[dict[str, Any]]:
-        """What tells whether the inputs are the same again: path, size in bytes (-1: a pipe), time of change and a digest."""
+        """Tell by what the inputs are known to be the same again: path, size in bytes (-1: a pipe), time of change and a digest."""
         return [{"path": source.path, "size": source.size, "mtime_ns": source.mtime_ns, "digest": source.digest} for source in self.inputs]
 
     def to_json(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def inspect(
 
 
 def blocks(source: Source, *, block_bases: int | None = None) -> Blocks | None:
-    """What cuts an input into blocks of about `block_bases` letters, `index.block_bases` where None; None if only in sequence (`stream_blocks`)."""
+    """Make what cuts an input into blocks of about `block_bases` letters, `index.block_bases` where None; None if only in sequence (`stream_blocks`)."""
     if not source.has_ranges:
         return None
     if source.inputs[0].is_table:
@@ -123,8 +123,8 @@ def plan(source: Source, *, block_bases: int | None = None) -> list[Block] | Non
 
 
 def read_block(source: Source, block: Block) -> Any:
-    """The pairs of a planned block, in `schema.PAIRS`, and `query_quality` if the source is `whole`; reads only its ranges. Raises InputError for what is wrong
-    in them."""
+    """Read the pairs of a planned block, in `schema.PAIRS`, and `query_quality` if the source is `whole`; reads only its ranges. Raises InputError for what is
+    wrong in them."""
     first = source.inputs[0]
     try:
         if first.is_table:
@@ -155,7 +155,7 @@ def _read_span(text: Input, span: Span, first: int, alphabet: str, qualities: bo
 
 
 def stream_blocks(source: Source, *, block_bases: int | None = None) -> Iterator[tuple[Block, Any]]:
-    """Every block with its pairs, from the input's beginning to its end. Raises InputError as soon as something wrong is met."""
+    """Read every block with its pairs, from the input's beginning to its end. Raises InputError as soon as something wrong is met."""
     planned = plan(source, block_bases=block_bases)
     if planned is not None:
         yield from ((block, read_block(source, block)) for block in planned)

@@ -63,23 +63,23 @@ class Lines:
         return Lines(self.text, self.starts[rows], self.ends[rows])
 
     def first_letters(self) -> npt.NDArray[np.uint8]:
-        """The first byte of each line; 0 for an empty one."""
+        """Give the first byte of each line; 0 for an empty one."""
         letters = np.frombuffer(self.text, np.uint8)
         return np.where(self.starts < self.ends, letters[np.minimum(self.starts, len(letters) - 1)], 0).astype(np.uint8) if len(self) else np.empty(0, np.uint8)
 
 
 def find_lines(text: memoryview | bytes, *, at_line_start: bool = True) -> Lines:
-    """The lines that begin in a text; the last may lack its end. at_line_start: whether one begins at its first byte."""
+    """Find the lines that begin in a text; the last may lack its end. at_line_start: whether one begins at its first byte."""
     return Lines(text, *line_bounds(np.frombuffer(text, np.uint8), at_line_start))
 
 
 def marked(lines: Lines, form: Format) -> Positions:
-    """Which lines are marks of a format."""
+    """Find the lines that are marks of a format."""
     return np.flatnonzero(lines.first_letters() == ord(form.first)) if form.first else np.arange(len(lines))
 
 
 def gather(text: Any, starts: Positions, ends: Positions) -> Any:
-    """text[starts[i]:ends[i]] for each i as large_binary."""
+    """Gather text[starts[i]:ends[i]] for each i as large_binary."""
     offsets = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(ends - starts, out=offsets[1:])
     found = np.empty(offsets[-1], np.uint8)
@@ -88,7 +88,7 @@ def gather(text: Any, starts: Positions, ends: Positions) -> Any:
 
 
 def parse(form: Format, lines: Lines, file: str, first: int, alphabet: str, qualities: bool = False) -> Any:
-    """Whole records as a table of `name` (string; null in .seq) and `letters` (large_binary); with `qualities`, of FASTQ, also `quality` (large_binary).
+    """Parse whole records to a table of `name` (string; null in .seq) and `letters` (large_binary); with `qualities`, of FASTQ, also `quality` (large_binary).
 
     first: records of the file before these, for messages. alphabet: of `pack.ALPHABETS`. Raises InputError for the first record that is not right.
     """
@@ -109,7 +109,7 @@ def parse(form: Format, lines: Lines, file: str, first: int, alphabet: str, qual
 
 
 def names_in(text: Any, starts: Positions, ends: Positions) -> Any:
-    """What each text[starts[i]:ends[i]] has before its first blank or tab, as large_binary."""
+    """Give what each text[starts[i]:ends[i]] has before its first blank or tab, as large_binary."""
     return gather(text, starts, before_blanks(np.frombuffer(text, np.uint8), np.ascontiguousarray(starts), np.ascontiguousarray(ends)))
 
 
@@ -133,7 +133,7 @@ def _fastq(lines: Lines, place: Place) -> tuple[Any, Any]:
 
 
 def _headers(lines: Lines, place: Place) -> Any:
-    """The names of records, each ended at the first blank or tab of its header line."""
+    """Find the names of records, each ended at the first blank or tab of its header line."""
     lengths = lines.ends - lines.starts
     if lengths.max(initial=0) > MOST_HEADER:
         raise place.error(int((lengths > MOST_HEADER).argmax()), SHORT_HEADER, "a longer one", SHORTEN)
@@ -201,7 +201,7 @@ class _Headers:
 
 
 def gathered(pieces: Iterator[bytes], form: Format, file: str, first: int, skip: int, line_start: bool) -> bytes:
-    """The pieces of a text as one. More than PLAIN_BYTES of them are a record or two: InputError for a header line without end before all are held."""
+    """Join the pieces of a text. More than PLAIN_BYTES of them are a record or two: InputError for a header line without end before all are held."""
     headers = _Headers(form, skip, Place(file, first, form.lines, form.records), line_start)
     held: list[bytes] = []
     total = 0
@@ -226,7 +226,7 @@ def check_rest(rest: bytes, form: Format, place: Place) -> None:
 
 
 def stream_records(pieces: Iterator[bytes], form: Format, file: str, alphabet: str, qualities: bool = False) -> Iterator[Any]:
-    """The records of a whole text that comes in pieces, as tables of `parse`."""
+    """Read the records of a whole text that comes in pieces, as tables of `parse`."""
     first, last = 0, False
     parts: list[bytes] = []
     while not last:
@@ -253,7 +253,7 @@ def stream_records(pieces: Iterator[bytes], form: Format, file: str, alphabet: s
 
 
 def _parse_complete(text: bytes, last: bool, form: Format, file: str, first: int, alphabet: str, qualities: bool) -> tuple[Any, bytes]:
-    """The records that end in a text, or None, and what is left of it; `last`: nothing follows."""
+    """Parse the records that end in a text, or None, and what is left of it; `last`: nothing follows."""
     lines = find_lines(text)
     marks = marked(lines, form)
     complete = len(marks) if last else max(0, len(marks) - 1) // form.marks * form.marks

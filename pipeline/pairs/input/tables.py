@@ -43,7 +43,7 @@ def _open(source: Input) -> Any:
 def check_schema(
     source: Input, columns: tuple[str, ...], ways_out: tuple[str, ...] = ("name the column with --query-column", "name the column with --target-column")
 ) -> bool:
-    """Whether a table with the columns of letters has rows; InputError says what it has instead of them, and the way out for each."""
+    """Tell whether a table with the columns of letters has rows; InputError says what it has instead of them, and the way out for each."""
     file = _open(source)
     schema = file.schema_arrow if source.format == "parquet" else file.schema
     for name, way_out in zip(columns, ways_out, strict=True):
@@ -76,7 +76,7 @@ def _units(source: Input) -> int:
 
 
 def _batches(source: Input, unit: int, columns: list[str]) -> Iterator[Any]:
-    """The rows of a row group or record batch, some megabytes at a time."""
+    """Read the rows of a row group or record batch, some megabytes at a time."""
     with _whole(source):
         for batch in _pieces(source, unit, columns):
             batch.validate(full=True)  # what is damaged may have its letters anywhere
@@ -98,7 +98,7 @@ def _pieces(source: Input, unit: int, columns: list[str]) -> Iterator[Any]:
 
 
 def measure(task: tuple[Input, tuple[str, str], int]) -> tuple[list[int], list[float]]:
-    """A function for workers: rows and letters in each cell of a row group or record batch, a cell being rows of CELL_BYTES letters, about."""
+    """Count, on a worker, rows and letters in each cell of a row group or record batch, a cell being rows of CELL_BYTES letters, about."""
     source, columns, unit = task
     rows: list[int] = []
     letters: list[float] = []
@@ -122,7 +122,7 @@ def _binary_lengths(letters: Any) -> Any:
 
 
 def index_table(measured: Sequence[tuple[list[int], list[float]]]) -> Index:
-    """The index of a table, of what `measure` gave: a mark is a row, a position the row group or record batch that a cell lies in."""
+    """Make the index of a table of what `measure` gave: a mark is a row, a position the row group or record batch that a cell lies in."""
     positions = [unit for unit, (rows, _) in enumerate(measured) for _ in rows] + [len(measured)]
     marks = np.concatenate([[0], np.cumsum([count for rows, _ in measured for count in rows])]).astype(np.int64)
     letters = np.concatenate([[0.0], np.cumsum([count for _, counts in measured for count in counts])])
@@ -157,14 +157,14 @@ class TableBlocks(Blocks):
 
 
 def span(index: Index, first: int, rows: int) -> Span:
-    """How to read rows [first, first + rows)."""
+    """Say how to read rows [first, first + rows)."""
     start = int(index.positions[index.cell(first)])
     stop = int(index.positions[index.cell(first + rows - 1)]) + 1
     return Span(start, stop, first - int(index.marks[np.searchsorted(index.positions, start)]), rows)
 
 
 def read_rows(source: Input, columns: tuple[str, str], span: Span, first: int, alphabet: str) -> tuple[Any, Any]:
-    """The query and the target side of a span, as tables of `records.parse`. first: ordinal of its first row."""
+    """Read the query and the target side of a span, as tables of `records.parse`. first: ordinal of its first row."""
     file = _open(source)
     present = (file.schema_arrow if source.format == "parquet" else file.schema).names
     names = [f"{side}_name" for side in SIDES]
@@ -188,7 +188,7 @@ def read_rows(source: Input, columns: tuple[str, str], span: Span, first: int, a
 
 
 def records(source: Input, column: str, name: str, alphabet: str) -> Iterator[Any]:
-    """The rows of a table with one column of letters, and one of names if there is any, in tables of `records.parse`."""
+    """Read the rows of a table with one column of letters, and one of names if there is any, in tables of `records.parse`."""
     present = (_open(source).schema_arrow if source.format == "parquet" else _open(source).schema).names
     first = 0
     for unit in range(_units(source)):
@@ -207,7 +207,7 @@ def _side(table: Any, column: str, name: str, place: Place) -> Any:
 
 
 def _column(values: Any, kind: Any, name: str, place: Place) -> Any:
-    """A column as one array of a type, without nulls."""
+    """Make a column one array of a type, without nulls."""
     if values.null_count:
         row = int(np.flatnonzero(values.is_null().to_numpy())[0])
         raise place.error(row, f"a value in column {name!r}", "null", "remove the row")

@@ -41,7 +41,7 @@ _stop: Stop | None = None
 
 @contextmanager
 def heeding(stop: Stop) -> Iterator[None]:
-    """Tiles of this process end soon after `stop` says so: Stopped. Walks have written down how far they are."""
+    """Let tiles of this process end soon after `stop` says so: Stopped. Walks have written down how far they are."""
     global _stop
     _stop = stop
     try:
@@ -75,7 +75,7 @@ def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name)
 
 @contextmanager
 def _claimed(tile: Tile, device: Device) -> Iterator[Beat]:
-    """Tells the claim how far the tile is; takes it back at the end, or after an error that is nobody's fault but the program's or another tile's."""
+    """Tell the claim how far the tile is; take it back at the end, or after an error that is nobody's fault but the program's or another tile's."""
     said, at, claim = time.monotonic(), tile.start, tile.claim
     faults = any(name.startswith("TIDALIGN_TEST_") for name in os.environ)  # of thousands of units in a second none asks again
 
@@ -109,12 +109,12 @@ def _claimed(tile: Tile, device: Device) -> Iterator[Beat]:
 
 
 def _due() -> Due:
-    """What is done of a tile is written when it should not be lost, and at once when the run is to stop."""
+    """Make a Due by which what is done of a tile is written when it should not be lost, and at once when the run is to stop."""
     return Due(lambda: Stopped(_stop.number) if _stop and _stop.number is not None else None)
 
 
 def _units(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
-    """All of a few small units."""
+    """Do all of a few small units."""
     counts: Counter[str] = Counter()
     due = _due()
     for start, stop in parts.left(f"{directory}/parts", run, tile.chunk, tile.start, tile.stop):
@@ -176,7 +176,7 @@ _STAGES: dict[str, Callable[[str, str, Tile, Beat, Any], Counts]] = {
 
 
 def _inject(tile: Tile, place: int, device: Device) -> None:
-    """Places of faults are `chunk:place`."""
+    """Inject faults of tests, whose places are `chunk:place`."""
 
     def fault_here() -> None:
         if device.takes_gpu:

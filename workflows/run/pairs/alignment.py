@@ -37,7 +37,7 @@ class Alignment(Tracker[RowRange]):
     def __init__(
         self, directory: str, run: str, parameters: dict[str, Any], stop: Stop, told: Told, device: Device, gpus: int = 1, at_once: int = 1, beside: int = 0
     ) -> None:
-        """at_once: tasks that GPUs have at a time."""
+        """Begin with nothing known of the input."""
         super().__init__(directory, run, stop, self._tell, device, gpus, beside)
         self._tell_all = told
         self._parameters, self._at_once = parameters, at_once + beside
@@ -239,7 +239,7 @@ class Reading(Repeated):
         return [Task(f"partition-{block.id}", partition_block, (self._crew.directory, self._source, block), float("inf"), kind="read")]
 
     def _streamed(self, read: tuple[Block, Any] | None) -> Iterable[Task]:
-        """What was read before is written before more is read than is written beside it."""
+        """Write what was read before, and read more only beside that."""
         if read is None:
             self._settled = True
             return self._released()

@@ -39,7 +39,7 @@ class RowRange:
     claim: str | None = None
 
     def cut(self, start: int, stop: int, claim: str | None) -> "RowRange":
-        """Rows [start, stop) of it alone."""
+        """Cut out rows [start, stop) alone."""
         return RowRange(self.chunk, start, stop, claim)
 
 
@@ -113,7 +113,7 @@ class _Pipeline:
                 raise
 
     def _next_batch(self) -> list[_Piece]:
-        """Pieces that are read already, as many as a batch takes; waits for one if there is none."""
+        """Take pieces that are read already, as many as a batch takes; waits for one if there is none."""
         batch: list[_Piece] = []
         units, count = 0.0, 0
         while self._pieces or self._reading:

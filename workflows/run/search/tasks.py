@@ -44,7 +44,7 @@ class QueryRange:
     claim: str | None = None
 
     def cut(self, start: int, stop: int, claim: str | None) -> "QueryRange":
-        """Queries [start, stop) of it alone."""
+        """Cut out queries [start, stop) alone."""
         return QueryRange(self.chunk, start, stop, claim)
 
 
