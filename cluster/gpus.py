@@ -14,7 +14,7 @@ WAY_OUT = "install tidalign[cuda12] or tidalign[cuda13] on a machine with an NVI
 OLDEST = (8, 0)
 """Least compute capability: the kernels have warps reduce in one instruction."""
 
-TASKS_OF_A_CARD = 2
+TASKS_OF_A_GPU = 2
 """Tasks that a process with a GPU has at a time: one aligns, while another reads what it will need or writes what it had."""
 
 
@@ -87,9 +87,9 @@ def _named(nvml: Any, handle: Any) -> str:
 
 
 def begin(count: int | None) -> None:
-    """Have CUDA begin on the one card that this process is to use, if it is to use one, while others import: it takes as long, and they need it later.
+    """Have CUDA begin on the one GPU that this process is to use, if it is to use one, while others import: it takes as long, and they need it later.
 
-    count: of cards that are wanted, None for all. Nothing is said of what goes wrong: whoever uses the card meets it again.
+    count: of GPUs that are wanted, None for all. Nothing is said of what goes wrong: whoever uses the GPU meets it again.
     """
     global _known
     _known = threading.Event()

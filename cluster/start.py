@@ -26,7 +26,7 @@ from distributed.utils import silence_logging_cmgr
 from tidalign.cluster import forks
 from tidalign.cluster.beside import with_cores
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.gpus import TASKS_OF_A_CARD
+from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.guard import see_guard
 from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, unfit
 from tidalign.cluster.private import MuteNanny, credentials, with_mute_scheduler
@@ -241,7 +241,7 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
             try:
                 return kind(
                     n_workers=count,
-                    threads_per_worker=TASKS_OF_A_CARD if gpus else 1,
+                    threads_per_worker=TASKS_OF_A_GPU if gpus else 1,
                     host="127.0.0.1",
                     dashboard_address=None,
                     security=security,

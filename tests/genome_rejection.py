@@ -1,4 +1,4 @@
-"""An upper bound of what anchors can score, between fences or not, cell by cell: what the card's inspector bounds by strips (kernels/inspection/device.py)."""
+"""An upper bound of what anchors can score, between fences or not, cell by cell: what the GPU's inspector bounds by strips (kernels/inspection/device.py)."""
 
 from typing import Any
 

@@ -3,7 +3,7 @@
 Marco-Sola et al. 2023, Optimal gap-affine alignment in O(s) space (BiWFA, Bioinformatics 39:btad074), level by level instead of recursively: all parts of
 all pairs of a group that have as many cuts behind them are cut together, and what is left in the end is aligned together. A sweep adds wavefronts of
 many penalties at once: a block computes some diagonals more on both sides than it owns (bidirectional_sweep.cuh), so blocks never wait for each other, and a
-single pair fills much of the card. A group's work goes through one lane (runtime/lanes.py); others run beside it.
+single pair fills much of the GPU. A group's work goes through one lane (runtime/lanes.py); others run beside it.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ Integers = npt.NDArray[np.int64]
 Parts = npt.NDArray[np.void]
 
 GROUP_PAIRS, GROUP_LETTERS = 32, 1 << 23
-"""Pairs of a group, and letters of both sides: enough to fill the card together with a few other groups."""
+"""Pairs of a group, and letters of both sides: enough to fill the GPU together with a few other groups."""
 
 THREADS = 4
 """Threads that pack letters and put operations together while the device works on other groups."""

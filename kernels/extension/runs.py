@@ -95,16 +95,16 @@ def _walked(launches: Launches, leads: npt.NDArray[np.int32], records: Integers,
     room = RUNS * cupy.asnumpy(own) + 16
     while True:
         places = offsets_of(room)
-        on_card, found = cupy.asarray(places), cupy.empty(int(places[-1]), np.uint32)
+        on_gpu, found = cupy.asarray(places), cupy.empty(int(places[-1]), np.uint32)
         for sides in (np.flatnonzero(is_lead), np.flatnonzero(~is_lead)):
             if len(sides):
                 launches.launch_queue(
                     *("extension_walk", len(sides), WARP_TEAMS, trace, paths, offsets, ends, cupy.asarray(sides.astype(np.int32)), len(sides), own, meets),
-                    *(note_places, notes, on_card, found, numbers, before),
+                    *(note_places, notes, on_gpu, found, numbers, before),
                 )
         lengths = cupy.asnumpy(numbers)
         if (lengths < 0).any():
             raise KernelError("gapped extension: a trace leads nowhere")
         if (lengths <= room).all():
-            return found, on_card, lengths, cupy.asnumpy(before)
+            return found, on_gpu, lengths, cupy.asnumpy(before)
         room = np.maximum(lengths, 1)

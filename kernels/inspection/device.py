@@ -53,7 +53,7 @@ LOOKED = 32
 """Letters of the anchor's diagonal that the line is known by."""
 
 ROOM, SKEW = 2048, 32
-"""Rows a side may have, and those between the memory of neighbouring threads: 4 bytes each for every thread on the card."""
+"""Rows a side may have, and those between the memory of neighbouring threads: 4 bytes each for every thread on the GPU."""
 
 STEPS = 40_000
 """Rows of strips a side may take; chance takes about 10,000."""
@@ -62,7 +62,7 @@ PAD = 256
 """Bytes of no letter around sequences: strips and groups of rows are whole."""
 
 BATCH = 1 << 18
-"""Anchors of a launch: 50 bytes each on the card. Two are under way, so that one begins where the other ends, and its copies hide behind it."""
+"""Anchors of a launch: 50 bytes each on the GPU. Two are under way, so that one begins where the other ends, and its copies hide behind it."""
 
 MACROS: dict[str, object] = {"INSPECTION_WORDS": WORDS, "INSPECTION_BLOCKS": BLOCKS, "INSPECTION_PLAIN": 0}
 
@@ -111,7 +111,7 @@ class Bound:
 
 
 class Inspector:
-    """Inspects anchors of one query strand on one target, whose letters stay on the card; of one thread at a time.
+    """Inspects anchors of one query strand on one target, whose letters stay on the GPU; of one thread at a time.
 
     target, query: codes (nucleotides.encode); bounds: int64[k, 2], start and end of each target sequence, ascending. A letter takes two bytes.
     `swept` counts cells of the strips that anchors took. Raises OutOfMemoryError of cupy where the letters do not fit.
@@ -132,7 +132,7 @@ class Inspector:
         """Reject anchors at t, q, int64[n]: (whether each is sure to stay below the threshold, its box), as `gapped.Extender.inspect`: free of fences.
 
         Boxes, int64[n, 4], are rows and columns left and right, at least those that LASTZ looks at; 0 where it is not sure. Anchors are left undecided
-        where the card lacks memory for even one block. Raises KernelError where the device fails: this process cannot use it any more then.
+        where the GPU lacks memory for even one block. Raises KernelError where the device fails: this process cannot use it any more then.
         """
         import cupy
 

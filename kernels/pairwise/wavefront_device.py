@@ -36,7 +36,7 @@ CORES = 8
 """Threads that align what the device cannot."""
 
 MOST_LETTERS = 1 << 26
-"""Letters of both sides that a batch takes at most: enough to fill the card, small enough for its copies to hide behind the kernels of others."""
+"""Letters of both sides that a batch takes at most: enough to fill the GPU, small enough for its copies to hide behind the kernels of others."""
 
 LEAST_LETTERS = 1 << 24
 """... and at least, where there are as many: launching takes as long as aligning these."""

@@ -1,4 +1,4 @@
-"""CUDA sources to kernels: headers inlined, compiled by NVRTC for the card present, kept on disk and per device, launches checked.
+"""CUDA sources to kernels: headers inlined, compiled by NVRTC for the GPU present, kept on disk and per device, launches checked.
 
 What is kept is found by the text that was compiled, our headers inlined in it, so an edit to one is never missed. (CuPy's own cache has NVRTC preprocess
 something for each set of options, whether the kernel is there or not.)

@@ -1,4 +1,4 @@
-"""Long pairs on the current card beside the host twin on all cores of the same machine, rows compared. Writes JSON.
+"""Long pairs on the current GPU beside the host twin on all cores of the same machine, rows compared. Writes JSON.
 
     python tests/benchmarks/bidirectional_device.py RESULT.json [LENGTH [PAIRS]]
 
@@ -127,7 +127,7 @@ def main(path: str, length: int = 100_000, count: int = 96) -> None:
         for place in range(len(ERRORS)):
             jobs.append(job(text, length, count, place))
             print(jobs[-1], flush=True)
-    write(path, {**gpu_record.card(), "jobs": jobs})
+    write(path, {**gpu_record.gpu(), "jobs": jobs})
 
 
 if __name__ == "__main__":

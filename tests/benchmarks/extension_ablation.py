@@ -1,4 +1,4 @@
-"""What each part of gapped extension on the current card is worth, as FastZ's paper isolates its own (5.3, Table 2), on a million bare seeds. Writes JSON.
+"""What each part of gapped extension on the current GPU is worth, as FastZ's paper isolates its own (5.3, Table 2), on a million bare seeds. Writes JSON.
 
     python tests/benchmarks/extension_ablation.py RESULT.json FOLDER
 
@@ -188,7 +188,7 @@ def main() -> None:
         target, query = (codes_of(word if ":" in word else str(Path(folder) / word), role) for word, role in zip(words, ("target", "query"), strict=True))
         results[name] = measured(target, query)
         print(name, results[name], flush=True)
-    write(path, {"card": gpu_record.card(), "sets": results})
+    write(path, {"card": gpu_record.gpu(), "sets": results})
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def main() -> None:
         row["peer"] = {"name": f"WFA2-lib adaptive, {CORES} times one core", "pairs_per_second_of_a_core": rate, "ratios": ratios, "goal": GOAL}
         rows.append(row)
         print(error, {name: row[name]["mega_pairs_per_second"] for name in ("letters", "packed", "penalty_only", "exact")}, ratios, flush=True)
-        write(given.result, {"card": gpu_record.card(), "work": rows})
+        write(given.result, {"card": gpu_record.gpu(), "work": rows})
 
 
 if __name__ == "__main__":

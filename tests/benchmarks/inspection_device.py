@@ -1,10 +1,10 @@
-"""Chance seeds a second that the card's inspector rejects, host arrays to host arrays, and that they are rejected rightly. Writes JSON.
+"""Chance seeds a second that the GPU's inspector rejects, host arrays to host arrays, and that they are rejected rightly. Writes JSON.
 
     python tests/benchmarks/inspection_device.py RESULT.json [FOLDER] [ANCHORS]
 
 ANCHORS hits (a million) of 12of19 seeds with one transition, + strand, drawn from all those in a neighbourhood of two random sequences and, with FOLDER (of
 the genomes, NAME.fa.gz), of S. cerevisiae x S. paradoxus chrIV, E. coli x Salmonella, human x mouse ENm002. Seconds: best of three after a first. A
-quarter of a million of them are inspected by the host twin on all cores too; where only the card is sure, and for 20,000 others, the exact rule is asked: it
+quarter of a million of them are inspected by the host twin on all cores too; where only the GPU is sure, and for 20,000 others, the exact rule is asked: it
 must say that the anchor stays below the threshold, and the box must hold what it looked at.
 
 The bound: 16 operations of the integer pipe for 2 columns of 4 rows (8 PRMT and VIMNMX3, 8 VIADDMNMX), one for two words of columns in a fourth row, and 36 for
@@ -60,7 +60,7 @@ def anchors(target: Codes, query: Codes, count: int) -> tuple[int, Any, Any]:
 
 
 def checked(target: Codes, query: Codes, costs: Costs, t: Any, q: Any, below: Any, boxes: Any) -> dict[str, Any]:
-    """What the host says of the same anchors; raises where the card was sure of something else."""
+    """What the host says of the same anchors; raises where the GPU was sure of something else."""
     bounds, cores = np.array([[0, len(target)]]), len(os.sched_getaffinity(0))
     exact = np.zeros(len(t), np.bool_)
     exact[np.random.default_rng(2).choice(np.flatnonzero(below), min(EXACT, int(below.sum())), replace=False)] = True
@@ -136,7 +136,7 @@ def main(path: str, folder: str = "", count: int = 1_000_000) -> None:
     for name, files in SETS.items() if folder else ():
         jobs.append(job(name, letters(folder, files[0]), letters(folder, files[1]), count))
         print(jobs[-1], flush=True)
-    write(path, {**gpu_record.card(), "bound_tera_cells_a_second": round(BOUND_CELLS / 1e12, 2), "jobs": jobs})
+    write(path, {**gpu_record.gpu(), "bound_tera_cells_a_second": round(BOUND_CELLS / 1e12, 2), "jobs": jobs})
 
 
 if __name__ == "__main__":

@@ -264,7 +264,7 @@ def main() -> None:
     if arguments.agatha:
         found["beside AGAThA"] = beside_agatha(arguments.agatha)
     found["searches"] = [row for each in arguments.search for row in searched(*each)]
-    record.write(arguments.result, {"card": gpu_record.card(), **found})
+    record.write(arguments.result, {"card": gpu_record.gpu(), **found})
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ def main() -> None:
     if arguments.picture:
         picture(arguments.picture, grids)
     found = {"lengths": LENGTHS, "gcups": grids, "ablation": ablation(letters, coding, arguments.cells)}
-    record.write(arguments.result, {"card": gpu_record.card(), "scoring": DNA, "cells": arguments.cells, **found})
+    record.write(arguments.result, {"card": gpu_record.gpu(), "scoring": DNA, "cells": arguments.cells, **found})
 
 
 if __name__ == "__main__":

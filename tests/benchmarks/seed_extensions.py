@@ -1,5 +1,5 @@
-"""Bare seeds extended on the current card, as FastZ's paper measures it: a million seeds of one neighbourhood, arrays to rows whose common runs are held once
-(`folded`), and to rows each with its own; and a sample of seeds on the card, on one core and on all cores by the host twin, and in one LASTZ process, rows
+"""Bare seeds extended on the current GPU, as FastZ's paper measures it: a million seeds of one neighbourhood, arrays to rows whose common runs are held once
+(`folded`), and to rows each with its own; and a sample of seeds on the GPU, on one core and on all cores by the host twin, and in one LASTZ process, rows
 compared. Of the neighbourhood, all rows of both kinds are compared, also with those of the exact rule alone, which rejects none, and some with the host's.
 Writes JSON.
 
@@ -205,11 +205,11 @@ def main() -> None:
     part = DeviceExtender(target, piece, bounds, costs)
     first, folded = timed(lambda: part.folded(sample_t, sample_q))
     found = folded.take(np.arange(len(folded)))
-    on_card = np.inf
+    on_gpu = np.inf
     for _ in range(3):
         if part._launches is not None:
             part._launches.clear()
-        on_card = min(on_card, timed(lambda: part.folded(sample_t, sample_q))[0])
+        on_gpu = min(on_gpu, timed(lambda: part.folded(sample_t, sample_q))[0])
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(1) as beside:
         peer = beside.submit(by_lastz, target, piece, Path(name)) if shutil.which("lastz") and not arguments.no_lastz else None
         on_host(target, piece, costs, sample_t[:TASK], sample_q[:TASK], 1)
@@ -225,7 +225,7 @@ def main() -> None:
     around["tera cells a second, LASTZ's"] = round(mega * cells / len(sample_t) / 1e6, 3)
     around["times FastZ's figure"] = round(mega / FASTZ, 1)
     result: dict[str, Any] = {
-        "card": gpu_record.card(),
+        "card": gpu_record.gpu(),
         "target": Path(arguments.target).name,
         "query": Path(arguments.query).name,
         "letters": [len(target), len(query)],
@@ -235,14 +235,14 @@ def main() -> None:
             "alignments": len(found),
             "cells a seed": round(cells / len(sample_t)),
             "rows equal to the host's": not different,
-            "seconds": {"card, first": round(first, 3), "card": round(on_card, 4), "host, all cores": round(all_cores, 3), "cores": cores()},
+            "seconds": {"card, first": round(first, 3), "card": round(on_gpu, 4), "host, all cores": round(all_cores, 3), "cores": cores()},
             "seconds a seed, host, one core": round(one_core, 7),
-            "card times host, all cores": round(all_cores / on_card, 1),
+            "card times host, all cores": round(all_cores / on_gpu, 1),
         },
     }
     if lastz:
         result["sample"]["seconds"]["LASTZ"] = round(lastz[0], 2)
-        result["sample"]["card times LASTZ"] = round(lastz[0] / on_card, 1)
+        result["sample"]["card times LASTZ"] = round(lastz[0] / on_gpu, 1)
         result["sample"]["alignments equal to LASTZ's"] = lastz[1] == distinct(found)
     write(arguments.result, result)
     print(result["neighbourhood"], result["sample"])

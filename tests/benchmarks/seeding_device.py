@@ -1,9 +1,9 @@
-"""Seeds, the record of diagonals and gap-free extension of a pair of genomes on the current card: each stage, and the whole, beside what was predicted and
+"""Seeds, the record of diagonals and gap-free extension of a pair of genomes on the current GPU: each stage, and the whole, beside what was predicted and
 what memory alone would take. Writes JSON.
 
     python tests/benchmarks/seeding_device.py RESULT.json TARGET.fa.gz QUERY.fa.gz [--host]
 
-LASTZ's default seeds, exact mode, first sequences, both strands of the query, host arrays to host arrays. Stages wait for the card before and after, the
+LASTZ's default seeds, exact mode, first sequences, both strands of the query, host arrays to host arrays. Stages wait for the GPU before and after, the
 whole only at its end; the fastest of REPEATS counts. The target against itself: one diagonal has a hit at every place, and one scan is as long as the target.
 --host: the host twin on one core as well (compiled before), and whether its rows are the same.
 """
@@ -34,9 +34,9 @@ REPEATS = 7
 PATTERN = SeedPattern.parse("12of19")
 GAPFREE = (910, 3000, True)
 EXPECTED = {"index": 2.5, "query to the card": 0.7, "counts": 1.2, "keys": 1.5, "sort": 2.4, "extension": 2.2, "rows to the host": 0.5}
-"""Milliseconds predicted for E. coli K-12 (4.6 Mb) x Salmonella LT2 (4.9 Mb), 25 million hits a strand, before anything ran on a card."""
+"""Milliseconds predicted for E. coli K-12 (4.6 Mb) x Salmonella LT2 (4.9 Mb), 25 million hits a strand, before anything ran on a GPU."""
 MEMORY, BUS = 4.3e12, 11e9
-"""Bytes a second on this kind of card: read and written; to it from pageable memory."""
+"""Bytes a second on this kind of GPU: read and written; to it from pageable memory."""
 
 
 def letters(path: str) -> Codes:
@@ -134,7 +134,7 @@ def main() -> None:
     parser.add_argument("--host", action="store_true")
     arguments = parser.parse_args()
     target, query = letters(arguments.target), letters(arguments.query)
-    result: dict[str, Any] = {"card": gpu_record.card(), "letters": [len(target), len(query)], **stages(target, query)}
+    result: dict[str, Any] = {"card": gpu_record.gpu(), "letters": [len(target), len(query)], **stages(target, query)}
     sides = query, reverse_complement(query)
     result["both strands and the index, milliseconds"], found = fastest(lambda: on_device(target, sides))
     result["target against itself and its index, milliseconds"], _ = fastest(lambda: on_device(target, (target,)))

@@ -48,7 +48,7 @@ class External:
         return self._dask("worker", self.address, "--no-dashboard", *(options or ("--nthreads", "1")), command=command)
 
     def cuda_worker(self) -> subprocess.Popen[bytes]:
-        """What `dask cuda worker` starts: a worker for each card."""
+        """What `dask cuda worker` starts: a worker for each GPU."""
         return self._start("cuda-worker", sys.executable, "-m", "dask_cuda.cli", self.address, "--no-dashboard", "--nthreads", "1")
 
     def _dask(self, *words: str, command: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:

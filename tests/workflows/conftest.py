@@ -1,4 +1,4 @@
-"""What tests of commands and of whole runs on cards share, whether the host's kernels stand in for a card's or not."""
+"""What tests of commands and of whole runs on GPUs share, whether the host's kernels stand in for a GPU's or not."""
 
 import logging
 import signal
@@ -12,8 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cluster"))
 sys.path.insert(0, str(Path(__file__).parent))
-from genome_card_cases import answer, flies
 from genome_chaos import drive
+from genome_gpu_cases import answer, flies
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
@@ -39,7 +39,7 @@ def command(capfd: pytest.CaptureFixture[str]) -> Iterator[Command]:
 
 
 @pytest.fixture(scope="session")
-def cards() -> dict[str, str]:
+def gpus() -> dict[str, str]:
     """This machine's."""
     try:
         return usable()

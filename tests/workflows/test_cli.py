@@ -52,7 +52,7 @@ def program(*arguments: object, **options: object) -> "subprocess.CompletedProce
     ],
 )
 def test_what_takes_long_begins_first(words: str, cupy: bool, begun: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A card, or what workers are forked from."""
+    """A GPU, or what workers are forked from."""
     found: list[object] = []
     monkeypatch.setattr(cli, "installed", lambda name: cupy)
     monkeypatch.setattr(cli, "begin", found.append)

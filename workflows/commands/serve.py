@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.gpus import TASKS_OF_A_CARD
+from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.task import cores
 from tidalign.workflows import cli
 from tidalign.workflows.commands import genome  # noqa: F401 workers have it from here
@@ -31,7 +31,7 @@ def command(args: argparse.Namespace) -> Exit:
         return Exit.COMPLETE
     gpus = choose(Resources(device=args.device, gpus=args.gpus))
     names, device = list(gpus.names), gpus.device.name
-    count = args.processes or (TASKS_OF_A_CARD * len(names) if names else cores())
+    count = args.processes or (TASKS_OF_A_GPU * len(names) if names else cores())
     own: dict[str, str] = {}
 
     def settle(given: argparse.Namespace) -> None:

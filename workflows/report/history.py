@@ -117,5 +117,5 @@ def _task(said: dict[str, Any]) -> tuple[str, float, float]:
     amount = said.get("amount")
     if amount is None:  # journals of older versions name a range alone
         amount = int(named["stop"]) - int(named["start"]) if named and ".." not in said["task"] else 0
-    place = said.get("card") or said.get("host")
+    place = said.get("gpu_held") or said.get("host")
     return (f"{stage}, {place}" if place else stage), float(amount), float(said.get("seconds") or 0.0)

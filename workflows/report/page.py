@@ -30,9 +30,9 @@ h1{font-size:24px;margin:0 0 2px;overflow-wrap:anywhere}h2{font-size:18px;margin
 section{background:#fff;border:1px solid #dfe3e8;border-radius:8px;padding:18px 20px;margin:16px 0}
 .badge{font-size:13px;border-radius:10px;padding:2px 10px;vertical-align:3px;color:#fff;background:#00795a}.badge.partial{background:#b35000}
 .quiet{color:#5b6673;font-size:13px;margin:4px 0}
-.cards{display:flex;flex-wrap:wrap;gap:10px;margin:14px 0 0;padding:0}
-.cards div{flex:1 1 130px;background:#fff;border:1px solid #dfe3e8;border-radius:8px;padding:10px 14px}
-.cards b{display:block;font-size:21px;font-weight:600;white-space:nowrap}.cards div>span{font-size:13px;color:#5b6673}
+.figures{display:flex;flex-wrap:wrap;gap:10px;margin:14px 0 0;padding:0}
+.figures div{flex:1 1 130px;background:#fff;border:1px solid #dfe3e8;border-radius:8px;padding:10px 14px}
+.figures b{display:block;font-size:21px;font-weight:600;white-space:nowrap}.figures div>span{font-size:13px;color:#5b6673}
 table{border-collapse:collapse;width:100%;font-size:14px}th,td{text-align:left;padding:5px 10px 5px 0;border-bottom:1px solid #eceff2;vertical-align:top}
 th{color:#5b6673;font-weight:500}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}td{overflow-wrap:anywhere}
 .facts td:first-child{white-space:nowrap;color:#5b6673;padding-right:18px}.facts td:last-child{width:100%}
@@ -68,10 +68,9 @@ def page(shown: Shown) -> str:
     partial = ' class="badge partial"' if shown.marker == "PARTIAL" else ' class="badge"'
     words = "finished in part" if shown.marker == "PARTIAL" else "finished"
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(shown.ended))
-    head = (
-        f'<header><h1>{escape(shown.name)} <span{partial}>{words}</span></h1><p class="quiet">tidalign {escape(shown.kind)}, {when}</p>{_cards(shown)}</header>'
-    )
-    title = f"<title>{escape(shown.name)}: tidalign {escape(shown.kind)}</title>"
+    kind = f"tidalign {escape(shown.kind)}"
+    head = f'<header><h1>{escape(shown.name)} <span{partial}>{words}</span></h1><p class="quiet">{kind}, {when}</p>{_figures(shown)}</header>'
+    title = f"<title>{escape(shown.name)}: {kind}</title>"
     start = (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">{title}<style>{_STYLE}</style></head>'
     )
@@ -107,7 +106,7 @@ def _value(key: str, value: Any, *, short: bool = False) -> str:
     return f'<span data-key="{escape(key)}"{whole}>{escape(text)}</span>'
 
 
-def _cards(shown: Shown) -> str:
+def _figures(shown: Shown) -> str:
     report = shown.report
     seconds = report.get("seconds") or 0.0
     known = {
@@ -115,11 +114,11 @@ def _cards(shown: Shown) -> str:
         "genome": [("rows", "alignments"), ("pairs", "pairs of genomes"), ("target_bases", "letters of targets"), ("query_bases", "letters of queries")],
         "search": [("queries", "queries"), ("without_hits", "of them without a hit"), ("sequences", "sequences in the database"), ("cells", "cells")],
     }[shown.kind]
-    cards = [f"<div><b>{_value(key, report[key], short=True)}</b><span>{words}</span></div>" for key, words in known if key in report]
+    figures = [f"<div><b>{_value(key, report[key], short=True)}</b><span>{words}</span></div>" for key, words in known if key in report]
     total = report.get("total_seconds", seconds)
     calls = f" in {report['calls']:,} calls" if report.get("calls", 1) > 1 else ""
-    cards.append(f"<div><b>{_value('total_seconds', total)}</b><span>seconds{calls}</span></div>")
-    return f'<div class="cards">{"".join(cards)}</div>'
+    figures.append(f"<div><b>{_value('total_seconds', total)}</b><span>seconds{calls}</span></div>")
+    return f'<div class="figures">{"".join(figures)}</div>'
 
 
 def _statuses(shown: Shown) -> str:

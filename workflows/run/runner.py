@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tidalign.cluster.errors import Hangs
-from tidalign.cluster.gpus import TASKS_OF_A_CARD, usable
+from tidalign.cluster.gpus import TASKS_OF_A_GPU, usable
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
@@ -59,7 +59,7 @@ class Kind(ABC, Generic[M, T, R]):
     """Whether Ctrl-C lets running tasks finish, however long they take."""
     reading_threads: int
     """Most files or blocks that threads of this process read at a time."""
-    working_threads, card_tasks = 1, TASKS_OF_A_CARD
+    working_threads, gpu_tasks = 1, TASKS_OF_A_GPU
     """Tasks that this process has at a time where it does all of it, on cores and with a GPU."""
     small_work: float
     """Estimated seconds of each of these threads below which it does."""
@@ -163,7 +163,7 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
             gpus = devices.of_workers(gpus, crew.on_gpus_alone(crew.everywhere(usable)))
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
         if going and gpus.device.takes_gpu and crew.readers:
-            crew.replace(list(gpus.names), kind.card_tasks)
+            crew.replace(list(gpus.names), kind.gpu_tasks)
         if going and (gpus.apart and crew.readers if gpus.device.takes_gpu else resources.workers and readers != "workers"):
             crew.begin_to_hire()
         fresh = not rundir.has_manifest(crew.directory)
@@ -234,7 +234,7 @@ def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Re
     large = tracker.work() > kind.forecast_from * gpus.device.speed
     forecast, share = kind.forecast() if large else None, 1.0 if fresh else tracker.left()
     if gpus.device.takes_gpu:
-        crew.replace(list(gpus.names), kind.card_tasks)
+        crew.replace(list(gpus.names), kind.gpu_tasks)
         crew.pace(forecast.speeds() if forecast else {})
         several = gpus.apart
     else:

@@ -96,7 +96,7 @@ def _waves(
         while at < len(anchors):
             stop = min(at + size, len(anchors))
             wave = speculate(made, paths, *places(anchors, at, stop), over)
-            unit.counts["extended by the host for the card"] = made.taken_by_host
+            unit.counts["extended by the host for the GPU"] = made.taken_by_host
             yield stop, wave
             at, size = stop, min(2 * size, LARGEST)
     except (DeviceLimit, MemoryError):

@@ -89,5 +89,5 @@ def inspected(target: Any, query: Any, bounds: Any, t: Any, q: Any, costs: Any) 
 
 
 @pytest.mark.gpu
-def test_anchors_that_the_card_rejects_stay_below_between_fences(device: Any) -> None:
+def test_anchors_that_the_gpu_rejects_stay_below_between_fences(device: Any) -> None:
     check_rejections(range(120, 220), inspected)

@@ -1,4 +1,4 @@
-"""Gapped extension on the card against the host's, which is compared with the reference."""
+"""Gapped extension on the GPU against the host's, which is compared with the reference."""
 
 import random
 from collections.abc import Iterator
@@ -92,7 +92,7 @@ def test_rows_equal_the_hosts(kind: str, device: Any, monkeypatch: pytest.Monkey
 @pytest.mark.gpu
 @pytest.mark.parametrize("kind", ["default", "every letter"])
 def test_rows_without_the_newer_instructions(kind: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on cards before compute capability 9.0, which have no DPX."""
+    """As on GPUs before compute capability 9.0, which have no DPX."""
     of = compiler.kernel
     monkeypatch.setattr(compiler, "kernel", lambda name, entry, macros, **more: of(name, entry, {**macros, "EXTENSION_PLAIN": 1}, **more))
     equal(kind, 40)

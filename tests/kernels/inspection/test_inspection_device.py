@@ -1,4 +1,4 @@
-"""The card's inspection: what it is sure of is so by the exact rule on the host, and its boxes hold all that the exact rule looks at."""
+"""The GPU's inspection: what it is sure of is so by the exact rule on the host, and its boxes hold all that the exact rule looks at."""
 
 import gc
 import random

@@ -1,4 +1,4 @@
-"""What a batch sends to the device says the same as its sequences; no card needed: the lane keeps everything on the host."""
+"""What a batch sends to the device says the same as its sequences; no GPU needed: the lane keeps everything on the host."""
 
 from typing import Any
 

@@ -12,7 +12,7 @@ from scored_cases import mutated
 
 import tidalign
 
-pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cards")]
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("gpus")]
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +33,10 @@ def run(*words: str, **environment: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["pairs", "search"])
-def test_the_same_on_cores_on_one_gpu_and_on_all(tmp_path: Path, made: tuple[Path, Path], cards: dict[str, str], command: str) -> None:
+def test_the_same_on_cores_on_one_gpu_and_on_all(tmp_path: Path, made: tuple[Path, Path], gpus: dict[str, str], command: str) -> None:
     words = [command, *map(str, made), "--scoring", "match:2,mismatch:-4,gap:4,2"]
     places = {"cpu": ["--device", "cpu", "--workers", "1"], "one": ["--device", "gpu", "--gpus", "1"]}
-    places |= {"all": ["--device", "gpu", "--gpus", str(len(cards))]} if len(cards) > 1 else {}
+    places |= {"all": ["--device", "gpu", "--gpus", str(len(gpus))]} if len(gpus) > 1 else {}
     for name, more in places.items():
         run(*words, "-o", str(tmp_path / f"{name}.tsv"), *more, "--quiet")
     texts = {(tmp_path / f"{name}.tsv").read_bytes() for name in places}

@@ -9,7 +9,7 @@ from typing import Any
 
 import chaos
 from ending import wait_until
-from genome_card_cases import answer, drive_apart, journal
+from genome_gpu_cases import answer, drive_apart, journal
 
 from tidalign.pipeline.store import staging
 from tidalign.workflows.status import Exit

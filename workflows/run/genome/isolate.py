@@ -1,6 +1,6 @@
 """Isolate the units and anchors that kill their process (isolate.py): each is a shortfall of a part without rows.
 
-Children use this machine's cores in any case: what a card cannot do may still be done.
+Children use this machine's cores in any case: what a GPU cannot do may still be done.
 """
 
 import secrets

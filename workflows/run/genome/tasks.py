@@ -68,8 +68,8 @@ def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name)
             os._exit(86)
         raise
     if on.takes_gpu:
-        card = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
-        counts |= {"card": f"{os.uname().nodename}:{card} in process {os.getpid()}", "busy": round(GPU_OF_PROCESS.busy, 3)}
+        gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
+        counts |= {"gpu_held": f"{os.uname().nodename}:{gpu} in process {os.getpid()}", "busy": round(GPU_OF_PROCESS.busy, 3)}
     return counts | {"seconds": round(time.perf_counter() - began, 3)}
 
 

@@ -156,7 +156,7 @@ class Tiles(Tracker[Tile]):
         return isolate_tile, (self.directory, self.run, piece, PATIENCE, most)
 
     def counted(self, pieces: Sequence[Tile], result: Any) -> dict[str, Any]:
-        self.numbers.update({name: number for name, number in result.items() if name not in ("card", "busy")})
+        self.numbers.update({name: number for name, number in result.items() if name not in ("gpu_held", "busy")})
         return dict(result)
 
     # ---- work ahead of walks

@@ -5,7 +5,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidalign.cluster.gpus import TASKS_OF_A_CARD
+from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
@@ -65,7 +65,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
     report = PairReport
     reading_threads = 16  # each block takes up to a fifth of a gigabyte, and more are hardly faster
     meanwhile_threads = 4  # of these, while cores align, or workers that are to read start
-    working_threads, card_tasks = cores(), 8  # with a GPU one is on it, the others read, or write, which takes longer
+    working_threads, gpu_tasks = cores(), 8  # with a GPU one is on it, the others read, or write, which takes longer
     small_work = 3.0
     forecast_from = 5.0
 
@@ -147,7 +147,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
         run = rundir.run_id(plan["parameters"], plan["source"])
         count = max(1, len(gpus.names))
         return Alignment(
-            directory, run, self.parameters(), stop, told, gpus.device, count, self.card_tasks if not gpus.apart else TASKS_OF_A_CARD * count, gpus.cores
+            directory, run, self.parameters(), stop, told, gpus.device, count, self.gpu_tasks if not gpus.apart else TASKS_OF_A_GPU * count, gpus.cores
         )
 
     def tracker(self, directory: str, manifest: PairManifest, stop: Stop, told: Told, gpus: Gpus) -> Alignment:

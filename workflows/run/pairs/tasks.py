@@ -44,7 +44,7 @@ class RowRange:
 
 
 def align_ranges(directory: str, run: str, parameters: dict[str, Any], ranges: Sequence[RowRange], device: DeviceName = CPU.name) -> tuple[float, int]:
-    """Align ranges of rows, in order, and write a part for each; returns the seconds it took, and how many pairs the host took for a card. A part that is
+    """Align ranges of rows, in order, and write a part for each; returns the seconds it took, and how many pairs the host took for a GPU. A part that is
     there already is left alone."""
     began, by_host = time.perf_counter(), 0
     todo = [each for each in ranges if not read_part(part_path(f"{directory}/parts", each.chunk, each.start, each.stop), run)]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import card_stand_in
+import gpu_stand_in
 import pyarrow as pa
 import pytest
 
@@ -24,7 +24,7 @@ def starts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     """Hits come a few at a time, and are written down at once; on which device from which query place on they were sought."""
     seen: list[tuple[str, int]] = []
     if request.param == "stand-in":
-        stand_in = card_stand_in.installed(monkeypatch)
+        stand_in = gpu_stand_in.installed(monkeypatch)
         monkeypatch.setattr(stand_in.hits, "__defaults__", (1, None, 300, 0))
     else:
         pytest.importorskip("cupy")

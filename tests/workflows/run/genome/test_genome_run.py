@@ -235,7 +235,7 @@ def test_anchors_do_not_depend_on_how_many_are_in_memory(tmp_path: Path, flies: 
 
 
 def test_seeding_ends_with_what_takes_its_anchors(tmp_path: Path, flies: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A card would be held for it, and another unit wait."""
+    """A GPU would be held for it, and another unit wait."""
     run = str(tmp_path / "run")
     drive(run, *flies, "independent")
     ended = []
@@ -337,7 +337,7 @@ def test_other_options_are_another_run(tmp_path: Path, flies: Any) -> None:
         run_genomes(tmp_path / "run", GenomeSource(source.pairs, all_vs_all=True), GenomeParameters(step=20))
 
 
-def test_a_card_that_is_not_there(tmp_path: Path, flies: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_that_is_not_there(tmp_path: Path, flies: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(count: int | None = None) -> dict[str, str]:
         raise NoWorkers("no usable GPU: no driver; use --device cpu")
 

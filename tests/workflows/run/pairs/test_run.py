@@ -139,7 +139,7 @@ def test_a_run_directory_that_workers_do_not_see(external: External, tmp_path: P
         drive(str(hidden / "run"), *inputs, scheduler=external.address)
 
 
-def test_cards_that_workers_do_not_have_are_missed_before_anything_is_read(external: External, tmp_path: Path, inputs: list[str]) -> None:
+def test_gpus_that_workers_do_not_have_are_missed_before_anything_is_read(external: External, tmp_path: Path, inputs: list[str]) -> None:
     external.worker()
     external.wait_for_workers(1)
     with pytest.raises(NoWorkers, match=r"worker tcp://127\.0\.0\.1:\d+ has no usable GPU.*start GPU workers with `dask cuda worker`"):
