@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.given import Known
+from tidalign.cluster.given import KnownAddress
 
 EXPECTED = "expected the address of a Dask scheduler, as tls://host:8786, or a scheduler file"
 
@@ -19,7 +19,7 @@ def address_of(scheduler: str, *, insecure: bool = False) -> str:
     Raises NoWorkers for what is no address, for another machine without TLS, for TLS without certificates, and where Dask is to use TLS and is not. The
     scheduler is not asked.
     """
-    if isinstance(scheduler, Known):
+    if isinstance(scheduler, KnownAddress):
         return scheduler
     import dask  # by none who have no scheduler
 

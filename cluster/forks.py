@@ -33,7 +33,7 @@ def make_room(count: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
-_LONGEST = 107 - len("/pymp-12345678/listener-12345678")
+_MAX_FOLDER_PATH = 107 - len("/pymp-12345678/listener-12345678")
 """Letters of the path of a temporary folder in which multiprocessing can make its socket."""
 
 
@@ -41,7 +41,7 @@ def _make_folder() -> None:
     """Have multiprocessing make the folder of its socket: in /tmp where the path of the temporary folder is too long for one, as Python 3.14 does."""
     chosen, given = tempfile.tempdir, tempfile.gettempdir()
     try:
-        if len(os.fsencode(given)) > _LONGEST:
+        if len(os.fsencode(given)) > _MAX_FOLDER_PATH:
             tempfile.tempdir = "/tmp"
         util.get_temp_dir()
     except OSError as error:

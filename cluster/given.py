@@ -16,7 +16,7 @@ else:
 """What `scheduler=` takes."""
 
 
-class Known(str):
+class KnownAddress(str):
     """The address of a scheduler that the caller is connected to already, or that it has started: it was chosen, and is talked to as it is by them."""
 
     security: Any = None
@@ -43,7 +43,7 @@ def scheduler_of(given: Any) -> str | None:
         raise NoWorkers(f"scheduler: the {kind} is closed or not connected; make a new one")
     if str(found).startswith("inproc://"):
         raise NoWorkers(f"scheduler: the {kind}'s workers are threads of this process, which one crash would end; make it with processes=True, or give none")
-    known = Known(found)
+    known = KnownAddress(found)
     known.security = getattr(given, "security", None)
     return known
 

@@ -14,7 +14,7 @@ from distributed import Client
 
 import tidalign
 from tidalign.cluster.errors import ClusterLost, NoWorkers
-from tidalign.cluster.given import Known
+from tidalign.cluster.given import KnownAddress
 
 CONNECT_TIMEOUT = 30.0
 """Seconds to reach a scheduler, at the start or again after it went away, and for its first worker to appear."""
@@ -31,7 +31,7 @@ def connected(address: str) -> Iterator[Any]:
     """
     was_there = _listens(address)
     try:
-        security = {"security": address.security} if isinstance(address, Known) and address.security else {}
+        security = {"security": address.security} if isinstance(address, KnownAddress) and address.security else {}
         client = cast("Any", Client)(address, timeout=CONNECT_TIMEOUT, set_as_default=False, **security)
     except (OSError, ValueError, RuntimeError) as error:
         if was_there and not _listens(address):

@@ -41,7 +41,7 @@ Trial = Callable[[Collection[str]], dict[str, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkerPlace:
     """Says where a worker is: host, GPU by its name for CUDA, if it has one, and process."""
 
     host: str
@@ -64,7 +64,7 @@ class Workers:
     tried: bool = True
     trials: list[Trial] = field(default_factory=list)
     said: dict[str, str | None] = field(default_factory=dict)
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, WorkerPlace] = field(default_factory=dict)
     crews: dict[str, tuple[float, bool]] = field(default_factory=dict)
 
     def crew(self, worker: str) -> tuple[float, bool]:
@@ -126,7 +126,7 @@ class Workers:
         """Learn the places of workers that are new, from their nannies, which answer whatever the workers are at."""
         if new := [worker for worker in workers if worker not in self.places]:
             answers = self.client.run(_place_of_worker, workers=new, nanny=True, on_error="return")
-            self.places.update({worker: place for worker, place in answers.items() if isinstance(place, Place)})
+            self.places.update({worker: place for worker, place in answers.items() if isinstance(place, WorkerPlace)})
 
     def measure(self, workers: Collection[str], function: Callable[[], float]) -> None:
         """Have workers tell the scheduler, whenever they tell it that they live, what a function gives there."""
@@ -161,9 +161,9 @@ def _measure(function: Callable[[], float], dask_worker: Any) -> None:
     dask_worker.metrics[_METRIC] = lambda _: function()
 
 
-def _place_of_worker(dask_worker: Any) -> Place:
+def _place_of_worker(dask_worker: Any) -> WorkerPlace:
     """Say, on a nanny, as `_cpu_seconds_of_worker` does, where its worker is."""
-    return Place(platform.node(), dask_worker.env.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0] or None, dask_worker.pid)
+    return WorkerPlace(platform.node(), dask_worker.env.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0] or None, dask_worker.pid)
 
 
 def _cpu_seconds_of_worker(dask_worker: Any) -> float:

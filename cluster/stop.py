@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-GRACE = 10.0
+GRACE_SECONDS = 10.0
 """Seconds that running tasks get to finish after SIGTERM; batch systems send SIGKILL some 30 s after it."""
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM)
@@ -15,7 +15,7 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM)
 
 
 class Stop:
-    """Whether to stop. `number`: the signal that asked, or None. SIGINT lets running tasks finish if we are `patient`, else gives them `GRACE` seconds, as
+    """Whether to stop. `number`: the signal that asked, or None. SIGINT lets running tasks finish if we are `patient`, else gives them `GRACE_SECONDS`, as
     the others do."""
 
     def __init__(self, *, patient: bool = True) -> None:
@@ -27,7 +27,7 @@ class Stop:
         """Stop, as after the signal `number`."""
         self.number = number
         if number != signal.SIGINT or not self._patient:
-            self._deadline = time.monotonic() + GRACE
+            self._deadline = time.monotonic() + GRACE_SECONDS
 
     def at_once(self) -> bool:
         """Tell whether tasks that still run are to be left behind."""

@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol, TextIO
 from tidalign.cluster.errors import Hangs, Stopped
 from tidalign.cluster.stop import Stop
 
-Kind = Literal["work", "read", "here"]
+TaskKind = Literal["work", "read", "here"]
 """Who may do a task: `work` whoever is there, workers before this process; `read`, which makes work for others, threads of this process too, beside them;
 `here` this process alone."""
 
@@ -45,7 +45,7 @@ class Task:
     weight: float = 0.0
     pulse: Callable[[], object] | None = None
     patience: float = float("inf")
-    kind: Kind = "work"
+    kind: TaskKind = "work"
     seconds: float = 0.0
     on_core: tuple[tuple[Any, ...], float] | None = None
 
@@ -70,7 +70,7 @@ class Queue:
     """Holds tasks until somebody is free: the longest of a kind first, equals as they came."""
 
     def __init__(self, tasks: Iterable[Task] = ()) -> None:
-        self._heaps: dict[Kind, list[tuple[float, int, Task]]] = {}
+        self._heaps: dict[TaskKind, list[tuple[float, int, Task]]] = {}
         self._pushed = 0
         self.seconds = 0.0  # predicted for all of them
         self.push(tasks)
@@ -81,7 +81,7 @@ class Queue:
             self._pushed += 1
             self.seconds += task.seconds
 
-    def pop(self, kinds: Iterable[Kind], most: float = float("inf"), like: Callable[..., Any] | None = None) -> Task | None:
+    def pop(self, kinds: Iterable[TaskKind], most: float = float("inf"), like: Callable[..., Any] | None = None) -> Task | None:
         """Take the longest task of these kinds that is to take one core `most` seconds; None where there is none, or it is no call of `like`."""
         heaps = [heap for kind in kinds if (heap := self._heaps.get(kind))]
         # Who is slow looks at all of them where the longest does not fit.
@@ -142,10 +142,10 @@ def _note(line: str) -> None:
             _log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {line}\n")
 
 
-PULSE = 1.0
+PULSE_SECONDS = 1.0
 """Seconds between looks at the pulses of tasks that run in this process."""
 
-KINDS: tuple[Kind, ...] = ("work", "read", "here")
+KINDS: tuple[TaskKind, ...] = ("work", "read", "here")
 
 
 def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop, threads: int = 1, watch: Callable[[Iterable[Task]], object] = lambda _: None) -> None:
@@ -176,7 +176,7 @@ def _looked_at(task: Task) -> Iterator[None]:
     pulse, over = task.pulse, threading.Event()
 
     def look() -> None:
-        while not over.wait(PULSE):
+        while not over.wait(PULSE_SECONDS):
             pulse()
 
     looking = threading.Thread(target=look, name="pulse", daemon=True)
@@ -199,7 +199,7 @@ class Threads:
     run; may raise Hangs. wake: called in any thread when a task has ended.
     """
 
-    def __init__(self, room: Callable[[], Mapping[Kind, int]], watch: Callable[[Iterable[Task]], object] = lambda _: None) -> None:
+    def __init__(self, room: Callable[[], Mapping[TaskKind, int]], watch: Callable[[Iterable[Task]], object] = lambda _: None) -> None:
         self._room, self.watch = room, watch
         self._given: SimpleQueue[tuple[Future[Any], Task] | None] = SimpleQueue()
         self._threads = 0
@@ -238,7 +238,7 @@ class Threads:
             elif not self._running:
                 raise Stopped(stop.number)
             coming = others()
-            wait([*self._running, *([coming] if coming else [])], PULSE, FIRST_COMPLETED)
+            wait([*self._running, *([coming] if coming else [])], PULSE_SECONDS, FIRST_COMPLETED)
             self.collect(queue, outcomes)
             if (coming := others()) and coming.done():
                 return

@@ -201,7 +201,7 @@ def differences(form: int, rows: Any, alphabet: str) -> tuple[Any, npt.NDArray[n
         sides += [letters, places[:-1] + rows[f"{side}_start"].to_numpy()]
     edits, ends, codes = np.empty(len(offsets) - 1, np.int64), np.zeros(len(offsets), np.int64), writing.BASES if alphabet == "dna" else writing.RESIDUES
     spans = sum(int(pc.sum(pc.subtract(rows[f"{side}_end"], rows[f"{side}_start"])).as_py() or 0) for side in ("query", "target"))
-    text = np.empty(3 * spans + writing.ROOM * (len(edits) + 1), np.uint8)  # what is not written to takes no memory
+    text = np.empty(3 * spans + writing.NUMBER_BYTES * (len(edits) + 1), np.uint8)  # what is not written to takes no memory
     writing.differences(form, cigar, offsets, *sides, codes, edits, ends, text)
     return pa.Array.from_buffers(pa.large_string(), len(edits), [None, pa.py_buffer(ends), pa.py_buffer(text)]), edits
 

@@ -7,13 +7,13 @@ import numpy as np
 
 from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.gapped.extender import Extender
-from tidalign.kernels.gapped.speculated import LOOKED
+from tidalign.kernels.gapped.speculated import REJECTION_LETTERS
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def _side(target: Any, query: Any, t: int, q: int, onward: int, rows: int, columns: int, plain: Any, opened: int, extended: int, ydrop: int) -> Any:
     """(bound, best of the first pairs on the diagonal, rows, columns) of a side whose first letters are t, q; a bound of -1: it may go on beyond an end."""
-    looked = min(LOOKED, ydrop // max(plain.max(), 1))
+    looked = min(REJECTION_LETTERS, ydrop // max(plain.max(), 1))
     least = total = 0
     for i in range(min(looked, rows, columns)):
         total += plain[target[t + onward * i], query[q + onward * i]]

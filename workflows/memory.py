@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidalign.kernels.local.pairs import MOST_LETTERS
+from tidalign.kernels.local.pairs import MAX_LETTERS
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs.scored import WORK_PER_CELL
 from tidalign.pipeline.schema import SEARCH_HITS
@@ -68,6 +68,6 @@ def _side(given: Any, role: str, alphabet: str) -> Any:
         given = columns[COLUMN]
     table = packed(names, sequences(given, role, alphabet), 0)
     longest = int(table["length"].to_numpy().max(initial=0))
-    if longest > MOST_LETTERS:
-        raise InputError(role, f"sequences of at most {MOST_LETTERS:,} letters", f"{longest:,}", "cut it")
+    if longest > MAX_LETTERS:
+        raise InputError(role, f"sequences of at most {MAX_LETTERS:,} letters", f"{longest:,}", "cut it")
     return table

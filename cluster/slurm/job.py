@@ -12,7 +12,7 @@ from pathlib import Path
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.slurm.site import Profile
 
-LOOK = 2.0
+POLL_SECONDS = 2.0
 """Seconds between questions to Slurm, whose controller serves many."""
 
 _OVER = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "DEADLINE", "BOOT_FAIL", "REVOKED")
@@ -91,7 +91,7 @@ def follow(number: str, log: Path, show: Callable[[str], None]) -> int:
                 show(text.decode(errors="replace"))
         if state in _OVER:
             return status
-        time.sleep(LOOK)
+        time.sleep(POLL_SECONDS)
 
 
 def _state(number: str) -> tuple[str, int]:
@@ -102,7 +102,7 @@ def _state(number: str) -> tuple[str, int]:
         if "JobState" in found:
             status, _, signalled = found.get("ExitCode", "0:0").partition(":")
             return found["JobState"], int(status) or (128 + int(signalled) if int(signalled or 0) else _STATUSES.get(found["JobState"], 1))
-        time.sleep(LOOK * attempt)
+        time.sleep(POLL_SECONDS * attempt)
     raise NoWorkers(f"job {number}: Slurm does not know it any more ({' '.join(asked.stderr.split())[:100]}); its log says how it ended")
 
 

@@ -24,11 +24,11 @@ from tidalign.cluster.private import MuteNanny, kept
 from tidalign.cluster.settings import settings
 from tidalign.cluster.task import cores
 
-CLOSE = 4.0
+CLOSE_SECONDS = 4.0
 """Seconds that a worker gets to end by itself."""
 
 
-AGAIN = 1.0
+RESTART_SECONDS = 1.0
 """Seconds before a worker is started again whose nanny has ended, too."""
 
 
@@ -63,13 +63,13 @@ async def _work(address: str, names: list[dict[str, str]], scratch: str) -> None
             with suppress(Exception):  # the scheduler does not answer, or still has who was cut off
                 await nanny
                 await nanny.finished()
-            await nanny.close(timeout=CLOSE)
-            await asyncio.sleep(AGAIN)
+            await nanny.close(timeout=CLOSE_SECONDS)
+            await asyncio.sleep(RESTART_SECONDS)
 
     kept_up = asyncio.gather(*(keep(place, own) for place, own in enumerate(names)), return_exceptions=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.buffer.read)
     kept_up.cancel()
-    await asyncio.gather(*(nanny.close(timeout=CLOSE) for nanny in nannies.values()), return_exceptions=True)
+    await asyncio.gather(*(nanny.close(timeout=CLOSE_SECONDS) for nanny in nannies.values()), return_exceptions=True)
 
 
 def main(folder: Path) -> None:

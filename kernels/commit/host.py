@@ -6,17 +6,17 @@ import numpy as np
 from tidalign.kernels.commit.paths_host import forget, has_room, keep
 from tidalign.kernels.extension.fences import (
     BIN_BITS,
+    END_COLUMN,
     FIRST,
-    HIGH,
+    FIRST_COLUMN,
+    HIGH_PIECE,
     HIGH_QUERY,
     HIGH_TARGET,
     HOLES,
     LAST,
-    LOW,
+    LOW_PIECE,
     LOW_QUERY,
     LOW_TARGET,
-    ONE,
-    OTHER,
     QUERY_FIRST,
     QUERY_LAST,
     TARGET_FIRST,
@@ -27,8 +27,8 @@ from tidalign.kernels.extension.fences import (
     piece_at,
     step,
 )
-from tidalign.kernels.extension.host import NOTHING, QUERY_END, QUERY_START, RESULT, SCORE, TARGET_START, VISITED, extend_anchor
-from tidalign.kernels.gapped.speculated import ABOVE, LOOKED, REJECTED, UNDECIDED, UNKNOWN
+from tidalign.kernels.extension.host import NO_SCORE, QUERY_END, QUERY_START, RESULT, SCORE, TARGET_START, VISITED, extend_anchor
+from tidalign.kernels.gapped.speculated import ABOVE, REJECTED, REJECTION_LETTERS, UNDECIDED, UNKNOWN
 from tidalign.kernels.runtime.numba_cache import inline, jit
 
 MARGIN = np.int64(2)
@@ -86,9 +86,9 @@ def untouched(kept, fence, holes, leftward, anchor, ranges):
     for i in range(ranges.shape[0]):
         low, high = np.int64(ranges[i, 0]), np.int64(ranges[i, 1])
         step(kept, fence, holes, np.int64(i + 1), low, high)
-        if fence[ONE] >= 0 and fence[LOW] > low:
+        if fence[LOW_PIECE] >= 0 and fence[FIRST_COLUMN] > low:
             return False
-        if (fence[OTHER] >= 0 and fence[HIGH] <= high) or fence[HOLES] > 0:
+        if (fence[HIGH_PIECE] >= 0 and fence[END_COLUMN] <= high) or fence[HOLES] > 0:
             return False
     return True
 
@@ -98,8 +98,8 @@ def _apart(kept, t, q, known, boxes, i):
     """Tell whether nothing kept comes near what an anchor (BELOW, ABOVE or REJECTED) is known by: then it is on no alignment, and its free extension stands."""
     around = known[i] == REJECTED
     box = boxes[i]
-    above, below = (LOOKED, LOOKED) if around else (box[0], box[2])
-    before, after = (LOOKED, LOOKED) if around else (box[1], box[3])
+    above, below = (REJECTION_LETTERS, REJECTION_LETTERS) if around else (box[0], box[2])
+    before, after = (REJECTION_LETTERS, REJECTION_LETTERS) if around else (box[1], box[3])
     return clear(kept, t[i] - above, t[i] + below, q[i] - before, q[i] + after)
 
 
@@ -208,7 +208,7 @@ def walk_few(
             )
             counts[EXTENDED] += 1
             counts[CELLS] += result[VISITED]
-            if result[SCORE] == NOTHING or result[SCORE] < threshold:
+            if result[SCORE] == NO_SCORE or result[SCORE] < threshold:
                 continue
             ends, run = result[TARGET_START : QUERY_END + 1], run_offsets[n]
             short = not has_room(kept, ends, len(ops))

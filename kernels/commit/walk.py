@@ -19,17 +19,17 @@ from tidalign.kernels.extension.host import CAPPED, QUERY_END, RESULT, SCORE, TA
 from tidalign.kernels.extension.sweep import STATE
 from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.gapped.extender import Extender, memory, read_only
-from tidalign.kernels.gapped.speculated import ABOVE, BELOW, REJECTED, UNDECIDED, UNKNOWN, Free, Speculated
+from tidalign.kernels.gapped.speculated import ABOVE, BELOW, REJECTED, UNDECIDED, UNKNOWN, FreeExtensions, Speculated
 from tidalign.kernels.letters.nucleotides import Codes
-from tidalign.kernels.runtime.vectors import LANES
+from tidalign.kernels.runtime.vectors import VECTOR_LANES
 
-AHEAD = 4 * LANES
+AHEAD = 4 * VECTOR_LANES
 """Anchors inspected at once."""
 
-RUNS = 16
+FIRST_RUNS = 16
 """Runs of an alignment of a small query that there is room for; where they are more, room is made for twice as many."""
 
-STRETCH = 1 << 16
+CLOCK_ANCHORS = 1 << 16
 """Anchors between two looks at the clock."""
 
 ENDLESS = 1 << 62
@@ -37,7 +37,7 @@ ENDLESS = 1 << 62
 
 
 @cache
-def _nothing_free() -> Free:
+def _nothing_free() -> FreeExtensions:
     """Free extensions of anchors of which nothing is known: none."""
     return Speculated.nothing(0).free()
 
@@ -78,7 +78,7 @@ class Commit:
         extended: list[Extended] = []
         done = 0
         while counts[commit_host.CELLS] < last_cell and (deadline is None or monotonic() < deadline):
-            stop = min(len(t), done + STRETCH)
+            stop = min(len(t), done + CLOCK_ANCHORS)
             kept, fence, holes = self._kept.kept, self._kept.fence, self._kept.holes
             where = np.int64(done), np.int64(stop), np.int64(last_cell)
             done, outcome, left, right = commit_host.advance(kept, fence, holes, t, q, known, boxes, free, *where, chosen, counts)
@@ -188,7 +188,7 @@ class Walks:
         parts, at, size = [Extensions.empty()], 0, len(t)
         while at < len(strands):
             found, order, offsets = np.empty((size, RESULT), np.int64), np.empty(size, np.int64), np.zeros(size + 1, np.int64)
-            ops, lengths = np.empty(RUNS * size, np.uint8), np.empty(RUNS * size, np.int64)
+            ops, lengths = np.empty(FIRST_RUNS * size, np.uint8), np.empty(FIRST_RUNS * size, np.int64)
             room = self.paths.kept, self.paths.fence, self.paths.holes
             at, n, short = commit_host.walk_few(*fixed, *room, np.int64(at), found, offsets, ops, lengths, order, self._counts, self._null)
             parts.append(_of_results(found[:n], offsets[: n + 1], ops, lengths).take(order[:n]))

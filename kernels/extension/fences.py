@@ -18,7 +18,7 @@ from tidalign.kernels.runtime.vectors import apart
 
 DIAGONAL, HORIZONTAL, VERTICAL = (np.int64(kind) for kind in range(3))
 
-NONE = np.int64(-1)
+NO_PIECE = np.int64(-1)
 """No piece."""
 
 # Columns of a piece.
@@ -32,7 +32,7 @@ BIN_BITS = np.int64(12)
 Integers = npt.NDArray[np.int64]
 
 
-class Kept(NamedTuple):
+class KeptAlignments(NamedTuple):
     """Alignments kept so far; arrays have room for more.
 
     pieces: int64[., 6]; alignments: int64[., 10]. by_start: alignments by first target place, of equal ones the newest first; by_end: by last target
@@ -51,20 +51,20 @@ class Kept(NamedTuple):
 
 # Slots of a fence: the pieces followed on the left and right, their columns, whether they limit this row; anchor, direction, the next alignment to
 # begin masking (place in by_start or by_end), alignments that mask now, and this row's masks. Then four slots for each that masks.
-ONE, OTHER, LOW, HIGH, ANCHOR_TARGET, ANCHOR_QUERY, LEFTWARD, NEXT, MASKING, HOLES = range(10)
+LOW_PIECE, HIGH_PIECE, FIRST_COLUMN, END_COLUMN, ANCHOR_TARGET, ANCHOR_QUERY, LEFTWARD, NEXT, MASKING, HOLES = range(10)
 HEADER = 16
 AT_PIECE, SINCE, COLUMN, UNTIL = range(4)
 
 
-def empty(target: int) -> Kept:
+def empty(target: int) -> KeptAlignments:
     """Make the arrays of kept alignments, none yet, on a target of so many letters."""
     pieces, alignments, by_start, by_end, heads, entries = (
         np.full(shape, -1, np.int64) for shape in ((1024, 6), (64, 10), (64,), (64,), ((target >> int(BIN_BITS)) + 1,), (256, 2))
     )
-    return Kept(pieces, alignments, by_start, by_end, heads, entries, np.zeros(3, np.int64))
+    return KeptAlignments(pieces, alignments, by_start, by_end, heads, entries, np.zeros(3, np.int64))
 
 
-def room(kept: Kept) -> tuple[Integers, Integers]:
+def room(kept: KeptAlignments) -> tuple[Integers, Integers]:
     """Make arrays for the fence of one extension and for the masks of a row, large enough for all alignments kept so far."""
     count = len(kept.alignments)
     return np.zeros(HEADER + 4 * (count + 1), np.int64), np.zeros((2 * count + 2, 2), np.int64)
@@ -98,7 +98,7 @@ def beside(kept, target, query):
     """Look along the row of a place: (whether the place is on a kept alignment, the nearest piece left of it, and right of it; -1: none)."""
     apart()
     on = False
-    left = right = NONE
+    left = right = NO_PIECE
     left_gap = right_gap = np.int64(0)
     entry = kept.heads[target >> BIN_BITS]
     while entry >= 0:
@@ -139,7 +139,7 @@ def begin(kept, fence, left, right, target, query, leftward):
         # Going left they change roles.
         left, right = right, left
         low, high = -high + 1, -low - 1
-    fence[ONE], fence[OTHER], fence[LOW], fence[HIGH] = left, right, low, high
+    fence[LOW_PIECE], fence[HIGH_PIECE], fence[FIRST_COLUMN], fence[END_COLUMN] = left, right, low, high
     fence[ANCHOR_TARGET], fence[ANCHOR_QUERY], fence[LEFTWARD] = target, query, leftward
     fence[MASKING] = 0
     fence[HOLES] = 0
@@ -230,17 +230,17 @@ def _start(kept, fence, holes, at, piece, row, low, high):
 def step(kept, fence, holes, row, low, high):
     """Move a fence on to the next row of the extension.
 
-    Then the slots ONE and OTHER are the pieces that limit the row (-1: none), LOW its first column, HIGH one past its last one; and `holes` has HOLES masked
-    stretches that meet columns [low, high), by first column, ends included.
+    Then the slots LOW_PIECE and HIGH_PIECE are the pieces that limit the row (-1: none), FIRST_COLUMN its first column, END_COLUMN one past its last one; and
+    `holes` has HOLES masked stretches that meet columns [low, high), by first column, ends included.
     """
     apart()
     leftward = fence[LEFTWARD] != 0
-    if fence[ONE] >= 0:
-        fence[ONE], fence[LOW] = _followed(kept, fence, fence[ONE], fence[LOW], row, leftward, 1)
-    if fence[OTHER] >= 0:
-        fence[OTHER], fence[HIGH] = _followed(kept, fence, fence[OTHER], fence[HIGH], row, not leftward, -1)
-        if fence[OTHER] < 0:
-            fence[HIGH] = -1
+    if fence[LOW_PIECE] >= 0:
+        fence[LOW_PIECE], fence[FIRST_COLUMN] = _followed(kept, fence, fence[LOW_PIECE], fence[FIRST_COLUMN], row, leftward, 1)
+    if fence[HIGH_PIECE] >= 0:
+        fence[HIGH_PIECE], fence[END_COLUMN] = _followed(kept, fence, fence[HIGH_PIECE], fence[END_COLUMN], row, not leftward, -1)
+        if fence[HIGH_PIECE] < 0:
+            fence[END_COLUMN] = -1
     fence[HOLES] = 0
     onward = np.int64(-1 if leftward else 1)
     still = np.int64(HEADER)

@@ -24,10 +24,10 @@ from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import apart, load_i64
 
 # What an extension leaves in its row of results: score; ends, half open; whether it was cut; cells looked at; rows and columns looked at left (the
-# anchor's letter included) and right. SCORE is NOTHING where there is no alignment at all.
+# anchor's letter included) and right. SCORE is NO_SCORE where there is no alignment at all.
 SCORE, TARGET_START, TARGET_END, QUERY_START, QUERY_END, CAPPED, VISITED, LEFT_ROWS, LEFT_COLUMNS, RIGHT_ROWS, RIGHT_COLUMNS, RESULT = range(12)
 
-NOTHING = np.int64(-(1 << 62))
+NO_SCORE = np.int64(-(1 << 62))
 
 
 @inline
@@ -58,7 +58,7 @@ def join(target, query, words, left_count, classes, scores, costs, result, opera
     """Join the paths of two sides: gaps at the ends are cut off, and then the score is that of what remains.
 
     words: int64[count], runs (length << 2 | operation) of the left side, `left_count` of them, and of the right one, each from its far end to the anchor.
-    result: int64[RESULT] with the score of both sides and the ends of both paths; becomes that of the alignment, SCORE NOTHING if there is none.
+    result: int64[RESULT] with the score of both sides and the ends of both paths; becomes that of the alignment, SCORE NO_SCORE if there is none.
     operations, lengths: uint8[count], int64[count], filled with runs from left to right. Returns how many.
     """
     count = words.shape[0]
@@ -88,7 +88,7 @@ def join(target, query, words, left_count, classes, scores, costs, result, opera
         for i in range(first, stop):
             operations[i - first], lengths[i - first] = operations[i], lengths[i]
     if first == stop:
-        result[SCORE] = NOTHING
+        result[SCORE] = NO_SCORE
     elif first > 0 or stop < n:
         kept = stop - first
         result[SCORE] = _path_score(target, query, result[TARGET_START], result[QUERY_START], operations[:kept], lengths[:kept], classes, scores, costs)

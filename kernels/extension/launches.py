@@ -21,11 +21,11 @@ SOURCES = {
     "extension_trace_block": "extension/trace.cu",
 }
 """Files of the entry points that are not in SOURCE: what takes long to compile, so that it is compiled side by side."""
-ROWS = 64
+CHECKPOINT_ROWS = 64
 """Rows between checkpoints (extension_record.cuh)."""
 
 UNIT_BYTES, FIRST_UNIT = 128, 2
-FRESH_UNITS = -(-(32 + 2 * ROWS) // 32)
+FRESH_UNITS = -(-(32 + 2 * CHECKPOINT_ROWS) // 32)
 """Units of a record without columns."""
 
 CELL = (1 << 16) - 1
@@ -34,10 +34,10 @@ CELL = (1 << 16) - 1
 LARGEST_GAP, LOWEST_SCORE = 1 << 15, -(1 << 27)
 """Of a gap's further letter: a whole window of them must be far from overflow. Scores below are as good as this one."""
 
-POOL_BYTES, RANGE_BYTES, SHARE = 16 << 30, 1 << 30, 4
-"""At most for records and ranges; of the memory that is free when they are asked for, no more than 1 / SHARE each."""
+POOL_BYTES, RANGE_BYTES, MEMORY_SHARE = 16 << 30, 1 << 30, 4
+"""At most for records and ranges; of the memory that is free when they are asked for, no more than 1 / MEMORY_SHARE each."""
 
-RECORDS = 256
+BATCH_RECORDS = 256
 """Of a sweep at a time: all have been begun before any of them goes on, and meets them."""
 
 WARP_TEAMS, BLOCK, THREADS = 128, 128, 256
@@ -85,7 +85,7 @@ def macros(costs: Costs, general: bool) -> dict[str, object]:
         "EXTENSION_BIAS": bias(costs),
         "EXTENSION_TRIM": int(costs.trim),
         "EXTENSION_GENERAL": int(general),
-        "EXTENSION_ROWS": ROWS,
+        "EXTENSION_ROWS": CHECKPOINT_ROWS,
     }
 
 
@@ -99,7 +99,7 @@ class Launches:
         self._macros = macros(costs, general)
         compiler.ready(needed(costs, general=general))
         self._room = np.int64(costs.compiled[2][ROOM])
-        units = min(POOL_BYTES, cupy.cuda.runtime.memGetInfo()[0] // SHARE) // UNIT_BYTES
+        units = min(POOL_BYTES, cupy.cuda.runtime.memGetInfo()[0] // MEMORY_SHARE) // UNIT_BYTES
         self._units = min(units, (1 << 32) - 1)
         self._pool = cupy.empty(self._units * UNIT_BYTES // 4, np.uint32)
         self._table = cupy.zeros(1 << max(10, (self._units // 32).bit_length()), np.uint64)
@@ -153,9 +153,9 @@ class Launches:
                 break
             if wide:
                 with self._beside:
-                    self.launch_queue("extension_sweep_block", wide, BLOCK, wide_jobs, wide, RECORDS)
+                    self.launch_queue("extension_sweep_block", wide, BLOCK, wide_jobs, wide, BATCH_RECORDS)
             if pending:
-                self.launch_queue("extension_sweep", pending, WARP_TEAMS, jobs, pending, RECORDS)
+                self.launch_queue("extension_sweep", pending, WARP_TEAMS, jobs, pending, BATCH_RECORDS)
             self._beside.synchronize()
         wanted = cupy.asarray(np.array([_SIDE.index(name) for name in FETCHED]))
         self.found: Sides = dict(zip(FETCHED, cupy.asnumpy(cupy.ascontiguousarray(self.sides.T[wanted])), strict=True))

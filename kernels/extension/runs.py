@@ -6,13 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.extension.costs import Integers
-from tidalign.kernels.extension.launches import BLOCK, SHARE, THREADS, UNIT_BYTES, WARP_TEAMS, Launches, offsets_of
+from tidalign.kernels.extension.launches import BLOCK, MEMORY_SHARE, THREADS, UNIT_BYTES, WARP_TEAMS, Launches, offsets_of
 from tidalign.kernels.runtime.errors import DeviceLimit, KernelError
 
 TRACE_BYTES = 8 << 30
-"""At most for traces; of the memory that is free, no more than 1 / SHARE."""
+"""At most for traces; of the memory that is free, no more than 1 / MEMORY_SHARE."""
 
-RUNS = 16
+FIRST_RUNS = 16
 """Room for runs of each record of a path, at first."""
 
 
@@ -56,7 +56,7 @@ def _traced(launches: Launches, which: Integers, offsets: Any, count: int) -> tu
         *(launches.epoch, paths, ends, traced, by_blocks, counts),
     )
     warp_records, block_records, units = (int(count) for count in cupy.asnumpy(counts))
-    if units * UNIT_BYTES > min(TRACE_BYTES, cupy.cuda.runtime.memGetInfo()[0] // SHARE):
+    if units * UNIT_BYTES > min(TRACE_BYTES, cupy.cuda.runtime.memGetInfo()[0] // MEMORY_SHARE):
         raise DeviceLimit(f"paths of {len(which)} sides: {units * UNIT_BYTES} bytes of trace at once")
     trace = cupy.empty(max(units, 1) * UNIT_BYTES // 4, np.uint32)
     for entry, records, jobs, threads in (
@@ -92,7 +92,7 @@ def _walked(launches: Launches, leads: npt.NDArray[np.int32], records: Integers,
     note_places, notes = cupy.asarray(np.where(led, noted[:-1], -1)), cupy.empty((int(noted[-1]), 4), np.int32)
     own, meets, numbers, before = (cupy.empty(count, np.int64) for _ in range(4))
     launches.launch("extension_meet", -(-count // THREADS), THREADS, paths, offsets, cupy.asarray(leads), note_places, count, own, meets, memory=False)
-    room = RUNS * cupy.asnumpy(own) + 16
+    room = FIRST_RUNS * cupy.asnumpy(own) + 16
     while True:
         places = offsets_of(room)
         on_gpu, found = cupy.asarray(places), cupy.empty(int(places[-1]), np.uint32)

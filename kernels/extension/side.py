@@ -11,7 +11,6 @@ from tidalign.kernels.extension.sweep import (
     FIRST,
     FIRST_ROW,
     FLIPPED,
-    PAD,
     PAUSED,
     ROW,
     ROWS,
@@ -19,6 +18,7 @@ from tidalign.kernels.extension.sweep import (
     STATE,
     TRAIL,
     TRAIL_END,
+    WINDOW_PAD,
     WINDOW_START,
     lane,
     start,
@@ -68,7 +68,7 @@ def _restore(spare, work, state, fence, place, null):
     for i in range(STATE):
         state[i] = load_i64(saved + 8 * (place + i))
     place += STATE
-    state[WINDOW_START] = state[FIRST] - PAD
+    state[WINDOW_START] = state[FIRST] - WINDOW_PAD
     state[SCORED] = state[FIRST]
     for line in range(2):
         values = lane(work, state, 2 * state[FLIPPED] + line, 0, size)

@@ -14,8 +14,8 @@ kB); on the way back earlier segments are swept again, each once. So memory is b
 
 import numpy as np
 
-from tidalign.kernels.extension.fences import HIGH, HOLES, LOW, ONE, OTHER, step
-from tidalign.kernels.extension.vectors import GAP, LANES, PROLONGED, row
+from tidalign.kernels.extension.fences import END_COLUMN, FIRST_COLUMN, HIGH_PIECE, HOLES, LOW_PIECE, step
+from tidalign.kernels.extension.vectors import COLUMN_LANES, GAP, PROLONGED, row
 from tidalign.kernels.runtime.numba_cache import inline
 from tidalign.kernels.runtime.uncounted import uncounted
 from tidalign.kernels.runtime.vectors import apart, lane_bytes, load_i64, load_lane, load_u8, store_i64, store_lane, store_u8, zeros_below
@@ -36,13 +36,13 @@ WIDTH = 12  # lanes of a line of the window
 
 PAUSED, FINISHED = np.int64(0), np.int64(1)
 
-PAD = np.int64(2 * LANES)
+WINDOW_PAD = np.int64(2 * COLUMN_LANES)
 """Lanes of the window kept beside the columns in reach: blocks are whole."""
 
 SCORED_AHEAD = np.int64(32)
 """Columns whose scores are looked up before a row reaches them."""
 
-LEAST = np.int64(-(1 << 62))
+MIN_SCORE = np.int64(-(1 << 62))
 
 
 @inline
@@ -60,11 +60,11 @@ def dead(null):
 def _reach(work, state, lines, column, null):
     """Let the window hold the columns from the row's first to `column`."""
     size = lane_bytes(null)
-    start = state[FIRST] - PAD
+    start = state[FIRST] - WINDOW_PAD
     width = work[WIDTH]
     target = WINDOW
-    if 2 * (column + PAD - start) > width:
-        width = 4 * (column + PAD - start)
+    if 2 * (column + WINDOW_PAD - start) > width:
+        width = 4 * (column + WINDOW_PAD - start)
         target = GROWN
         reserve(work, GROWN, lines * width * size)
     stop = min(max(state[SCORED], state[END] + 1), state[WINDOW_START] + work[WIDTH])
@@ -103,11 +103,11 @@ def start(work, state, columns, costs, classes, null):
     reserve(work, WINDOW, lines * work[WIDTH] * size)
     reserve(work, CARRY, 16)
     state[:] = 0
-    state[WINDOW_START] = -PAD
-    state[BORDER] = LEAST
+    state[WINDOW_START] = -WINDOW_PAD
+    state[BORDER] = MIN_SCORE
     opened, extended, ydrop = costs[OPENED], costs[EXTENDED], costs[YDROP]
     reached = min(columns, ydrop // extended + 2) if extended > 0 else columns
-    if reached + PAD > state[WINDOW_START] + work[WIDTH]:
+    if reached + WINDOW_PAD > state[WINDOW_START] + work[WIDTH]:
         _reach(work, state, lines, reached, null)
     floor = dead(null)
     from_c, from_d = lane(work, state, 0, 0, size), lane(work, state, 1, 0, size)
@@ -177,23 +177,23 @@ def sweep(work, state, target, query, side, classes, scores, costs, kept, fence,
         r = state[ROW] + 1
         first, end = state[FIRST], state[END]
         beyond = min(end + ydrop // extended + 6, columns + 1) if extended > 0 else columns + 1
-        if state[TRAIL_END] > 0 and state[TRAIL_END] + beyond - first + PAD > costs[SEGMENT]:
+        if state[TRAIL_END] > 0 and state[TRAIL_END] + beyond - first + WINDOW_PAD > costs[SEGMENT]:
             return PAUSED
         last_column = columns
         if fenced:
             step(kept, fence, holes, r, first, end)
-            if fence[ONE] >= 0 and fence[LOW] > first:
-                first = fence[LOW]
-            if fence[OTHER] >= 0:
-                end = max(min(end, fence[HIGH]), 0)
-            if (fence[ONE] if onward < 0 else fence[OTHER]) >= 0 and fence[HIGH] > 0:
-                last_column = fence[HIGH] - 1
+            if fence[LOW_PIECE] >= 0 and fence[FIRST_COLUMN] > first:
+                first = fence[FIRST_COLUMN]
+            if fence[HIGH_PIECE] >= 0:
+                end = max(min(end, fence[END_COLUMN]), 0)
+            if (fence[LOW_PIECE] if onward < 0 else fence[HIGH_PIECE]) >= 0 and fence[END_COLUMN] > 0:
+                last_column = fence[END_COLUMN] - 1
             end = max(end, first)
         if state[CELLS] + (end - first + spare) >= costs[ROOM]:
             state[CUT] = 1
             break
         state[ROW] = r
-        if beyond + PAD > state[WINDOW_START] + work[WIDTH]:
+        if beyond + WINDOW_PAD > state[WINDOW_START] + work[WIDTH]:
             _reach(work, state, lines, beyond, null)
         limit = min(end, columns + 1)
         if limit > state[SCORED]:
@@ -204,7 +204,7 @@ def sweep(work, state, target, query, side, classes, scores, costs, kept, fence,
         from_c, from_d = lane(work, state, old, 0, size), lane(work, state, old + 1, 0, size)
         to_c, to_d = lane(work, state, 2 - old, 0, size), lane(work, state, 3 - old, 0, size)
         against = lane(work, state, 4 + kind, 0, size)
-        reserve(work, TRAIL, state[TRAIL_END] + beyond - first + 2 * PAD)
+        reserve(work, TRAIL, state[TRAIL_END] + beyond - first + 2 * WINDOW_PAD)
         reserve(work, ROWS, 8 * (r - state[FIRST_ROW] + 1))
         store_i64(work[ROWS] + 8 * (r - state[FIRST_ROW]), state[TRAIL_END] - first)
         trail = work[TRAIL] + state[TRAIL_END] - first

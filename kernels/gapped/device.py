@@ -32,10 +32,10 @@ Flags = npt.NDArray[np.bool_]
 
 NO_COLUMNS = np.empty((0, 2), np.int32)
 
-ANCHORS = 1 << 17
+BATCH_ANCHORS = 1 << 17
 """Of a batch."""
 
-BINS = (512, 2048, 8192, 32768)
+LENGTH_BINS = (512, 2048, 8192, 32768)
 """Lengths of alignments by which FastZ sorts its work."""
 
 
@@ -49,7 +49,7 @@ def needed(costs: Costs) -> list[tuple[str, dict[str, object]]]:
 class DeviceExtender:
     """Extends anchors of one query strand on one target on the current device; arguments as `gapped.Extender`.
 
-    taken_by_host: anchors that the host extended. above_by_length: int64[5], alignments by FastZ's bins (BINS) and longer ones.
+    taken_by_host: anchors that the host extended. above_by_length: int64[5], alignments by FastZ's bins (LENGTH_BINS) and longer ones.
     """
 
     def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs) -> None:
@@ -58,7 +58,7 @@ class DeviceExtender:
         self._launches: Launches | None = None
         self._inspector: Any = None
         self.taken_by_host = 0
-        self.above_by_length = np.zeros(len(BINS) + 1, np.int64)
+        self.above_by_length = np.zeros(len(LENGTH_BINS) + 1, np.int64)
 
     def inspect(self, t: Any, q: Any) -> tuple[npt.NDArray[np.bool_], Integers]:
         """Reject anchors as `gapped.Extender.inspect` does; a box may be larger than what the exact rule looks at."""
@@ -124,7 +124,7 @@ class DeviceExtender:
         if self._launches is None:
             with guarded("gapped extension"):
                 self._launches = Launches(self._host.target, self._host.query, self._costs)
-        return min(ANCHORS, self._launches.most_sides // 2)
+        return min(BATCH_ANCHORS, self._launches.most_sides // 2)
 
     def _by_host(self, t: Integers, q: Integers, anchors: Integers, ranges: bool, found: "_Found") -> None:
         self.taken_by_host += len(anchors)
@@ -168,7 +168,7 @@ class DeviceExtender:
         found.boxes[anchors[done]] = np.stack([sides[name][done, side] for side in range(2) for name in ("rows", "widest")], axis=1)
         found.add(aligned, columns, heights)
         lengths = np.maximum(aligned.target_end - aligned.target_start, aligned.query_end - aligned.query_start)
-        self.above_by_length += np.bincount(np.searchsorted(BINS, lengths), minlength=len(BINS) + 1)
+        self.above_by_length += np.bincount(np.searchsorted(LENGTH_BINS, lengths), minlength=len(LENGTH_BINS) + 1)
         return done, wide
 
     def _places(self, t: Integers, q: Integers) -> npt.NDArray[np.void]:
@@ -212,7 +212,7 @@ class DeviceExtender:
         operations, lengths, counts = np.empty(len(words), np.uint8), np.empty(len(words), np.int64), np.zeros(len(found), np.int64)
         extension_host.join_all(self._host.target, self._host.query, words, offsets, classes, scores, costs, results, operations, lengths, counts)
         final = results[:, extension_host.SCORE]
-        above = np.flatnonzero((final != extension_host.NOTHING) & (final >= self._costs.threshold))
+        above = np.flatnonzero((final != extension_host.NO_SCORE) & (final >= self._costs.threshold))
         run_offsets = np.concatenate([[0], np.cumsum(counts[above])]).astype(np.int64)
         places = np.arange(run_offsets[-1]) + np.repeat(found.run_offsets[:-1][above] - run_offsets[:-1], counts[above])
         return Extensions(

@@ -10,7 +10,7 @@ from tidalign.kernels.extension.costs import Integers
 from tidalign.kernels.gapped.alignments import Alignments, Extensions
 from tidalign.kernels.gapped.folded_host import unfold
 
-LONGEST = (1 << 30) - 1
+MAX_RUN = (1 << 30) - 1
 """Length that a word holds; longer runs are several words, which `take` joins again."""
 
 
@@ -38,10 +38,10 @@ class Folded(Alignments):
     @classmethod
     def of(cls, found: Extensions) -> "Folded":
         """Hold alignments in this form, with all runs as they are."""
-        parts = np.maximum(-(-found.run_lengths // LONGEST), 1)
+        parts = np.maximum(-(-found.run_lengths // MAX_RUN), 1)
         before = np.concatenate([[0], np.cumsum(parts)]).astype(np.int64)
-        lengths = np.full(before[-1], LONGEST, np.int64)
-        lengths[before[1:] - 1] = found.run_lengths - (parts - 1) * LONGEST
+        lengths = np.full(before[-1], MAX_RUN, np.int64)
+        lengths[before[1:] - 1] = found.run_lengths - (parts - 1) * MAX_RUN
         words = (lengths << 2 | np.repeat(found.run_ops, parts)).astype(np.uint32)
         pieces = np.zeros((len(found), 2, 2, 2), np.int64)
         pieces[:, 0, 1, 0], pieces[:, 0, 1, 1] = before[found.run_offsets[:-1]], before[found.run_offsets[1:]]

@@ -10,7 +10,7 @@ from tidalign.kernels.letters import staging as host
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences
 from tidalign.kernels.runtime.lanes import Lane
 
-LONGEST = int(host.MOST)
+MAX_SHORT_LETTERS = int(host.MAX_SHORT_LETTERS)
 """Letters of the longer side that 16-bit offsets hold with room for a step (wavefront.cu)."""
 
 Letters = Sequences | PackedSequences
@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 @dataclass(frozen=True, slots=True)
 class Side:
     """One side of a batch on the device: two bits a letter in one stream of bytes, held as whole words (uint32); the letter each sequence begins at (int32) and
-    its length (uint16, at most LONGEST + 1); where its mask of ambiguous letters begins (int32, -1: it has none), or None if no mask was sent."""
+    its length (uint16, at most MAX_SHORT_LETTERS + 1); where its mask of ambiguous letters begins (int32, -1: it has none), or None if no mask was sent."""
 
     codes: Any
     starts: Any
@@ -84,7 +84,7 @@ class _Side:
             self._bytes = np.ascontiguousarray(source.letters[self._places[0] : self._places[-1]])
             self.letters = len(self._bytes)
             self.code_bytes, self.most_mask_bytes = -(-self.letters // 4), self.letters // 8 + self.count
-            self._others = np.empty(-(-self.letters // host.BLOCK), np.uint8)
+            self._others = np.empty(-(-self.letters // host.BLOCK_LETTERS), np.uint8)
             self.ambiguous = False
         else:
             self._places = source.code_offsets[start : stop + 1]

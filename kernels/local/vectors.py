@@ -1,7 +1,7 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Cells of a strip of ROWS query rows, a lane a pair: numba intrinsics that emit LLVM vector code.
+"""Cells of a strip of STRIP_ROWS query rows, a lane a pair: numba intrinsics that emit LLVM vector code.
 
-The argument `null` says by its type what a lane is. Its bits: 16 and 32 have LANES lanes, 64 has one. Unsigned: scores are never below 0 (local alignment);
+The argument `null` says by its type what a lane is. Its bits: 16 and 32 have PAIR_LANES lanes, 64 has one. Unsigned: scores are never below 0 (local alignment);
 signed: they may be. Lanes of uint16 hold the score less 32,768, so that subtraction stops at 0 by itself and scores go up to 65,535; all others hold the score.
 With 16 bits sums stop at the ends of the range; the caller sees to it that they do so only where no alignment of worth goes, or looks for the highest value.
 
@@ -17,7 +17,7 @@ from numba import types
 from numba.core import cgutils
 
 from tidalign.kernels.local.lanes import Lanes
-from tidalign.kernels.local.lookups import ROWS, Scores
+from tidalign.kernels.local.lookups import STRIP_ROWS, Scores
 from tidalign.kernels.runtime import vectors as base
 from tidalign.kernels.runtime.vectors import I8, I64, intrinsic
 
@@ -63,8 +63,8 @@ def _sweep(track: int, keep: bool) -> Any:
             above, apart, letters, state, query, limits, directions = addresses
             gaps_above = [b.add(above, b.mul(apart, ir.Constant(I64, 1 + piece))) for piece in range(pieces)]
             matrix = Scores(lanes, query, letters, cgutils.unpack_tuple(b, args[5]))
-            limited = [lanes.load(limits, r) for r in range(ROWS)] if track and not lanes.local else None
-            held = 1 + ROWS * (1 + pieces) + {UNTRACKED: 0, SCORED: 1, PLACED: 3}[track]
+            limited = [lanes.load(limits, r) for r in range(STRIP_ROWS)] if track and not lanes.local else None
+            held = 1 + STRIP_ROWS * (1 + pieces) + {UNTRACKED: 0, SCORED: 1, PLACED: 3}[track]
             begin = b.block
             entering = [lanes.load(state, place) for place in range(held)]
             loop, body, done = (b.append_basic_block(f"sweep.{name}") for name in ("loop", "body", "done"))
@@ -77,14 +77,14 @@ def _sweep(track: int, keep: bool) -> Any:
 
             b.position_at_end(body)
             shift = b.mul(column, ir.Constant(I64, lanes.count * lanes.size))
-            corner, rows = values[0], values[1 : 1 + ROWS]
-            deletions = [values[1 + ROWS * (1 + piece) : 1 + ROWS * (2 + piece)] for piece in range(pieces)]
+            corner, rows = values[0], values[1 : 1 + STRIP_ROWS]
+            deletions = [values[1 + STRIP_ROWS * (1 + piece) : 1 + STRIP_ROWS * (2 + piece)] for piece in range(pieces)]
             new_corner = lanes.load(b.add(above, shift))
             insertions = [lanes.load(b.add(gap, shift)) for gap in gaps_above]
             out_rows: list[Any] = []
             out_deletions: list[list[Any]] = [[] for _ in range(pieces)]
             found, place = matrix.rows(column), b.add(directions, b.mul(column, ir.Constant(I64, lanes.count)))
-            for r in range(ROWS):
+            for r in range(STRIP_ROWS):
                 diagonal = lanes.plus(corner if r == 0 else rows[r - 1], found[r])
                 best = diagonal
                 for gap in [*(deletion[r] for deletion in deletions), *insertions]:

@@ -17,7 +17,7 @@ T = TypeVar("T")
 Steps = Generator[Callable[[], bool], None, T]
 """Work that stops where it must wait, handing out what says that it need not any more."""
 
-LANES = 16
+MAX_LANES = 16
 """Batches under way at a time: some staged by the host, some on the device, some delivered."""
 
 PADDING = 16
@@ -101,14 +101,14 @@ _idle: defaultdict[int, list[Lane]] = defaultdict(list)  # by device; pinning co
 
 
 def run(jobs: Iterable[Callable[[Lane], Steps[None]]]) -> None:
-    """Run every job on a lane of the current device, started in order, up to LANES under way. Raises what one of them raises, and leaves the rest."""
+    """Run every job on a lane of the current device, started in order, up to MAX_LANES under way. Raises what one of them raises, and leaves the rest."""
     import cupy
 
     idle = _idle[cupy.cuda.runtime.getDevice()]
     coming = iter(jobs)
     active: deque[tuple[Lane, Steps[None], Callable[[], bool]]] = deque()
     while True:
-        if len(active) < LANES and (job := next(coming, None)):
+        if len(active) < MAX_LANES and (job := next(coming, None)):
             mine = idle.pop() if idle else Lane()
             active.append((mine, job(mine), _at_once))
         elif not active:

@@ -1,7 +1,7 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """Wavefront cells by the vector: numba intrinsics that emit LLVM vector code, and loads and stores at raw addresses.
 
-Vectors have LANES lanes of the type of the argument `null` (int16 or int32 offsets). LLVM lowers any lane count on any processor, so the
+Vectors have VECTOR_LANES lanes of the type of the argument `null` (int16 or int32 offsets). LLVM lowers any lane count on any processor, so the
 same code serves all of them and only speed differs: 16 lanes where 256-bit integer vectors exist, 8 where 128-bit ones do, else 1 (a plain loop).
 
 Rows are addressed by the lane of the first diagonal of a block; one lane up is one diagonal up. In our letters I consumes the query and comes
@@ -28,25 +28,25 @@ def _lanes() -> int:
     return 8 if features.get("sse4.1") or features.get("neon") else 1
 
 
-LANES = _lanes()
+VECTOR_LANES = _lanes()
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 POINTER = ir.PointerType()
 
 
 def _vector(element: Any) -> Any:
-    return ir.VectorType(element, LANES)
+    return ir.VectorType(element, VECTOR_LANES)
 
 
 def _constant(value: int, vector: Any) -> Any:
-    return ir.Constant(vector, [value] * LANES)
+    return ir.Constant(vector, [value] * VECTOR_LANES)
 
 
 def _splat(b: Any, value: Any, vector: Any) -> Any:
     """Put `value` (int64) into every lane."""
     empty = ir.Constant(vector, ir.Undefined)
     first = b.insert_element(empty, b.trunc(value, vector.element), ir.Constant(I32, 0))
-    return b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, LANES), [0] * LANES))
+    return b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, VECTOR_LANES), [0] * VECTOR_LANES))
 
 
 def _load(b: Any, address: Any, vector: Any, lanes: int = 0) -> Any:
@@ -60,14 +60,14 @@ def _store(b: Any, value: Any, address: Any) -> None:
 
 
 def _larger(b: Any, x: Any, y: Any) -> Any:
-    name = f"llvm.smax.v{LANES}i{x.type.element.width}"
+    name = f"llvm.smax.v{VECTOR_LANES}i{x.type.element.width}"
     return b.call(cgutils.get_or_insert_function(b.module, ir.FunctionType(x.type, [x.type, x.type]), name), [x, y])
 
 
 def _inside(b: Any, best: Any, k: Any, n: Any, m: Any) -> Any:
     """Keep `best` where the cell lies in the matrix, else give NULL. Both tests are unsigned, so they catch negative offsets and rows as well."""
     vector = best.type
-    ramp = ir.Constant(vector, list(range(LANES)))
+    ramp = ir.Constant(vector, list(range(VECTOR_LANES)))
     row = b.sub(best, b.add(_splat(b, k, vector), ramp))
     outside = b.or_(b.icmp_unsigned(">", best, _splat(b, m, vector)), b.icmp_unsigned(">", row, _splat(b, n, vector)))
     return b.select(outside, _constant(_null(vector.element), vector), best)
@@ -176,7 +176,7 @@ cells1, cells1_keep = _single_cells(False), _single_cells(True)
 
 @intrinsic
 def fill_null(typing: Any, address: Any, null: Any) -> Any:
-    """Store LANES lanes of NULL at an address."""
+    """Store VECTOR_LANES lanes of NULL at an address."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         vector = _vector(_element(null))

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.runtime.numba_cache import jit
-from tidalign.kernels.runtime.vectors import LANES, fill_null, reallocate
+from tidalign.kernels.runtime.vectors import VECTOR_LANES, fill_null, reallocate
 
 # Slots. RING: offsets of the live rows, every 16 bits 0x8000 between two pairs. TRAIL: what the way back needs. STEPS: where a step's trail lies.
 # OPS: operations of the way back. CIGAR: finished operations of a batch. LETTERS: encoded letters.
@@ -71,7 +71,7 @@ def reserve_ring(work, size):
 @jit
 def empty_ring(work, first):
     """Make the offsets from byte `first` of the ring on NULL."""
-    for place in range(first, work[RING_BYTES] - 2 * LANES + 1, 2 * LANES):
+    for place in range(first, work[RING_BYTES] - 2 * VECTOR_LANES + 1, 2 * VECTOR_LANES):
         fill_null(work[RING] + place, np.int16(0))
 
 

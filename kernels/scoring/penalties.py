@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from math import gcd, isqrt
 
-LARGEST = 1_000_000
+MAX_PENALTY = 1_000_000
 """No single penalty may be larger: sums over the longest sequences stay far inside 64 bits."""
 
-MOST_BACK = 1023
+MAX_BACK = 1023
 """Steps of one unit that a wavefront may look back. The rows that five states then keep take 1.4 GB for the longest pair that is not cut (32,768 letters)."""
 
 KEPT_CELLS = 2_300_000_000
@@ -37,18 +37,18 @@ class Penalties:
             raise ValueError(f"unknown gap model {self.model!r}: use one of {', '.join(_SHAPES)}")
         if len(self.pieces) != (2 if self.model == "affine2p" else 1):
             raise ValueError(f"{self.model} takes {2 if self.model == 'affine2p' else 1} (open, extend) pairs, not {len(self.pieces)}")
-        if not 1 <= self.mismatch <= LARGEST:
-            raise ValueError(f"the mismatch penalty must lie in 1..{LARGEST}, not {self.mismatch}")
+        if not 1 <= self.mismatch <= MAX_PENALTY:
+            raise ValueError(f"the mismatch penalty must lie in 1..{MAX_PENALTY}, not {self.mismatch}")
         for opening, extension in self.pieces:
-            if not 0 <= opening <= LARGEST or not 1 <= extension <= LARGEST:
-                raise ValueError(f"a gap must open at 0..{LARGEST} and extend at 1..{LARGEST}, not {opening} and {extension}")
+            if not 0 <= opening <= MAX_PENALTY or not 1 <= extension <= MAX_PENALTY:
+                raise ValueError(f"a gap must open at 0..{MAX_PENALTY} and extend at 1..{MAX_PENALTY}, not {opening} and {extension}")
         if self.model in ("edit", "linear") and self.pieces[0][0] != 0:
             raise ValueError(f"{self.model} gaps have no opening penalty; use affine")
         if self.model == "edit" and (self.mismatch, self.pieces) != (1, ((0, 1),)):
             raise ValueError("edit penalties are 1 for a mismatch and 1 for each gap letter; use linear:X,G for others")
-        if self.back() > MOST_BACK:
+        if self.back() > MAX_BACK:
             raise ValueError(
-                f"penalties {self}: a mismatch, and the first letter of a gap, may cost at most {MOST_BACK:,} times the greatest common divisor of all"
+                f"penalties {self}: a mismatch, and the first letter of a gap, may cost at most {MAX_BACK:,} times the greatest common divisor of all"
                 f" ({self.unit()}), not {self.back():,} times: round them to coarser numbers"
             )
 

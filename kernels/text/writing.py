@@ -60,7 +60,7 @@ def count(cigar, cigar_offsets, counts):
         counts[0, i], counts[1, i], counts[2, i], counts[3, i] = equal, different, openings, letters
 
 
-ROOM = 24
+NUMBER_BYTES = 24
 """Bytes of a number and a sign."""
 
 MD, CS = 0, 1
@@ -106,7 +106,7 @@ def differences(form, cigar, offsets, query, query_firsts, target, target_firsts
     """Write the tag `form` of each row: ends[i + 1] = bytes of rows 0..i, edits[i] = letters in X, I and D (NM).
 
     cigar, offsets: text of CIGARs of = X M I D, row i from offsets[i] on. query, target: letters; those of row i are aligned from query_firsts[i] and
-    target_firsts[i] on. codes: BASES or RESIDUES. text: has room for three bytes for each letter of both sides, and ROOM for each row.
+    target_firsts[i] on. codes: BASES or RESIDUES. text: has room for three bytes for each letter of both sides, and NUMBER_BYTES for each row.
     """
     words = cigar.ctypes.data
     at = text.ctypes.data

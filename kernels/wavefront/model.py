@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tidalign.kernels.scoring.penalties import Penalties
 
-NARROW = 128
+NARROW_DIAGONALS = 128
 """Diagonals of the first, narrow pass."""
 
 WIDTHS = tuple(1 << bits for bits in range(8, 17))
@@ -77,10 +77,10 @@ class Model:
 
     def narrow_budget(self) -> tuple[int, int]:
         """Compute (largest penalty, direction bytes) that a narrow pass can prove exact: out of its diagonals and back costs as much. Capped for dear gaps."""
-        half = NARROW // 2 - 1
+        half = NARROW_DIAGONALS // 2 - 1
         there = min(start + half * extension for start, extension in zip(self.open_extend, self.extend, strict=True))
-        steps = min(2 * there, 4 * NARROW)
-        return steps, steps * NARROW
+        steps = min(2 * there, 4 * NARROW_DIAGONALS)
+        return steps, steps * NARROW_DIAGONALS
 
     def bounded_budget(self, bound: int, free: int) -> tuple[int, int]:
         """Compute (largest penalty, direction bytes) of a pair of a penalty of at most `bound`, `free` letters in all at free ends: rows half full on

@@ -32,7 +32,7 @@ from benchmarks.seed_extensions import codes_of, timed, used_seeds
 from tidalign.kernels.extension import launches as extension_launches
 from tidalign.kernels.extension import runs as extension_runs
 from tidalign.kernels.extension.costs import Costs
-from tidalign.kernels.gapped.device import BINS, DeviceExtender
+from tidalign.kernels.gapped.device import LENGTH_BINS, DeviceExtender
 from tidalign.kernels.gapped.folded import Folded
 from tidalign.kernels.inspection import device as inspection_device
 from tidalign.kernels.scoring.scores import Scoring
@@ -43,7 +43,7 @@ SETS = {
     "random": ("random:4600000:1", "random:4600000:2"),
 }
 SEEDS, UNREJECTED, ALONE, EAGER = 1_000_000, 10_000, 400, 16
-BOXED = [0, EAGER, *BINS]
+BOXED = [0, EAGER, *LENGTH_BINS]
 
 
 @contextmanager

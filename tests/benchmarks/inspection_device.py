@@ -28,12 +28,12 @@ from benchmarks.record import write
 
 from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.gapped.extender import Extender
-from tidalign.kernels.inspection.device import STRIP, WORDS, Inspector
+from tidalign.kernels.inspection.device import COLUMN_WORDS, STRIP, Inspector
 from tidalign.kernels.letters.nucleotides import Codes, encode
 from tidalign.kernels.scoring.scores import Scoring
 from tidalign.kernels.seed.index import SeedPattern, build_index, hits
 
-OPERATIONS_OF_4_ROWS = 16 * WORDS + WORDS / 2 + 36
+OPERATIONS_OF_4_ROWS = 16 * COLUMN_WORDS + COLUMN_WORDS / 2 + 36
 BOUND_CELLS = 63.5 * 132 * 1.98e9 * 4 * STRIP / OPERATIONS_OF_4_ROWS
 PREDICTED = 0.85 * 0.95
 SKETCH = 2.0e6  # anchors a second of the first sketch on random sequences, kernel only

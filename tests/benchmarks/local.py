@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import record
 
 from tidalign.kernels.letters.sequences import Sequences, pack
-from tidalign.kernels.local.lanes import LANES
+from tidalign.kernels.local.lanes import PAIR_LANES
 from tidalign.kernels.local.pairs import align
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import cigar_text
@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
     rows = [row for name in CASES for row in measure(name, args.rounds)]
-    record.write(args.result, {"unit": "GCUPS of CPU seconds, one core", "lanes": LANES, "parasail": parasail.__version__, "rows": rows})
+    record.write(args.result, {"unit": "GCUPS of CPU seconds, one core", "lanes": PAIR_LANES, "parasail": parasail.__version__, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ import record
 from tidalign.kernels.letters.nucleotides import COMPLEMENT
 from tidalign.kernels.letters.sequences import Sequences
 from tidalign.kernels.local.coding import Coding
-from tidalign.kernels.local.lanes import LANES
+from tidalign.kernels.local.lanes import PAIR_LANES
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.search import best
 
@@ -154,7 +154,7 @@ def main() -> None:
         measure("16S genes, both strands", genes[::60], genes, "match:2,mismatch:-3,gap:5,2", dna, args.rounds),
     ]
     version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "fasta3"], capture_output=True, text=True).stdout
-    about = {"unit": "GCUPS of CPU seconds, one core", "lanes": LANES, "parasail": parasail.__version__, "fasta3": version}
+    about = {"unit": "GCUPS of CPU seconds, one core", "lanes": PAIR_LANES, "parasail": parasail.__version__, "fasta3": version}
     record.write(args.result, {**about, "rows": rows})
 
 

@@ -33,7 +33,7 @@ from benchmarks.record import write
 from tidalign.kernels.anchors.points import anchor_points
 from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.gapped.alignments import Extensions
-from tidalign.kernels.gapped.device import BINS, DeviceExtender
+from tidalign.kernels.gapped.device import LENGTH_BINS, DeviceExtender
 from tidalign.kernels.gapped.extender import Extender
 from tidalign.kernels.letters.nucleotides import ALPHABET, Codes
 from tidalign.kernels.scoring.scores import Scoring
@@ -116,7 +116,7 @@ def neighbourhood(whole: DeviceExtender, t: Integers, q: Integers, exactly: Any)
     left = np.flatnonzero(~below)
     whole.above_by_length[:] = 0
     both, folded = afresh(lambda: whole.folded(t, q))
-    counted = {"alignments by length": dict(zip([*(f"to {length}" for length in BINS), "longer"], whole.above_by_length.tolist(), strict=True))}
+    counted = {"alignments by length": dict(zip([*(f"to {length}" for length in LENGTH_BINS), "longer"], whole.above_by_length.tolist(), strict=True))}
     both = min(both, *(afresh(lambda: whole.folded(t, q))[0] for _ in range(2)))
     executing = min(afresh(lambda: whole._exact(t[left], q[left], False, False).folded())[0] for _ in range(2))
     executed = swept(whole)[1]

@@ -26,7 +26,7 @@ from tidalign.kernels.pairwise import wavefront, wavefront_device
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments
-from tidalign.kernels.wavefront.model import NARROW, Model
+from tidalign.kernels.wavefront.model import NARROW_DIAGONALS, Model
 
 UNIQUE = {150: 250_000, 1000: 50_000, 10_000: 5_000}
 PAIRS = {("edit", 150): 10_000_000, ("affine:2,3,1", 150): 5_000_000, ("affine:2,3,1", 10_000): 50_000, ("affine2p:4,6,2,24,1", 1000): 200_000}
@@ -140,7 +140,7 @@ def cells(model: Model, penalties: np.ndarray) -> float:
     for penalty, count in zip(*np.unique(penalties // model.unit, return_counts=True), strict=True):
         s = np.arange(1, penalty + 1)
         reach = model.reach(s)
-        each = np.minimum(2 * reach + 1, NARROW).sum()
+        each = np.minimum(2 * reach + 1, NARROW_DIAGONALS).sum()
         if penalty >= exact_below:
             back = (penalty - s) // min(model.extend[: max(model.pieces, 1)]) + 1
             each += (2 * np.minimum(reach, back) + 1).sum()

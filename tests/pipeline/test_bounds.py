@@ -184,8 +184,8 @@ def test_pairs_give_the_same_within_any_limits(tmp_path: Path) -> None:
 
 def test_a_sequence_whose_operations_no_word_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run of 2^28 letters would be cut to 0 in its word."""
-    assert wavefront.MOST_LETTERS << 4 < 1 << 32
-    monkeypatch.setattr(wavefront, "MOST_LETTERS", 3)
+    assert wavefront.MAX_LETTERS << 4 < 1 << 32
+    monkeypatch.setattr(wavefront, "MAX_LETTERS", 3)
     assert align(["ACG"], [""])["cigar"].to_pylist() == ["3I"]
     with pytest.raises(MemoryError, match="a sequence of 4 letters: pairs have at most 3 on a side"):
         align(["AC"], ["ACGT"])

@@ -153,7 +153,7 @@ def _machine() -> list[Device]:
     from tidalign.kernels.runtime.compiler import CUPYS_MOVED
     from tidalign.kernels.runtime.numba_internals import difference
 
-    width = f"vectors of {vectors_host.LANES} lanes" if vectors_host.LANES > 1 else "plain loops (no vector instructions that the kernels use)"
+    width = f"vectors of {vectors_host.VECTOR_LANES} lanes" if vectors_host.VECTOR_LANES > 1 else "plain loops (no vector instructions that the kernels use)"
     print(f"processor: {cores()} cores for this process, {width}")
     chosen = bases()
     print(f"compiled kernels: {chosen.kept or 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}")

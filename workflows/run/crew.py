@@ -16,7 +16,7 @@ from tidalign.cluster.address import address_of
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.slurm.allocation import Allocation
 from tidalign.cluster.stop import Stop, on_signals
-from tidalign.cluster.task import Kind, Outcomes, Queue, Task, Threads, run_here
+from tidalign.cluster.task import Outcomes, Queue, Task, TaskKind, Threads, run_here
 from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.rundir import locked
@@ -169,7 +169,7 @@ class Crew:
                 self.hire()
                 from tidalign.cluster.map import run_on
 
-                kinds: tuple[Kind, ...] = ("work",) if self._gpus else ("work", "read")
+                kinds: tuple[TaskKind, ...] = ("work",) if self._gpus else ("work", "read")
                 run_on(cast("Workers", self._workers), queue, outcomes, self._stop, threads, kinds)
 
     def _watch(self) -> Callable[[Iterable[Task]], object]:
@@ -180,7 +180,7 @@ class Crew:
 
         return Answers().look
 
-    def _room(self) -> dict[Kind, int]:
+    def _room(self) -> dict[TaskKind, int]:
         """Tell how many tasks of each kind this process may have."""
         reads = self.readers and (not self._workers or self._gpus)
         return {"here": max(2, min(4, self.readers)), "read": self.readers if reads else 0, "work": 0 if self.hiring else self.threads}

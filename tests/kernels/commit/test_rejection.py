@@ -9,7 +9,7 @@ from genome_cases import WHOLE, Case, mutated
 from genome_rejection import reject
 
 from tidalign.kernels.commit.walk import Commit
-from tidalign.kernels.gapped.speculated import BELOW, LOOKED, REJECTED, Speculated, speculate
+from tidalign.kernels.gapped.speculated import BELOW, REJECTED, REJECTION_LETTERS, Speculated, speculate
 from tidalign.kernels.inspection import device as inspection_device
 from tidalign.kernels.scoring.scores import Scoring
 
@@ -59,7 +59,7 @@ def listed(walk: Commit) -> list[tuple[object, ...]]:
 
 
 def test_a_rejection_looks_as_far_as_the_inspector() -> None:
-    assert inspection_device.LOOKED <= LOOKED
+    assert inspection_device.DIAGONAL_LETTERS <= REJECTION_LETTERS
 
 
 def check_rejections(seeds: range, reject: Any) -> None:

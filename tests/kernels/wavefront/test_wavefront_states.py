@@ -8,7 +8,7 @@ from tidalign.kernels.letters.host import ASCII, encode_ascii
 from tidalign.kernels.pairwise.wavefront import gap_model
 from tidalign.kernels.runtime.workspace import CIGAR, CIGAR_COUNT, CIGAR_FIRST, LETTERS, copied, memory, reserve
 from tidalign.kernels.scoring.penalties import Penalties
-from tidalign.kernels.wavefront.host import NEVER, NONE, solve
+from tidalign.kernels.wavefront.host import NO_BOUND, NO_PAUSE, solve
 
 FAR = 1 << 40
 
@@ -59,7 +59,7 @@ def run(query: bytes, target: bytes, penalties: Penalties, begin: int, end: int,
         encode_ascii(np.frombuffer(text, np.uint8), 0, len(text), ASCII[0, side], places[side])
     work[CIGAR_COUNT] = work[CIGAR_FIRST] = 0
     states = tuple(np.int64(state) for state in (begin, end))
-    arguments = (work, spare, places[0], len(query), places[1], len(target), gap_model(penalties), (0, 0, 0, 0), *states, np.int64(bound), NEVER)
+    arguments = (work, spare, places[0], len(query), places[1], len(target), gap_model(penalties), (0, 0, 0, 0), *states, np.int64(bound), NO_PAUSE)
     found, _, _ = solve(*arguments, True, np.int16(-0x8000))
     assert solve(*arguments, False, np.int32(-0x7FFF8000))[0] == found
     words = copied(work, CIGAR, int(work[CIGAR_COUNT]))
@@ -85,7 +85,7 @@ def test_states(penalties: Penalties) -> None:
                 expected = costs[i, j]
                 if expected >= FAR:  # no letter to end a gap with
                     continue
-                for bound in (NONE, expected // penalties.unit(), expected // penalties.unit() + 3):
+                for bound in (NO_BOUND, expected // penalties.unit(), expected // penalties.unit() + 3):
                     penalty, cigar = run(query, target, penalties, begin, end, bound)
                     assert penalty == expected, (query, target, begin, end)
                     assert sum(length for code, length in cigar if code != 2) == len(query)

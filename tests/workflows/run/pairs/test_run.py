@@ -21,7 +21,7 @@ from external import External
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.start import CLOSE_TIMEOUT
-from tidalign.cluster.stop import GRACE
+from tidalign.cluster.stop import GRACE_SECONDS
 from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
 from tidalign.pipeline.pairs.aligner import PairParameters, write_rows
 from tidalign.pipeline.pairs.input import index
@@ -288,7 +288,7 @@ def test_a_signal_to_the_whole_group_stops_a_run_that_goes_on_later(number: int,
         os.killpg(process.pid, number)
         time.sleep(0.1)
     assert process.wait() != 0
-    assert time.monotonic() - began < GRACE + CLOSE_TIMEOUT + 30  # what they may take, and a busy machine
+    assert time.monotonic() - began < GRACE_SECONDS + CLOSE_TIMEOUT + 30  # what they may take, and a busy machine
     assert survivors(family) == []
     assert rundir.finished(str(tmp_path)) is None
     assert list((tmp_path / "claims").iterdir()) == [], "nobody is blamed"
