@@ -160,7 +160,14 @@ def _rebase(work, state, null):
 
 @uncounted
 def sweep(work, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, ranges, null):
-    """Rows of a side from where `state` is, until none is alive (FINISHED), or until the trail is full (PAUSED).
+    """Sweep rows of a side from where `state` is, until none is alive (FINISHED), or until the trail is full (PAUSED).
+
+    Invariant: before row r, C and D of row r - 1 lie in their lines at columns [FIRST, END), relative to BASE; what is below BEST - y-drop is dead. BEST is
+    that of all cells before, in LASTZ's order: row after row, column after column. A cell looks up and to its left:
+
+        row r - 1    C[c-1]    C[c], D[c]        C[r, c] = max(C[r-1, c-1] + score, D[r, c], I[r, c])
+        row r        C[c-1] -> C[c]              D[r, c], of the cells above: target letters alone; I[r, c], of those on the left: query letters alone.
+                     I[c-1]                      Both open only at cells that a pair of letters led to, or go on.
 
     side: (first target place, first query place, 1 or -1 for the direction, rows, columns). classes: uint8[64], of target letters; scores: [classes, 64].
     fenced: rows keep to `fence`. ranges: with the columns looked at in every row, int32 pairs in the slot RANGES.

@@ -157,6 +157,12 @@ def _bits(b, lanes):
 def row(typing, places, columns, costs, carried, null):
     """Compute a stretch of columns of one row.
 
+    Invariant: columns before `offset` are stored, and `carry` is I of its first column, so a block depends on the row above and on the block before:
+
+        block      0            1            2         ...   tail
+        row above  C D          C D          C D             C D         and C one column on the left
+        carry    -> I I I I I -> I I I I I -> I I I I I ...  I I . .     I within a block by a prefix maximum; lanes beyond the last column are dead
+
     Arguments: addresses of C and D of the row before, of the scores, and of the new C, D and trail, each at the first column (the letter before the
     first C is read too); the number of columns; (o + e, e, threshold, best) relative to the base; an address of two int64, I entering the first column
     and then I leaving the last one; `null`. It stops at the first block in which a pair of letters reaches `best`: it returns that block's offset, with

@@ -66,6 +66,12 @@ def _begin(columns, count, costs):
 def inspect_sides(memory, target, query, sides, scores, costs, threshold, found):
     """Score up to VECTOR_LANES sides at once.
 
+    Invariant: before a row, columns [first, filled) hold, for each lane, C and D of its row before and the letter of the query, dead where it has no cell; its
+    line is the least value that is alive, its end one past the last column that its row may look at.
+
+        column c - 1             column c                     a row goes over all lanes' columns from left to right, in place:
+        [C.. | D.. | letters]    [C.. | D.. | letters]        C[c] = max(C before of c - 1 + score, D[c], I), I and the old C are carried along
+
     memory: int16[MEMORY_WORDS]. sides: int64[n, 5], as `gapped_host.sweep` takes one. scores: int16[4, 4] of ACGT. found: int64[n, 3], filled: the score, or
     UNDECIDED; rows and columns looked at.
     """

@@ -105,6 +105,12 @@ class _Column:
 def inspect_row(typing, columns, first, shared, stop, room, state, costs):
     """Compute a row of all lanes.
 
+    Invariant: columns before the one at hold the new row, others the row before; C of the row before one column on the left, I, the line and the last column
+    alive are in registers.
+
+        first ........ shared ........ stop ........ room
+          every lane has these   | lanes end one by one | as long as a gap along the row keeps a lane alive
+
     columns: address of column 0. first: the first column that is alive in any lane. shared: columns before it lie before every lane's end; stop: one past the
     last column that any lane looks at without prolonging. room: columns there are. state: address of STATE_VECTORS vectors; costs: (o + e, e, y-drop).
     Returns one past the last column looked at; `room` where that was not enough.

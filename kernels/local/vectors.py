@@ -1,7 +1,7 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """Cells of a strip of STRIP_ROWS query rows, a lane a pair: numba intrinsics that emit LLVM vector code.
 
-The argument `null` says by its type what a lane is. Its bits: 16 and 32 have PAIR_LANES lanes, 64 has one. Unsigned: scores are never below 0 (local alignment);
+The argument `null` says by its type what a lane is. Its bits: 16 and 32 have PAIR_LANES, 64 has one. Unsigned: scores are never below 0 (local alignment);
 signed: they may be. Lanes of uint16 hold the score less 32,768, so that subtraction stops at 0 by itself and scores go up to 65,535; all others hold the score.
 With 16 bits sums stop at the ends of the range; the caller sees to it that they do so only where no alignment of worth goes, or looks for the highest value.
 
@@ -48,6 +48,14 @@ def _sweep(track: int, keep: bool) -> Any:
     """Make the intrinsic for columns [start, stop) of a strip. Its arguments: addresses (`places`), start, stop, bytes from a row of directions to the next,
     what gaps cost ((open + extend, extend) of each piece), what letters score ((match, mismatch), or (0,) where they are looked up, three of them in
     rows that all lanes share), `null`.
+
+    Invariant: before a column, registers hold H and D of the column before in all rows of the strip; each column is done from its first row to its last.
+
+                    column - 1     column
+        above       corner         H, I from memory: of the strip before
+        row 0       H, D           H = max(corner + score, D, I);  D and I of the next cells from it
+        ...
+        row 7       H, D           H, I to memory: `above` of the next strip
 
     places: H of the row above and then, below, of the strip's last; bytes from it to I of a piece, and from there to that of the next; the target's letters (a
     byte a lane, from column 0 on); the strip's state: H above to the left, H of the rows, D of each piece of the rows, highest score, its column, its row; the

@@ -90,6 +90,13 @@ def begun(i, cursor, cigar, ends, span, found):
 def align_groups(order, sides, targets, target_starts, n, m, same, block_rows, span, costs, scores, keep, buffers, kept, cigar, ends, found, null):
     """Align the pairs order[0], order[1], ..., as many at a time as there are lanes.
 
+    Invariant: `above` holds H and I of the row above the next strip, of all lanes. Going back, what is right of and below a lane's cursor is written down.
+
+        top      ===================    first_row
+        block 0  strips of 8 rows       kept[0]: the row above, kept on the way down
+        block 1  ...                    kept[1]
+        last     ...          <- cursor: from the last block up, each made again from its kept row with a byte a cell, then walked
+
     sides: codes of all queries, where each begins, the table of scores; targets and target_starts: the same of targets. block_rows: rows of a block of each
     group.
     Fills found[:, i] = score, query start, query end, target start, target end, and with `keep` cigar[ends[i, 0] : ends[i, 1]], where ends[i] are both at the

@@ -72,6 +72,13 @@ def align(
     `ambiguous`: whether a letter other than A, C, G and T (of either case) equals nothing, or every letter.
     `heuristic`: keep promising diagonals only, those that WFA2-lib would keep; the penalty may then be higher, and there may be no alignment (`dropped`).
     Raises ValueError for batches that do not fit each other, MemoryError where a pair needs more than there is.
+
+    Invariant: out[:, i] and ends[i] are of pair i, in whatever order pairs are done; operations of pair i lie in [ends[i, 0], ends[i, 1]).
+
+        letters of both sides   up to 32,767      more              a side of more than 32,768
+                                16-bit offsets    32-bit offsets    cut from both ends
+                                      |                 |               ^
+                                      +-----------------+---------------+    where the penalty is above `most`
     """
     from tidalign.kernels.bidirectional import host as bidirectional_host
     from tidalign.kernels.letters import host as letters_host

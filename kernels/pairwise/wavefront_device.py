@@ -55,7 +55,12 @@ def align(
     """Give what `wavefront.align` gives, on the current device. The host's cores take the pairs that the device cannot, `by_host` of the result: those whose
     wavefronts fit no variant or no memory.
 
-    Batches go through lanes, so that copies of one hide behind the kernels of others and behind the pairs the host takes.
+    Batches go through lanes, so that copies of one hide behind the kernels of others and behind the pairs the host takes. Invariant: operations of batches
+    before `result.turn` are in their place, in pair order, whatever the order in which lanes end.
+
+        pairs:   [ batch 0 ][ batch 1 ] ... no memory: halves, in order
+        lane:    stage -> send -> kernels -> fetch -> its turn -> deliver
+        left:    short ones to the host's cores, long ones to the bidirectional kernels, then to the cores
     Raises ValueError as `wavefront.align` does, and KernelError where the device fails: this process cannot use it any more then.
     """
     import cupy

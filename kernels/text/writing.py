@@ -107,6 +107,12 @@ def differences(form, cigar, offsets, query, query_firsts, target, target_firsts
 
     cigar, offsets: text of CIGARs of = X M I D, row i from offsets[i] on. query, target: letters; those of row i are aligned from query_firsts[i] and
     target_firsts[i] on. codes: BASES or RESIDUES. text: has room for three bytes for each letter of both sides, and NUMBER_BYTES for each row.
+
+    Invariant: the tag of all columns before q and t is written but for `equal`, the matches since the last difference.
+
+        CIGAR   5=          1X         2I          3D           =: q and t, X: q and t, I: q alone, D: t alone
+        MD      (equal 5)   5A         -           0^ACG        letters of the target
+        cs      (equal 5)   :5*ag      +tt         -acg         letters of both
     """
     words = cigar.ctypes.data
     at = text.ctypes.data

@@ -32,7 +32,12 @@ def score(h, k, paid):
 
 @jit
 def reduced(row, low, high, n, m, paid, cut, known, null):
-    """What is left of diagonals low..high of M, whose matches have been followed: (low, high, whether the pair is given up).
+    """Cut diagonals low..high of M, whose matches have been followed: (low, high, whether the pair is given up).
+
+    Invariant: only ends are cut off, so what is left is one stretch, and `known` alone is carried from one wavefront to the next.
+
+        low -> low'                     high' <- high
+         ....::::######################::::....       :: too far behind the best cell, or outside of the band
 
     row: address of diagonal 0. paid: the wavefront's penalty as it was asked for. known: int64[3] of this pair, changed in place.
     """

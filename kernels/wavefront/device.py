@@ -143,6 +143,13 @@ class Batch:
                 self._totals[0] = used
 
     def _launch(self, width: int, rows: npt.NDArray[np.int64] | None, ambiguous: int, narrow: bool, bound: int | None) -> None:
+        """Launch the kernel over `rows` (None: all) with wavefronts of a width; the kernel says of each in `_status` what became of it.
+
+        Invariant: a team of threads holds what its pair needs, and takes the next pair when it is done. A pair's rows lie on chip if they fit there:
+
+            shared memory   letters of both sides [words] | rows [model.rows x width], or in global memory
+            global memory   directions up to `steps`, where each step's begin, operations, status
+        """
         import cupy
 
         settings, model = self._settings, self._settings.model

@@ -67,7 +67,16 @@ def clear(address, lanes, size, null):
 
 @jit
 def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, null):
-    """The smallest penalty, in units, of a path through the matrix of query [q, q + n) and target [t, t + m); -1 where it is above `pause`.
+    """Find the smallest penalty, in units, of a path through the matrix of query [q, q + n) and target [t, t + m); -1 where it is above `pause`.
+
+    Invariant: of each diagonal k = h - v of [low, high], row M[s] holds the furthest target position h that a path of penalty s comes to, its matches followed,
+    and I[s] and D[s] that of paths that end in a gap; NULL where there is none. A cell looks at earlier rows only, as far back as rings keep them:
+
+        diagonal        k - 1           k             k + 1
+        s - x                           M: h + 1                   a mismatch
+        s - o - e       M: h + 1 (D)                  M: h (I)     a gap opens
+        s - e           D: h + 1                      I: h         a gap goes on
+        s                               M[s, k] = the largest of these, then along its matches
 
     `model`: states, x, o1, e1, o2, e2 in units. `free`: letters that cost nothing at the query's begin and end and the target's (only with `begin` and
     `end` M). With another `end` than M no cell beyond the last one on its diagonal may be reached in that state at the same penalty: where two

@@ -72,7 +72,14 @@ def limit(mine, low, high):
 
 @jit
 def sweep(work, q, n, t, m, model, free, cut, edit, unit, keep, null):
-    """The penalty, in units, of the path that a heuristic leaves; DROPPED where it leaves none. Arguments as of host.sweep; `cut`: of `Heuristic.cut`.
+    """Find the penalty, in units, of the path that a heuristic leaves; DROPPED where it leaves none. Arguments as of host.sweep; `cut`: of `Heuristic.cut`.
+
+    Invariant: as in host.sweep, whose picture of a cell holds; but of a row, only what the heuristic left counts for the next ones, and `held` says of each row
+    of the rings where that lies. A row is begun from the union of those it looks at, one diagonal wider for a gap, and then cut:
+
+        -n      FROM          LOW               HIGH          TO      m      diagonals
+         .........::::::::::::#####################::::::::::::.......
+                  made, given up   counts for later   made, given up         the rest of the row is not its own: NULL before it is read
 
     edit: penalties are edit distance. unit: what a unit costs. Leaves the diagonal of the end in work[END], and with `keep` the trail for `trace_gaps`.
     """
