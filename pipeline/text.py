@@ -24,7 +24,7 @@ BATCH_BYTES = 1 << 26
 PIECE_BYTES = 1 << 22
 """Most bytes of a piece of a sorted run, of which one of each run is held while many are merged."""
 
-LONGEST_TEXT = (1 << 31) - 1
+MAX_TEXT_BYTES = (1 << 31) - 1
 """Bytes of one value of a column of strings, in Arrow and in Parquet."""
 
 
@@ -89,8 +89,8 @@ def narrow(texts: Any) -> Any:
     _, offset_buffer, data = texts.buffers()
     offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1] if len(texts) else np.zeros(1, np.int64)
     sizes = np.diff(offsets)
-    if sizes.max(initial=0) > LONGEST_TEXT:
-        raise MemoryError(f"a text of {sizes.max():,} bytes in one row, of at most {LONGEST_TEXT:,}")
+    if sizes.max(initial=0) > MAX_TEXT_BYTES:
+        raise MemoryError(f"a text of {sizes.max():,} bytes in one row, of at most {MAX_TEXT_BYTES:,}")
     chunks = []
     for start, stop in cuts(sizes, TABLE_BYTES, max(len(sizes), 1)):
         places = (offsets[start : stop + 1] - offsets[start]).astype(np.int32)

@@ -75,7 +75,7 @@ def _load(module: str) -> Any:
         sys.meta_path.remove(hidden)
 
 
-class _Said(logging.Handler):
+class _WarningPrinter(logging.Handler):
     """Prints warnings as other messages."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -108,8 +108,8 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
         arguments[place + 1 :] = spell_out(arguments[place + 1 :])
     args = parse(arguments, parser(chosen, before=before))
     settle(args)
-    if not any(isinstance(handler, _Said) for handler in logging.getLogger("tidalign").handlers):
-        logging.getLogger("tidalign").addHandler(_Said(logging.WARNING))
+    if not any(isinstance(handler, _WarningPrinter) for handler in logging.getLogger("tidalign").handlers):
+        logging.getLogger("tidalign").addHandler(_WarningPrinter(logging.WARNING))
     if argv is None and not args.debug:
         logging.getLogger().addHandler(logging.NullHandler())  # what libraries say of a cluster that ends is no message of ours
     if args.threads:

@@ -9,7 +9,7 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs.scored import WORK_PER_CELL
 from tidalign.pipeline.schema import SEARCH_HITS
 from tidalign.pipeline.search import database as databases
-from tidalign.pipeline.search.hits import Slice
+from tidalign.pipeline.search.hits import LoadedSlice
 from tidalign.pipeline.search.hits import search as search_slice
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.search.records import COLUMN, NAME, empty_database
@@ -54,7 +54,7 @@ def search(
         raise empty_database("database")
     work = WORK_PER_CELL * letters * len(parameters.strands) * int(query["length"].to_numpy().sum())
     on = of_process(device, lambda: work)
-    tables = [search_slice(query, Slice.of(target, letters, parameters, on.name), parameters)]
+    tables = [search_slice(query, LoadedSlice.of(target, letters, parameters, on.name), parameters)]
     return pa.concat_tables([SEARCH_HITS.empty_table(), *tables]).combine_chunks()
 
 

@@ -11,7 +11,7 @@ from typing import TextIO
 SILENT_SECONDS = 2.0
 """A run that is over sooner says nothing on its way."""
 
-MOST_GPUS = 8
+MAX_GPUS = 8
 """Whose shares are each told."""
 
 REDRAW_SECONDS = 0.2
@@ -143,7 +143,7 @@ class Progress:
     def _gpus(self) -> str:
         """Say what share of the last seconds each GPU was busy; of many, the least, the mean and the most."""
         shares = [round(share / 10) for share in self._busy.values()]
-        if len(shares) > MOST_GPUS:
+        if len(shares) > MAX_GPUS:
             return f", {len(shares)} GPUs {min(shares)} to {max(shares)}%, {sum(shares) // len(shares)}% busy"
         return f", GPU{'s' * (len(shares) > 1)} {' '.join(f'{share}%' for share in shares)} busy" if shares else ""
 

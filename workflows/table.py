@@ -9,7 +9,7 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs import models, subset
 from tidalign.pipeline.pairs.aligner import PairParameters, align_batch, aligner_of, work
 from tidalign.pipeline.pairs.models import PenaltiesLike
-from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, pack_pairs
+from tidalign.pipeline.pairs.pack import RecordPlace, check_letters, check_names, pack_pairs
 from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.pairs.threads import on_threads, shared, threads_of
 from tidalign.pipeline.schema import PAIRS
@@ -118,14 +118,14 @@ def columns_of(given: Any) -> dict[Any, Any]:
 
 def names_of(values: Any, column: str) -> Any:
     """Check names and make a string array of them, none of them null."""
-    return check_names(_array(values, column, "a name", "name every record, or leave the column out"), Place(column, 0))
+    return check_names(_array(values, column, "a name", "name every record, or leave the column out"), RecordPlace(column, 0))
 
 
 def sequences(values: Any, side: str, alphabet: str) -> Any:
     """Check letters of an alphabet and make a large_binary array of them."""
     if isinstance(values, str | bytes):
         raise TypeError(f"{side}: expected a list of sequences, found one {type(values).__name__}")
-    return check_letters(_array(values, side), None, Place(side, 0, alphabet=alphabet))
+    return check_letters(_array(values, side), None, RecordPlace(side, 0, alphabet=alphabet))
 
 
 def _array(values: Any, side: str, expected: str = "a sequence", way_out: str = "leave such pairs out") -> Any:

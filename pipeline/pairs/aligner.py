@@ -26,7 +26,7 @@ from tidalign.pipeline.schema import ALIGNMENTS, COUNTS
 from tidalign.pipeline.store.parts import Part, write_part
 from tidalign.pipeline.text import counted, cuts, in_order, narrow
 
-MOST_FREE = 2**31 - 1
+MAX_FREE = 2**31 - 1
 """Letters that may be free at an end: more than any sequence has."""
 
 AMBIGUOUS = ("mismatch", "match", "error")
@@ -60,8 +60,8 @@ class PairParameters:
         object.__setattr__(self, "penalties", str(Penalties.parse(self.penalties)))
         if self.ends_free is not None:
             ends = tuple(self.ends_free)
-            if len(ends) != 4 or not all(isinstance(end, int) and 0 <= end <= MOST_FREE for end in ends):
-                raise ValueError(f"ends-free takes four whole numbers from 0 to {MOST_FREE} (QB,QE,TB,TE), not {shown(self.ends_free)}")
+            if len(ends) != 4 or not all(isinstance(end, int) and 0 <= end <= MAX_FREE for end in ends):
+                raise ValueError(f"ends-free takes four whole numbers from 0 to {MAX_FREE} (QB,QE,TB,TE), not {shown(self.ends_free)}")
             object.__setattr__(self, "ends_free", ends if any(ends) else None)
         if self.ambiguous not in AMBIGUOUS:
             raise ValueError(f"ambiguous must be one of {', '.join(AMBIGUOUS)}, not {self.ambiguous!r}")

@@ -167,7 +167,7 @@ _WAYS_OUT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecordPlace:
     """Where rows come from: `first` records of the file before them, `lines` lines a record (0: not known), `records` counted as one; and what their letters
     may be, of ALPHABETS."""
 
@@ -195,7 +195,7 @@ def _others(letters: Any, allowed: bytes) -> bytes:
     return b""
 
 
-def check_letters(letters: Any, names: Any, place: Place) -> Any:
+def check_letters(letters: Any, names: Any, place: RecordPlace) -> Any:
     """Check that a large_binary column, which is given back, is of the place's alphabet, and proteins are not DNA. names: to name the record by, or None."""
     data, offsets = flat(letters)
     allowed, expected = ALPHABETS[place.alphabet]
@@ -213,7 +213,7 @@ def check_letters(letters: Any, names: Any, place: Place) -> Any:
     raise place.error(row, expected, f"{letter!r} at position {at - int(offsets[row]) + 1}{of}", way_out, line=min(2, place.lines))
 
 
-def check_names(names: Any, place: Place) -> Any:
+def check_names(names: Any, place: RecordPlace) -> Any:
     """Check names, a large_binary column, and give them as string. Names are UTF-8, have a letter at least, and no control characters."""
     data, offsets = flat(names)
     lengths = np.diff(offsets)

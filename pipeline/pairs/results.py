@@ -91,13 +91,13 @@ class Results(RunResults[PairManifest]):
     def _originals(self) -> Iterator[tuple[int, int, Callable[[], Any]]]:
         """Give pieces of the letters, in order: first pair, how many, and what reads them, kept ones or the input again. ManifestMismatch where it has changed,
         MissingInput where it is gone."""
-        from tidalign.pipeline.pairs.input.read import Source, plan, read_block, stream_blocks  # nobody else wants what reads
+        from tidalign.pipeline.pairs.input.read import PairSource, plan, read_block, stream_blocks  # nobody else wants what reads
 
         kept = [(block["first"], block["pairs"], letters_path(str(self.path), block["id"])) for block in self._manifest.blocks]
         if all(Path(path).exists() for *_, path in kept):
             yield from ((first, pairs, partial(read_table, path)) for first, pairs, path in kept)
             return
-        source = replace(Source.from_json(self.source), whole=True)
+        source = replace(PairSource.from_json(self.source), whole=True)
         _see_unchanged(source)
         if not source.has_ranges:
             yield from ((block.first, block.pairs, partial(_given, pairs)) for block, pairs in stream_blocks(source, block_bases=LETTERS))

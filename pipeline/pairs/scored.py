@@ -14,7 +14,7 @@ from tidalign.kernels.scoring.substitution import DNA, Substitution
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 from tidalign.pipeline.pairs.strands import STRANDS
 
-MOST = 2**31 - 1
+MAX_DROP = 2**31 - 1
 """Of a z-drop and of a bonus."""
 
 WORK_PER_CELL = 0.05
@@ -57,8 +57,8 @@ class ScoreParameters:
             raise ValueError("zdrop and end-bonus go with the span extension")
         for name in ("zdrop", "end_bonus"):
             value = getattr(self, name)
-            if value is not None and not 0 <= value <= MOST:
-                raise ValueError(f"{name.replace('_', '-')} must lie in 0..{MOST}, not {value}")
+            if value is not None and not 0 <= value <= MAX_DROP:
+                raise ValueError(f"{name.replace('_', '-')} must lie in 0..{MAX_DROP}, not {value}")
 
     @property
     def penalty_only(self) -> bool:

@@ -17,7 +17,7 @@ from tidalign.pipeline.store.files import open_table, write_tables
 
 Range = tuple[int, int]
 
-LOOK, LOOKS = 0.5, 180
+LIST_SECONDS, LIST_TRIES = 0.5, 180
 """Seconds between looks at a folder's list, and how many: NFS lists what other hosts made within a minute (`acdirmax`)."""
 
 
@@ -182,8 +182,8 @@ def scan(folder: str, run: str, pattern: str = "*.parquet", known: dict[str, Par
 def scan_written(folder: str, run: str, known: dict[str, Part], written: Iterable[str]) -> tuple[dict[str, list[Part]], list[str]]:
     """Do what `scan` does, once the folder's list has what is there by the names of files that were written: network file systems list others' late."""
     looks, late = 0, True
-    while late and looks < LOOKS:
-        time.sleep(LOOK if looks else 0.0)
+    while late and looks < LIST_TRIES:
+        time.sleep(LIST_SECONDS if looks else 0.0)
         found, broken = scan(folder, run, known=known)
         late = any(path not in known and path not in broken and Path(path).exists() for path in written)
         looks += 1

@@ -65,7 +65,11 @@ def test_sorted_runs_are_merged_as_all_rows_are_sorted(given: list[tuple[int, in
     expected = table.sort_by([(name, "ascending") for name in (*independent.ENDS, "anchor")])
     seen = expected["target_start"].to_numpy()
     expected = expected.filter(pa.array(np.diff(seen, prepend=-1) != 0)) if len(seen) else expected
-    with tempfile.TemporaryDirectory() as folder, mock.patch.multiple(text, BATCH_BYTES=3000, PIECE_BYTES=1000), mock.patch.object(sorted_runs, "RUNS", most):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.multiple(text, BATCH_BYTES=3000, PIECE_BYTES=1000),
+        mock.patch.object(sorted_runs, "MERGED_RUNS", most),
+    ):
         found = list(independent.in_order(iter([table]), folder))
     assert pa.concat_tables([table.schema.empty_table(), *found]).combine_chunks() == expected.combine_chunks()
 
@@ -77,7 +81,7 @@ def test_columns_of_strings_are_cut_before_their_offsets_end(monkeypatch: pytest
         found = text.narrow(array)
         assert found.type == pa.string() and found.to_pylist() == array.to_pylist()
         assert all(pa.compute.sum(pa.compute.binary_length(chunk)).as_py() <= 5 for chunk in found.chunks)
-    monkeypatch.setattr(text, "LONGEST_TEXT", 4)
+    monkeypatch.setattr(text, "MAX_TEXT_BYTES", 4)
     with pytest.raises(MemoryError, match="a text of 5 bytes in one row, of at most 4"):
         text.narrow(words)
 

@@ -22,7 +22,7 @@ JOBS = 3
 PACKED = 4.0
 """Letters that a byte of a gzip file holds, about."""
 
-ROW = 150.0
+ROW_BYTES = 150.0
 """Bytes of an alignment in a part, about."""
 
 
@@ -49,8 +49,8 @@ def forecast(source: GenomeSource, parameters: GenomeParameters) -> Forecast:
         export=0.0,
         bytes={
             "in": sum(file["size"] for file in files),
-            "out": rows * ROW,
-            "disk": 2 * letters + rows * ROW,
+            "out": rows * ROW_BYTES,
+            "disk": 2 * letters + rows * ROW_BYTES,
             "memory of a process": PROCESS + max(14.0 * job.target + 2.0 * job.query for job in jobs),
         },
         sample=f"windows of {len(jobs)} of {len(sizes)} pairs of genomes",

@@ -18,7 +18,7 @@ SCALE = ("#c7d65a", "#5ec962", "#21a087", "#2b748e", "#3f4788", "#440154")
 
 UNKNOWN = "#5a5a5a"
 
-FEW = 1000
+FEW_ALIGNMENTS = 1000
 """Alignments up to which those of the least identity are drawn as thick as others."""
 
 LABELLED = 0.022
@@ -49,7 +49,7 @@ def groups(plot: DotPlot, coloring: str) -> list[Group]:
     found = [Group("identity not known", UNKNOWN, np.flatnonzero(unknown))]
     for i, (word, color) in enumerate(zip(words, SCALE, strict=True)):
         members = np.flatnonzero((classes == i) & ~unknown)
-        found.append(Group(f"{word} ({len(members):,})", color, members, i > 0 or len(plot.lines) < FEW))
+        found.append(Group(f"{word} ({len(members):,})", color, members, i > 0 or len(plot.lines) < FEW_ALIGNMENTS))
     return [group for group in found if len(group.members)]
 
 

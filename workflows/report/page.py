@@ -8,7 +8,7 @@ from typing import Any
 
 from tidalign.workflows.report import charts
 from tidalign.workflows.report.history import History
-from tidalign.workflows.report.rows import MEASURES, Rows
+from tidalign.workflows.report.rows import MEASURES, RowSample
 
 FAULTS = 50
 """Most faults, and most things given up, that are listed."""
@@ -47,7 +47,7 @@ code{font:13px Menlo,Consolas,monospace;overflow-wrap:anywhere}pre{white-space:p
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageContent:
     """Holds what a page is made of. marker: SUCCESS or PARTIAL. dots: (name of a pair of genomes, its dot plot as SVG). left_out: pairs without one."""
 
     name: str
@@ -56,13 +56,13 @@ class Shown:
     plan: Mapping[str, Any]
     report: Mapping[str, Any]
     history: History
-    rows: Rows
+    rows: RowSample
     ended: float
     dots: list[tuple[str, str]]
     left_out: int = 0
 
 
-def page(shown: Shown) -> str:
+def page(shown: PageContent) -> str:
     """Write all of it."""
     sections = [_statuses(shown), _alignments(shown), _dots(shown), _times(shown), _workers(shown), _faults(shown), _run(shown)]
     partial = ' class="badge partial"' if shown.marker == "PARTIAL" else ' class="badge"'
@@ -106,7 +106,7 @@ def _value(key: str, value: Any, *, short: bool = False) -> str:
     return f'<span data-key="{escape(key)}"{whole}>{escape(text)}</span>'
 
 
-def _figures(shown: Shown) -> str:
+def _figures(shown: PageContent) -> str:
     report = shown.report
     seconds = report.get("seconds") or 0.0
     known = {
@@ -121,7 +121,7 @@ def _figures(shown: Shown) -> str:
     return f'<div class="figures">{"".join(figures)}</div>'
 
 
-def _statuses(shown: Shown) -> str:
+def _statuses(shown: PageContent) -> str:
     statuses = shown.report["statuses"]
     total = sum(statuses.values())
     rows = []
@@ -143,7 +143,7 @@ def _share(share: float) -> str:
     return "&lt;0.01%" if text == "0.00%" and share else "&gt;99.99%" if text == "100.00%" and share < 1 else text
 
 
-def _alignments(shown: Shown) -> str:
+def _alignments(shown: PageContent) -> str:
     rows = shown.rows
     drawn = [("identity", charts.histogram(rows.identity, "identity", "% identity"))]
     for name, values in rows.measures.items():
@@ -157,13 +157,13 @@ def _alignments(shown: Shown) -> str:
     return _section("Alignments", f'<div class="two">{figures}</div><p class="quiet">Of {of}; {words}.</p>')
 
 
-def _dots(shown: Shown) -> str:
+def _dots(shown: PageContent) -> str:
     drawn = [(f"<h3>{escape(name)}</h3>" if len(shown.dots) + shown.left_out > 1 else "") + svg for name, svg in shown.dots]
     left = f'<p class="quiet">{shown.left_out:,} other pairs of genomes: <code>tidalign plot RUN --pair NAME</code></p>' if shown.left_out else ""
     return _section("Dot plot", *drawn, left)
 
 
-def _times(shown: Shown) -> str:
+def _times(shown: PageContent) -> str:
     report, history = shown.report, shown.history
     stages, predicted = report.get("stages") or {}, report.get("predicted") or {}
     drawn = charts.bars([(name, seconds, predicted.get(name)) for name, seconds in stages.items()], "s")
@@ -187,7 +187,7 @@ def _times(shown: Shown) -> str:
     return _section("Time", *parts)
 
 
-def _workers(shown: Shown) -> str:
+def _workers(shown: PageContent) -> str:
     report = shown.report
     rows = [("device", _value("device", report["device"]) + (f" ({escape(report['device_why'])})" if report.get("device_why") else ""))]
     rows.append(("workers", _value("workers", report["workers"]) + ("" if report["workers"] else ": this process did the work")))
@@ -197,7 +197,7 @@ def _workers(shown: Shown) -> str:
     return _section("Devices and workers", _facts(rows), f"<h3>Work of the last call</h3>{_facts(work)}" if work else "")
 
 
-def _faults(shown: Shown) -> str:
+def _faults(shown: PageContent) -> str:
     report = shown.report
     counts = _facts([("workers that died", _value("deaths", report["deaths"])), ("tasks started again", _value("retries", report["retries"]))])
     faults = [
@@ -217,7 +217,7 @@ def _faults(shown: Shown) -> str:
     return _section("Retries and faults", counts, lists)
 
 
-def _run(shown: Shown) -> str:
+def _run(shown: PageContent) -> str:
     report, plan = shown.report, shown.plan
     rows = [("command", f"<code>{escape(' '.join(map(str, report.get('command') or ())))}</code>")]
     rows += [("run", f"<code>{_value('run', report['run'])}</code>")]

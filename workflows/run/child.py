@@ -16,10 +16,10 @@ from importlib import import_module
 from typing import Any
 
 from tidalign.pipeline.errors import CannotWrite, Damaged, DiskFull
-from tidalign.workflows.run.watch import LOOK, Watch
+from tidalign.workflows.run.watch import POLL_SECONDS, Watch
 from tidalign.workflows.status import Exit
 
-START_PATIENCE = 300.0
+START_SECONDS = 300.0
 """Seconds of CPU time that a child may take to load and compile before it begins."""
 
 OUT_OF_MEMORY = 86
@@ -68,8 +68,8 @@ def try_in_child(work: str, order: Any, patience: float, pulse: Callable[[], obj
 def _begins(child: "subprocess.Popen[bytes]") -> str | None:
     """Wait until a child has begun, or died: None, or in what it did neither."""
     assert child.stdout is not None
-    watch = Watch(child.pid, START_PATIENCE)
-    while not select.select([child.stdout], [], [], LOOK)[0]:
+    watch = Watch(child.pid, START_SECONDS)
+    while not select.select([child.stdout], [], [], POLL_SECONDS)[0]:
         if spent := watch.hangs():
             return spent
     child.stdout.read(1)
@@ -80,7 +80,7 @@ def _ends(child: "subprocess.Popen[bytes]", watch: Watch) -> str | None:
     """Wait until a child has ended: None, or in what it did not."""
     while True:
         try:
-            child.wait(LOOK)
+            child.wait(POLL_SECONDS)
         except subprocess.TimeoutExpired:
             if spent := watch.hangs():
                 return spent

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
 
 
-MEANWHILE = 2.0
+MEANWHILE_SECONDS = 2.0
 """As often as long as work that is worth an estimate must reading have taken, with all work done meanwhile, to be worth one for its report alone."""
 
 M = TypeVar("M")
@@ -48,7 +48,7 @@ class Meanwhile:
     ready: Callable[[], object]
 
 
-class Kind(ABC, Generic[M, T, R]):
+class RunKind(ABC, Generic[M, T, R]):
     """Describes a kind of run, of one input with its parameters: its manifest (M), what tracks its tasks (T), its report (R)."""
 
     layout: Layout
@@ -138,7 +138,7 @@ class Kind(ABC, Generic[M, T, R]):
         return ()
 
 
-def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told | None = None) -> R:
+def run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, told: Told | None = None) -> R:
     """Do a run in `directory`; go on where an earlier call stopped, whatever stopped it. told: of progress, in any thread; see `Told`.
 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
@@ -147,7 +147,7 @@ def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: 
     return mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told or _nothing))
 
 
-def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told) -> R:
+def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, told: Told) -> R:
     resources = devices.placed(resources)
     gpus = kind.chosen(devices.choose(resources), resources)
     began = time.monotonic()
@@ -211,7 +211,7 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
         return report
 
 
-def read(directory: str | Path, kind: Kind[M, Any, Any], resources: Resources, told: Told | None = None) -> M:
+def read(directory: str | Path, kind: RunKind[M, Any, Any], resources: Resources, told: Told | None = None) -> M:
     """Do the first stage of `run` alone."""
 
     def call() -> M:
@@ -222,12 +222,12 @@ def read(directory: str | Path, kind: Kind[M, Any, Any], resources: Resources, t
     return mending(str(Path(directory).absolute()), call)
 
 
-def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus, *, fresh: bool) -> dict[str, float] | None:
+def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus, *, fresh: bool) -> dict[str, float] | None:
     """Do what is left of a run; what was predicted of its stages, where that was worth it. fresh: the input was read in this call, and worked on meanwhile."""
     on = gpus.names.values() if gpus.device.takes_gpu else None
     tasks = tracker.tasks()
     if not tasks:
-        forecast = kind.forecast() if fresh and crew.seconds["read"] > MEANWHILE * kind.forecast_from else None
+        forecast = kind.forecast() if fresh and crew.seconds["read"] > MEANWHILE_SECONDS * kind.forecast_from else None
         crew.seconds |= {"start": 0.0, "work": 0.0} if forecast else {}
         return forecast.predicted(on, crew.size, 1.0) if forecast else None
     rundir.reopen(crew.directory)

@@ -19,12 +19,12 @@ from typing import Any
 from tidalign.cluster.task import THREAD
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.workflows import cli
-from tidalign.workflows.serve.client import HEAD, REPLY, STOPPING, same_user
+from tidalign.workflows.serve.client import REPLY, REQUEST_HEAD, STOPPING, same_user
 
-MOST_CALLS = 2_000
+MAX_CALLS = 2_000
 """Calls after which a process gives way to a new one, with whatever libraries may have kept of them."""
 
-_LONGEST = 1 << 26
+_MAX_REQUEST = 1 << 26
 """Bytes of words and environment, at most; systems allow less."""
 
 _PATIENCE = 10.0
@@ -55,7 +55,7 @@ def serve(listener: socket.socket, ended: int, tell: Callable[[bytes], Any], set
     for number in STOPPING:
         signal.signal(number, signal.SIG_IGN)
     tell(IDLE)
-    for _ in range(MOST_CALLS):
+    for _ in range(MAX_CALLS):
         ready, _, _ = select([listener.fileno(), ended], [], [])
         if ended in ready:
             return
@@ -106,13 +106,13 @@ def _others() -> list[threading.Thread]:
 def _received(connection: socket.socket) -> Request | None:
     """Read a request; None for what is none."""
     size = array.array("i").itemsize
-    head, more, flags, _ = connection.recvmsg(HEAD.size, socket.CMSG_SPACE(4 * size), socket.MSG_WAITALL | socket.MSG_CMSG_CLOEXEC)
+    head, more, flags, _ = connection.recvmsg(REQUEST_HEAD.size, socket.CMSG_SPACE(4 * size), socket.MSG_WAITALL | socket.MSG_CMSG_CLOEXEC)
     files = array.array("i")
     for level, kind, content in more:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
             files.frombytes(content[: len(content) - len(content) % size])
-    length, words, umask = HEAD.unpack(head) if len(head) == HEAD.size else (0, 0, 0)
-    if len(files) == 4 and length <= _LONGEST and not flags & socket.MSG_CTRUNC:
+    length, words, umask = REQUEST_HEAD.unpack(head) if len(head) == REQUEST_HEAD.size else (0, 0, 0)
+    if len(files) == 4 and length <= _MAX_REQUEST and not flags & socket.MSG_CTRUNC:
         body = connection.recv(length, socket.MSG_WAITALL)
         fields = body.split(b"\0")[:-1]
         if len(body) == length and len(fields) >= words:

@@ -19,13 +19,13 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats.bgzf import BLOCK_BYTES
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.pairs.formats import sam
-from tidalign.pipeline.pairs.formats.bam_index import Index
+from tidalign.pipeline.pairs.formats.bam_index import BinIndex
 from tidalign.pipeline.pairs.formats.cigars import cigar_words
 from tidalign.pipeline.text import Words, alignment_score, content_of, differences, joined, two_kinds
 
 Numbers = npt.NDArray[np.int64]
 
-MOST_OPERATIONS = 65_535
+MAX_OPERATIONS = 65_535
 """Of a record's own field."""
 
 _UNPLACED = 4680
@@ -48,10 +48,10 @@ def header(request: Request[Rows]) -> Iterator[bytes]:
         yield _bytes(joined(Words(pc.add(pc.binary_length(names), 1).to_numpy().astype(np.int64)), names, "\0", Words(lengths)))
 
 
-def index(request: Request[Rows], blocks: int, rest: int) -> Index:
+def index(request: Request[Rows], blocks: int, rest: int) -> BinIndex:
     """Begin the index of records that are sorted, behind a header of so many full blocks and bytes of the next."""
     lengths = [lengths for _, lengths in request.found["references"].batches()]
-    return Index(np.concatenate([np.empty(0, np.int64), *lengths]), blocks * BLOCK_BYTES + rest)
+    return BinIndex(np.concatenate([np.empty(0, np.int64), *lengths]), blocks * BLOCK_BYTES + rest)
 
 
 def _bytes(column: Any) -> bytes:
@@ -111,12 +111,12 @@ def _cigars(rows: Any, spans: Numbers, request: Request[Rows]) -> tuple[Numbers,
     words, ends = cigar_words(rows["cigar"], rows["query_start"].to_numpy(), lengths - rows["query_end"].to_numpy(), request.cigar == "M")
     counts = np.diff(ends)
     column = _column(words.view(np.uint8), 4 * ends)
-    if counts.max(initial=0) <= MOST_OPERATIONS:
+    if counts.max(initial=0) <= MAX_OPERATIONS:
         return counts, column, ()
-    many = pa.array(counts > MOST_OPERATIONS)
+    many = pa.array(counts > MAX_OPERATIONS)
     whole = joined("CGBI", Words(counts), column).cast(pa.large_binary())
     short = joined(Words(lengths << 4 | 4), Words(spans << 4 | 3)).cast(pa.large_binary())
-    return np.where(counts > MOST_OPERATIONS, 2, counts), pc.if_else(many, short, column), (pc.if_else(many, whole, _NONE),)
+    return np.where(counts > MAX_OPERATIONS, 2, counts), pc.if_else(many, short, column), (pc.if_else(many, whole, _NONE),)
 
 
 _NONE = pa.scalar(None, pa.large_binary())

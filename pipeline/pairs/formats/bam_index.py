@@ -20,13 +20,13 @@ SHIFT = 14
 BAI_DEPTH = 5
 """Levels of bins below the one that holds a contig of 2^29 letters, the longest of BAI."""
 
-MOST_FRESH = 1 << 16
+MAX_FRESH = 1 << 16
 """Chunks that are gathered before they are joined with those known, or as many as are known if that is more."""
 
 _NONE = np.iinfo(np.int64).max
 
 
-class Index:
+class BinIndex:
     """Gather where the records of each bin of each contig lie. lengths: of the contigs, int64[n]; header: bytes before the first record.
 
     blocks: the size in the file of each block, in order, the empty one at the end too; who writes them adds them.
@@ -69,7 +69,7 @@ class Index:
         window = self._windows[target][each] + (start >> SHIFT)[each] + np.arange(len(each)) - np.repeat(np.cumsum(windows) - windows, windows)
         np.minimum.at(self._first, window, begin[each])
         self._fresh.append(_joined(np.stack([target, self._bins(start, last), begin, stop])))
-        if sum(len(chunks[0]) for chunks in self._fresh) > max(MOST_FRESH, len(self._chunks[0])):
+        if sum(len(chunks[0]) for chunks in self._fresh) > max(MAX_FRESH, len(self._chunks[0])):
             self._join()
 
     def _join(self) -> None:

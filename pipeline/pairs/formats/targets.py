@@ -18,7 +18,7 @@ from tidalign.pipeline.text import content_of, strings
 MERGE_ROWS = 1_000_000
 """Rows gathered before they are merged with the targets known, or half as many as are known if that is more."""
 
-Words = npt.NDArray[np.uint64]
+HashWords = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
 
 _COLUMNS = 4  # two words of the name's hash, length, ordinal
@@ -63,7 +63,7 @@ class References:
             yield kept["target_name"], kept["target_length"].to_numpy()
 
     @cached_property
-    def _sorted(self) -> tuple[Words, Words, Numbers]:
+    def _sorted(self) -> tuple[HashWords, HashWords, Numbers]:
         """Both words of the hashes of names, and the numbers of these, by the first word."""
         words = [hashes(names) for names, _ in self.batches() if len(names)]
         one, two = (np.concatenate([np.empty(0, np.uint64), *side]) for side in zip(*words, strict=True)) if words else (np.empty(0, np.uint64),) * 2
@@ -80,7 +80,7 @@ class References:
         return np.where((one[places] == wanted) & (two[places] == other), order[places], -1)
 
 
-def hashes(names: Any) -> tuple[Words, Words]:
+def hashes(names: Any) -> tuple[HashWords, HashWords]:
     """Hash each name to 128 bits, in two words: sums of each byte times a random odd word of its position (multilinear hashing, Carter and Wegman 1979).
 
     Two given names have the same with a probability below 2^-110, so names of equal hash are taken to be one.
@@ -91,7 +91,7 @@ def hashes(names: Any) -> tuple[Words, Words]:
     return words[0], words[1]
 
 
-def _weights(count: int, seed: int) -> Words:
+def _weights(count: int, seed: int) -> HashWords:
     """Draw the first `count` of a fixed sequence of random words."""
     return np.random.default_rng(seed).integers(0, 1 << 64, count, np.uint64, endpoint=False) | np.uint64(1)
 

@@ -16,7 +16,7 @@ from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.device import CPU
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs.aligner import WAVEFRONT, PairParameters, work
-from tidalign.pipeline.pairs.input.read import Source, inspect
+from tidalign.pipeline.pairs.input.read import PairSource, inspect
 from tidalign.pipeline.pairs.pack import packed
 from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.workflows.estimate import of_pairs, pairs
@@ -31,7 +31,7 @@ def made(count: int, length: int, error: float) -> Pairs:
     return [(query, simulate.mutate(random, query, error)) for query in queries]
 
 
-def written(folder: Path, made: Pairs, form: str) -> Source:
+def written(folder: Path, made: Pairs, form: str) -> PairSource:
     """Pairs as FASTQ and FASTA, .seq, interleaved FASTA or Parquet, .gz of each text."""
     name, gz = form.removesuffix(".gz"), form.endswith(".gz")
     seq, fasta = b"".join(b">%b\n<%b\n" % pair for pair in made), b"".join(b">q\n%b\n>t\n%b\n" % pair for pair in made)
@@ -68,7 +68,7 @@ def test_the_begin_tells_how_much_there_is(tmp_path: Path, form: str, monkeypatc
 
 def test_a_pipe_is_refused() -> None:
     with pytest.raises(InputError, match="write it to a file"):
-        of_pairs.forecast(Source((replace(inspect_nothing(), stream=True),)), PairParameters())
+        of_pairs.forecast(PairSource((replace(inspect_nothing(), stream=True),)), PairParameters())
 
 
 def inspect_nothing() -> Any:
@@ -82,7 +82,7 @@ def test_places_stand_for_all_work(count: int) -> None:
     weights = np.random.default_rng(count).lognormal(3, 2, count)
     at, each = pairs.places(weights, budget=200 * weights.mean())
     assert (each * weights[at]).sum() == pytest.approx(weights.sum())
-    assert len(at) == count if count < pairs.LEAST else pairs.LEAST <= len(at) <= pairs.MOST
+    assert len(at) == count if count < pairs.MIN_SAMPLE else pairs.MIN_SAMPLE <= len(at) <= pairs.MAX_SAMPLE
     assert [len(found) for found in pairs.places(np.zeros(0), 1.0)] == [0, 0]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.pairs.aligner import MOST_FREE
+from tidalign.pipeline.pairs.aligner import MAX_FREE
 from tidalign.workflows.cli import main
 from tidalign.workflows.options.arguments import parser
 from tidalign.workflows.options.values import MOST
@@ -85,7 +85,7 @@ def test_every_option_is_here() -> None:
     names = {key(action) for _, action in commands()}
     assert FORMS.keys() <= names
     assert {"workers", "gpus", "step", "ydrop", "cells", "seconds", "identity", "matchcount", "gap-open", "queryhspbest"} <= names
-    assert MOST == MOST_FREE
+    assert MOST == MAX_FREE
 
 
 @pytest.mark.parametrize(("command", "option"), cases(), ids=lambda part: str(part))

@@ -57,8 +57,8 @@ def set_up(gpu: Gpu, patch: Any) -> None:
     patch.setattr(devices, "choose", lambda _: Gpus({"0": "host kernels"}, "a test", GPU))
     if not isinstance(gpu, Spinning):
         patch.setattr(compiler, "wait", gpu.wait)
-    patch.setattr(answers, "HELD", 0.5)
-    patch.setattr(alignment, "PATIENCE", 1.0)
+    patch.setattr(answers, "HELD_SECONDS", 0.5)
+    patch.setattr(alignment, "HANG_SECONDS", 1.0)
     patch.setattr(tasks, "SECONDS_PER_WORK", 1e-12)
 
 

@@ -180,7 +180,7 @@ def test_a_peer_of_another_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_caller_who_talks_nonsense_or_nothing(served: Served, sides: tuple[Path, Path]) -> None:
     found = Path(served.surroundings["XDG_RUNTIME_DIR"], "tidalign", f"{served.process.pid}.socket")
     assert stat.S_IMODE(found.stat().st_mode) == 0o600 and stat.S_IMODE(found.parent.stat().st_mode) == 0o700
-    for said in (b"", b"x" * 5, b"\xff" * 64, client.HEAD.pack(10, 99, 0) + b"0123456789"):
+    for said in (b"", b"x" * 5, b"\xff" * 64, client.REQUEST_HEAD.pack(10, 99, 0) + b"0123456789"):
         with socket.socket(socket.AF_UNIX) as caller:
             caller.connect(str(found))
             caller.sendall(said)

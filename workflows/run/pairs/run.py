@@ -11,8 +11,8 @@ from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.device import CPU
 from tidalign.pipeline.pairs.aligner import aligner_of, start
-from tidalign.pipeline.pairs.input.index import Block
-from tidalign.pipeline.pairs.input.read import Source
+from tidalign.pipeline.pairs.input.index import PairBlock
+from tidalign.pipeline.pairs.input.read import PairSource
 from tidalign.pipeline.pairs.manifest import Check, PairManifest, read_block_record, read_manifest, write_manifest
 from tidalign.pipeline.store import claims, layout, parts, rundir
 from tidalign.workflows.run import runner
@@ -21,7 +21,7 @@ from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, sooner
 from tidalign.workflows.run.pairs.alignment import Aligned, Alignment, Reading
 from tidalign.workflows.run.pairs.tasks import align_ranges
 from tidalign.workflows.run.report import Report
-from tidalign.workflows.run.runner import Kind, Meanwhile
+from tidalign.workflows.run.runner import Meanwhile, RunKind
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told
 
@@ -54,7 +54,7 @@ class PairReport(Report):
         return {**super(PairReport, self).to_json(), "pairs_per_second": round(self.aligned / self.seconds) if self.seconds else 0}
 
 
-class Pairs(Kind[PairManifest, Alignment, PairReport]):
+class Pairs(RunKind[PairManifest, Alignment, PairReport]):
     """Describes a run over pairs. Progress is told of the stages `partition` and `align`, in pairs.
 
     check: looks at the manifest once the pairs are read, and may refuse them, whatever was aligned meanwhile.
@@ -69,7 +69,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
     small_work = 3.0
     forecast_from = 5.0
 
-    def __init__(self, source: Source, parameters: Any, check: Check | None = None, shard: Shard | None = None) -> None:
+    def __init__(self, source: PairSource, parameters: Any, check: Check | None = None, shard: Shard | None = None) -> None:
         self._shard = shard
         self._source, self._parameters, self._check, self._aligner = source, parameters, check, aligner_of(parameters)
 
@@ -126,7 +126,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
 
     def _reading(self, crew: Crew, told: Told, meanwhile: Meanwhile | None, known: PairManifest | None) -> Reading:
         """Give what reads what is not read yet, and has it aligned, if it may be."""
-        blocks = [Block.from_json(record) for record in known.blocks] if known else None
+        blocks = [PairBlock.from_json(record) for record in known.blocks] if known else None
         if not meanwhile:
             return Reading(crew, self._source, told, blocks)
         self.begun = alignment = self._tracker(crew.directory, meanwhile.stop, told, meanwhile.gpus)
@@ -188,7 +188,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
 
 def run_pairs(
     directory: str | Path,
-    source: Source,
+    source: PairSource,
     parameters: Any,
     *,
     resources: Resources = DEFAULT,
@@ -200,7 +200,9 @@ def run_pairs(
     return runner.run(directory, Pairs(source, parameters, check, shard), resources, progress)
 
 
-def partition_pairs(directory: str | Path, source: Source, parameters: Any, *, resources: Resources = DEFAULT, progress: Told | None = None) -> PairManifest:
+def partition_pairs(
+    directory: str | Path, source: PairSource, parameters: Any, *, resources: Resources = DEFAULT, progress: Told | None = None
+) -> PairManifest:
     """Do the first stage of `run_pairs` alone. Returns the manifest: blocks and the chunks that they became."""
     kind = Pairs(source, parameters)
     kind.meanwhile_threads = kind.reading_threads

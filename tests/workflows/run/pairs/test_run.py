@@ -342,8 +342,8 @@ def test_a_pair_that_kills_the_command_itself_does_so_once(tmp_path: Path, input
 
 @pytest.mark.slow
 def test_a_pair_that_hangs_is_rejected(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alignment, "PATIENCE", 1.0)
-    monkeypatch.setattr(alignment, "CHILD_PATIENCE", 1.0)
+    monkeypatch.setattr(alignment, "HANG_SECONDS", 1.0)
+    monkeypatch.setattr(alignment, "CHILD_HANG_SECONDS", 1.0)
     monkeypatch.setenv("TIDALIGN_TEST_HANG", "9")
     report = drive(str(tmp_path), *inputs, workers=2)
     check_rejected(tmp_path, answer, {9: "gave no result in 1 s of CPU time"})
@@ -370,7 +370,7 @@ def test_a_pair_that_is_kept_waiting_is_not_rejected(isolated: Any, monkeypatch:
 
 @pytest.mark.slow
 def test_a_pair_that_waits_for_ever_is_rejected(isolated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "STILL", 5.0)
+    monkeypatch.setattr(watch, "STILL_SECONDS", 5.0)
     monkeypatch.setenv("TIDALIGN_TEST_SLOW", "1e6")
     assert isolated() == ("rejected", "gave no result in 5 s without CPU time")
 
