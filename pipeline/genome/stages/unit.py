@@ -172,7 +172,7 @@ class Unit:
         return np.stack([self.query.starts, self.query.starts + self.query.lengths], axis=1)
 
     def queries(self, stop: int, letters: int) -> Queries:
-        """The strands of the units from this one on, up to number `stop`, of so many letters or one more strand."""
+        """Load the strands of the units from this one on, up to number `stop`, of so many letters or one more strand."""
         codes, strands = load_side(self.directory, self.run, self.job.query)[1], []
         for number in range(self.number, stop):
             i, strand = unit_of(number, self.parameters)
@@ -229,6 +229,6 @@ class Unit:
         return Square(self.target.starts, self.target.lengths, 0 if self.joint else int(self.target.starts[0]), self.strand == "-")
 
     def where(self) -> dict[str, Any]:
-        """Names the unit in a report."""
+        """Name the unit in a report."""
         name = ", ".join(self.query.names[:3]) + (", ..." if len(self.query) > 3 else "") if self.joint else self.query.names[self.query_index]
         return {"job": self.row_job, "query_name": name, "strand": self.strand}

@@ -86,7 +86,7 @@ class Waves:
 def _waves(
     unit: "Unit", extender: Callable[["Unit"], FreeExtender], anchors: Any, at: int, kept: Extensions, over: Event
 ) -> Iterator[tuple[int, Speculated | None]]:
-    """(stop, what is known of the anchors up to it) of one wave after the other. over: nobody wants more."""
+    """Extend one wave after the other: (stop, what is known of the anchors up to it) of each. over: nobody wants more."""
     paths = Paths(len(unit.target_codes))
     for one in kept:
         paths.keep(one.ends, one.ops, one.lengths)
