@@ -148,7 +148,7 @@ def _array(values: Any, side: str, expected: str = "a sequence", way_out: str = 
 
 
 def _bytes(value: Any, row: int, side: str, expected: str) -> bytes | None:
-    """One value as bytes; None for the nulls of Python, NumPy and pandas, of which none is equal to itself but None."""
+    """Give one value as bytes; None for the nulls of Python, NumPy and pandas, of which none is equal to itself but None."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):

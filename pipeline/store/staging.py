@@ -3,7 +3,7 @@
 <scratch>/tidalign-<digest of node and run directory>/<name>.<digest of sizes and times>
 
 A file of the run directory says, while a call lasts, which folder that is, as its options had it: nodes may have another `$TMPDIR` each. Nothing depends on a
-copy. Where none is to be had, or it is not whole, the run directory is read (`nearest` in files.py), by this process from then on.
+copy. Where none can be made, or it is not whole, the run directory is read (`nearest` in files.py), by this process from then on.
 """
 
 import errno

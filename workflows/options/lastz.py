@@ -1,4 +1,4 @@
-"""LASTZ's options: those of genome runs, each declared once, with our own that may change alignments too; and those that are not to be had here."""
+"""LASTZ's options: those of genome runs, each declared once, with our own that may change alignments too; and those that are not supported."""
 
 from tidalign.pipeline.genome.parameters import MODES
 from tidalign.workflows.options import filters, lastz_values
@@ -156,7 +156,7 @@ OPTIONS = (
         sets="query_depth",
         read=lastz_values.depth,
     ),
-    Option("allgappedbounds", STAGES, "alignments below --gappedthresh fence others, too", sets="all_bounds"),
+    Option("allgappedbounds", STAGES, "alignments below --gappedthresh bound others, too", sets="all_bounds"),
     Option("ydrop", STAGES, "gapped extension ends this far below its best (default: O+300E)", metavar="Y", read=lastz_values.score(1), short="Y"),
     Option(
         *("gappedthresh", STAGES, "least score of an alignment (default: as --hspthresh; 3000 with --nogfextend)"),
@@ -250,4 +250,4 @@ REFUSED = {
 
 def refusal(spelled: str) -> str:
     """Write the message for an option of REFUSED, spelled with its hyphens or as a keyword of Python."""
-    return f"{spelled} is LASTZ's and not to be had here: {REFUSED['--' + spelled.removeprefix('--')]}"
+    return f"{spelled} is LASTZ's and not supported: {REFUSED['--' + spelled.removeprefix('--')]}"

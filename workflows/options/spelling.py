@@ -84,7 +84,7 @@ WHOLE: dict[str, dict[str, str | bool]] = {
 def spell_out(arguments: Sequence[str], table: Sequence[Option] = OPTIONS) -> list[str]:
     """Spell out BLASTZ's shortcuts (K=2400 T=2) and LASTZ's options whose value may be left out as options that the parser knows.
 
-    To be called on what follows `genome` or `genomes`, before the parser. Shortcuts for what is not to be had become the long option, which is refused.
+    To be called on what follows `genome` or `genomes`, before the parser. Shortcuts for what is not supported become the long option, which is refused.
     """
     arguments = _joined([word for argument in arguments for word in _included(argument)])
     older = {f"--{name}": f"--{option.name}" for option in table for name in option.older} | {"--out": "--output"}
