@@ -52,7 +52,7 @@ def _in_file(path: str) -> str:
 
 
 def _see_certificates(scheduler: str) -> None:
-    """See that Dask's configuration names certificates that can be read."""
+    """Check that Dask's configuration names certificates that can be read"""
     from distributed.security import Security
 
     names = "ca-file, client.cert and client.key of distributed.comm.tls in Dask's configuration (~/.config/dask/*.yaml)"

@@ -25,7 +25,7 @@ class Backlog:
         self._made = 0
 
     def show(self, waiting: int) -> None:
-        """Have so many tasks seen to wait, unless the scheduler has gone: whoever looks at workers tells that."""
+        """Tell the scheduler how many tasks wait, unless it has gone: whoever looks at workers tells that."""
         try:
             self._show(min(MAX_UNITS, TASK_UNITS * waiting))
         except Exception:

@@ -20,7 +20,7 @@ _FILES, _FILES_OF_A_WORKER = 64, 16
 
 
 def make_room(count: int) -> None:
-    """See that the files of so many workers may be open, as far as the system lets this process decide. Raises NoWorkers: with too few, Dask fails with
+    """Raise the limit of open files for so many workers, as far as the system lets this process decide. Raises NoWorkers: with too few, Dask fails with
     thousands of lines, or waits."""
     needed = _FILES + _FILES_OF_A_WORKER * count
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -51,7 +51,7 @@ def _make_folder() -> None:
 
 
 def serve(modules: Sequence[str]) -> None:
-    """Have it begin to load Dask and `modules`, where there is to be one and is none yet. Returns at once."""
+    """Start the fork server and have it load Dask and `modules`, where workers are forked and none is there yet. Returns at once."""
     if METHOD != "forkserver":
         return
     # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; processes inherit the mask

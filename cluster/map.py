@@ -139,7 +139,7 @@ class _Run:
                 self._submit(tasks, crew, workers)
 
     def _next(self, crew: _Crew, most: float) -> list[Task]:
-        """Take the task that goes next to some workers, and those that go with it."""
+        """Take from the queue the task that goes next to some workers, and those that go with it."""
         if (first := self.queue.pop(self.kinds, most)) is None:
             return []
         room = self.pace.room(first.function, crew, len(self.queue), sum(self.fit.values()))
@@ -185,7 +185,7 @@ class _Run:
                 self._lost(key, False, "the workers that it was for left" if flight.left else "the scheduler went away")
 
     def _lost(self, key: str, killed: bool, why: str, worker: str = "") -> None:
-        """Say where a task was lost, after which time and why, and do what is then to be done."""
+        """Report where a task was lost, after which time and why, and retry or give up as the caller answers."""
         flight = self.flights.pop(key)
         place = asdict(self.workers.places[worker]) if worker in self.workers.places else {"worker": worker}
         self.outcomes.note(
@@ -202,7 +202,7 @@ class _Run:
             self.queue.push(self.outcomes.died(task, killed and task is begun))
 
     def _land(self, key: str, result: Any, error: BaseException | None = None) -> None:
-        """Say what became of tasks that were done."""
+        """Report what became of tasks that were done."""
         flight = self.flights.pop(key)
         said = [(result, error, time.monotonic() - flight.began)] if len(flight.tasks) == 1 else result
         for task, (found, failed, seconds) in zip(flight.tasks, said, strict=True):

@@ -88,7 +88,7 @@ def package_digest() -> str:
 
 
 def unfit(client: Any, workers: Collection[str]) -> dict[str, str | None]:
-    """Say of each of the workers what keeps it from doing what we ask, or None; of those that leave meanwhile nothing is said.
+    """Find what keeps each of the workers from doing what we ask, or None; of those that leave meanwhile nothing is said.
 
     Raises NoWorkers where the scheduler cannot: functions pass through it.
     """

@@ -91,11 +91,11 @@ class Workers:
             return len(self.fit())
 
     def refused(self) -> dict[str, str]:
-        """Say what is wrong with each worker that a trial found something against, whether it is still there or not."""
+        """List what a trial found against each worker, whether it is still there or not."""
         return {worker: trouble for worker, trouble in self.said.items() if trouble}
 
     def undergo(self, trial: Trial) -> dict[str, str]:
-        """Try the workers that there are, and those that will join; what is wrong with the first ones."""
+        """Try the workers that there are, and those that will join; gives what is wrong with the first ones."""
         with answering(self.client):
             said = trial(list(self.live()))
         self.trials.append(trial)
@@ -118,7 +118,7 @@ class Workers:
         return results
 
     def answers(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        """Call a function on each worker, see `everywhere`. ClusterLost where the scheduler does not answer."""
+        """Call a function on each worker, as `everywhere` does. ClusterLost where the scheduler does not answer."""
         with answering(self.client):
             return self.everywhere(function, *arguments)
 
@@ -129,7 +129,7 @@ class Workers:
             self.places.update({worker: place for worker, place in answers.items() if isinstance(place, WorkerPlace)})
 
     def measure(self, workers: Collection[str], function: Callable[[], float]) -> None:
-        """Have workers tell the scheduler, whenever they tell it that they live, what a function gives there."""
+        """Let workers tell the scheduler, whenever they tell it that they live, what a function gives there."""
         self.client.run(_measure, function, workers=list(workers), on_error="return")
 
     def measured(self) -> dict[str, tuple[str, float]]:

@@ -24,7 +24,7 @@ class Stop:
         self._deadline = float("inf")
 
     def ask(self, number: int) -> None:
-        """Stop, as after the signal `number`."""
+        """Ask to stop, as after the signal `number`."""
         self.number = number
         if number != signal.SIGINT or not self._patient:
             self._deadline = time.monotonic() + GRACE_SECONDS
@@ -63,7 +63,7 @@ def on_signals(*, patient: bool = True) -> Iterator[Stop]:
 
 @contextmanager
 def limited(seconds: float | None) -> Iterator[None]:
-    """Have this process stopped after so many seconds, by SIGALRM; None: it has its time."""
+    """Set a clock that stops this process after so many seconds, by SIGALRM; None: it has its time."""
     if seconds is None:
         yield
         return

@@ -39,7 +39,7 @@ class Pace:
         self._took: dict[tuple[Callable[..., Any], object], float] = {}
 
     def learn(self, function: Callable[..., Any], kind: object, seconds: float) -> None:
-        """Hear of a call, or that several went wrong together: infinity."""
+        """Note how long a call took, or that several went wrong together: infinity."""
         before = self._took.get((function, kind), 0.0)
         self._took[function, kind] = max(seconds, _FORGET * before) if before < float("inf") else seconds
 

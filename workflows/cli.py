@@ -161,7 +161,7 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
 
 
 def _begin(args: argparse.Namespace) -> None:
-    """Have begin what takes as long as loading a command's module, and is needed after it: a GPU, or what workers are forked from."""
+    """Begin in the background what takes as long as loading a command's module, and is needed after it: a GPU, or what workers are forked from."""
     wanted = vars(args)
     gpus = "device" in wanted and may_take_gpu(wanted["device"]) and installed("cupy")
     if wanted.get("scheduler") or (args.cluster == "auto" and "SLURM_JOB_ID" in os.environ and allocation()):
@@ -191,7 +191,7 @@ def _leave(status: int, *, at_once: bool) -> None:
 
 
 def fail(error: Exception, *, debug: bool) -> int:
-    """Say what went wrong; the status for it."""
+    """Print what went wrong; gives the status for it."""
     if debug:
         traceback.print_exception(error)
     logging.getLogger("tidalign").info("", exc_info=error)

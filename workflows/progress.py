@@ -44,7 +44,7 @@ class _Left:
         self._total = 0
 
     def hear(self, now: float, done: int, total: int) -> None:
-        """Take in what was done by now, in thousandths of a nominal second; less than before: a run begins."""
+        """Note what was done by now, in thousandths of a nominal second; less than before: a run begins."""
         self._total = total
         if not self._told or done < self._told[-1][1]:
             self._told, self._began = deque([(now, done)]), now
@@ -94,7 +94,7 @@ class Progress:
                 self._show(stage, now, done, total)
 
     def compiling(self, begins: bool) -> None:
-        """Hear that a kernel begins to be compiled, or is (`numba_cache.LISTENERS`): that is said once, after `SILENT_SECONDS` of it in all."""
+        """Note that a kernel begins to be compiled, or is (`numba_cache.LISTENERS`): that is said once, after `SILENT_SECONDS` of it in all."""
         with self._lock:
             self._compiling += 1 if begins else -1
             (began, spent), now = self._compiled, time.monotonic()
@@ -141,14 +141,14 @@ class Progress:
         return f"{known}, {rate:,.0f} {things}/s{left}{self._gpus()}" if things == "pairs" and rate > 0 else f"{known}{left}{self._gpus()}"
 
     def _gpus(self) -> str:
-        """Say what share of the last seconds each GPU was busy; of many, the least, the mean and the most."""
+        """Write what share of the last seconds each GPU was busy; of many, the least, the mean and the most."""
         shares = [round(share / 10) for share in self._busy.values()]
         if len(shares) > MAX_GPUS:
             return f", {len(shares)} GPUs {min(shares)} to {max(shares)}%, {sum(shares) // len(shares)}% busy"
         return f", GPU{'s' * (len(shares) > 1)} {' '.join(f'{share}%' for share in shares)} busy" if shares else ""
 
     def close(self) -> None:
-        """Take the drawn line away."""
+        """Clear the drawn line."""
         with self._lock:
             self._cancel()
             if self._drawn:

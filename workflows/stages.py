@@ -118,7 +118,7 @@ def _unit(target: Letters | InMemory, query: Letters, strand: str, options: dict
 
 
 def _cast(table: pa.Table, schema: pa.Schema, unit: Unit) -> pa.Table:
-    """See that a table has the columns of a stage, and that its places are some of the sequences. ValueError where not."""
+    """Check that a table has the columns of a stage, and that its places are some of the sequences. ValueError where not."""
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise ValueError(f"expected a table with the columns {', '.join(schema.names)}, found none named {missing[0]}")
     found = table.select(schema.names).cast(schema).combine_chunks()

@@ -129,7 +129,7 @@ def _close(cluster: Any) -> None:
 
 @contextmanager
 def _workers(allocation: Allocation, own: str, cluster: Any) -> Iterator[None]:
-    """Have srun start node.py on each node. It ends when its standard input does, so also when this process dies."""
+    """Start node.py on each node, by srun. It ends when its standard input does, so also when this process dies."""
     nodes = str(allocation.nodes)
     layout = ("--nodes", nodes, "--ntasks", nodes, "--ntasks-per-node=1", "--overlap", "--no-kill", "--kill-on-bad-exit=0", "--wait=0", "--cpu-bind=none")
     log = Path(own, "srun.log")

@@ -66,7 +66,7 @@ def _notice(profile: Profile) -> int:
 
 
 def submit(text: str) -> str:
-    """Submit a script; the job's number. Raises NoWorkers with what sbatch says against it."""
+    """Submit a script to Slurm; gives the job's number. Raises NoWorkers with what sbatch says against it."""
     if not shutil.which("sbatch"):
         raise NoWorkers("no Slurm here: sbatch is not found; run this on a login node of the cluster, or show the script with --dry-run")
     # What this process has of a job around it, or of an srun, is not for the new one.
@@ -107,7 +107,7 @@ def _state(number: str) -> tuple[str, int]:
 
 
 def requeue(number: str) -> str | None:
-    """Have Slurm start this job again; what it says against that, or None. The job ends by it, a moment later."""
+    """Ask Slurm to start this job again; gives what it says against that, or None. The job ends by it, a moment later."""
     try:
         done = subprocess.run(["scontrol", "requeue", number], capture_output=True, text=True, check=False)
     except OSError as error:

@@ -50,13 +50,13 @@ def environments(said: dict[str, Any]) -> list[dict[str, str]]:
 
 
 async def _work(address: str, names: list[dict[str, str]], scratch: str) -> None:
-    """Be the nannies of workers, each with this environment, until standard input ends."""
+    """Run the nannies of workers, each with this environment, until standard input ends."""
     node = os.environ.get("SLURM_NODEID", "0")
     here = cast("Any", get_ip)(address.rpartition("://")[2].rpartition(":")[0].strip("[]"))  # of this node, where it is on the scheduler's network
     nannies: dict[int, Any] = {}
 
     async def keep(place: int, own: dict[str, str]) -> None:
-        """Have a worker, and another one whenever it and its nanny have ended, as they do where the network is cut for long."""
+        """Keep a worker running: start another one whenever it and its nanny have ended, as they do where the network is cut for long."""
         options = {"host": here, "nthreads": 1, "name": f"{node}-{place}", "local_directory": scratch, "env": dict(os.environ) | own, "death_timeout": "60s"}
         while True:
             nannies[place] = nanny = cast("Any", MuteNanny)(address, **options)
@@ -73,7 +73,7 @@ async def _work(address: str, names: list[dict[str, str]], scratch: str) -> None
 
 
 def main(folder: Path) -> None:
-    """Work for the scheduler of a folder."""
+    """Run workers for the scheduler that a folder names."""
     # Slurm sends its signals to every process of a job. What becomes of tasks is decided by the one that drives the run.
     resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1})

@@ -77,7 +77,7 @@ def needed(costs: Costs, *, general: bool = False) -> list[tuple[str, dict[str, 
 
 
 def macros(costs: Costs, general: bool) -> dict[str, object]:
-    """Give the macros of all sources here."""
+    """Give the macros that all sources of this folder are compiled with."""
     return {
         "EXTENSION_OPENED": costs.gap_open + costs.gap_extend,
         "EXTENSION_EXTENDED": costs.gap_extend,

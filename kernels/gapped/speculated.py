@@ -51,7 +51,7 @@ class Speculated:
 
     @classmethod
     def nothing(cls, count: int) -> "Speculated":
-        """Stand for so many anchors of which nothing is known."""
+        """Make a Speculated of so many anchors of which nothing is known."""
         ranges = np.empty((0, 2), np.int32)
         return cls(np.zeros(count, np.uint8), np.zeros((count, 4), np.int64), Extensions.empty(), np.zeros(1, np.int64), ranges)
 

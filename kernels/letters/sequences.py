@@ -12,7 +12,7 @@ Offsets = npt.NDArray[np.int64]
 
 
 def _read_only(batch: "Sequences | PackedSequences") -> None:
-    """See its arrays as ones that are read alone: kernels are compiled for these, and again for others."""
+    """View the arrays of a batch as read-only: kernels are compiled for these, and again for others."""
     for each in fields(batch):
         array = getattr(batch, each.name).view()
         array.flags.writeable = False

@@ -88,7 +88,7 @@ def place_of(now, value):
 
 @jit
 def extend(queries, query_starts, n, targets, target_starts, m, scores, table, pieces, zdrop, end_bonus, rows, turned, score, found):
-    """Do what `ends` says, pair after pair. rows: room for scores of letters, three antidiagonals of H, and for each piece one of I and two of D."""
+    """Extend pair after pair as `ends` says. rows: room for scores of letters, three antidiagonals of H, and for each piece one of I and two of D."""
     count = len(pieces)
     slope = np.int64(pieces[count - 1, 1])
     for i in range(len(score)):

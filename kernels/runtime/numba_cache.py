@@ -81,7 +81,7 @@ def _tell(begins: bool) -> None:
 
 @cache
 def _listen() -> None:
-    """Hear of what numba compiles."""
+    """Listen to numba's compiler, and tell LISTENERS when a kernel begins to be compiled and when it is."""
     events: Any = import_module("numba.core.event")
 
     class Compiled(events.Listener):  # type: ignore[misc]
@@ -117,7 +117,7 @@ class _Kept:
 
     @property
     def cache_path(self) -> str:
-        """Name where it is kept, as numba's `stats` have it."""
+        """Name the folder that the kernel is kept in, as numba's `stats` have it."""
         return str(Path(bases().kept or "", self._name).parent)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:

@@ -27,7 +27,7 @@ class Hits:
         return len(self.query)
 
     def at(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> "Hits":
-        """Take some of them."""
+        """Take the hits at these places."""
         return Hits(self.query[rows], self.target[rows], self.strand[rows], self.score[rows])
 
 

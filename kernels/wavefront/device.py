@@ -63,7 +63,7 @@ class BatchRows:
 
     @classmethod
     def none(cls) -> "BatchRows":
-        """Stand for one pair that is left over."""
+        """Make the rows of one pair that is left over."""
         return cls(dict.fromkeys(COLUMNS, np.zeros(1, np.int32)), np.empty(0, np.uint16), np.zeros(1, np.uint16), np.zeros(1, np.int64))
 
 

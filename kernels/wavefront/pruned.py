@@ -62,7 +62,7 @@ def source(held, state, slot, ring, stride, nothing, low, high, size, null):
 
 @inline
 def limit(mine, low, high):
-    """Leave no more than these diagonals of a row."""
+    """Cut a row to no more than these diagonals."""
     mine[LOW] = max(mine[LOW], low)
     mine[HIGH] = min(mine[HIGH], high)
     if mine[LOW] > mine[HIGH]:

@@ -52,7 +52,7 @@ Units = Iterator[tuple[int, Iterable[Any], list[dict[str, Any]]]]
 
 
 def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counter[str], due: Due) -> Units:
-    """Do all of a tile's small units: many at a time where each may be done as if it were alone, else one by one. `counts`: added to."""
+    """Run all stages of a tile's small units: many at a time where each may be done as if it were alone, else one by one. `counts`: added to."""
     number, slow = tile.start, _begun(directory, tile)
     masked: MaskedTarget | None = None
     while number < tile.stop:
@@ -119,7 +119,7 @@ def together(unit: Unit, queries: Queries, beat: Beat) -> Iterator[tuple[int, It
 
 
 def whole(unit: Unit, beat: Callable[[], None], due: Due) -> Done:
-    """Do all of a small unit at once. Where it takes longer than was thought it is written down how far it is, and gone on from there."""
+    """Run all stages of a small unit at once. Where it takes longer than was thought it is written down how far it is, and gone on from there."""
     if (most := unit.parameters.per_query) is not None and unit.parameters.gapped:
         return iter(find(unit, lambda _: beat(), lambda tables: first_found(unit, tables, most, beat), checkpoint=False)), []
     anchors = find(unit, lambda _: beat(), lambda tables: pa.concat_tables([schema_of(unit).empty_table(), *tables]), checkpoint=True)

@@ -71,7 +71,7 @@ class PairParameters:
             object.__setattr__(self, "heuristic", str(Heuristic.parse(self.heuristic)))
 
     def words(self) -> list[str]:
-        """Say everything that can change a row as options of `tidalign pairs`."""
+        """Write everything that can change a row as options of `tidalign pairs`."""
         words = ["--penalties", self.penalties, "--ambiguous", self.ambiguous]
         words += ["--strand", self.strand] if self.strand == "both" else []
         words += ["--heuristic", self.heuristic] if self.heuristic else []
@@ -121,7 +121,7 @@ class Parameters(Protocol):
     def strand(self) -> str: ...
 
     def words(self) -> list[str]:
-        """Say it as options of `tidalign pairs`."""
+        """Write the parameters as options of `tidalign pairs`."""
 
     def to_json(self) -> dict[str, Any]:
         """Give the fields as JSON."""
@@ -167,7 +167,7 @@ class Aligner(Generic[P]):
     work: Callable[[Lengths, Lengths], npt.NDArray[np.float64]]
 
     def on(self, device: Device) -> Form[P]:
-        """Give its form on a device."""
+        """Give the aligner's form on a device."""
         return self.forms[device.name]
 
     def to_json(self, parameters: P) -> dict[str, Any]:
@@ -248,7 +248,7 @@ def alignments(aligner: Aligner[P], pairs: tuple[Any, Any], parameters: P, devic
 
 
 def start(aligner: Aligner[P], parameters: P, device: Device) -> None:
-    """Have a device and its libraries ready, which takes a second, by aligning one pair of letters. What goes wrong is met again by the first batch."""
+    """Prepare a device and its libraries, which takes a second, by aligning one pair of letters. What goes wrong is met again by the first batch."""
     with suppress(Exception):
         packed = PackedSequences(np.zeros(1, np.uint8), np.arange(2), np.ones(1, np.int64), np.empty(0, np.uint8), np.zeros(2, np.int64))
         one = Sequences.from_strings([b"A"]) if parameters.plain else packed

@@ -71,7 +71,7 @@ class ScoreParameters:
         return not set(Substitution.parse(self.scoring, self.alphabet).letters) <= set("ACGTN")
 
     def words(self) -> list[str]:
-        """Say everything that can change a row as options of `tidalign pairs`."""
+        """Write everything that can change a row as options of `tidalign pairs`."""
         words = ["--scoring", self.scoring, "--alphabet", self.alphabet, "--span", self.span]
         words += ["--ambiguous", self.ambiguous] if self.alphabet == DNA else []
         words += ["--strand", self.strand] if self.strand == "both" else []

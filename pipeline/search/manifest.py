@@ -152,7 +152,7 @@ def _queries(directory: str, source: Input, database: Database, parameters: Sear
 
 
 def _bounded(tables: Iterator[Any], source: Input, database: Database, parameters: SearchParameters) -> Iterator[Any]:
-    """Give the same tables. InputError for a query whose alignment with the longest sequence needs more memory than the machine has."""
+    """Pass the tables of queries on. InputError for a query whose alignment with the longest sequence needs more memory than the machine has."""
     import psutil  # as every run loads this module, and few read queries
 
     most, longest = psutil.virtual_memory().total, 0

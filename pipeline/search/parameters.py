@@ -51,7 +51,7 @@ class SearchParameters(ScoreParameters):
         return "+-" if self.strand == "both" else "+"
 
     def words(self) -> list[str]:
-        """Say everything that can change a row as options of `tidalign search`."""
+        """Write everything that can change a row as options of `tidalign search`."""
         words = ScoreParameters.words(self)
         return [
             *words,

@@ -25,7 +25,7 @@ def claim_path(directory: str, chunk: str, start: int, stop: int, attempt: str) 
 
 
 def write(path: str, lo: int, hi: int) -> None:
-    """Say that rows [lo, hi) begin now."""
+    """Write a claim: rows [lo, hi) begin now."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
         try:
@@ -63,7 +63,7 @@ def check(path: str) -> None:
 
 
 def remove(path: str) -> None:
-    """Take a claim back."""
+    """Remove a claim."""
     Path(path).unlink(missing_ok=True)
 
 

@@ -66,7 +66,7 @@ _passing: list[str] = []
 
 @contextmanager
 def passing(directory: str) -> Iterator[None]:
-    """Have this process force nothing below a directory to disk: who would need it after a loss of power, where it goes with the command."""
+    """Force nothing below a directory to disk while the context lasts: nobody needs it after a loss of power, where it goes with the command."""
     _passing.append(f"{directory}/")
     try:
         yield
@@ -91,7 +91,7 @@ def _force(path: str) -> None:
 
 
 def writing_error(path: str, error: OSError) -> Exception:
-    """Say what a failed write means to the user."""
+    """Make the error that tells the user what a failed write means."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull(f"{path}: no space left; free some, then run the same command again: what is finished is kept")
     return CannotWrite(f"{path}: cannot be written: {error.strerror or error}")
@@ -104,7 +104,7 @@ def _digits(data: Any, at: int) -> bytes:
 
 
 def seal(path: str) -> None:
-    """Put the seal into a file that has UNSEALED in its metadata."""
+    """Write the seal into a file that has UNSEALED in its metadata."""
     with Path(path).open("r+b") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         at = data.rfind(_SEAL) + len(_SEAL)
         file.seek(at)

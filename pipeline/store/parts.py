@@ -180,7 +180,7 @@ def scan(folder: str, run: str, pattern: str = "*.parquet", known: dict[str, Par
 
 
 def scan_written(folder: str, run: str, known: dict[str, Part], written: Iterable[str]) -> tuple[dict[str, list[Part]], list[str]]:
-    """Do what `scan` does, once the folder's list has what is there by the names of files that were written: network file systems list others' late."""
+    """Scan as `scan` does, once the folder's list has what is there by the names of files that were written: network file systems list others' late."""
     looks, late = 0, True
     while late and looks < LIST_TRIES:
         time.sleep(LIST_SECONDS if looks else 0.0)

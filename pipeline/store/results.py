@@ -55,7 +55,7 @@ class RunResults(Generic[M]):
         self._manifest = rundir.read_manifest(str(path), self.manifest_type)
 
     def __repr__(self) -> str:
-        """Say what it is, in a line."""
+        """Describe the results in a line."""
         return f"<{type(self).__name__} of tidalign {self.kind} in {str(self.path)!r}: {self._counts()}>"
 
     def _repr_html_(self) -> str:

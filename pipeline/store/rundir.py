@@ -186,7 +186,7 @@ def finish(directory: str, report: dict[str, Any], *, partial: bool) -> None:
 
 
 def reopen(directory: str) -> None:
-    """Take the marker away: the run is not over after all (a part is gone)."""
+    """Remove the marker of a run's end: the run is not over after all (a part is gone)."""
     for marker in _MARKERS:
         Path(directory, marker).unlink(missing_ok=True)
 

@@ -50,7 +50,7 @@ def command(args: argparse.Namespace) -> Exit:
 
 
 def _compile(devices: list[Device]) -> Exit:
-    """Compile all kernels, and say how far that is."""
+    """Compile all kernels, and show how far that is."""
     from tidalign.workflows.commands.compile import compiled
 
     progress, began, failed = Progress(), time.monotonic(), []
@@ -146,7 +146,7 @@ def _packages() -> list[str]:
 
 
 def _machine() -> list[Device]:
-    """Print what alignments run on; the devices to test."""
+    """Print what alignments run on; gives the devices to test."""
     from tidalign.cluster.task import cores
     from tidalign.kernels.runtime import vectors as vectors_host
     from tidalign.kernels.runtime.bases import bases
@@ -176,7 +176,7 @@ DEFAULT = "affine:4,6,2"
 
 
 def _self_test(device: Device, *, every: bool) -> Exit:
-    """Hold alignments by the default penalties against known ones; every: by all models, each of which has kernels of its own to compile."""
+    """Compare alignments by the default penalties with known ones; every: by all models, each of which has kernels of its own to compile."""
     from tidalign.workflows.table import align
 
     began = time.monotonic()

@@ -117,7 +117,7 @@ def align(
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """Do `tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
+    """Run `tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
     with running.command(args) as this:
         parameters = parameters_of(args)
         chosen = table.find(table.PAIRS, args.format) if args.format else None

@@ -89,7 +89,7 @@ def _search(
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """Do `tidalign search`: OUT is a run directory, or a file to export to from a run directory beside it."""
+    """Run `tidalign search`: OUT is a run directory, or a file to export to from a run directory beside it."""
     with running.command(args) as this:
         source = source_of(args, this.run)
         with running.progress(args) as told:
@@ -122,7 +122,7 @@ class _Names:
     tables: Iterator[Any]
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """Record batches of `ordinal` and the names."""
+        """Give record batches of `ordinal` and the names."""
         for each in self.tables:
             yield from each.select(["ordinal", "name"]).rename_columns(["ordinal", self.column]).to_batches()
 

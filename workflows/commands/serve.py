@@ -35,7 +35,7 @@ def command(args: argparse.Namespace) -> Exit:
     own: dict[str, str] = {}
 
     def settle(given: argparse.Namespace) -> None:
-        """Have a call done by its worker alone, and on its GPU, unless it says otherwise."""
+        """Set where a call is done: by its worker alone, and on its GPU, unless it says otherwise."""
         os.environ.update(own)
         if given.workers is None and not given.scheduler:
             given.workers, given.cluster = 0, "none"

@@ -142,7 +142,7 @@ def _bytes(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Say a time as people do: `0.9 s`, `3:07` (minutes) or `2:03:07` (hours)."""
+    """Write a time as people do: `0.9 s`, `3:07` (minutes) or `2:03:07` (hours)."""
     from tidalign.workflows.progress import duration as whole
 
     return f"{seconds:.1f} s" if seconds < 60 else whole(seconds)

@@ -83,7 +83,7 @@ class _Job:
         return None if None in strands else rates.of("index", {"letter": self.target}) + sum(filter(None, strands))
 
     def tasks(self, core: Rates, parameters: GenomeParameters) -> list[float]:
-        """Say what its tiles take a core; each indexes the target, but for those that come after it on the same core."""
+        """Estimate what its tiles take a core; each indexes the target, but for those that come after it on the same core."""
         a_letter = {each.strand: (each.seconds(core) or 0.0) / max(1, self.query) for each in self.work}
         found = []
         for tile in plan_tiles(self.target, self.lengths, parameters):

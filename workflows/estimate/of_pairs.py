@@ -54,7 +54,7 @@ def forecast(source: PairSource, parameters: Any, *, text: bool = False, letters
 
 
 def _chunks(begin: Head, weights: Any, seconds: float) -> list[tuple[float, int]]:
-    """Say what tasks pairs are cut into, [(seconds, how many)]: chunks of one length bin of one block."""
+    """Estimate what tasks pairs are cut into, [(seconds, how many)]: chunks of one length bin of one block."""
     bins = length_bin(*(begin.chunk[f"{side}_length"].to_numpy() for side in ("query", "target")))
     blocks = max(1.0, np.ceil(begin.letters * begin.scale / BLOCK_BASES), np.ceil(begin.pairs / BLOCK_PAIRS))
     tasks = []

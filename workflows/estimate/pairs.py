@@ -43,7 +43,7 @@ class PairWork:
 
     @classmethod
     def sum(cls, works: Iterable["PairWork"]) -> "PairWork":
-        """Put work together."""
+        """Add up the work of several."""
         kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for each in works:
             for kind, counts in each.kinds.items():

@@ -72,7 +72,7 @@ def core() -> str:
 
 
 def keep(rates: Rates) -> None:
-    """Keep rates for this user's later commands. Where no folder can be written, nothing is kept."""
+    """Store rates for this user's later commands. Where no folder can be written, nothing is kept."""
     entries.save(_name(rates.device), json.dumps(asdict(rates)).encode())
     _kept.cache_clear()
 

@@ -41,7 +41,7 @@ def _self(given: Given, value: bool) -> Given:
 
 
 def _segments(given: Given) -> None:
-    """See that nothing is asked of the seeds and HSPs that --segments takes the place of."""
+    """Check that nothing is asked of the seeds and HSPs that --segments takes the place of."""
     excluded = {"self": "with_itself", "seed": "seed", "hspthresh": "hspthresh", "xdrop": "xdrop", "chain": "chain", "queryhsplimit": "query_hsp_limit"}
     for name, sets in excluded.items():
         if given.get(sets) is not None:

@@ -69,7 +69,7 @@ class History:
             one.seconds[place] += seconds * share
 
     def until(self, time: float) -> None:
-        """Let time pass."""
+        """Lengthen the history to a time: steps become longer where there would be too many."""
         self.length = max(self.length, time)
         while self.length >= MAX_STEPS * self.step:
             for one in self.series.values():

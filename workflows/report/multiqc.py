@@ -29,7 +29,7 @@ def sample(run: str) -> str:
 
 
 def content(run: str, kind: str, report: dict[str, Any], rows: RowSample) -> str:
-    """Write it. Runs of one kind are a table of their own."""
+    """Write the JSON that MultiQC reads. Runs of one kind are a table of their own."""
     statuses = report["statuses"]
     line = {
         "input": report.get("queries") if kind == "search" else report.get("pairs"),

@@ -63,7 +63,7 @@ class PageContent:
 
 
 def page(shown: PageContent) -> str:
-    """Write all of it."""
+    """Write the whole page."""
     sections = [_statuses(shown), _alignments(shown), _dots(shown), _times(shown), _workers(shown), _faults(shown), _run(shown)]
     partial = ' class="badge partial"' if shown.marker == "PARTIAL" else ' class="badge"'
     words = "finished in part" if shown.marker == "PARTIAL" else "finished"
@@ -82,7 +82,7 @@ def _section(title: str, *inside: str) -> str:
 
 
 def _facts(rows: Iterable[tuple[str, str]]) -> str:
-    """Make a table of names and what they are."""
+    """Write a table of names and what they stand for."""
     body = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>" for name, value in rows)
     return f'<table class="facts">{body}</table>' if body else ""
 

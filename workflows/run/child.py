@@ -30,7 +30,7 @@ WORK = {"rows": "tidalign.workflows.run.pairs.tasks", "tile": "tidalign.workflow
 
 
 def try_in_child(work: str, order: Any, patience: float, pulse: Callable[[], object] = lambda: None) -> str | None:
-    """Do an order, which goes to the child as JSON, in a process of its own: None, or what became of it.
+    """Run an order, which goes to the child as JSON, in a process of its own: gives None, or what became of it.
 
     work: one of `WORK`. patience: seconds of CPU time after which the child hangs if `pulse`, called here, has not changed (watch.py).
     Raises DiskFull, CannotWrite and Damaged as the child did, RuntimeError with its traceback for a bug.
@@ -105,7 +105,7 @@ class _Drain(threading.Thread):
 
 
 def main() -> int:
-    """Do the order, in the child; gives its exit status."""
+    """Run the order, in the child; gives its exit status."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
     work, order = json.loads(sys.argv[1])
     try:

@@ -118,7 +118,7 @@ class Crew:
             self._contract, self._workers, self.size, self._gpus = ExitStack(), None, 0, gpus
 
     def pace(self, speeds: Mapping[str, float]) -> None:
-        """Hear of GPUs, by name, as how many cores they are as fast: workers are given what they do in the same time."""
+        """Set how many cores each GPU, by name, is as fast as: workers are given what they do in the same time."""
         self._speeds = speeds
         if self._trials:
             self._trials.pace(speeds)
@@ -173,7 +173,7 @@ class Crew:
                 run_on(cast("Workers", self._workers), queue, outcomes, self._stop, threads, kinds)
 
     def _watch(self) -> Callable[[Iterable[Task]], object]:
-        """Have somebody look at the GPU, if this process has one."""
+        """Start to look at the GPU, if this process has one."""
         if not self.beside.device.takes_gpu or self.hiring:
             return lambda _: None
         from tidalign.workflows.run.answers import Answers  # by few
@@ -251,7 +251,7 @@ def mending(directory: str, call: Callable[[], A]) -> A:
 
 @contextmanager
 def opened(directory: str | Path, kind: Any, resources: Resources, gpus: Gpus) -> Iterator[tuple[Crew, Stop, Readers]]:
-    """Hold the run directory, see that it is of this run (a `runner.Kind`) and can be written, and have somebody to read the input."""
+    """Hold the run directory, check that it is of this run (a `runner.RunKind`) and can be written, and have somebody to read the input."""
     directory = str(Path(directory).absolute())
     scheduler = address_of(resources.scheduler, insecure=resources.insecure) if isinstance(resources.scheduler, str) else resources.scheduler
     rundir.probe(directory, kind.layout)

@@ -70,15 +70,15 @@ class RunKind(ABC, Generic[M, T, R]):
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """Say what is computed, as plan.json has it."""
+        """Give what is computed, as plan.json has it."""
 
     @abstractmethod
     def source(self) -> dict[str, Any]:
-        """Say what is read, as plan.json has it."""
+        """Give what is read, as plan.json has it."""
 
     @abstractmethod
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
-        """Say who reads the input."""
+        """Choose who reads the input."""
 
     @abstractmethod
     def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> M:
@@ -89,7 +89,7 @@ class RunKind(ABC, Generic[M, T, R]):
 
     @abstractmethod
     def tracker(self, directory: str, manifest: M, stop: Stop, told: Told, gpus: Gpus) -> T:
-        """Track what is to be done."""
+        """Make the tracker of what is to be done."""
 
     @abstractmethod
     def compile(self, tracker: T) -> None:
@@ -100,7 +100,7 @@ class RunKind(ABC, Generic[M, T, R]):
         """Count what a finished run's report says beside what every report says. Raises RuntimeError where what came out is not what went in."""
 
     def open(self, directory: str) -> None:
-        """See that the run here is ours, or begin it."""
+        """Check that the run here is ours, or begin it."""
         if rundir.exists(directory):
             rundir.compare(directory, self.parameters(), self.source(), self.layout)
         else:
@@ -119,7 +119,7 @@ class RunKind(ABC, Generic[M, T, R]):
         return gpus
 
     def start(self, gpus: Gpus) -> None:
-        """Have the one GPU of this process and its libraries ready, while others read. What goes wrong is met again by the first task."""
+        """Prepare the one GPU of this process and its libraries, while others read. What goes wrong is met again by the first task."""
 
     def compiles(self, gpus: Gpus) -> bool:
         """Tell whether tasks run kernels of the CPU."""
@@ -130,7 +130,7 @@ class RunKind(ABC, Generic[M, T, R]):
         return None
 
     def heeding(self, stop: Stop) -> AbstractContextManager[None]:
-        """Hold something while tasks run: those of this process may heed `stop`."""
+        """Let tasks of this process heed `stop` while the context lasts."""
         return nullcontext()
 
     def leftovers(self, directory: str) -> Iterable[str]:
@@ -139,7 +139,7 @@ class RunKind(ABC, Generic[M, T, R]):
 
 
 def run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, told: Told | None = None) -> R:
-    """Do a run in `directory`; go on where an earlier call stopped, whatever stopped it. told: of progress, in any thread; see `Told`.
+    """Run all stages of a kind of run in `directory`; go on where an earlier call stopped, whatever stopped it. told: of progress, in any thread; see `Told`.
 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
@@ -212,7 +212,7 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
 
 
 def read(directory: str | Path, kind: RunKind[M, Any, Any], resources: Resources, told: Told | None = None) -> M:
-    """Do the first stage of `run` alone."""
+    """Run the first stage of `run` alone."""
 
     def call() -> M:
         with opened(directory, kind, resources, Gpus({}, "")) as (crew, _, readers):
@@ -223,7 +223,8 @@ def read(directory: str | Path, kind: RunKind[M, Any, Any], resources: Resources
 
 
 def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus, *, fresh: bool) -> dict[str, float] | None:
-    """Do what is left of a run; what was predicted of its stages, where that was worth it. fresh: the input was read in this call, and worked on meanwhile."""
+    """Run what is left of a run; gives what was predicted of its stages, where that was worth it. fresh: the input was read in this call, and worked on
+    meanwhile."""
     on = gpus.names.values() if gpus.device.takes_gpu else None
     tasks = tracker.tasks()
     if not tasks:

@@ -28,7 +28,7 @@ class Watch:
         self._seen = pulse()
 
     def hangs(self) -> str | None:
-        """Say in what it gave no result (`20 s of CPU time`), or None: it may go on."""
+        """Tell whether the process hangs: in what it gave no result (`20 s of CPU time`), or None: it may go on."""
         used, pulse = self._cpu_seconds(), self._pulse()
         if pulse != self._seen:
             self._began = self._stirred = used

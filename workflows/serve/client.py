@@ -80,7 +80,7 @@ def call(words: list[str]) -> int | None:
 
 
 def same_user(connection: socket.socket) -> bool:
-    """Tell whether who is at the other end is this user."""
+    """Tell whether the process at the other end is of this user."""
     _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
     return bool(user == os.geteuid())
 

@@ -110,7 +110,7 @@ class Server:
         return over
 
     def _wait(self, wake: int, over: Callable[[], bool], listener: socket.socket | None, own: Sequence[int]) -> None:
-        """Hear workers until it is over, and hire others for those that go while there is a listener. A signal ends the wait for the first to be ready."""
+        """Wait for workers until it is over, and hire others for those that go while there is a listener. A signal ends the wait for the first to be ready."""
         while not over():
             if listener and self._asked and not self._ready():
                 return

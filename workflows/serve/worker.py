@@ -48,7 +48,7 @@ class Request:
 
 
 def serve(listener: socket.socket, ended: int, tell: Callable[[bytes], Any], settle: Callable[[Namespace], None]) -> None:
-    """Take calls until the file `ended` does, which it does with the server, or until this process is better replaced.
+    """Take calls until the file `ended` ends, as it does with the server, or until this process is better replaced.
 
     settle: says of a call's arguments where it is done.
     """
@@ -72,7 +72,7 @@ def serve(listener: socket.socket, ended: int, tell: Callable[[bytes], Any], set
 
 
 def _answer(connection: socket.socket, listener: socket.socket, ended: int, settle: Callable[[Namespace], None]) -> bool:
-    """Do a call and tell its status; whether this process is as it was."""
+    """Run a call and send its status; gives whether this process is as it was."""
     connection.settimeout(_PATIENCE)
     try:
         request = _received(connection) if same_user(connection) else None
@@ -125,7 +125,7 @@ def _received(connection: socket.socket) -> Request | None:
 
 @contextmanager
 def _in_place_of_caller(request: Request) -> Iterator[None]:
-    """Have this process where the caller is, with its environment and files."""
+    """Put this process where the caller is, with its environment and files."""
     own, mask = dict(os.environb), os.umask(request.umask)
     for number in STOPPING:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
@@ -161,7 +161,7 @@ def _set_streams(*files: int) -> None:
 
 
 def _run(words: list[str], settle: Callable[[Namespace], None]) -> int:
-    """Do the command; its status."""
+    """Run the command; gives its status."""
     sys.argv[1:] = words
     try:
         return cli.main(words, settle=settle)
@@ -184,7 +184,7 @@ class _Watch:
         self._thread.start()
 
     def end(self) -> None:
-        """Look no more."""
+        """Stop looking."""
         self._over = True
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_RD)
@@ -220,7 +220,7 @@ class _Watch:
 
 
 def hand_back(listener: socket.socket) -> None:
-    """Let all go who wait for a worker: they do their calls by themselves. Nobody can connect from now on."""
+    """Turn away all who wait for a worker: they do their calls by themselves. Nobody can connect from now on."""
     with suppress(OSError):
         listener.shutdown(socket.SHUT_RDWR)
     while True:

@@ -122,7 +122,7 @@ class GpuRecords:
             return self.known.state()
 
     def restore(self, *state: Any) -> None:
-        """Know what another filter of the same sides knew."""
+        """Restore what another filter of the same sides knew."""
         with GPU.turn():
             self.known.restore(*state)
 

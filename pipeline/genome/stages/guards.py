@@ -55,7 +55,7 @@ class Budget:
         return (self._cells is not None and cells >= self._cells) or (self._seconds is not None and time.monotonic() - self._began >= self._seconds)
 
     def shortfall(self, unit: Strands, at: int, stop: int, what: str = "anchors", done: str = "extended") -> dict[str, Any]:
-        """Say what a report says of the rest."""
+        """Describe for the report the anchors that the guard left."""
         limits = {"cells": self._cells, "seconds": self._seconds}
         limit = " and ".join(f"--{name}={value:g}" for name, value in limits.items() if value is not None)
         return {**unit.where(), "status": "capped", "reason": f"guard {limit}: {what} {at:,} to {stop:,} of this tile were not {done}"}

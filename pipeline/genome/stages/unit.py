@@ -195,12 +195,12 @@ class Unit:
         return (self._costs or costs_of(self.parameters)).threshold
 
     def limit(self, lowest: int) -> None:
-        """Have alignments of at least this score, where no other is given (`--hspthresh=top..`)."""
+        """Set the least score of an alignment, where no other is given (`--hspthresh=top..`)."""
         if self.parameters.gapped_follows:
             self._costs = replace(costs_of(self.parameters), threshold=lowest)
 
     def mask(self, masked: MaskedTarget) -> None:
-        """Have the target as it is after the units before this one."""
+        """Replace the target by what is left of it after the units before this one."""
         self.masked, self.target_codes, self.forms = masked, masked.codes, HOST
 
     def words(self) -> Words:

@@ -137,7 +137,7 @@ class Counted:
         self._cells = 0
 
     def add(self, counted: tuple[list[int], bool, list[bool]]) -> None:
-        """Take in what `count_marks` gave for the next task."""
+        """Add what `count_marks` gave for the next task."""
         counts, first, ended = counted
         begin, end = self._cells, self._cells + len(counts)
         counts[0] += first and bool(self._line_starts[begin])
@@ -147,7 +147,7 @@ class Counted:
 
     @property
     def letters(self) -> float:
-        """Tell about how many letters the text has."""
+        """Estimate how many letters the text has."""
         return float(self._letters[-1])
 
     @property
@@ -215,7 +215,7 @@ class Blocks(ABC):
         self._next = 0
 
     def hear(self, place: int, result: Any) -> list[PairBlock]:
-        """Take in the result of a task; the blocks that are known since. Raises InputError for files whose numbers of records do not fit."""
+        """Add the result of a task; gives the blocks that are known since. Raises InputError for files whose numbers of records do not fit."""
         self._heard[place] = result
         while self._next in self._heard:
             self._add(self._next, self._heard.pop(self._next))
@@ -224,11 +224,11 @@ class Blocks(ABC):
 
     @abstractmethod
     def share(self, block: PairBlock) -> float:
-        """Tell about what share of the input a block is."""
+        """Estimate what share of the input a block is."""
 
     @abstractmethod
     def _add(self, place: int, result: Any) -> None:
-        """Take in results in the order of tasks."""
+        """Add results in the order of tasks."""
 
     @abstractmethod
     def _known(self, *, whole: bool) -> list[PairBlock]:

@@ -51,8 +51,8 @@ def heeding(stop: Stop) -> Iterator[None]:
 
 
 def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name) -> Counts:
-    """Do a tile and write what comes of it; returns what was done, in numbers, and with a GPU which one and how long it was busy for this process in all. What
-    is there already is left alone."""
+    """Run a tile's stage and write what comes of it; returns what was done, in numbers, and with a GPU which one and how long it was busy for this process
+    in all. What is there already is left alone."""
     began, on = time.perf_counter(), DEVICES[device]
     manifest = read_manifest(directory)
     if manifest.run != run:
@@ -114,7 +114,7 @@ def _due() -> Due:
 
 
 def _units(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
-    """Do all of a few small units."""
+    """Run all of a few small units."""
     counts: Counter[str] = Counter()
     due = _due()
     for start, stop in parts.left(f"{directory}/parts", run, tile.chunk, tile.start, tile.stop):

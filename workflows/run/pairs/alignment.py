@@ -53,7 +53,7 @@ class Alignment(Tracker[RowRange]):
         """Pairs that the host took for a GPU."""
 
     def add(self, manifest: PairManifest, shard: Shard | None = None) -> None:
-        """Have all of a run that was read be aligned, or its share."""
+        """Add all of a run that was read to what is to be aligned, or this shard's part of it."""
         self._chunks = {chunk["id"]: chunk for record in manifest.blocks for chunk in record["chunks"]}
         rows = {name: (chunk["rows"], chunk["work"]) for name, chunk in self._chunks.items()}
         self._share = shard.ranges(rows) if shard else {name: (0, count) for name, (count, _) in rows.items()}
@@ -225,7 +225,7 @@ class Reading(Repeated):
         return self._released()
 
     def _expect(self) -> None:
-        """Say how many pairs there are, as far as is known."""
+        """Report how many pairs there are, as far as is known."""
         pairs = self._blocks.pairs if self._blocks else sum(block.pairs for block in self._planned) if self._planned else None
         if self._aligned:
             self._aligned.tracker.expected = pairs

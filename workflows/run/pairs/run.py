@@ -203,7 +203,7 @@ def run_pairs(
 def partition_pairs(
     directory: str | Path, source: PairSource, parameters: Any, *, resources: Resources = DEFAULT, progress: Told | None = None
 ) -> PairManifest:
-    """Do the first stage of `run_pairs` alone. Returns the manifest: blocks and the chunks that they became."""
+    """Run the first stage of `run_pairs` alone. Returns the manifest: blocks and the chunks that they became."""
     kind = Pairs(source, parameters)
     kind.meanwhile_threads = kind.reading_threads
     return runner.read(directory, kind, resources, progress)
