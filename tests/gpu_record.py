@@ -12,7 +12,7 @@ KERNELS = Path(__file__).parents[1] / "kernels"
 
 
 def digest() -> str:
-    """Of every source of kernels/, names included."""
+    """Digest every source of kernels/, names included."""
     found = hashlib.sha256()
     for file in sorted(file for ending in ("py", "cu", "cuh") for file in KERNELS.rglob(f"*.{ending}")):
         found.update(f"{file.relative_to(KERNELS).as_posix()}\0".encode() + file.read_bytes())
@@ -20,7 +20,7 @@ def digest() -> str:
 
 
 def gpu() -> dict[str, Any]:
-    """The current device and what runs on it."""
+    """Describe the current device and what runs on it."""
     import cupy
 
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.runtime.getDevice())

@@ -42,7 +42,7 @@ extern "C" __global__ void pack(const uint4* letters, unsigned* codes, long long
 
 
 def seconds(work: Callable[[], Any], times: int = 5) -> float:
-    """The least of several runs."""
+    """Time the quickest of several runs."""
     best = float("inf")
     for _ in range(times):
         start = time.perf_counter()

@@ -48,7 +48,7 @@ BOXED = [0, EAGER, *LENGTH_BINS]
 
 @contextmanager
 def macro(name: str) -> Iterator[None]:
-    """Extenders made meanwhile have a part left out of their kernels."""
+    """Leave a part out of the kernels of extenders made meanwhile."""
     made = extension_launches.Launches.__init__
 
     def with_macro(launches: Any, *arguments: Any) -> None:
@@ -60,7 +60,7 @@ def macro(name: str) -> Iterator[None]:
 
 
 def least(extender: DeviceExtender, work: Any) -> tuple[float, Any, dict[str, float]]:
-    """Seconds, what came of it and its kernels' milliseconds."""
+    """Time work on an extender: seconds, what came of it and its kernels' milliseconds."""
     best, found, passes = np.inf, None, {}
     for go in range(3):
         if extender._launches is not None:
@@ -73,7 +73,7 @@ def least(extender: DeviceExtender, work: Any) -> tuple[float, Any, dict[str, fl
 
 
 def untrimmed(extender: DeviceExtender, t: Any, q: Any) -> dict[str, Any]:
-    """Records traced, and milliseconds: up to the ends of paths, and all."""
+    """Count the records traced, and milliseconds: up to the ends of paths, and all."""
     import cupy
 
     launches = extender._launches
@@ -98,7 +98,7 @@ def table(lengths: Any) -> dict[str, int]:
 
 
 def ends(extender: DeviceExtender, t: Any, q: Any) -> tuple[Any, Any]:
-    """(rows, columns) of the best ends left and right, int64[n, 2, 2]; and whether no side was too wide."""
+    """Sweep sides: (rows, columns) of the best ends left and right, int64[n, 2, 2]; and whether no side was too wide."""
     assert extender._launches is not None
     extender._launches.clear()
     found = extender._launches.sweep(extender._places(t, q))

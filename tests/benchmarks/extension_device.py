@@ -62,7 +62,7 @@ SETS = {  # target, query, kind of anchors, letters of each, anchors at most, bu
 
 
 def letters(path: Path, count: int | None) -> Codes:
-    """Of the first sequence."""
+    """Read the letters of the first sequence."""
     with gzip.open(path) as file:
         return encode(b"".join(line.strip() for line in file.read().split(b">")[1].split(b"\n")[1:])[:count])
 
@@ -113,7 +113,7 @@ class Passes:
 
 
 def swept(extender: DeviceExtender) -> tuple[int, int]:
-    """Records and cells of all sweeps, each once."""
+    """Count the records and cells of all sweeps, each once."""
     import cupy
 
     launches = extender._launches
@@ -144,7 +144,7 @@ def same(one: Extended | None, looked: Any, found: Any, row: int, anchor: int) -
 
 
 def afresh(extender: DeviceExtender, work: Any) -> tuple[float, Any, dict[str, float]]:
-    """Seconds of the better of two goes after a first, earlier sweeps forgotten before each, what came of it, and its kernels' milliseconds."""
+    """Time the better of two goes after a first, earlier sweeps forgotten before each: seconds, what came of it, and its kernels' milliseconds."""
     best, found, passes = np.inf, None, Passes()
     for go in range(3):
         found = None
@@ -160,7 +160,7 @@ def afresh(extender: DeviceExtender, work: Any) -> tuple[float, Any, dict[str, f
 
 
 def profile(path: str) -> dict[str, Any]:
-    """Of the sweep of the first set: warps stalled for each instruction issued, by reason; use of pipes in %, instructions, registers."""
+    """Read a profile of the sweep of the first set: warps stalled for each instruction issued, by reason; use of pipes in %, instructions, registers."""
     with Path(path).open() as file:
         found = {match[1]: float(match[4].replace(",", "")) for line in file if (match := PROFILED.search(line))}
     stalls = {PROFILED.search(f"{name} a 0")[2]: value for name, value in found.items() if "stalled" in name and value > 0}  # type: ignore[index]

@@ -32,7 +32,7 @@ from whole_run import watch
 
 
 def unpacked(specifier: str, folder: Path) -> str:
-    """The specifier with a plain file in place of a gzipped one."""
+    """Unpack the file of a specifier, and give the specifier with the plain file in its place."""
     path, bracket, actions = specifier.partition("[")
     plain = folder / Path(path).name.removesuffix(".gz")
     with gzip.open(path) if path.endswith(".gz") else Path(path).open("rb") as packed, plain.open("wb") as out:
@@ -41,7 +41,7 @@ def unpacked(specifier: str, folder: Path) -> str:
 
 
 def alignments(path: Path) -> list[str]:
-    """Lines below the comments."""
+    """Read the lines below the comments."""
     return [line for line in path.read_text().splitlines() if not line.startswith("#")]
 
 
@@ -56,13 +56,13 @@ def best(runs: list[tuple[float, float, int]]) -> dict[str, Any]:
 
 
 def digest(path: Path) -> dict[str, Any]:
-    """What is compared of a MAF."""
+    """Digest what is compared of a MAF."""
     lines = alignments(path)
     return {"md5 of the MAF below the comments": hashlib.md5("\n".join(lines).encode()).hexdigest(), "alignments": sum(line.startswith("a ") for line in lines)}
 
 
 def stages(run: Path, began: float, wall: float) -> dict[str, Any]:
-    """Seconds of the stages of a run that took `wall` from `began` (time.time()), by its journal, and what its report says of the work."""
+    """Read the seconds of the stages of a run that took `wall` from `began` (time.time()), by its journal, and what its report says of the walks."""
     lines = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
     at = {line["event"]: line["time"] for line in lines}
     tiles = {line["task"]: line["seconds"] for line in lines if line["event"] == "done"}
@@ -122,7 +122,7 @@ print(json.dumps(seconds))
 
 
 def again(pair: list[str], kind: list[str], options: list[str], folder: Path) -> dict[str, Any]:
-    """Seconds of calls of the Python functions in one process, the first one's, which loads the kernels, apart."""
+    """Time calls of the Python functions in one process, the first one's, which loads the kernels, apart."""
     named = dict(zip(kind[::2], kind[1::2], strict=True))
     call = {"device": named["--device"]} | {name: int(named[f"--{name}"]) for name in ("workers", "gpus") if f"--{name}" in named}
     given = {name: value or True for name, _, value in (option.removeprefix("--").partition("=") for option in options)}
@@ -132,26 +132,26 @@ def again(pair: list[str], kind: list[str], options: list[str], folder: Path) ->
 
 
 def start(folder: Path) -> dict[str, Any]:
-    """Seconds of what a process with a GPU begins with, one after the other (the command does some of it at once)."""
+    """Time what a process with a GPU begins with, one after the other (the command does some of it at once)."""
     (folder / "start.py").write_text(START)
     return min((said(folder / "start.py") for _ in range(3)), key=lambda each: sum(each.values()))
 
 
 def said(script: Path, *arguments: str) -> Any:
-    """The last line that a Python script prints, as JSON."""
+    """Read the last line that a Python script prints, as JSON."""
     answer = subprocess.run([sys.executable, str(script), *arguments], capture_output=True, text=True, check=True)
     return json.loads(answer.stdout.splitlines()[-1])
 
 
 def apart() -> list[str]:
-    """What begins a command that is to have a core of its own: the last one, which from now on this process and all it starts leave alone."""
+    """Set a core apart for a command: gives what begins it; this process and all it starts leave that core from now on."""
     *others, last = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, others)
     return ["taskset", "-c", str(last)]
 
 
 def lastz(pair: list[str], options: list[str], folder: Path, repeats: int, before: list[str]) -> dict[str, Any]:
-    """One LASTZ process on the pair. before: what begins its command."""
+    """Run one LASTZ process on the pair. before: what begins its command."""
     command = [*before, "lastz", *pair, "--format=maf", f"--output={folder}/lastz.maf", *options]
     runs = [watch(command) for _ in range(repeats)]
     version = subprocess.run(["lastz", "--version"], capture_output=True, text=True).stdout.splitlines()[0]
@@ -227,7 +227,7 @@ def main() -> None:
 
 
 def gpus() -> list[str]:
-    """Names of this machine's."""
+    """Name the GPUs of this machine."""
     from tidalign.cluster.gpus import usable
 
     return sorted(usable().values())

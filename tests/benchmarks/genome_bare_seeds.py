@@ -27,7 +27,7 @@ SEEDS_A_SECOND = 161
 
 
 def covered(results: tidalign.GenomeResults) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which letters of the target (one sequence) lie in an alignment."""
+    """Tell which letters of the target (one sequence) lie in an alignment."""
     steps = np.zeros(0, np.int64)
     for batch in results.to_batches():
         if len(steps) == 0 and len(batch):

@@ -76,7 +76,7 @@ class Work:
 
 
 def counted(target: str, query: str, parameters: GenomeParameters) -> Work:
-    """The work of a run in exact mode over `path[actions]` of both sides."""
+    """Count the work of a run in exact mode over `path[actions]` of both sides."""
     sides = read_genome(target, role="target"), read_genome(query, role="query")
     pattern = SeedPattern.parse(parameters.seed)
     cares = parameters.seed.count("1")
@@ -111,7 +111,7 @@ def counted(target: str, query: str, parameters: GenomeParameters) -> Work:
 
 
 def _chain(count: int, value: np.uint64) -> np.uint64:
-    """Three shifts and three exclusive ors, one after the other: six cycles."""
+    """Compute three shifts and three exclusive ors, one after the other: six cycles."""
     for _ in range(count):
         value ^= value << np.uint64(13)
         value ^= value >> np.uint64(7)
@@ -120,7 +120,7 @@ def _chain(count: int, value: np.uint64) -> np.uint64:
 
 
 def clock() -> float:
-    """Cycles a second of this core, now."""
+    """Measure cycles a second of this core, now."""
     chain: Any = numba.njit(_chain)
     chain(1, np.uint64(1))
     seconds = []
@@ -132,7 +132,7 @@ def clock() -> float:
 
 
 def least_seconds(work: Work, parameters: GenomeParameters, cycles: float) -> dict[str, float]:
-    """Seconds of each kernel at `cycles` a second, at least."""
+    """Compute the seconds of each kernel at `cycles` a second, at least."""
     cell = TRAIL_CELL if parameters.gfextend else INSPECTED_CELL * OF_BOXES
     instructions = {
         "lookups": LOOKUP * work.lookups,

@@ -37,7 +37,7 @@ def pieces(path: str, letters: int, out: Path) -> int:
 
 
 def shares(run: Path) -> dict[str, Any]:
-    """What a run's journal says of its tasks, and of its GPUs where it has some."""
+    """Read what a run's journal says of its tasks, and of its GPUs where it has some."""
     done = [line for line in map(json.loads, (run / "journal.jsonl").read_text().splitlines()) if line["event"] == "done"]
     span = max(line["time"] for line in done) - min(line["time"] - line["seconds"] for line in done)
     busy: dict[str, float] = {}

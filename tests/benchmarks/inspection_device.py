@@ -52,7 +52,7 @@ def letters(folder: str, name: str) -> Codes:
 
 
 def anchors(target: Codes, query: Codes, count: int) -> tuple[int, Any, Any]:
-    """How many hits there are, and where gapped extension starts from `count` of them."""
+    """Count the hits, and choose where gapped extension starts from `count` of them."""
     found = [(t.copy(), q.copy()) for t, q in hits(build_index(target, SeedPattern.parse("12of19")), query)]
     t, q = (np.concatenate([tile[side] for tile in found]) + 9 for side in range(2))
     chosen = np.sort(np.random.default_rng(1).choice(len(t), min(count, len(t)), replace=False))
@@ -60,7 +60,7 @@ def anchors(target: Codes, query: Codes, count: int) -> tuple[int, Any, Any]:
 
 
 def checked(target: Codes, query: Codes, costs: Costs, t: Any, q: Any, below: Any, boxes: Any) -> dict[str, Any]:
-    """What the host says of the same anchors; raises where the GPU was sure of something else."""
+    """Check the same anchors on the host; raises where the GPU was sure of something else."""
     bounds, cores = np.array([[0, len(target)]]), len(os.sched_getaffinity(0))
     exact = np.zeros(len(t), np.bool_)
     exact[np.random.default_rng(2).choice(np.flatnonzero(below), min(EXACT, int(below.sum())), replace=False)] = True

@@ -37,7 +37,7 @@ CASES: dict[str, tuple[int, int, bytes, float, str]] = {
 
 
 def pairs(length: int, count: int, alphabet: bytes, errors: float, random: np.random.Generator) -> tuple[list[bytes], list[bytes]]:
-    """Sequences of about a length with copies of them: mostly substitutions, a letter in a hundred left out; proteins differ in length by a fifth."""
+    """Draw sequences of about a length with copies of them: mostly substitutions, a letter in a hundred left out; proteins differ in length."""
     letters = np.frombuffer(alphabet, np.uint8)
     queries, targets = [], []
     for _ in range(count):
@@ -50,7 +50,7 @@ def pairs(length: int, count: int, alphabet: bytes, errors: float, random: np.ra
 
 
 def peers(scoring: Substitution, cigar: bool) -> dict[str, Callable[[str, str], int]]:
-    """parasail's functions that suit, by name."""
+    """List parasail's functions that suit, by name."""
     opening, extension = scoring.pieces[0]
     matrix = parasail.blosum62 if scoring.alphabet == "protein" else parasail.matrix_create("ACGT", scoring.lower[0], scoring.lower[1])
     names = ["sw_trace_striped_sat", "sw_trace_striped_16"] if cigar else ["sw_striped_sat", "sw_striped_16"]
@@ -75,7 +75,7 @@ def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def measure(name: str, rounds: int) -> list[dict[str, Any]]:
-    """Rows of one case: score and CIGAR."""
+    """Measure one case: rows of score and CIGAR."""
     length, count, alphabet, errors, text = CASES[name]
     scoring = Substitution.parse(text)
     queries, targets = pairs(length, count, alphabet, errors, np.random.default_rng(14))

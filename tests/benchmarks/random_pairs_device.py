@@ -52,7 +52,7 @@ def joined(sides: list[Sequences]) -> Sequences:
 
 
 def differing(host: list[Alignments], device: Alignments) -> int:
-    """Pairs with another column or CIGAR."""
+    """Count the pairs with another column or CIGAR."""
     wrong = np.zeros(len(device), bool)
     for column in ("penalty", "query_start", "query_end", "target_start", "target_end"):
         wrong |= np.concatenate([getattr(part, column) for part in host]) != getattr(device, column)

@@ -53,7 +53,7 @@ TASK = 64
 
 
 def codes_of(word: str, role: str) -> Codes:
-    """Of one sequence."""
+    """Give the codes of one sequence."""
     if word.startswith("random:"):
         length, seed = map(int, word.split(":")[1:])
         return np.random.default_rng(seed).integers(0, 4, length, np.uint8)
@@ -61,7 +61,7 @@ def codes_of(word: str, role: str) -> Codes:
 
 
 def used_seeds(target: Codes, query: Codes, wanted: int, scoring: Scoring) -> tuple[Integers, Integers, int]:
-    """Anchors of the first seeds, at least `wanted` if there are so many, and where the last of them ends in the query."""
+    """Find the anchors of the first seeds, at least `wanted` if there are so many, and where the last of them ends in the query."""
     index = seed_device.build_index(target, SeedPattern.parse("12of19"))
     parts, count = [Segments.concat([])], 0
     for found, _ in ungapped_device.segments(index, query, transitions=1, seed_filter=None, scoring=scoring, exact=True, gapfree=None):
@@ -81,7 +81,7 @@ def timed(work: Any) -> tuple[float, Any]:
 
 
 def on_host(target: Codes, query: Codes, costs: Costs, t: Integers, q: Integers, cores: int) -> tuple[Extensions, int]:
-    """Alignments of all anchors, tasks of a few on each core; and how many cells LASTZ's rule looks at for them."""
+    """Align all anchors on the host, tasks of a few on each core; and count how many cells LASTZ's rule looks at for them."""
     bounds = np.array([[0, len(target)]])
 
     def some(start: int) -> tuple[Extensions, int]:
@@ -101,7 +101,7 @@ def on_host(target: Codes, query: Codes, costs: Costs, t: Integers, q: Integers,
 
 
 def neighbourhood(whole: DeviceExtender, t: Integers, q: Integers, exactly: Any) -> dict[str, Any]:
-    """exactly: the host's rows of so many undecided anchors."""
+    """Measure a neighbourhood; exactly: the host's rows of so many undecided anchors."""
 
     def afresh(work: Any) -> Any:
         if whole._launches is not None:
@@ -164,7 +164,7 @@ def rows(found: Extensions) -> list[npt.NDArray[Any]]:
 
 
 def distinct(found: Extensions) -> set[tuple[int, ...]]:
-    """Ends and scores, of alignments with the same ends the first: LASTZ prints no other."""
+    """List ends and scores, of alignments with the same ends the first: LASTZ prints no other."""
     scores: dict[tuple[int, ...], int] = {}
     for ends, score in zip(zip(*(getattr(found, name).tolist() for name in ENDS), strict=True), found.score.tolist(), strict=True):
         scores.setdefault(ends, score)
@@ -172,7 +172,7 @@ def distinct(found: Extensions) -> set[tuple[int, ...]]:
 
 
 def by_lastz(target: Codes, query: Codes, folder: Path) -> tuple[float, set[tuple[int, ...]]]:
-    """Seconds of a LASTZ process and its alignments' ends and scores."""
+    """Run a LASTZ process: its seconds and its alignments' ends and scores."""
     for name, codes in (("target", target), ("query", query)):
         (folder / f"{name}.fa").write_bytes(b">" + name.encode() + b"\n" + np.frombuffer(ALPHABET, np.uint8)[codes].tobytes() + b"\n")
     command = ["lastz", f"{folder}/target.fa", f"{folder}/query.fa", "--nogfextend", "--strand=plus", "--limitperquery=100000000"]

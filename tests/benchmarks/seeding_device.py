@@ -40,13 +40,13 @@ MEMORY, BUS = 4.3e12, 11e9
 
 
 def letters(path: str) -> Codes:
-    """Of the first sequence."""
+    """Read the letters of the first sequence."""
     with gzip.open(path) as file:
         return encode(b"".join(line.strip() for line in file.read().split(b">")[1].split(b"\n")[1:]))
 
 
 def fastest(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Milliseconds, and what it gives."""
+    """Time the fastest run: milliseconds, and what it gives."""
     import cupy
 
     best, given = np.inf, None
@@ -61,7 +61,7 @@ def fastest(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def stages(target: Codes, query: Codes) -> dict[str, Any]:
-    """Of one strand; first the time of a first call, that compiles."""
+    """Time the stages of one strand; first the time of a first call, that compiles."""
     import cupy
 
     begun = time.perf_counter()
@@ -111,7 +111,7 @@ def stages(target: Codes, query: Codes) -> dict[str, Any]:
 
 
 def on_device(target: Codes, sides: tuple[Codes, ...]) -> list[Segments]:
-    """HSPs of each side, the index included."""
+    """Find the HSPs of each side, the index included."""
     options: dict[str, Any] = {"transitions": 1, "seed_filter": None, "scoring": Scoring(), "exact": True, "gapfree": GAPFREE}
     index = seed_device.build_index(target, PATTERN)
     return [Segments.concat([tile for tile, _ in ungapped_device.segments(index, side, **options)]) for side in sides]

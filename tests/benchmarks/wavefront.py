@@ -55,7 +55,7 @@ class Ours:
         self.ends = np.zeros((len(pairs), 2), np.int64)
 
     def run(self, model: str, cigar: bool) -> tuple[float, int, int]:
-        """CPU seconds, sum of penalties, columns of all CIGARs."""
+        """Run our kernels: CPU seconds, sum of penalties, columns of all CIGARs."""
         penalties = Penalties.parse(model)
         work, spare = self.memory.work, self.memory.spare
         work[workspace_host.CIGAR_COUNT] = 0

@@ -82,7 +82,7 @@ def _again(offsets: np.ndarray, times: int) -> np.ndarray:
 
 
 def kernel_seconds(run: Any) -> float:
-    """Of one more run that waits before and after each launch."""
+    """Time the kernels of one more run that waits before and after each launch."""
     import cupy
 
     total, launch = 0.0, compiler.launch
@@ -117,7 +117,7 @@ def measured(queries: Any, targets: Any, penalties: Penalties, cigar: bool) -> t
 
 
 def on_host(queries: Sequences, targets: Sequences, penalties: Penalties, count: int) -> float:
-    """M pairs/s of the host twin, the first `count` pairs in small shares by all cores."""
+    """Measure M pairs/s of the host twin, the first `count` pairs in small shares by all cores."""
     cores = len(os.sched_getaffinity(0))
     cuts = np.linspace(0, count, 1 + cores * 4, dtype=int)
 
@@ -149,7 +149,7 @@ def cells(model: Model, penalties: np.ndarray) -> float:
 
 
 def limits(sides: list[Any], found: Alignments, penalties: Penalties) -> tuple[dict[str, float], float]:
-    """What allows how many M pairs/s, and how many were expected: the slowest of host, bus and GPU."""
+    """Compute what allows how many M pairs/s, and how many were expected: the slowest of host, bus and GPU."""
     count, model = len(found), Model.of(penalties)
     letters = isinstance(sides[0], Sequences)
     given = sum((side.letters if isinstance(side, Sequences) else side.codes).nbytes for side in sides) / count

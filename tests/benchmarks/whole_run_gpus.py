@@ -26,7 +26,7 @@ def run(words: list[str]) -> float:
 
 
 def stages(folder: Path) -> dict[str, Any]:
-    """Seconds of a run's stages by its journal."""
+    """Read the seconds of a run's stages from its journal."""
     lines = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
     at = {line["event"]: line["time"] for line in lines if line["event"] != "done"}
     begins = [line["time"] - line["seconds"] for line in lines if line["event"] == "done"]

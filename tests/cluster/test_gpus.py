@@ -17,7 +17,7 @@ class DriverError(Exception):
 
 
 def driver(devices: list[str] | None) -> Any:
-    """A pynvml of a machine with these devices; None: without a driver."""
+    """Make a pynvml of a machine with these devices; None: without a driver."""
 
     def init() -> None:
         if devices is None:

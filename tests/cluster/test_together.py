@@ -26,7 +26,7 @@ def two() -> Iterator[Workers]:
 
 @pytest.fixture
 def sent(two: Workers, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many tasks each call of the scheduler has."""
+    """Count the tasks of each call of the scheduler."""
     calls: list[int] = []
     real = two.client.submit
 

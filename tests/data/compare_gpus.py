@@ -37,7 +37,7 @@ def source(folder: Path, target: str, query: str) -> GenomeSource:
 
 
 def run(folder: Path, target: str, query: str, parameters: GenomeParameters, out: Path, device: str) -> tuple[list[tuple[bytes, Any]], float]:
-    """(MAF and table of each pair of sequences, seconds)."""
+    """Run on a device: (MAF and table of each pair of sequences, seconds)."""
     began = time.perf_counter()
     where: dict[str, Any] = {"workers": 1} if device == "cpu" else {"gpus": 1}
     results = align(source(folder, target, query), parameters, out, Resources(device=device, **where), new=True)

@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def device() -> Any:
-    """CuPy with a GPU to run on."""
+    """Give CuPy with a GPU to run on."""
     cupy = pytest.importorskip("cupy")
     try:
         cupy.cuda.runtime.getDeviceCount()

@@ -39,7 +39,7 @@ LOW = {"TABLE_BYTES": 1 << 13, "BATCH_BYTES": 1 << 10, "PIECE_BYTES": 1 << 7}
 
 
 def rows(sizes: list[int], ends: list[int] | None = None) -> Any:
-    """Rows of EXTENDED whose CIGARs have so many bytes."""
+    """Make rows of EXTENDED whose CIGARs have so many bytes."""
     names = {"target_name": "t", "query_name": "q", "strand": "+", "status": "exact", "reason": None, "job": 0}
     places = ends or list(range(len(sizes)))
     columns = {"cigar": ["1=" * (size // 2) for size in sizes], "anchor": list(range(len(sizes)))}
@@ -108,7 +108,7 @@ def test_errors_of_who_makes_rows_are_not_called_errors_of_writing(tmp_path: Pat
 
 
 def exported(results: Any, folder: Path) -> dict[str, Any]:
-    """By format: its bytes; of Parquet its rows."""
+    """Export in each format: its bytes; of Parquet its rows."""
     found: dict[str, Any] = {"table": results.to_table().combine_chunks()}
     for format in formats.formats(results.kind):
         results.export(folder / "out", format=format.name) if format.name != "segments" else None

@@ -40,7 +40,7 @@ def command(capfd: pytest.CaptureFixture[str]) -> Iterator[Command]:
 
 @pytest.fixture(scope="session")
 def gpus() -> dict[str, str]:
-    """This machine's."""
+    """Name this machine's GPUs."""
     try:
         return usable()
     except NoWorkers as error:
@@ -49,13 +49,13 @@ def gpus() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Two fly sequences, target and query."""
+    """Unpack two fly sequences, target and query."""
     return flies(tmp_path_factory.mktemp("flies"))
 
 
 @pytest.fixture(scope="session")
 def answers(sides: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bytes, Any]]:
-    """What the host makes of them, by mode."""
+    """Give what the host makes of them, by mode."""
     found = {}
     for mode in ("exact", "independent"):
         run = tmp_path_factory.mktemp(mode) / "run"

@@ -195,7 +195,7 @@ def test_a_signal_while_it_is_loaded(number: signal.Signals, module: str, tmp_pa
 
 @pytest.fixture
 def pairs(tmp_path: Path) -> tuple[str, str]:
-    """Two small files; read i is its target with one letter changed, and the target has two letters more on either side."""
+    """Write two small files; read i is its target with one letter changed, and the target has two letters more on either side."""
     random = np.random.default_rng(5)
     reads, targets = [], []
     for number in range(50):

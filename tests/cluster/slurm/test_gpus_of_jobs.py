@@ -28,7 +28,7 @@ def started(devices: list[Path]) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def with_stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Two GPUs a node, which are not."""
+    """Start a Slurm with two GPUs a node, which are files in their place."""
     folder = tmp_path_factory.mktemp("devices")
     files = [folder / f"nvidia{number}" for number in range(4)]
     for file in files:
@@ -38,7 +38,7 @@ def with_stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def with_gpus() -> Iterator[Site]:
-    """The GPUs of this machine; the nodes take turns with them."""
+    """Start a Slurm with the GPUs of this machine; the nodes take turns with them."""
     if not gpus():
         pytest.skip("no GPU here")
     yield from started(gpus())

@@ -13,7 +13,7 @@ from work import PAIRS, program, script, submit, write_pairs
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """What a run without Slurm writes."""
+    """Run without Slurm, and give what that writes."""
     folder = tmp_path_factory.mktemp("expected")
     write_pairs(folder)
     program(folder, *PAIRS, "-o", "out.sam")
@@ -93,7 +93,7 @@ def _command(process: psutil.Process) -> list[str]:
 
 
 def _plain(processes: list[psutil.Process]) -> list[str]:
-    """Addresses other than that of the node at which Dask's processes listen; srun has ports of its own, which Slurm authenticates."""
+    """List addresses other than that of the node at which Dask's processes listen; srun has ports of its own, which Slurm authenticates."""
     found = []
     for process in processes:
         try:

@@ -24,7 +24,7 @@ gpu = pytest.mark.gpu
 
 @pytest.fixture
 def cut_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every pair goes by the bidirectional algorithm, with parts as small as it allows."""
+    """Send every pair to the bidirectional algorithm, with parts as small as it allows."""
     monkeypatch.setattr(wavefront, "BIDIRECTIONAL_ABOVE", -1)
     monkeypatch.setattr(bidirectional_host, "LEAF", 1)
     monkeypatch.setattr(bidirectional_host.align_long, "__defaults__", (1,))
@@ -36,7 +36,7 @@ def sides(pairs: list[simulate.Pair]) -> tuple[Sequences, Sequences]:
 
 
 def aligned(queries: Any, targets: Any, penalties: Penalties, *, ends_free: Any = None, cigar: bool = True, ambiguous: str = "mismatch") -> Alignments:
-    """All pairs by the bidirectional kernels, none by the host."""
+    """Align all pairs by the bidirectional kernels, none by the host."""
     from tidalign.kernels.wavefront.device import CallSettings
     from tidalign.kernels.wavefront.model import Model
 

@@ -9,7 +9,7 @@ from tidalign.kernels.gapped.extender import extend
 
 
 def diagonals(found: Extensions) -> dict[int, list[int]]:
-    """By target place, the query places that alignments have there: letters against letters, and where a gap of the query stands."""
+    """List, by target place, the query places that alignments have there: letters against letters, and where a gap of the query stands."""
     places: dict[int, list[int]] = {}
     for one in found:
         t, q = int(one.ends[0]), int(one.ends[2])

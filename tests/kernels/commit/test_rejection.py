@@ -15,7 +15,7 @@ from tidalign.kernels.scoring.scores import Scoring
 
 
 def among_kept(seed: int) -> Case:
-    """Words in common beside some of homologous stretches, and on them; y-drops that reach from one to the next."""
+    """Draw words in common beside some of homologous stretches, and on them; y-drops that reach from one to the next."""
     rng = random.Random(seed)
     length = rng.choice([1500, 2500])
     target, query = ("".join(rng.choices(rng.choice(["ACGT", "ACGT", "AACGTT"]), k=length)) for _ in range(2))
@@ -63,7 +63,7 @@ def test_a_rejection_looks_as_far_as_the_inspector() -> None:
 
 
 def check_rejections(seeds: range, reject: Any) -> None:
-    """A walk that passes over rejected anchors gives what one without anything known gives."""
+    """Check that a walk that passes over rejected anchors gives what one without anything known gives."""
     spared = rejected = 0
     for seed in seeds:
         case = among_kept(seed)

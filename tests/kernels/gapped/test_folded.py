@@ -11,7 +11,7 @@ from tidalign.kernels.gapped.folded import MAX_RUN, Folded
 
 
 def some(seed: int, count: int) -> tuple[Folded, list[list[tuple[int, int]]]]:
-    """Rows with parts drawn from common words, and their runs written out one by one."""
+    """Draw rows with parts drawn from common words, and their runs written out one by one."""
     rng = random.Random(seed)
     words = [(rng.randrange(1, 9), rng.randrange(3)) for _ in range(rng.randrange(1, 30))]
     pieces, expected = [], []

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def found(case: Case) -> tuple[object, list[list[int]], list[list[int]]]:
-    """What comes of a case's anchor: score, ends, runs, whether it was cut; and the columns looked at, left and right."""
+    """Extend a case's anchor: score, ends, runs, whether it was cut; and the columns looked at, left and right."""
     target, query, bounds = case.codes()
     [(t, q, _)] = case.anchors
     one, looked = Extender(target, query, bounds, case.costs()).extend(0, t, q, ranges=True)
@@ -60,7 +60,7 @@ def test_cases_reach_the_corners() -> None:
 
 
 def inspected(seed: int) -> tuple[int, int]:
-    """Anchors of random sequences with shared words: how many are decided, of how many; what is decided agrees with the reference."""
+    """Inspect anchors of random sequences with shared words: how many are decided, of how many; what is decided agrees with the reference."""
     rng = random.Random(seed)
     alphabet = rng.choice(["ACGT", "ACGT", "ACGTacgt", "ACG", "ACGTN"])
     target, query = ("".join(rng.choices(alphabet, k=rng.randint(700, 900))) for _ in range(2))

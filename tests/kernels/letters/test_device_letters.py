@@ -24,7 +24,7 @@ def batch(seed: int, alphabet: bytes, longest: int = 300) -> Sequences:
 
 
 def received(side: Side, masks: Any) -> list[bytes]:
-    """The sequences as a kernel reads them, N where masked."""
+    """Read the sequences as a kernel reads them, N where masked."""
     letters = np.frombuffer(b"ACTG", np.uint8)[(side.codes.view(np.uint8)[:, None] >> np.array([6, 4, 2, 0])) & 3].ravel()
     found = []
     for place, (start, length) in enumerate(zip(side.starts.tolist(), side.lengths.tolist(), strict=True)):

@@ -11,7 +11,7 @@ UNTOUCHED = 77
 
 
 def sequences(letters: bytes, seed: int) -> Sequences:
-    """Of 0 to 700 letters; `offsets` begin behind some letters that are none of theirs."""
+    """Draw sequences of 0 to 700 letters; `offsets` begin behind some letters that are none of theirs."""
     random = np.random.default_rng(seed)
     lengths = np.concatenate([[0, 1, 700, 256, 0], random.integers(0, 700, 40)])
     offsets = 13 + np.concatenate([[0], np.cumsum(lengths)])

@@ -26,7 +26,7 @@ def align(*arguments: Any, **options: Any) -> Alignments:
 
 
 def alike(seed: int, lengths: list[int], alphabet: str, count: int = 6) -> tuple[list[str], list[str]]:
-    """Pairs with ends of their own around what is alike, and unrelated ones."""
+    """Draw pairs with ends of their own around what is alike, and unrelated ones."""
     chance = random.Random(seed)
     queries, targets = [], []
     for length in lengths:

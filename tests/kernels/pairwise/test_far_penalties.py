@@ -25,7 +25,7 @@ def aligned(pairs: list[simulate.Pair], penalties: Penalties, **options: object)
 
 
 def check(pairs: list[simulate.Pair], penalties: Penalties, found: Alignments, ends_free: oracle.EndsFree | None = None) -> None:
-    """The penalty is that of the full matrix, and the CIGAR costs as much."""
+    """Check that the penalty is that of the full matrix, and that the CIGAR costs as much."""
     text, offsets = cigar_text(found)
     for i, (query, target) in enumerate(pairs):
         cigar = bytes(text[offsets[i] : offsets[i + 1]]).decode()
@@ -34,7 +34,7 @@ def check(pairs: list[simulate.Pair], penalties: Penalties, found: Alignments, e
 
 
 def drawn(random: np.random.Generator) -> Penalties:
-    """Penalties as far apart as may be: numbers of any size, and multiples of one."""
+    """Draw penalties as far apart as may be: numbers of any size, and multiples of one."""
     while True:
         model = str(random.choice(["linear", "affine", "affine2p"]))
         most = int(random.choice([10, 300, MAX_BACK]))

@@ -22,7 +22,7 @@ EXTENSION = {"OPENED": 430, "EXTENDED": 30, "YDROP": 9400, "BIAS": 101, "TRIM": 
 
 
 def wavefront_variants() -> Iterator[dict[str, object]]:
-    """Each number of gap pieces with and without each flag, a warp and a block a pair; and with each heuristic."""
+    """List each number of gap pieces with and without each flag, a warp and a block a pair; and with each heuristic."""
     for pieces in (0, 1, 2):
         for changed in (
             {},
@@ -39,7 +39,7 @@ def wavefront_variants() -> Iterator[dict[str, object]]:
 
 
 def bidirectional_variants() -> Iterator[dict[str, object]]:
-    """Each number of gap pieces, few rows and many, between fixed ends and to free ones, with and without ambiguous letters."""
+    """List each number of gap pieces, few rows and many, between fixed ends and to free ones, with and without ambiguous letters."""
     for pieces in (0, 1, 2):
         for changed in ({"OE1": 5, "OE2": 6}, {"AMBIGUOUS": 1}, {"AMBIGUOUS": 2, "FREE": 1}):
             model = {name: WAVEFRONT[name] for name in ("X", "E1", "OE1", "E2", "OE2", "AMBIGUOUS")} | {"PIECES": pieces} | changed
@@ -65,7 +65,7 @@ def local_variants() -> Iterator[dict[str, object]]:
 
 
 def extension_variants() -> Iterator[dict[str, object]]:
-    """Each team, number of gap pieces, with and without tables and the bonus."""
+    """List each team, number of gap pieces, with and without tables and the bonus."""
     for shape, table, bonus, pieces in (((8, 16), False, 0, 1), ((16, 16), True, 1, 2), ((32, 16), False, 1, 2), ((32, 16), True, 0, 1)):
         form = launches.Form(*shape, True, table, False, True)
         macros = launches.macros(form, extensions.THREADS, ends=(False,) * 5, pieces=pieces, dearest=0, lifted=False, keep=False)
@@ -94,7 +94,7 @@ VARIANTS = {
 
 
 def nvrtc() -> ctypes.CDLL:
-    """The compiler that CuPy loads, from its wheel."""
+    """Load the compiler that CuPy loads, from its wheel."""
     folders = find_spec("nvidia")
     found = [file for folder in (folders.submodule_search_locations or ()) for file in Path(folder).rglob("libnvrtc.so*")] if folders else []
     if not found:
@@ -129,7 +129,7 @@ template <typename T, typename Number> constexpr bool holds = same<T, Number> ||
 
 
 def assertions(entry: str, signature: Signature) -> Iterator[str]:
-    """C++ that does not compile unless the kernel's parameters are what its signature says."""
+    """Write C++ that does not compile unless the kernel's parameters are what its signature says."""
 
     def of(place: int, parameter: Parameter) -> str:
         kind = f"Kernel<decltype({entry})>::Type<{place}>"
@@ -144,7 +144,7 @@ def assertions(entry: str, signature: Signature) -> Iterator[str]:
 
 
 def compiled(name: str, macros: dict[str, object], gpu: str, after: str = "") -> tuple[int, str]:
-    """(size of the machine code, the compiler's log)."""
+    """Compile a source: (size of the machine code, the compiler's log)."""
     library, program = nvrtc(), ctypes.c_void_p()
     library.nvrtcCreateProgram(ctypes.byref(program), (source(name) + after).encode(), name.encode(), 0, None, None)
     options = [option.encode() for option in (*OPTIONS, f"-arch={gpu}", *defines(macros))]

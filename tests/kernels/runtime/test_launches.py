@@ -207,7 +207,7 @@ LETTERS = [encode(text.encode() * 40) for text in ("ACGTTGCATGCANNCA", "ACGTTGCA
 
 @pytest.fixture
 def seeded(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> Recorder:
-    """Every window of the target is indexed, every window of the query has three hits; entries are sorted in several shares."""
+    """Index every window of the target, let every window of the query have three hits, and sort entries in several shares."""
     monkeypatch.setattr(seed_device, "SORTED", 64)
 
     def sizes(sizes: Any, windows: Any, **_: Any) -> None:

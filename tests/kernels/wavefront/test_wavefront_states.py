@@ -14,7 +14,8 @@ FAR = 1 << 40
 
 
 def matrix(query: bytes, target: bytes, penalties: Penalties, begin: int, end: int) -> dict[tuple[int, int], int]:
-    """Gotoh's matrix of the end state; state p = 1, 2, .. is I1, D1, I2, D2. Beginning in p its opening is paid, ending in p it is paid here."""
+    """Fill Gotoh's matrix of the end state; state p = 1, 2, .. is I1, D1, I2, D2. is I1, D1, I2, D2. Beginning in p its opening is paid, ending in p it is
+    paid here."""
     gaps = [(opening, extension) for opening, extension in penalties.pieces for _ in range(2)]
     best: dict[tuple[int, int], int] = {}
     gap: dict[tuple[int, int, int], int] = {}
@@ -31,13 +32,13 @@ def matrix(query: bytes, target: bytes, penalties: Penalties, begin: int, end: i
 
 
 def furthest(costs: dict[tuple[int, int], int], i: int, j: int) -> tuple[int, int]:
-    """The last cell on the diagonal that costs no more: where a wavefront that meets another stands, and the only kind of end it can be asked for."""
+    """Find the last cell on the diagonal that costs no more: where a wavefront that meets another stands, and the only kind of end it can have."""
     ahead = [(i + d, j + d) for d in range(1, 99) if costs.get((i + d, j + d), FAR * 2) <= costs[i, j]]
     return furthest(costs, *ahead[0]) if ahead else (i, j)
 
 
 def cost(cigar: list[tuple[int, int]], penalties: Penalties, begin: int, end: int) -> int:
-    """The least a CIGAR can cost: letter by letter, each in a gap that goes on or in a new one; the last one in the state of the end."""
+    """Compute the least a CIGAR can cost: letter by letter, each in a gap that goes on or in a new one; the last one in the state of the end."""
     gaps = {p: penalties.pieces[(p - 1) // 2] for p in range(1, 2 * len(penalties.pieces) + 1)}
     states = {0: 0, begin: 0}
     for code, length in cigar:

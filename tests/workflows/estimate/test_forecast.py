@@ -23,7 +23,7 @@ def forecast(**changes: object) -> Forecast:
 
 
 def best(tasks: list[float], workers: int) -> float:
-    """The least time of all ways to give tasks to workers."""
+    """Find the least time of all ways to give tasks to workers."""
     ways = product(range(workers), repeat=len(tasks))
     return min(max(sum(task for task, to in zip(tasks, way, strict=True) if to == worker) for worker in range(workers)) for way in ways)
 

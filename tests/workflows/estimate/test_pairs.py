@@ -32,7 +32,7 @@ def made(count: int, length: int, error: float) -> Pairs:
 
 
 def written(folder: Path, made: Pairs, form: str) -> PairSource:
-    """Pairs as FASTQ and FASTA, .seq, interleaved FASTA or Parquet, .gz of each text."""
+    """Write pairs as FASTQ and FASTA, .seq, interleaved FASTA or Parquet, .gz of each text."""
     name, gz = form.removesuffix(".gz"), form.endswith(".gz")
     seq, fasta = b"".join(b">%b\n<%b\n" % pair for pair in made), b"".join(b">q\n%b\n>t\n%b\n" % pair for pair in made)
     fastq, targets = b"".join(b"@q\n%b\n+\n%b\n" % (q, b"I" * len(q)) for q, _ in made), b"".join(b">target\n%b\n" % t for _, t in made)
@@ -87,7 +87,7 @@ def test_places_stand_for_all_work(count: int) -> None:
 
 
 def counted(parameters: Any, chunk: Any, strands: tuple[bool, ...] = (False,)) -> tuple[float, float]:
-    """Steps and cells of all pairs, of their penalties."""
+    """Count steps and cells of all pairs, of their penalties."""
     query, target = packed(chunk, "query"), packed(chunk, "target")
     unit = Penalties.parse(parameters.penalties).unit()
     steps = np.concatenate([WAVEFRONT.on(CPU).align(reverse_complement(query) if turn else query, target, parameters).penalty / unit for turn in strands])

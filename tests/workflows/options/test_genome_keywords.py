@@ -97,7 +97,7 @@ def spellings(option: Option) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A score file for every option that reads one."""
+    """Write a score file for every option that reads one."""
     monkeypatch.chdir(tmp_path)
     Path("s.txt").write_text(MATRIX)
 

@@ -350,7 +350,7 @@ def test_the_best_segments_are_for_the_independent_mode() -> None:
 
 
 def _refused_in_docs() -> dict[str, list[str]]:
-    """The rows of the table in docs/genomes.md: what is refused, by kind."""
+    """Read the rows of the table in docs/genomes.md: what is refused, by kind."""
     page = (Path(__file__).parents[3] / "docs" / "genomes.md").read_text()
     rows = re.findall(r"^\| ([^|]+) \| (`[^|]+`) \|$", page.partition("| refused | |")[2].partition("\n\n")[0], re.MULTILINE)
     return {kind: re.findall("`([^`]+)`", names) for kind, names in rows}

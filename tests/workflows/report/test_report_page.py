@@ -63,7 +63,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A run of each kind."""
+    """Make a run of each kind."""
     folder = tmp_path_factory.mktemp("runs")
     letters = ["GATTACACCTGAGTCATTGCCA" * 2, "GATTACACCTGAGTGATTGCCATT" * 2, "CCTGAGTCA" * 5]
     (folder / "q.fa").write_text("".join(f">q{i}\n{text}\n" for i, text in enumerate(letters * 30)))

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("gpus")]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Reads, N among them, and what they came from."""
+    """Write reads, N among them, and what they came from."""
     folder, chance = tmp_path_factory.mktemp("scores"), random.Random(1)
     with (folder / "q.fa").open("w") as queries, (folder / "t.fa").open("w") as targets:
         for number in range(600):

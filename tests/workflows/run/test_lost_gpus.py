@@ -78,7 +78,7 @@ def test_a_report_says_how_busy_each_gpu_was(tmp_path: Path, sides: Any) -> None
 
 @pytest.fixture
 def scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[External]:
-    """Somebody's, with workers of two GPUs on this host."""
+    """Start a scheduler of somebody's, with workers of two GPUs on this host."""
     monkeypatch.setenv("PYTHONPATH", PATH)
     monkeypatch.setenv("TIDALIGN_TEST_GPUS", "2")
     monkeypatch.setenv("DASK_DISTRIBUTED__DIAGNOSTICS__NVML", "False")  # the stand-in for it knows no more than the product asks

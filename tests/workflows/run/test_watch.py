@@ -16,7 +16,7 @@ SPIN, SLEEP = "while True: pass", "import time; time.sleep(1e4)"
 
 @pytest.fixture
 def process() -> Iterator[Callable[[str], "psutil.Popen"]]:
-    """Starts Python with a line of code, which it has come to."""
+    """Start Python with a line of code, which it has come to."""
     begun: list[psutil.Popen] = []
 
     def start(code: str) -> "psutil.Popen":

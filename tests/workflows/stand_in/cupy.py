@@ -20,7 +20,7 @@ def RawKernel(*_: Any) -> Any:
 
 
 def broken() -> bool:
-    """Whether the GPU of this process is."""
+    """Tell whether the GPU of this process is broken."""
     gpus, _, path = os.environ.get("TIDALIGN_TEST_BROKEN", "").partition(":")
     return os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0] in gpus.split(",") and Path(path).exists()
 

@@ -17,7 +17,7 @@ CONTIGS = {"chr2": 70_000, "chr1": 3_000_000, "chrX": 40_000_000, "none": 500}
 
 @pytest.fixture
 def results(make_run, row, rejected):
-    """Reads all over some contigs, many at a few places; some without a place."""
+    """Make reads all over some contigs, many at a few places; some without a place."""
     rng = np.random.default_rng(7)
     rows = []
     for number in range(700):

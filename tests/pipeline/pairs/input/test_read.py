@@ -70,7 +70,7 @@ def rows(table: Any) -> list[Pair]:
 
 
 def check(source: PairSource, expected: list[Pair], bases: int) -> None:
-    """Blocks partition the input in order, and hold what was written, whoever reads them in whatever order."""
+    """Check that blocks partition the input in order, and hold what was written, whoever reads them in whatever order."""
     streamed = list(stream_blocks(source, block_bases=bases))
     assert list(chain.from_iterable(rows(table) for _, table in streamed)) == expected
     ordinals = np.concatenate([table["ordinal"].to_numpy() for _, table in streamed])
@@ -165,7 +165,7 @@ def test_as_dnaio_reads(tmp_path_factory: pytest.TempPathFactory, made: list[tup
 
 
 def reads(count: int, length: int = 150) -> tuple[bytes, list[bytes]]:
-    """FASTQ of random reads, and their letters."""
+    """Draw FASTQ of random reads, and their letters."""
     random = np.random.default_rng(5)
     letters = [bytes(b"ACGT"[i] for i in row) for row in random.integers(0, 4, (count, length))]
     return fastq([f"read{i}" for i in range(count)], letters, 0, b"\n"), letters

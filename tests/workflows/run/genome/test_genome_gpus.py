@@ -34,7 +34,7 @@ from genome_gpu_cases import OPTIONS, answer, as_lastz, check_replaced, drive_ap
 
 @pytest.fixture
 def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """One GPU, that is the host's kernels, and waves so small that there are many."""
+    """Put the host's kernels in the place of one GPU, with waves so small that there are many."""
     stand_in = gpu_stand_in.installed(monkeypatch)
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in"})
     for name, size in (("FIRST", 4), ("FEW", 2), ("MOST", 3), ("LEFT", 1)):

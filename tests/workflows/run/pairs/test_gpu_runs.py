@@ -33,7 +33,7 @@ def answer(directory: Path) -> list[tuple[int, int, str]]:
 
 
 def command(directory: Path, inputs: list[str], *options: str, **environment: str) -> tuple[int, str]:
-    """The run in a process of its own, whose device may be lost: its exit status and what it said; one that hangs says where."""
+    """Run in a process of its own, whose device may be lost: its exit status and what it said; one that hangs says where."""
     words = [sys.executable, "-X", "faulthandler", "-m", "tidalign.workflows", "pairs", *inputs, "-o", str(directory), "--device", "gpu", *options]
     with subprocess.Popen(words, env=os.environ | environment, stderr=subprocess.PIPE, text=True) as process:
         try:

@@ -35,7 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pairs]:
 
 @pytest.fixture
 def gpu(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """A GPU that is the host's kernels; pairs of each of its calls, as they end, but for the one that starts it."""
+    """Put the host's kernels in the place of a GPU; gives the pairs of each of its calls, as they end, but for the one that starts it."""
     calls: list[int] = []
 
     def kernels(queries: Any, targets: Any, parameters: Any) -> Any:

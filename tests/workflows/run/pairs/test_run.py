@@ -68,7 +68,7 @@ def events(directory: Path, event: str) -> list[dict[str, Any]]:
 
 
 def client(directory: Path, inputs: list[str], **environment: str) -> "psutil.Popen":
-    """A process of its own that runs with two workers, in a process group of its own."""
+    """Start a process of its own that runs with two workers, in a process group of its own."""
     command = [sys.executable, str(WORKFLOWS / "chaos.py"), "--drive", str(directory), *inputs]
     return psutil.Popen(command, env=os.environ | environment, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -352,7 +352,7 @@ def test_a_pair_that_hangs_is_rejected(tmp_path: Path, inputs: list[str], answer
 
 @pytest.fixture
 def isolated(tmp_path: Path, inputs: list[str]) -> Callable[[], tuple[str, str | None]]:
-    """Has the first pair aligned in a child process with little patience: status and reason of its row."""
+    """Align the first pair in a child process with little patience: status and reason of its row."""
     manifest = partition_pairs(tmp_path, inspect(*inputs), PairParameters())
 
     def isolate() -> tuple[str, str | None]:

@@ -19,7 +19,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[str
 
 
 def proteins(folder: Path) -> list[tuple[str, str]]:
-    """Pairs of proteins in q.fa and t.fa."""
+    """Write pairs of proteins in q.fa and t.fa."""
     pairs = [("MKVLAARNDWWQ" * (1 + i % 3), "GGMKVLARNDWWQPP" + "U*X"[i % 3] * (i % 4)) for i in range(30)]
     for name, side in (("q.fa", 0), ("t.fa", 1)):
         (folder / name).write_text("".join(f">{name[0]}{i}\n{pair[side]}\n" for i, pair in enumerate(pairs)))
