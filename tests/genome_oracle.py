@@ -121,7 +121,7 @@ def seed_filter(hits: list[Hit], target: Letters, query: Letters, span: int, lea
 
 
 def used_hits(hits: list[Hit], span: int, slots: int | None = 65536) -> list[tuple[int, int, int]]:
-    """Find (target start, query start, length) of the hits that start at or beyond the end of the last one used on their diagonal (slots: by its low bits)."""
+    """Find (target start, query start, length) of hits that start at or beyond the end of the last one used on their diagonal (slots None: exact diagonals)."""
     ends: dict[int, int] = {}
     used = []
     for t, q in hits:

@@ -12,7 +12,7 @@ from tidalign.kernels.gapped.speculated import REJECTION_LETTERS
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def _side(target: Any, query: Any, t: int, q: int, onward: int, rows: int, columns: int, plain: Any, opened: int, extended: int, ydrop: int) -> Any:
-    """Bound a side whose first letters are t, q: (bound, best of the first pairs on the diagonal, rows, columns); a bound of -1: it may be anything."""
+    """Bound a side from the letters t, q on: (bound, best of the first pairs on the diagonal, rows, columns); a bound of -1: it may go on beyond an end."""
     looked = min(REJECTION_LETTERS, ydrop // max(plain.max(), 1))
     least = total = 0
     for i in range(min(looked, rows, columns)):

@@ -135,8 +135,8 @@ def _within(kept, target, query, diagonals, since):
 
 @jit
 def keep_apart(kept, t, q, ends, run_offsets, run_ops, run_lengths, i, diagonals):
-    """Keep those of alignments i.. of which no earlier one is near the anchor (t, q). of which no earlier one is near the anchor (t, q). Returns the first for
-    which there is no room, or how many there are."""
+    """Keep those of alignments from i on of which no earlier one is near the anchor (t, q). Returns the first for which there is no room, or how many there
+    are."""
     while i < len(t):
         a, b = run_offsets[i], run_offsets[i + 1]
         if not _within(kept, t[i], q[i], diagonals, 0):

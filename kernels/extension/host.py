@@ -106,8 +106,7 @@ def join_all(target, query, words, offsets, classes, scores, costs, results, ope
 
 @jit
 def _ranges(work, state, count):
-    """Copy the columns looked at in rows 1.. of the last side, int32[rows, 2]: first, and one past the last. of the last side, int32[rows, 2]: first, and one
-    past the last."""
+    """Copy the columns looked at in the rows of the last side, from 1 on, int32[rows, 2]: first, and one past the last."""
     found = np.empty((count, 2), np.int32)
     for i in range(count):
         both = load_i64(work[RANGES] + 8 * (i + 1))

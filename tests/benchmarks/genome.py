@@ -62,7 +62,7 @@ def digest(path: Path) -> dict[str, Any]:
 
 
 def stages(run: Path, began: float, wall: float) -> dict[str, Any]:
-    """Read the seconds of the stages of a run that took `wall` from `began` (time.time()), by its journal, and what its report says of the walks."""
+    """Read the seconds of the stages of a run that took `wall` from `began` (time.time()), by its journal, and what its report says of the work."""
     lines = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
     at = {line["event"]: line["time"] for line in lines}
     tiles = {line["task"]: line["seconds"] for line in lines if line["event"] == "done"}

@@ -37,7 +37,7 @@ CASES: dict[str, tuple[int, int, bytes, float, str]] = {
 
 
 def pairs(length: int, count: int, alphabet: bytes, errors: float, random: np.random.Generator) -> tuple[list[bytes], list[bytes]]:
-    """Draw sequences of about a length with copies of them: mostly substitutions, a letter in a hundred left out; proteins differ in length."""
+    """Draw sequences of about a length with copies of them: mostly substitutions, a letter in a hundred left out; proteins differ in length by a fifth."""
     letters = np.frombuffer(alphabet, np.uint8)
     queries, targets = [], []
     for _ in range(count):

@@ -211,8 +211,7 @@ def long_pairs() -> list[dict[str, Any]]:
 
 
 def extensions() -> list[dict[str, Any]]:
-    """Measure extensions from the first letters on, by minimap2's defaults: cells are those of whole matrices, as AGAThA's are, most of which are not looked
-    at."""
+    """Measure extensions from the first letters on, by minimap2's defaults: cells are those of whole matrices, as AGAThA's are, most of which are not made."""
     coding = Coding(Substitution.parse(MINIMAP2))
     rows = []
     for length, error in ((1024, 0.05), (2048, 0.05), (4096, 0.05), (10_000, 0.05), (1024, 0.01), (10_000, 0.01), (1024, 0.15), (10_000, 0.15)):

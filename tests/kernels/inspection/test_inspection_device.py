@@ -17,7 +17,7 @@ from tidalign.kernels.scoring.scores import Scoring
 
 
 def several(seed: int) -> Case:
-    """Draw anchors of two sequences with words in common, some of them akin; y-drops and thresholds of all sizes, odd scores, other letters."""
+    """Draw anchors of two sequences with words in common, some akin; y-drops and thresholds of all sizes, odd scores, other letters, several targets."""
     rng = random.Random(seed)
     alphabet = rng.choice(["ACGT", "ACGT", "ACGTacgt", "ACG", "AT", "ACGTN"])
     length = rng.choice([700, 1500, 3000])

@@ -14,8 +14,7 @@ FAR = 1 << 40
 
 
 def matrix(query: bytes, target: bytes, penalties: Penalties, begin: int, end: int) -> dict[tuple[int, int], int]:
-    """Fill Gotoh's matrix of the end state; state p = 1, 2, .. is I1, D1, I2, D2. is I1, D1, I2, D2. Beginning in p its opening is paid, ending in p it is
-    paid here."""
+    """Fill Gotoh's matrix of the end state; state p = 1, 2 and so on is I1, D1, I2, D2. Beginning in p its opening is paid, ending in p it is paid here."""
     gaps = [(opening, extension) for opening, extension in penalties.pieces for _ in range(2)]
     best: dict[tuple[int, int], int] = {}
     gap: dict[tuple[int, int, int], int] = {}
@@ -32,7 +31,7 @@ def matrix(query: bytes, target: bytes, penalties: Penalties, begin: int, end: i
 
 
 def furthest(costs: dict[tuple[int, int], int], i: int, j: int) -> tuple[int, int]:
-    """Find the last cell on the diagonal that costs no more: where a wavefront that meets another stands, and the only kind of end it can have."""
+    """Find the last cell on the diagonal that costs no more: where a wavefront that meets another stands, and the only kind of end it can be asked for."""
     ahead = [(i + d, j + d) for d in range(1, 99) if costs.get((i + d, j + d), FAR * 2) <= costs[i, j]]
     return furthest(costs, *ahead[0]) if ahead else (i, j)
 
