@@ -129,8 +129,8 @@ def test_long_pairs(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, letters
         recorder.effects["bidirectional_sweep"] = lambda parts, keys, **_: found(parts, keys)
     queries, targets = sides(3, 400, letters)
     for penalties in PRESETS:
-        settings = CallSettings(Model.of(penalties), ends_free, True, 1)
-        bidirectional_device.align(queries, targets, list(range(len(queries))), settings)
+        span = CallSettings(Model.of(penalties), ends_free, True, 1)
+        bidirectional_device.align(queries, targets, list(range(len(queries))), span)
     uncut = {"bidirectional_meet"} if any(ends_free) and leaf >= penalty else set()
     assert recorder.names() == entries("bidirectional/bidirectional.cu") - uncut
     rows = [given["row_memory"] for name, given in recorder.launches if name == "bidirectional_leaf"]
@@ -146,9 +146,9 @@ def coded(letters: Any, offsets: Any, codes: Any, count: Any, starts: Any, out: 
 
 
 @pytest.mark.parametrize("report", pairs.REPORTS)
-@pytest.mark.parametrize("settings", [settings for settings in pairs.SPANS if settings != "extension"])
+@pytest.mark.parametrize("span", [span for span in pairs.SPANS if span != "extension"])
 @pytest.mark.parametrize("text", ["match:2,mismatch:-4,gap:4,2", "match:2,mismatch:-4,gap:1000,2,2000,1", "blosum62"])
-def test_scores(recorder: Recorder, text: str, settings: str, report: str) -> None:
+def test_scores(recorder: Recorder, text: str, span: str, report: str) -> None:
     """Queries of every shape of a team, of gangs, with and without other letters; some scores are too high for 16 bits; the longest fit no memory."""
     scoring = Substitution.parse(text)
 
@@ -159,7 +159,7 @@ def test_scores(recorder: Recorder, text: str, settings: str, report: str) -> No
     recorder.effects |= {"codes_of_letters": coded, "local_scores": scored}
     lengths = [0, 3, 60, 90, 120, 150, 190, 250, 380, 500, 600, 1700, 4300, 9000]
     letters = ["A" * length for length in lengths] + ["ARN" * 20]
-    found = pairs_device.align(Sequences.from_strings(letters), Sequences.from_strings(letters), scoring, settings=settings, report=report)
+    found = pairs_device.align(Sequences.from_strings(letters), Sequences.from_strings(letters), scoring, span=span, report=report)
     assert recorder.names() - {"operations_gathered", "local_traces"} == {"codes_of_letters", "local_scores"}
     assert ("local_traces" in recorder.names()) == (report != "score") and ("operations_gathered" in recorder.names()) == (report == "cigar")
     assert len(found) == len(letters) and found.score is not None and (found.by_host > 0) == (report != "score")
@@ -178,7 +178,7 @@ def test_extensions(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, text: s
     recorder.effects |= {"codes_of_letters": coded, "local_extensions": lambda query_lengths, **given: extended(query_lengths, **given)}
     letters = ["A" * length for length in (0, 3, 60, 150, 600, 3000)] + ["ARN" * 20] * 4
     sides = [Sequences.from_strings(letters)] * 2
-    found = pairs_device.align(*sides, Substitution.parse(text), settings="extension", report=report, end_bonus=bonus)
+    found = pairs_device.align(*sides, Substitution.parse(text), span="extension", report=report, end_bonus=bonus)
     assert recorder.names() >= {"codes_of_letters", "local_extensions"} and ("local_traces" in recorder.names()) == (report == "cigar")
     bands = [given["bands"] for name, given in recorder.launches if name == "local_extensions"]
     assert len(bands) > 3 and found.score is not None and len(found) == len(letters)
@@ -189,8 +189,8 @@ def test_packed_letters_become_codes(recorder: Recorder) -> None:
     assert recorder.names() == {"codes_of_packed"}
 
 
-@pytest.mark.parametrize(("text", "settings"), [("match:2,mismatch:-4,gap:4,2", "local"), ("blosum62", "local"), ("blosum62", "global")])
-def test_search(recorder: Recorder, text: str, settings: str) -> None:
+@pytest.mark.parametrize(("text", "span"), [("match:2,mismatch:-4,gap:4,2", "local"), ("blosum62", "local"), ("blosum62", "global")])
+def test_search(recorder: Recorder, text: str, span: str) -> None:
     """Queries of every shape, and one whose table fits no block."""
     recorder.effects["codes_of_letters"] = coded
     coding = Coding(Substitution.parse(text))
@@ -198,7 +198,7 @@ def test_search(recorder: Recorder, text: str, settings: str) -> None:
     queries, database = (
         uploaded(Sequences.from_strings(letters), coding) for letters in (["A" * length for length in lengths], ["A" * 700, "RN", "", "C" * 90])
     )
-    assert len(best_device.search([queries, queries], database, coding, top=3, least=1, settings=settings)) == 0
+    assert len(best_device.search([queries, queries], database, coding, top=3, least=1, span=span)) == 0
     assert recorder.names() == {"codes_of_letters", "local_scores", "best_of_rows"}
 
 
