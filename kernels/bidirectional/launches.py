@@ -90,7 +90,7 @@ class Launches:
         return compiler.kernel("bidirectional/bidirectional.cu", entry, macros, shared_bytes=shared_bytes)
 
     def table(self, parts: Subproblems, known: Integers) -> Subproblems:
-        """Give what the kernels take, without rows. `parts`: bidirectional_device.PART."""
+        """Give what the kernels take, without rows. `parts`: bidirectional_device.SUBPROBLEM."""
         table = np.zeros(len(parts), TABLE)
         for side, (name, begin, end, count) in enumerate((("query", "q0", "q1", "n"), ("target", "t0", "t1", "m"))):
             table[name] = self._places[side][:, parts["pair"]].T

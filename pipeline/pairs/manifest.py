@@ -23,7 +23,7 @@ class ChunkRecord(TypedDict):
 
 
 class BlockRecord(TypedDict):
-    """Say of a block: ordinal of its first pair, how many pairs, where they lie in the input (`Block`), and the chunks that it became."""
+    """Say of a block: ordinal of its first pair, how many pairs, where they lie in the input (`PairBlock`), and the chunks that it became."""
 
     id: int
     first: int

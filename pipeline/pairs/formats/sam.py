@@ -74,7 +74,7 @@ Where = Callable[[str, int], tuple[str, int]]
 
 
 def check(batches: Batches, where: Where) -> None:
-    """Raise InputError for pairs whose names SAM does not have, when they are read. batches: with `partition.NAMED`."""
+    """Raise InputError for pairs whose names SAM does not have, when they are read. batches: with `partition.NAME_COLUMNS`."""
     for batch in batches.to_batches(["ordinal", "query_name"]):
         check_queries(batch, where)
     for batch in rows_at(batches, first_rows(batches)):

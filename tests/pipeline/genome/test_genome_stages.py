@@ -115,7 +115,7 @@ def test_room_for_alignments_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """Of what is kept, of rows, of their runs: a strand for which there is none is walked again."""
     run = small_queries(tmp_path / "run", replace(DEFAULT, seed="11111", transitions=0, hspthresh=300, gappedthresh=300, ydrop=500))
     expected = rows_of_each(run)
-    monkeypatch.setattr("tidalign.kernels.commit.walk.RUNS", 1)
+    monkeypatch.setattr("tidalign.kernels.commit.walk.FIRST_RUNS", 1)
     monkeypatch.setattr("tidalign.kernels.commit.walk.Paths", Narrow)
     monkeypatch.setattr(walk, "FEW", 1000)
     assert rows_of_all(run) == expected

@@ -140,7 +140,7 @@ def test_chunks_that_are_joined_later_are_the_same(monkeypatch: pytest.MonkeyPat
     columns = np.zeros(5000, np.int64), start, start + rng.integers(1, 50_000, 5000), rng.integers(100, 3000, 5000)
     found = set()
     for step, fresh in ((5000, 1), (7, 1), (1000, 1 << 20)):
-        monkeypatch.setattr("tidalign.pipeline.pairs.formats.bam_index.MOST_FRESH", fresh)
+        monkeypatch.setattr("tidalign.pipeline.pairs.formats.bam_index.MAX_FRESH", fresh)
         index = BinIndex(np.array([1 << 27]), 12_345)
         for first in range(0, 5000, step):
             index.add(*(column[first : first + step] for column in columns))
