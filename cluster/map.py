@@ -84,6 +84,8 @@ def run_on(
 
 
 class _Run:
+    """Runs tasks on workers: gives them out, looks whether they hang, and tells what became of each."""
+
     def __init__(self, workers: Workers, outcomes: Outcomes, stop: Stop, queue: Queue, threads: Threads, kinds: Collection[TaskKind]) -> None:
         self.workers, self.outcomes, self.stop, self.queue, self.beside, self.kinds = workers, outcomes, stop, queue, threads, kinds
         self.flights: dict[str, _Flight] = {}

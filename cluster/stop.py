@@ -15,8 +15,8 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM)
 
 
 class Stop:
-    """Whether to stop. `number`: the signal that asked, or None. SIGINT lets running tasks finish if we are `patient`, else gives them `GRACE_SECONDS`, as
-    the others do."""
+    """Holds whether a run is to stop, and why. `number`: the signal that asked, or None. SIGINT lets running tasks finish if we are `patient`, else gives
+    them `GRACE_SECONDS`, as the others do."""
 
     def __init__(self, *, patient: bool = True) -> None:
         self.number: int | None = None

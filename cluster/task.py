@@ -51,7 +51,7 @@ class Task:
 
 
 class Outcomes(Protocol):
-    """What became of tasks, told in the caller's thread. What they return is run as well; what any of them raises ends the run."""
+    """Hears what became of tasks, in the caller's thread. What they return is run as well; what any of them raises ends the run."""
 
     def done(self, task: Task, result: Any) -> Iterable[Task] | None:
         """Hear that the task returned `result`; give further tasks, or None."""

@@ -106,7 +106,7 @@ _thread = threading.local()
 
 
 class ThreadMemory(Memory):
-    """And the columns of inspections."""
+    """Holds the memory that a thread extends anchors in: two workspaces, and the columns of inspections."""
 
     def __init__(self) -> None:
         super().__init__()

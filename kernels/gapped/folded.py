@@ -16,7 +16,9 @@ MAX_RUN = (1 << 30) - 1
 
 @dataclass(frozen=True, eq=False)
 class Folded(Alignments):
-    """words: uint32[.], runs (length << 2 | operation). pieces: int64[n, 2, 2, 2]: runs of row i are those of its left side, words [begin, stop) =
+    """Holds alignments whose runs are held once where they are the same.
+
+    words: uint32[.], runs (length << 2 | operation). pieces: int64[n, 2, 2, 2]: runs of row i are those of its left side, words [begin, stop) =
     pieces[i, 0, 0] then pieces[i, 0, 1], and after them those of its right side in the other direction, from its end to the anchor pieces[i, 1, 0] then
     pieces[i, 1, 1]."""
 

@@ -77,6 +77,8 @@ class Parcel:
 
 
 class _Side:
+    """Stages one side of a parcel."""
+
     def __init__(self, source: Letters, start: int, stop: int, lengths: Integers) -> None:
         self._source, self._lengths, self.count, self.longest = source, lengths, stop - start, 0
         if isinstance(source, Sequences):

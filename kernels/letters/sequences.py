@@ -21,7 +21,8 @@ def _read_only(batch: "Sequences | PackedSequences") -> None:
 
 @dataclass(frozen=True, slots=True)
 class Sequences:
-    """`letters`: ASCII of any case [total]; sequence i is letters[offsets[i]:offsets[i + 1]] (`offsets` [n + 1])."""
+    """Hold a batch of sequences as plain letters. `letters`: ASCII of any case [total]; sequence i is letters[offsets[i]:offsets[i + 1]] (`offsets` [n +
+    1])."""
 
     letters: Bytes
     offsets: Offsets
@@ -48,7 +49,8 @@ class Sequences:
 
 @dataclass(frozen=True, slots=True)
 class PackedSequences:
-    """Two bits a letter: the bits (letter >> 1) & 3 of its ASCII code (A 0, C 1, T 2, G 3), four to a byte, the first in the top bits.
+    """Hold a batch of sequences, two bits a letter: the bits (letter >> 1) & 3 of its ASCII code (A 0, C 1, T 2, G 3), four to a byte, the first in the top
+    bits.
 
     Sequence i has `lengths[i]` letters in codes[code_offsets[i]:code_offsets[i + 1]], and ambiguous[ambiguous_offsets[i]:ambiguous_offsets[i + 1]]
     holds one bit a letter (the first in the top bit), set where the letter is none of ACGT; a sequence without such letters has none of these bytes.

@@ -76,7 +76,7 @@ def empty_ring(work, first):
 
 
 class Memory:
-    """Two workspaces: one for the pair, one for a narrow pass over it. Freed with the object."""
+    """Holds two workspaces: one for the pair, one for a narrow pass over it. Freed with the object."""
 
     def __init__(self) -> None:
         self.work = np.zeros(SLOTS, np.int64)

@@ -26,7 +26,9 @@ IUPAC = "BDHKMRSVWY"
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """matrix: rows the target's A, C, G, T, columns the query's; it need not be symmetric. A fifth row or column is that of N.
+    """Hold substitution scores and gap costs.
+
+    matrix: rows the target's A, C, G, T, columns the query's; it need not be symmetric. A fifth row or column is that of N.
 
     bad: X against anything. fill: N (and what else is not ACGT) against anything, itself too, where the matrix has no score of it.
     A gap of n bases costs gap_open + n * gap_extend.

@@ -42,7 +42,7 @@ _AGAIN = "copy or compress it again; `gzip -t` tells whether it is whole"
 
 
 class Damage(Exception):
-    """What is wrong with compressed data: expected, found, way out. Who knows the file and the record makes an InputError of it."""
+    """Says what is wrong with compressed data: expected, found, way out. Who knows the file and the record makes an InputError of it."""
 
 
 def is_bgzf(head: bytes) -> bool:

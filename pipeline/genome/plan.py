@@ -45,7 +45,7 @@ STAGES = ("units", "seed", "walk", "extend", "assemble")
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """What one task does.
+    """Says what one task does.
 
     stage: `units`: all of the units [start, stop) of a job; or a stage of one large unit: `seed` (its anchors; start and stop count letters of the query),
     `walk` (exact mode's extension of all of them), `extend` (independent mode's extension of anchors [start, stop)), `assemble` (independent mode's rows).

@@ -168,8 +168,8 @@ _WAYS_OUT = {
 
 @dataclass(frozen=True, slots=True)
 class RecordPlace:
-    """Where rows come from: `first` records of the file before them, `lines` lines a record (0: not known), `records` counted as one; and what their letters
-    may be, of ALPHABETS."""
+    """Says where rows come from: `first` records of the file before them, `lines` lines a record (0: not known), `records` counted as one; and what their
+    letters may be, of ALPHABETS."""
 
     file: str
     first: int

@@ -63,7 +63,7 @@ def svg(plot: DotPlot, *, coloring: str = "identity", size: int = 800, titled: i
 
 
 class _Frame:
-    """Where places of both axes lie in the picture."""
+    """Says where places of both axes lie in the picture."""
 
     def __init__(self, plot: DotPlot, left: float, top: float, inner: float) -> None:
         self.left, self.top, self.inner = left, top, inner

@@ -35,7 +35,7 @@ class Series:
 
 @dataclass(slots=True)
 class History:
-    """What a journal tells. Times are seconds of running: what passed between two calls of the command is left out.
+    """Holds what a journal tells. Times are seconds of running: what passed between two calls of the command is left out.
 
     step: seconds of a step of time. length: seconds of all calls. series: by kind of task. calls: when each began.
     marks: (time, word) of the first things that went wrong. exact: whether tasks say what they finished; else it follows from the ranges in their names.

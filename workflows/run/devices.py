@@ -49,7 +49,8 @@ DEFAULT = Resources()
 
 @dataclass(frozen=True)
 class Gpus:
-    """names: of the GPUs, by what CUDA_VISIBLE_DEVICES calls them; none: the CPU, or what a scheduler's workers have. why: these and no others.
+    """Says which GPUs a run uses. names: of the GPUs, by what CUDA_VISIBLE_DEVICES calls them; none: the CPU, or what a scheduler's workers have. why: these
+    and no others.
 
     device: where kernels run. cores: workers beside them that use cores.
     """

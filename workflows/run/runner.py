@@ -41,7 +41,7 @@ R = TypeVar("R", bound=Report)
 
 @dataclass(frozen=True, slots=True)
 class Meanwhile:
-    """How a run works on what was read while it reads on. ready: waits for the GPU of this process."""
+    """Says how a run works on what was read while it reads on. ready: waits for the GPU of this process."""
 
     stop: Stop
     gpus: Gpus

@@ -31,6 +31,8 @@ _FAILURES = 3
 
 @dataclass
 class _Worker:
+    """Holds a worker: its process, its place among all, and what it said last."""
+
     process: int
     place: int
     """Which of the server's workers it is, and so which GPU it has."""

@@ -36,7 +36,7 @@ INVALID = 0xFF
 
 
 class LetterRules:
-    """How letters are read.
+    """Says how letters are read.
 
     ambiguous: None, "n" or "iupac" (GenomeParameters.scoring.ambiguous): "iupac" allows B D H K M R S V W Y.
     table: bytes[256] for bytes.translate: letters as they are (upper case if `unmask`), NUL for the separator, INVALID for others.
@@ -78,7 +78,7 @@ _KNOWN = "multiple, unmask, A..B, subset=FILE, nameparse=darkspace, separator=C"
 
 @dataclass(frozen=True, slots=True)
 class Specifier:
-    """What a file's name and its actions ask for.
+    """Says what a file's name and its actions ask for.
 
     path: of the file, `-` for standard input. select: one sequence of a 2bit file (`path/name`).
     multiple: the sequences are read as one array even if there is one only. unmask: lower case becomes upper case.

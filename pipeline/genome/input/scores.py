@@ -33,7 +33,7 @@ def _score(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ScoreFile:
-    """What a score file says; None where it says nothing.
+    """Holds what a score file says; None where it says nothing.
 
     matrix: as in Scoring. first: the score of the file's first row and column, of which the x-drop is 10 times.
     seed, transitions: as in GenomeParameters.

@@ -35,7 +35,7 @@ Done = tuple[Iterator[Any], list[dict[str, Any]]]
 
 
 class Budget:
-    """What a tile may take of cells and seconds of gapped extension (`--cells`, `--seconds`)."""
+    """Says what a tile may take of cells and seconds of gapped extension (`--cells`, `--seconds`)."""
 
     def __init__(self, parameters: GenomeParameters) -> None:
         self._cells, self._seconds = parameters.cells, parameters.seconds

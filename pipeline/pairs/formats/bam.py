@@ -67,8 +67,8 @@ def records(batch: Any, request: Request[Rows]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Alignment:
-    """What differs between records with a place on the target and those without: its number, where it begins, its bin, operations (how many, and their words),
-    tags, and what follows all tags."""
+    """Holds what differs between records with a place on the target and those without: its number, where it begins, its bin, operations (how many, and their
+    words), tags, and what follows all tags."""
 
     number: Numbers
     place: Numbers

@@ -23,7 +23,7 @@ _OPTIONS = ("interleaved", "same_names", "query_column", "target_column", "alpha
 
 @dataclass(frozen=True, slots=True)
 class PairSource:
-    """Where pairs come from. One input holds both sides (`interleaved`: record 2i is the query, 2i + 1 the target of pair i; or a table), or two do.
+    """Says where pairs come from. One input holds both sides (`interleaved`: record 2i is the query, 2i + 1 the target of pair i; or a table), or two do.
     alphabet: of their letters (`pack.ALPHABETS`). whole: qualities are read as well, and what a run reads is kept; runs are not told apart by it."""
 
     inputs: tuple[Input, ...]

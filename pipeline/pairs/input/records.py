@@ -27,7 +27,7 @@ FOUR_LINES = "every record has four lines, its letters and its qualities one eac
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How records lie in a text. A mark is a line that is counted: any line, or one that begins with `first`.
+    """Says how records lie in a text. A mark is a line that is counted: any line, or one that begins with `first`.
 
     marks: of a record. lines: of a record, 0 if they vary. records: for one number in messages (a .seq pair is two of our records).
     weight: letters in a byte, about.

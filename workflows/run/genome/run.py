@@ -42,7 +42,7 @@ ONE_GPU_INPUT = 32_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenomeReport(Report):
-    """report.json of a genome run.
+    """Holds what report.json of a genome run says.
 
     pairs: of genomes; target_bases, query_bases: letters of all sides; empty: records without letters, left out. rows: alignments.
     shortfalls: [{job, query_name, strand, status, reason}]. work: sums of what the tasks of this call said they did (anchors, cells, seconds).

@@ -169,7 +169,7 @@ FINEST_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """How what was read is aligned meanwhile.
+    """Says how what was read is aligned while more is read.
 
     prepare: has ready what aligns sequences of so many letters, in this process. much: seconds of one core, by estimate, from which on workers are hired, and
     below which this process does all of it; None: that is settled.

@@ -38,7 +38,7 @@ ONE_GPU_INPUT = 4_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairReport(Report):
-    """report.json of a run over pairs.
+    """Holds what report.json of a run over pairs says.
 
     pairs, bases: all of it, letters of both sides. aligned: pairs that this call aligned. by_host: pairs that the host took for a GPU.
     heuristic: that rows were made with, None where they are exact or a score's.

@@ -83,6 +83,8 @@ class _Piece:
 
 
 class _Pipeline:
+    """Reads, aligns and writes ranges of rows side by side: others are read and written while a batch is on the device."""
+
     def __init__(self, directory: str, run: str, aligner: Aligner[Any], settings: Any, device: Device) -> None:
         self._directory, self._run, self._aligner, self._settings, self._device = directory, run, aligner, settings, device
         self._pieces: deque[_Piece] = deque()

@@ -40,7 +40,7 @@ CHILD_HANG_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class SearchSource:
-    """What a search reads: queries, and a database or its index."""
+    """Says what a search reads: queries, and a database or its index."""
 
     queries: Input
     database: Input
@@ -121,7 +121,7 @@ class Searching(Tracker[QueryRange]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchReport(Report):
-    """report.json of a search.
+    """Holds what report.json of a search says.
 
     queries, query_letters, sequences, letters: what went in, queries and database. without_hits: queries without a row. cells: of all matrices.
     """
