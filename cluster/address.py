@@ -38,7 +38,7 @@ def address_of(scheduler: str, *, insecure: bool = False) -> str:
         raise NoWorkers(f"{scheduler}: Dask's configuration requires encryption (distributed.comm.require-encryption); give tls://{place}")
     elif not insecure and not all(ipaddress.ip_address(str(each[4][0]).partition("%")[0]).is_loopback for each in found):
         raise NoWorkers(
-            f"{scheduler}: another machine is talked to by TLS alone, as anybody on the way could run code as you; configure Dask for it and give "
+            f"{scheduler}: a scheduler of another machine must use TLS, as anybody on the network could run code as you; configure Dask for it and give "
             f"tls://{place}, or give --insecure"
         )
     return f"{scheme or 'tcp'}://{place}"
@@ -48,7 +48,7 @@ def _in_file(path: str) -> str:
     try:
         return str(json.loads(Path(path).read_text())["address"])
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise NoWorkers(f"{path}: {EXPECTED}, found a file that is none") from error
+        raise NoWorkers(f"{path}: {EXPECTED}, found a file without one") from error
 
 
 def _see_certificates(scheduler: str) -> None:

@@ -37,7 +37,7 @@ def scheduler_of(given: Any) -> str | None:
         raise TypeError(f"scheduler: expected the address or file of a Dask scheduler, a distributed.Client or a cluster, found {type(given).__name__}")
     kind = type(given).__name__
     if getattr(given, "asynchronous", False):
-        raise TypeError(f"scheduler: expected a {kind} that is not asynchronous: this call waits, and its event loop would with it")
+        raise TypeError(f"scheduler: expected a {kind} that is not asynchronous: this call blocks, and would block its event loop")
     found = (getattr(given.scheduler, "address", None) if client else given.scheduler_address) if _runs(given) else None
     if not found:
         raise NoWorkers(f"scheduler: the {kind} is closed or not connected; make a new one")

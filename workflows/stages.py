@@ -102,7 +102,7 @@ def _unit(target: Letters | InMemory, query: Letters, strand: str, options: dict
     given = keywords.read(options)
     check(given)
     if wrong := next((name for name in _WHOLE if name in given), None):
-        raise ValueError(f"{wrong} is of whole runs: leave it out, or call align_genomes")
+        raise ValueError(f"{wrong} is for whole runs: leave it out, or call align_genomes")
     wanted = replace(parameters(given), strand="both")  # so that units are numbered + and -
     sides = {"target": target if not isinstance(target, str | bytes) else {"target": target}, "query": {"query": query}}
     with tempfile.TemporaryDirectory(prefix="tidalign-") as folder:

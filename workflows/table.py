@@ -63,7 +63,7 @@ def align(
     penalised: dict[str, Any] = {"penalties": models.text(penalties), "ends_free": _ends(ends_free), "penalty_only": penalty_only, "heuristic": heuristic}
     parameters: Any = PairParameters(**penalised, ambiguous=ambiguous, strand=strand)
     if scoring is not None and heuristic is not None:
-        raise ValueError("heuristic is of penalties: leave it out with scoring")
+        raise ValueError("heuristic is for alignment by penalties: leave it out with scoring")
     if scoring is not None:
         parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
     aligner = aligner_of(parameters)

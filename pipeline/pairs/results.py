@@ -144,7 +144,7 @@ def _see_unchanged(source: Any) -> None:
         try:
             found = sniff(known.path, allow_empty=True)
         except MissingInput as error:
-            raise MissingInput(f"{error}; its letters are wanted: put the input back, or {_WITHOUT}") from error
+            raise MissingInput(f"{error}; its letters are needed: put the input back, or {_WITHOUT}") from error
         if found != known:
             raise _changed(known.path)
 

@@ -81,7 +81,7 @@ def _calibrate(devices: list[Device]) -> None:
             progress.close()
         if found:
             rates.keep(found)
-            print(f"calibrated: {found.device}, {len(found.seconds)} kinds of work, {time.monotonic() - began:.0f} s; estimates are of it from now on")
+            print(f"calibrated: {found.device}, {len(found.seconds)} kinds of work, {time.monotonic() - began:.0f} s; estimates use these figures from now on")
 
 
 def _verify(run: str) -> Exit:
@@ -158,7 +158,7 @@ def _machine() -> list[Device]:
     chosen = bases()
     print(f"compiled kernels: {chosen.kept or 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}")
     for refused, why in chosen.refused:
-        print(f"not for compiled kernels: {refused}: {why}; set NUMBA_CACHE_DIR to a folder that only you can write to")
+        print(f"no folder for compiled kernels: {refused}: {why}; set NUMBA_CACHE_DIR to a folder that only you can write to")
     if chosen.kept and (unknown := difference()):
         print(f"numba {version('numba')} keeps kernels in a way of its own ({unknown}): they come from its cache as it is, and commands start more slowly")
     try:
@@ -168,7 +168,7 @@ def _machine() -> list[Device]:
         return [CPU]
     print(f"GPUs: {', '.join(f'{name} ({number})' for number, name in gpus.items())}; pairs and genomes are aligned there, with --device cpu on the cores")
     if CUPYS_MOVED:
-        print(f"not for what CuPy compiles: {CUPYS_MOVED}")
+        print(f"no folder for what CuPy compiles: {CUPYS_MOVED}")
     return [CPU, GPU]
 
 

@@ -83,7 +83,7 @@ def align_pairs(
     penalised: dict[str, Any] = {"penalties": models.text(penalties), "ends_free": ends_free, "penalty_only": penalty_only, "heuristic": heuristic}
     parameters: Any = PairParameters(**penalised, ambiguous=ambiguous, strand=strand)
     if scoring is not None and heuristic is not None:
-        raise ValueError("heuristic is of penalties: leave it out with scoring")
+        raise ValueError("heuristic is for alignment by penalties: leave it out with scoring")
     if scoring is not None:
         parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
     columns = {"query_column": query_column, "target_column": target_column, "alphabet": parameters.alphabet}

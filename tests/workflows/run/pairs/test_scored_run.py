@@ -85,7 +85,7 @@ def test_the_command_line(tmp_path: Path, made: Any) -> None:
     [
         (["--span", "local"], "--span goes with --scoring or --matrix"),
         (["--scoring", DNA, "--gap", "3"], "--scoring has the gap in it"),
-        (["--scoring", DNA, "--penalties", "edit"], "--penalties is of penalties"),
+        (["--scoring", DNA, "--penalties", "edit"], "--penalties is for alignment by penalties"),
         (["--scoring", DNA, "--penalty-only"], "--report ends gives no CIGARs"),
         (["--scoring", "match:2,mismatch:-4,gap:-4,2"], "must not pay"),
         (["--matrix", "nothing"], "expected one of BLOSUM45"),
