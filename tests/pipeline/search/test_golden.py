@@ -96,8 +96,8 @@ def test_bits_and_expectations_of_bases_are_those_of_blastn() -> None:
 
 
 def test_genes_are_as_good_as_blastn_says(tmp_path: Path) -> None:
-    """Where blastn, which is a heuristic, finds an alignment of the best score, bits and E-value are its own; no score of its is better. It gives IUPAC's letters
-    scores of their own: genes with such are left out."""
+    """Where blastn, which is a heuristic, finds an alignment of the best score, bits and E-value are its own; no score of its is better. It gives
+    IUPAC's letters scores of their own: genes with such are left out."""
     plain = {row["name"] for name in ("asked.fa.gz", "genes.fa.gz") for row in records(name).to_pylist() if set(row["sequence"]) <= set("ACGT")}
     ours, theirs = (
         {tuple(line.split("\t")[:2]): line.split("\t") for line in reversed(lines) if plain.issuperset(line.split("\t")[:2])}
