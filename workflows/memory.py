@@ -14,6 +14,7 @@ from tidalign.pipeline.search.hits import search as search_slice
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.search.records import COLUMN, NAME, empty_database
 from tidalign.pipeline.search.records import sequences as packed
+from tidalign.pipeline.search.statistics import DatabaseSize
 from tidalign.workflows.options.nearest import named
 from tidalign.workflows.run.devices import of_process
 from tidalign.workflows.table import columns_of, names_of, sequences
@@ -54,7 +55,7 @@ def search(
         raise empty_database("database")
     work = WORK_PER_CELL * letters * len(parameters.strands) * int(query["length"].to_numpy().sum())
     on = of_process(device, lambda: work)
-    tables = [search_slice(query, LoadedSlice.of(target, letters, parameters, on.name), parameters)]
+    tables = [search_slice(query, LoadedSlice.of(target, DatabaseSize(letters, len(target)), parameters, on.name), parameters)]
     return pa.concat_tables([SEARCH_HITS.empty_table(), *tables]).combine_chunks()
 
 

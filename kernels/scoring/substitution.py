@@ -187,11 +187,12 @@ def _named(name: str) -> tuple[str, tuple[int, ...]]:
 
 
 @cache
-def statistics(name: str, piece: tuple[int, int]) -> tuple[float, ...] | None:
-    """Find the statistics of local alignments of a named matrix and a gap (open, extend): the numbers of its line in karlin_altschul.tsv, or None."""
-    text = (Path(__file__).parent / "matrices" / "karlin_altschul.tsv").read_text("ascii")
+def statistics(kind: str, *key: str) -> tuple[float, ...] | None:
+    """Find the statistics of local alignments: the numbers behind the words `key` of a line of karlin_altschul.tsv or, of another kind, of
+    karlin_altschul_dna.tsv; None where there is no such line."""
+    text = (Path(__file__).parent / "matrices" / f"karlin_altschul{kind}.tsv").read_text("ascii")
     rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
-    return next((tuple(map(float, row[3:])) for row in rows if row[0] == name and (int(row[1]), int(row[2])) == piece), None)
+    return next((tuple(map(float, row[len(key) :])) for row in rows if tuple(row[: len(key)]) == key), None)
 
 
 def parse_gap(text: str) -> tuple[tuple[int, int], ...]:

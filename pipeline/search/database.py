@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from tidalign.pipeline.errors import Damaged, InputError
 from tidalign.pipeline.schema import SEQUENCES
 from tidalign.pipeline.search.records import INDEX, empty_database
+from tidalign.pipeline.search.statistics import DatabaseSize
 from tidalign.pipeline.store.files import open_table, write_tables
 
 FORMAT = 1
@@ -55,6 +56,11 @@ class Database:
     def letters(self) -> int:
         """Count the letters of all sequences."""
         return sum(each.letters for each in self.slices)
+
+    @property
+    def size(self) -> DatabaseSize:
+        """Count letters and sequences."""
+        return DatabaseSize(self.letters, self.sequences)
 
     @property
     def longest(self) -> int:

@@ -13,6 +13,7 @@ from tidalign.pipeline.search.database import SLICE_BYTES
 from tidalign.pipeline.search.hits import LoadedSlice, search
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.search.records import sequences
+from tidalign.pipeline.search.statistics import DatabaseSize
 from tidalign.workflows.estimate.forecast import EXPORTED, PROCESS, Forecast
 from tidalign.workflows.estimate.head import records
 from tidalign.workflows.estimate.rates import Counts, of_core
@@ -73,6 +74,6 @@ def points(best: Callable[[Device, Callable[[], Any]], float]) -> dict[str, list
             sides = [sequences(None, pa.array(side, pa.large_binary()), 0) for side in made]
             total = [float(side["length"].to_numpy().sum()) for side in sides]
             kind, counts = counted(parameters, queries, *total)
-            database = LoadedSlice.of(sides[1], int(total[1]), parameters)
+            database = LoadedSlice.of(sides[1], DatabaseSize(int(total[1]), count), parameters)
             found.setdefault(kind, []).append((counts, best(CPU, partial(search, sides[0], database, parameters))))
     return found

@@ -3,6 +3,7 @@
 import os
 import secrets
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -44,21 +45,15 @@ def read_side(directory: str, side: int, role: str, spec: str, ambiguous: str | 
         return record
     genome = read_genome(spec, role=role, ambiguous=ambiguous)
     temporary = f"{path}.{secrets.token_hex(4)}.tmp"
-    genome.save(temporary)
-    summed = 0
     try:
-        with Path(temporary, _CODES).open("wb") as file:
-            for start in range(0, len(genome.letters), _PIECE):
-                codes = encode(genome.letters[start : start + _PIECE]).data
-                file.write(codes)
-                summed = crc32(codes, summed)
-            file.flush()
-            if lasts(path):
-                os.fsync(file.fileno())
+        Path(temporary).mkdir(parents=True)
     except OSError as error:
         raise writing_error(path, error) from error
-    record = {"id": side, "role": role, "spec": spec, "sequences": len(genome), "bases": int(genome.lengths.sum()), "empty": len(genome.empty)}
-    record["sums"] = {LETTERS: crc32(genome.letters.data), _CODES: summed}
+    with ThreadPoolExecutor(1) as beside:
+        saved = beside.submit(_save, genome, temporary)
+        summed = _save_codes(genome, path, temporary)
+        sums = {LETTERS: saved.result(), _CODES: summed}
+    record = {"id": side, "role": role, "spec": spec, "sequences": len(genome), "bases": int(genome.lengths.sum()), "empty": len(genome.empty), "sums": sums}
     write_json(f"{temporary}/{_RECORD}", record)
     try:
         Path(temporary).rename(path)
@@ -68,6 +63,29 @@ def read_side(directory: str, side: int, role: str, spec: str, ambiguous: str | 
             raise writing_error(path, error) from error
         return other
     return record
+
+
+def _save(genome: Genome, folder: str) -> int:
+    """Save a genome; returns the checksum of its letters."""
+    genome.save(folder)
+    return crc32(genome.letters.data)
+
+
+def _save_codes(genome: Genome, path: str, folder: str) -> int:
+    """Write the codes of a genome into a folder that is to be `path`; returns their checksum."""
+    summed = 0
+    try:
+        with Path(folder, _CODES).open("wb") as file:
+            for start in range(0, len(genome.letters), _PIECE):
+                codes = encode(genome.letters[start : start + _PIECE]).data
+                file.write(codes)
+                summed = crc32(codes, summed)
+            file.flush()
+            if lasts(path):
+                os.fsync(file.fileno())
+    except OSError as error:
+        raise writing_error(path, error) from error
+    return summed
 
 
 def side_record(directory: str, side: int) -> dict[str, Any] | None:

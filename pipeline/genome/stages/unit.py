@@ -161,8 +161,11 @@ class Unit:
     @cached_property
     def query_codes(self) -> Codes:
         """Of the query sequence on its strand."""
-        codes = self._every_query if self.joint else self.query.codes(self.query_index)
-        return codes if self.strand == "+" else turned(codes)
+        if self.joint:
+            return self._every_query if self.strand == "+" else turned(self._every_query)
+        start, length = self.query.starts[self.query_index], self.query.lengths[self.query_index]
+        codes = self._every_query[start : start + length]
+        return codes if self.strand == "+" else reverse_complement(codes)
 
     @property
     def query_bounds(self) -> Integers:
