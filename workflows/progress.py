@@ -11,7 +11,7 @@ from typing import TextIO
 SILENT_SECONDS = 2.0
 """A run that is over sooner says nothing on its way."""
 
-MOST_GPUS = 8
+MAX_GPUS = 8
 """Whose shares are each told."""
 
 REDRAW_SECONDS = 0.2
@@ -44,7 +44,7 @@ class _Left:
         self._total = 0
 
     def hear(self, now: float, done: int, total: int) -> None:
-        """Take in what was done by now, in thousandths of a nominal second; less than before: a run begins."""
+        """Note what was done by now, in thousandths of a nominal second; less than before: a run begins."""
         self._total = total
         if not self._told or done < self._told[-1][1]:
             self._told, self._began = deque([(now, done)]), now
@@ -116,7 +116,7 @@ class Progress:
                 self._show(stage, now, done, total)
 
     def compiling(self, begins: bool) -> None:
-        """Hear that a kernel begins to be compiled, or is (`numba_cache.LISTENERS`): that is said once, after `SILENT_SECONDS` of it in all."""
+        """Note that a kernel begins to be compiled, or is (`numba_cache.LISTENERS`): that is said once, after `SILENT_SECONDS` of it in all."""
         with self._lock:
             self._compiled(begins)
             if begins and self._compiled.now == 1 and (spent := self._compiled.seconds) < SILENT_SECONDS:
@@ -161,14 +161,14 @@ class Progress:
         return f"{known}, {rate:,.0f} {things}/s{left}{self._gpus()}" if things == "pairs" and rate > 0 else f"{known}{left}{self._gpus()}"
 
     def _gpus(self) -> str:
-        """Say what share of the last seconds each GPU was busy; of many, the least, the mean and the most."""
+        """Write what share of the last seconds each GPU was busy; of many, the least, the mean and the most."""
         shares = [round(share / 10) for share in self._busy.values()]
-        if len(shares) > MOST_GPUS:
+        if len(shares) > MAX_GPUS:
             return f", {len(shares)} GPUs {min(shares)} to {max(shares)}%, {sum(shares) // len(shares)}% busy"
         return f", GPU{'s' * (len(shares) > 1)} {' '.join(f'{share}%' for share in shares)} busy" if shares else ""
 
     def close(self) -> None:
-        """Take the drawn line away."""
+        """Clear the drawn line."""
         with self._lock:
             self._cancel()
             if self._drawn:
@@ -183,7 +183,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """`9 s`, `3:07` (minutes) or `2:03:07` (hours)."""
+    """Write seconds as `9 s`, `3:07` (minutes) or `2:03:07` (hours)."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -192,7 +192,7 @@ def duration(seconds: float) -> str:
 
 
 def by_status(statuses: Mapping[str, int], none: str = "no pairs") -> str:
-    """`9,999 exact, 1 rejected`; `none` where there are no rows."""
+    """Write counts of rows as `9,999 exact, 1 rejected`; `none` where there are no rows."""
     return ", ".join(f"{rows:,} {status}" for status, rows in statuses.items() if rows) or none
 
 

@@ -40,7 +40,7 @@ def resources_of(args: argparse.Namespace) -> Resources:
 
 @contextmanager
 def prepared(directory: Path, layout: Layout, *, new: bool) -> Iterator[None]:
-    """See that a directory is, or can become, a run directory with this layout, and empty it if a new run is wanted.
+    """Check that a directory is, or can become, a run directory with this layout, and empty it if a new run is wanted.
 
     Input that turns out bad leaves nothing behind, so that the same command works once it is mended. Raises CannotWrite rather than touch other files.
     """

@@ -28,7 +28,7 @@ _LETTER = np.frombuffer(ALPHABET, np.uint8)
 _COMPLEMENTED = np.append(_CODE[np.frombuffer(ALPHABET.translate(COMPLEMENT), np.uint8)], np.full(256 - len(ALPHABET), INVALID, np.uint8))
 
 
-_FEW = 1_000_000  # letters; for fewer it does not pay to load a compiled loop
+_FEW_LETTERS = 1_000_000  # letters; for fewer it does not pay to load a compiled loop
 
 
 def encode(letters: Any) -> Codes:
@@ -47,7 +47,7 @@ def reverse_complement(codes: Codes) -> Codes:
 
 
 def _looked_up(table: Codes, codes: Codes, *, backward: bool = False) -> Codes:
-    if len(codes) < _FEW:
+    if len(codes) < _FEW_LETTERS:
         return np.ascontiguousarray(table[codes[::-1] if backward else codes])
     from tidalign.kernels.letters import recode
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels.scoring.penalties import LARGEST
+from tidalign.kernels.scoring.penalties import MAX_PENALTY
 
-MOST_LETTERS = 32
+MAX_LETTERS = 32
 LOWEST, HIGHEST = -128, 127
 """Range of a score of two letters: a byte of the kernels' tables."""
 
@@ -68,8 +68,8 @@ class Substitution:
         for opening, extension in self.pieces:
             if opening < 0 or extension < 1:
                 raise ValueError(f"gap: a gap must not pay: it opens at 0 or more and extends at 1 or more, not {opening} and {extension}")
-            if max(opening, extension) > LARGEST:
-                raise ValueError(f"gap: costs must be at most {LARGEST}, not {opening} and {extension}")
+            if max(opening, extension) > MAX_PENALTY:
+                raise ValueError(f"gap: costs must be at most {MAX_PENALTY}, not {opening} and {extension}")
 
     @classmethod
     def parse(cls, text: str, alphabet: str | None = None) -> "Substitution":
@@ -201,8 +201,8 @@ def parse_gap(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _check_letters(letters: str, alphabet: str | None) -> None:
-    if len(letters) > MOST_LETTERS:
-        raise ValueError(f"expected at most {MOST_LETTERS} letters, found {len(letters)}")
+    if len(letters) > MAX_LETTERS:
+        raise ValueError(f"expected at most {MAX_LETTERS} letters, found {len(letters)}")
     if len(set(letters)) != len(letters):
         raise ValueError(f"expected each letter once, found {next(each for each in letters if letters.count(each) > 1)!r} twice")
     if any(not ("A" <= letter <= "Z" or letter == "*") for letter in letters):

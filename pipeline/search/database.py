@@ -30,7 +30,7 @@ _AGAIN = "make it again with `tidalign index`"
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class SliceRecord:
     """Say of a slice: ordinal of its first sequence, how many there are, their letters, and those of the longest."""
 
     first: int
@@ -45,7 +45,7 @@ class Database:
 
     path: str
     alphabet: str
-    slices: tuple[Slice, ...]
+    slices: tuple[SliceRecord, ...]
 
     @property
     def sequences(self) -> int:
@@ -72,7 +72,7 @@ class Database:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "Database":
-        return cls(values["path"], values["alphabet"], tuple(Slice(**each) for each in values["slices"]))
+        return cls(values["path"], values["alphabet"], tuple(SliceRecord(**each) for each in values["slices"]))
 
 
 def pack(path: str, tables: Iterable[Any], alphabet: str) -> None:
@@ -101,7 +101,7 @@ def open_database(path: str) -> Database:
     slices, first = [], 0
     for group in range(file.num_row_groups):
         lengths = file.read_row_group(group, columns=["length"])["length"].to_numpy()
-        slices.append(Slice(first, len(lengths), int(lengths.sum()), int(lengths.max(initial=0))))
+        slices.append(SliceRecord(first, len(lengths), int(lengths.sum()), int(lengths.max(initial=0))))
         first += len(lengths)
     database = Database(path, said["alphabet"], tuple(slices))
     if not database.letters:

@@ -31,7 +31,7 @@ Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Slice:
+class LoadedSlice:
     """A slice of a database, ready to be searched: its sequences, the same as the device's form takes them, and the size of the whole database."""
 
     sequences: Any
@@ -41,13 +41,13 @@ class Slice:
     form: Form
 
     @classmethod
-    def of(cls, table: Any, size: statistics.DatabaseSize, parameters: SearchParameters, device: DeviceName = CPU.name) -> "Slice":
+    def of(cls, table: Any, size: statistics.DatabaseSize, parameters: SearchParameters, device: DeviceName = CPU.name) -> "LoadedSlice":
         """Put a table in `schema.SEQUENCES` on a device."""
         coding, form = coding_of(parameters), FORMS[device]
         return cls(table, form.side(sequences(table["letters"]), coding, 1), coding, size, form)
 
 
-def search(queries: Any, database: Slice, parameters: SearchParameters, turn: Callable[[], AbstractContextManager[None]] = nullcontext) -> Any:
+def search(queries: Any, database: LoadedSlice, parameters: SearchParameters, turn: Callable[[], AbstractContextManager[None]] = nullcontext) -> Any:
     """Search queries, a table in `schema.SEQUENCES`, in a slice: a table in `schema.SEARCH_HITS`, queries in order and of each the best first.
 
     turn: is held while the device works; rows are made after it.
@@ -79,7 +79,7 @@ def _both(letters: Sequences, strands: str) -> Sequences:
     return Sequences(np.concatenate([letters.letters, backward.letters]), np.concatenate([letters.offsets, letters.offsets[1:] + len(letters.letters)]))
 
 
-def _aligned(queries: Any, targets: Any, database: Slice, parameters: SearchParameters, score: Integers) -> Alignments:
+def _aligned(queries: Any, targets: Any, database: LoadedSlice, parameters: SearchParameters, score: Integers) -> Alignments:
     """Align the pairs of hits as far as rows say; what was scored comes out again."""
     if parameters.report == "score":
         none = np.zeros(len(score), np.int64)
@@ -90,7 +90,7 @@ def _aligned(queries: Any, targets: Any, database: Slice, parameters: SearchPara
     return found
 
 
-def _rows(queries: Any, database: Slice, hits: best.Hits, rank: Integers, found: Alignments, parameters: SearchParameters) -> Any:
+def _rows(queries: Any, database: LoadedSlice, hits: best.Hits, rank: Integers, found: Alignments, parameters: SearchParameters) -> Any:
     query = queries.select(["ordinal", "name", "length"]).take(pa.array(hits.query))
     target = database.sequences.select(["ordinal", "name", "length"]).take(pa.array(hits.target))
     none = pa.nulls(len(hits), pa.int64())

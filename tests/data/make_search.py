@@ -24,7 +24,7 @@ Record = tuple[str, str]
 
 
 def read(path: str) -> list[Record]:
-    """Names, to the first blank, and letters."""
+    """Read names, to the first blank, and letters."""
     records = [record.partition("\n") for record in Path(path).read_text().split(">")[1:]]
     return [(head.split()[0], letters.replace("\n", "").upper()) for head, _, letters in records]
 
@@ -35,7 +35,7 @@ def write(name: str, records: list[Record]) -> None:
 
 
 def blastp(queries: list[Record], database: list[Record]) -> str:
-    """What blastp prints."""
+    """Run blastp, and give what it prints."""
     with tempfile.TemporaryDirectory() as folder:
         for name, records in (("q", queries), ("d", database)):
             Path(folder, name).write_text("".join(f">{name}\n{letters}\n" for name, letters in records))
@@ -67,7 +67,7 @@ def of_bases(queries: list[Record], database: list[Record]) -> None:
 
 
 def scores(queries: list[Record], database: list[Record], opening: int, extension: int, matrix: object) -> str:
-    """A line of scores for each query."""
+    """Write a line of scores for each query."""
     rows = [[parasail.sw_scan_32(query, target, opening + extension, extension, matrix).score for _, target in database] for _, query in queries]
     return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 

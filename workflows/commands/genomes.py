@@ -25,7 +25,7 @@ LONGEST = 240
 
 
 def source_of(args: argparse.Namespace) -> GenomeSource:
-    """What `tidalign genomes` reads: pairs of files, or the sequences of two."""
+    """Read what `tidalign genomes` aligns: pairs of files, or the sequences of two."""
     keep = kept_stages(args.keep)
     if args.all_vs_all:
         target, query = with_actions(args, *args.inputs)
@@ -35,7 +35,7 @@ def source_of(args: argparse.Namespace) -> GenomeSource:
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """`tidalign genomes`: DIR/run is the run directory; beside it a file for each pair, or one for all."""
+    """Run `tidalign genomes`: DIR/run is the run directory; beside it a file for each pair, or one for all."""
     folder = Path(args.output)
     if folder.is_file():
         raise CannotWrite(f"{folder}: expected a folder to write to, found a file")

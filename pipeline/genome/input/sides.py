@@ -25,7 +25,7 @@ _State = tuple[int, int, int]
 
 
 def side_path(directory: str, side: int) -> str:
-    """The folder of a side."""
+    """Name the folder of a side."""
     return f"{directory}/{side_name(side)}"
 
 
@@ -89,7 +89,7 @@ def _save_codes(genome: Genome, path: str, folder: str) -> int:
 
 
 def side_record(directory: str, side: int) -> dict[str, Any] | None:
-    """What `read_side` said of a side; None where it is not there."""
+    """Read what `read_side` said of a side; None where it is not there."""
     try:
         return read_json(f"{side_path(directory, side)}/{_RECORD}")
     except FileNotFoundError:
@@ -97,7 +97,7 @@ def side_record(directory: str, side: int) -> dict[str, Any] | None:
 
 
 def load_side(directory: str, run: str, side: int, sequence: int | None = None) -> tuple[Genome, Codes]:
-    """A side of a run and the codes of its array, both mapped; `sequence`: as if its file held only this one of its sequences.
+    """Load a side of a run and the codes of its array, both mapped; `sequence`: as if its file held only this one of its sequences.
 
     Every process looks once at all its bytes: Damaged where they are not what was written.
     """
@@ -142,7 +142,7 @@ def _load_side(path: str, run: str, sequence: int | None, states: tuple[_State, 
 
 
 def only(genome: Genome, codes: Codes, sequence: int) -> tuple[Genome, Codes]:
-    """One sequence of a side, as a side."""
+    """Make of one sequence of a side a side."""
     start, length = int(genome.starts[sequence]), int(genome.lengths[sequence])
     one = slice(sequence, sequence + 1)
     alone = Genome(

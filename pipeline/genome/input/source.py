@@ -21,8 +21,7 @@ class Pair:
 @dataclass(frozen=True, slots=True)
 class GenomeSource:
     """pairs: what is aligned with what. all_vs_all: the one pair is to be taken sequence by sequence. segments: path of the anchors' segments, or None.
-    keep: stages whose tables are wanted (`schema.KEPT`). known: what a finished run says of its files, which may be gone.
-    """
+    keep: stages whose tables are wanted (`schema.KEPT`). known: what a finished run says of its files, which may be gone."""
 
     pairs: tuple[Pair, ...]
     all_vs_all: bool = False
@@ -31,21 +30,22 @@ class GenomeSource:
     known: tuple[dict[str, Any], ...] = ()
 
     def sides(self) -> list[tuple[str, str]]:
-        """Each (role, specifier) that is to be read, once."""
+        """List each (role, specifier) that is to be read, once."""
         return list(dict.fromkeys((role, getattr(pair, role)) for pair in self.pairs for role in ("target", "query")))
 
     def paths(self) -> list[str]:
-        """Every file that is read."""
+        """List every file that is read."""
         named = [Specifier.parse(text) for _, text in self.sides()]
         more = [specifier.subset for specifier in named] + [self.segments]
         return list(dict.fromkeys([*(specifier.path for specifier in named), *(path for path in more if path)]))
 
     def size(self) -> int:
-        """Bytes of all files."""
+        """Count the bytes of all files."""
         return sum(file["size"] for file in self.files())
 
     def files(self) -> list[dict[str, Any]]:
-        """What tells whether the inputs are the same again: path, size in bytes (-1: a pipe), time of change and a digest. MissingInput where there is none."""
+        """Tell by what the inputs are known to be the same again: path, size in bytes (-1: a pipe), time of change and a digest. MissingInput where there is
+        none."""
         known = {file["path"]: file for file in self.known}
         return [_identity(path, known.get(path)) for path in self.paths()]
 
@@ -88,7 +88,7 @@ def _identity(path: str, known: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def pair_name(target: str, query: str) -> str:
-    """What the output of a pair of files is called, whether they are there or not."""
+    """Name the output of a pair of files, whether they are there or not."""
     return f"{_stem(target)}__{_stem(query)}"
 
 
@@ -100,12 +100,12 @@ def _stem(text: str) -> str:
 
 
 def safe(name: str) -> str:
-    """A name as part of a file's name."""
+    """Make a name fit to be part of a file's name."""
     return "".join(letter if letter.isalnum() or letter in "._+-" else "_" for letter in name) or "_"
 
 
 def read_jobs(path: str) -> tuple[Pair, ...]:
-    """The pairs of a table of jobs: a header line with target, query and, if wanted, name; tabs between. Paths are taken from the table's folder.
+    """Read the pairs of a table of jobs: a header line with target, query and, if wanted, name; tabs between. Paths are taken from the table's folder.
 
     Raises MissingInput and InputError.
     """

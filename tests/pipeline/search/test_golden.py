@@ -17,7 +17,7 @@ COMPLEMENT = str.maketrans("ACGTRYKMBDHV", "TGCAYRMKVHDB")
 
 
 def records(name: str) -> dict[str, Any]:
-    """A side as `tidalign.search` takes a table."""
+    """Read a side as `tidalign.search` takes a table."""
     found = [record.partition("\n") for record in gzip.decompress((DATA / name).read_bytes()).decode().split(">")[1:]]
     return pa.table({"name": [head for head, *_ in found], "sequence": [letters.replace("\n", "") for *_, letters in found]})
 
@@ -27,7 +27,7 @@ def scores(name: str) -> np.ndarray[Any, Any]:
 
 
 def sorted_best(strands: list[Any], top: int, least: int) -> list[tuple[int, int, str, int]]:
-    """The best of a full sort: query, target, strand, score."""
+    """Find the best of a full sort: query, target, strand, score."""
     found = []
     for query in range(len(strands[0])):
         all_of_it = [(-strand[query, target], target, "+-"[place]) for place, strand in enumerate(strands) for target in range(strand.shape[1])]
