@@ -16,7 +16,7 @@ else:
 """What `scheduler=` takes."""
 
 
-class Known(str):
+class KnownAddress(str):
     """The address of a scheduler that the caller is connected to already, or that it has started: it was chosen, and is talked to as it is by them."""
 
     security: Any = None
@@ -37,13 +37,13 @@ def scheduler_of(given: Any) -> str | None:
         raise TypeError(f"scheduler: expected the address or file of a Dask scheduler, a distributed.Client or a cluster, found {type(given).__name__}")
     kind = type(given).__name__
     if getattr(given, "asynchronous", False):
-        raise TypeError(f"scheduler: expected a {kind} that is not asynchronous: this call waits, and its event loop would with it")
+        raise TypeError(f"scheduler: expected a {kind} that is not asynchronous: this call blocks, and would block its event loop")
     found = (getattr(given.scheduler, "address", None) if client else given.scheduler_address) if _runs(given) else None
     if not found:
         raise NoWorkers(f"scheduler: the {kind} is closed or not connected; make a new one")
     if str(found).startswith("inproc://"):
         raise NoWorkers(f"scheduler: the {kind}'s workers are threads of this process, which one crash would end; make it with processes=True, or give none")
-    known = Known(found)
+    known = KnownAddress(found)
     known.security = getattr(given, "security", None)
     return known
 

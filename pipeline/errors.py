@@ -15,7 +15,7 @@ SHORTEN = "shorten it, or end the line before it"
 
 
 def shown(value: object) -> str:
-    """A name or another value as messages have it: quoted, and only the beginning of a long one."""
+    """Write a name or another value as messages have it: quoted, and only the beginning of a long one."""
     if isinstance(value, str):
         return repr(value) if len(value) <= 80 else f"{value[:40]!r}... of {len(value)} letters"
     text = repr(value)

@@ -22,14 +22,14 @@ SEPARATED = json.loads((golden.PLACE / "separated.json").read_text())["cases"]
 
 
 def options(wanted: list[str]) -> dict[str, str | bool]:
-    """LASTZ's options as keywords of align_genomes; none is given twice."""
+    """Give LASTZ's options as keywords of align_genomes; none is given twice."""
     given = (option.removeprefix("--").partition("=") for option in wanted)
     return {name: value if equals else True for name, equals, value in given}
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tidalign.GenomeResults]:
-    """Results by name, each aligned when it is first asked for."""
+    """Give results by name, each aligned when it is first asked for."""
 
     class Runs(dict[str, tidalign.GenomeResults]):
         def __missing__(self, name: str) -> tidalign.GenomeResults:
@@ -86,7 +86,7 @@ def test_small_cases(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.M
 
 
 def as_pipelines_see_it(text: str) -> list[str]:
-    """Lines of an output but those that name the program: comments, and LAV's first stanza."""
+    """Read the lines of an output but those that name the program: comments, and LAV's first stanza."""
     text = text[text.index("}") + 2 :] if text.startswith("#:lav") else text
     return [line for line in text.splitlines() if not line.startswith("#") or line.startswith("#:")]
 

@@ -53,7 +53,7 @@ def test_tables_are_tables_to_who_has_the_stubs(tmp_path: Path) -> None:
 
 
 def public() -> dict[str, object]:
-    """Every public function, and every public method of a public class, by name."""
+    """List every public function, and every public method of a public class, by name."""
     found: dict[str, object] = {}
     for module in (tidalign, tidalign.cigar, tidalign.genome):
         for name in module.__all__:

@@ -21,7 +21,8 @@ def end(number: int, frame: "FrameType | None" = None) -> "NoReturn":
 
 
 def _fill_standard_streams() -> None:
-    """Have no file of a run opened under the number of a standard stream that is closed: libraries would write their messages into it."""
+    """Open the null device under the numbers of standard streams that are closed, so that no file of a run gets one: libraries would write their messages
+    into it."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -32,7 +33,7 @@ def _fill_standard_streams() -> None:
 
 
 def heed() -> None:
-    """Have signals end this process in good order from now on."""
+    """Handle signals from now on by ending this process in good order."""
     _fill_standard_streams()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
         if signal.getsignal(number) != signal.SIG_IGN:

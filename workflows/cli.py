@@ -63,7 +63,7 @@ class _LeftOut:
 
 
 def _load(module: str) -> Any:
-    """A command's module."""
+    """Load a command's module."""
     hidden = _LeftOut()
     sys.meta_path.insert(0, hidden)
     try:
@@ -75,7 +75,7 @@ def _load(module: str) -> Any:
         sys.meta_path.remove(hidden)
 
 
-class _Said(logging.Handler):
+class _WarningPrinter(logging.Handler):
     """Prints warnings as other messages."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -108,8 +108,8 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
         arguments[place + 1 :] = spell_out(arguments[place + 1 :])
     args = parse(arguments, parser(chosen, before=before))
     settle(args)
-    if not any(isinstance(handler, _Said) for handler in logging.getLogger("tidalign").handlers):
-        logging.getLogger("tidalign").addHandler(_Said(logging.WARNING))
+    if not any(isinstance(handler, _WarningPrinter) for handler in logging.getLogger("tidalign").handlers):
+        logging.getLogger("tidalign").addHandler(_WarningPrinter(logging.WARNING))
     if argv is None and not args.debug:
         logging.getLogger().addHandler(logging.NullHandler())  # what libraries say of a cluster that ends is no message of ours
     if args.threads:
@@ -161,7 +161,7 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
 
 
 def _begin(args: argparse.Namespace) -> None:
-    """Have begin what takes as long as loading a command's module, and is needed after it: a GPU, or what workers are forked from."""
+    """Begin in the background what takes as long as loading a command's module, and is needed after it: a GPU, or what workers are forked from."""
     wanted = vars(args)
     gpus = "device" in wanted and may_take_gpu(wanted["device"]) and installed("cupy")
     if wanted.get("scheduler") or (args.cluster == "auto" and "SLURM_JOB_ID" in os.environ and allocation()):
@@ -191,7 +191,7 @@ def _leave(status: int, *, at_once: bool) -> None:
 
 
 def fail(error: Exception, *, debug: bool) -> int:
-    """Say what went wrong; the status for it."""
+    """Print what went wrong; gives the status for it."""
     if debug:
         traceback.print_exception(error)
     logging.getLogger("tidalign").info("", exc_info=error)

@@ -70,7 +70,7 @@ def main() -> int:
 
 
 def _alone() -> int:
-    """Do it without a server."""
+    """Run the command in this process, without a server."""
     from tidalign.workflows.__main__ import main as program
 
     try:
@@ -80,7 +80,7 @@ def _alone() -> int:
 
 
 def _told(unwritten: client.Unwritten) -> int:
-    """Say what could not be written, as a command that writes it itself does; its status."""
+    """Print what could not be written, as a command that writes it itself does; gives its status."""
     from tidalign.pipeline.formats.export import write_errors
     from tidalign.workflows.cli import fail
 

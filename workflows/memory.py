@@ -4,16 +4,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidalign.kernels.local.pairs import MOST_LETTERS
+from tidalign.kernels.local.pairs import MAX_LETTERS
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs.scored import WORK_PER_CELL
 from tidalign.pipeline.schema import SEARCH_HITS
 from tidalign.pipeline.search import database as databases
-from tidalign.pipeline.search.hits import Slice
+from tidalign.pipeline.search.hits import LoadedSlice
 from tidalign.pipeline.search.hits import search as search_slice
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.search.records import COLUMN, NAME, empty_database
 from tidalign.pipeline.search.records import sequences as packed
+from tidalign.pipeline.search.statistics import DatabaseSize
 from tidalign.workflows.options.nearest import named
 from tidalign.workflows.run.devices import of_process
 from tidalign.workflows.table import columns_of, names_of, sequences
@@ -54,7 +55,7 @@ def search(
         raise empty_database("database")
     work = WORK_PER_CELL * letters * len(parameters.strands) * int(query["length"].to_numpy().sum())
     on = of_process(device, lambda: work)
-    tables = [search_slice(query, Slice.of(target, letters, parameters, on.name), parameters)]
+    tables = [search_slice(query, LoadedSlice.of(target, DatabaseSize(letters, len(target)), parameters, on.name), parameters)]
     return pa.concat_tables([SEARCH_HITS.empty_table(), *tables]).combine_chunks()
 
 
@@ -68,6 +69,6 @@ def _side(given: Any, role: str, alphabet: str) -> Any:
         given = columns[COLUMN]
     table = packed(names, sequences(given, role, alphabet), 0)
     longest = int(table["length"].to_numpy().max(initial=0))
-    if longest > MOST_LETTERS:
-        raise InputError(role, f"sequences of at most {MOST_LETTERS:,} letters", f"{longest:,}", "cut it")
+    if longest > MAX_LETTERS:
+        raise InputError(role, f"sequences of at most {MAX_LETTERS:,} letters", f"{longest:,}", "cut it")
     return table

@@ -11,7 +11,7 @@ from typing import TextIO
 SILENT_SECONDS = 2.0
 """A run that is over sooner says nothing on its way."""
 
-MOST_GPUS = 8
+MAX_GPUS = 8
 """Whose shares are each told."""
 
 REDRAW_SECONDS = 0.2
@@ -44,7 +44,7 @@ class _Left:
         self._total = 0
 
     def hear(self, now: float, done: int, total: int) -> None:
-        """Take in what was done by now, in thousandths of a nominal second; less than before: a run begins."""
+        """Note what was done by now, in thousandths of a nominal second; less than before: a run begins."""
         self._total = total
         if not self._told or done < self._told[-1][1]:
             self._told, self._began = deque([(now, done)]), now
@@ -64,6 +64,30 @@ class _Left:
         return max(left - silent, silent)  # what has said nothing for long will take as long again, for all that is known
 
 
+class Compiled:
+    """Counts kernels that are compiled, and the seconds in which any was; call it, from any thread, as `numba_cache.LISTENERS` are called."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.kernels = 0
+        self.now = 0
+        self._clock, self._began, self._before = clock, 0.0, 0.0
+        self._lock = Lock()
+
+    def __call__(self, begins: bool) -> None:
+        with self._lock:
+            if begins and not self.now:
+                self._began = self._clock()
+            self.now += 1 if begins else -1
+            self.kernels += not begins
+            if not self.now:
+                self._before += self._clock() - self._began
+
+    @property
+    def seconds(self) -> float:
+        """Tell how long that has taken in all."""
+        return self._before + (self._clock() - self._began if self.now else 0.0)
+
+
 class Progress:
     """Call it with (stage, what is done, all or None), from any thread, as `workflows.run.runner` does; `close` it before anything else is written."""
 
@@ -78,9 +102,7 @@ class Progress:
         self._busy: dict[str, int] = {}
         self._drawn = False
         self._lock = Lock()
-        self._compiling = 0
-        self._compiled = (0.0, 0.0)
-        """When it last began, and how long it took before."""
+        self._compiled = Compiled()
         self._timer: Timer | None = None
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
@@ -94,23 +116,19 @@ class Progress:
                 self._show(stage, now, done, total)
 
     def compiling(self, begins: bool) -> None:
-        """Hear that a kernel begins to be compiled, or is (`numba_cache.LISTENERS`): that is said once, after `SILENT_SECONDS` of it in all."""
+        """Note that a kernel begins to be compiled, or is (`numba_cache.LISTENERS`): that is said once, after `SILENT_SECONDS` of it in all."""
         with self._lock:
-            self._compiling += 1 if begins else -1
-            (began, spent), now = self._compiled, time.monotonic()
-            if begins and self._compiling == 1:
-                self._compiled = now, spent
-                if spent < SILENT_SECONDS:
-                    self._timer = Timer(SILENT_SECONDS - spent, self._say_compiling)
-                    self._timer.daemon = True
-                    self._timer.start()
-            elif not self._compiling:
+            self._compiled(begins)
+            if begins and self._compiled.now == 1 and (spent := self._compiled.seconds) < SILENT_SECONDS:
+                self._timer = Timer(SILENT_SECONDS - spent, self._say_compiling)
+                self._timer.daemon = True
+                self._timer.start()
+            elif not self._compiled.now:
                 self._cancel()
-                self._compiled = now, spent + now - began
 
     def _say_compiling(self) -> None:
         with self._lock:
-            if self._compiling:
+            if self._compiled.now:
                 self._write("compiling for this machine; the next run finds it done")
 
     def _show(self, stage: str, now: float, done: int, total: int | None) -> None:
@@ -136,19 +154,21 @@ class Progress:
         things = _COUNTED.get(self._stage)
         known = f"{done / (total or 1):.0%}" if things is None else f"{done:,} of {total:,} {things} ({done / total:.0%})" if total else f"{done:,} {things}"
         counted = (total - done) / rate if total and rate > 0 else None
+        if self._stage in _WORKED and not done and self._compiled.kernels and self._compiled.now:
+            return f"{known}, kernels compiled: {self._compiled.kernels}"  # how long the rest will take nobody knows
         seconds = self._left.seconds(now) if self._stage in _WORKED else counted
         left = "" if seconds is None else f", {duration(seconds)} left"
         return f"{known}, {rate:,.0f} {things}/s{left}{self._gpus()}" if things == "pairs" and rate > 0 else f"{known}{left}{self._gpus()}"
 
     def _gpus(self) -> str:
-        """Say what share of the last seconds each GPU was busy; of many, the least, the mean and the most."""
+        """Write what share of the last seconds each GPU was busy; of many, the least, the mean and the most."""
         shares = [round(share / 10) for share in self._busy.values()]
-        if len(shares) > MOST_GPUS:
+        if len(shares) > MAX_GPUS:
             return f", {len(shares)} GPUs {min(shares)} to {max(shares)}%, {sum(shares) // len(shares)}% busy"
         return f", GPU{'s' * (len(shares) > 1)} {' '.join(f'{share}%' for share in shares)} busy" if shares else ""
 
     def close(self) -> None:
-        """Take the drawn line away."""
+        """Clear the drawn line."""
         with self._lock:
             self._cancel()
             if self._drawn:
@@ -163,7 +183,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """`9 s`, `3:07` (minutes) or `2:03:07` (hours)."""
+    """Write seconds as `9 s`, `3:07` (minutes) or `2:03:07` (hours)."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -172,7 +192,7 @@ def duration(seconds: float) -> str:
 
 
 def by_status(statuses: Mapping[str, int], none: str = "no pairs") -> str:
-    """`9,999 exact, 1 rejected`; `none` where there are no rows."""
+    """Write counts of rows as `9,999 exact, 1 rejected`; `none` where there are no rows."""
     return ", ".join(f"{rows:,} {status}" for status, rows in statuses.items() if rows) or none
 
 

@@ -21,11 +21,14 @@ from tidalign.pipeline.store.files import passing
 from tidalign.pipeline.store.layout import Layout, of_kind
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.options.common import STANDARD_OUTPUT, is_stream
-from tidalign.workflows.progress import Progress, by_status, say
+from tidalign.workflows.progress import Compiled, Progress, by_status, say
 from tidalign.workflows.run.devices import Resources, device_of
 from tidalign.workflows.run.tracker import Told
 
 A = TypeVar("A")
+
+COMPILING = 1.0
+"""Seconds of it in a command from which on its last line says so."""
 
 
 def resources_of(args: argparse.Namespace) -> Resources:
@@ -37,7 +40,7 @@ def resources_of(args: argparse.Namespace) -> Resources:
 
 @contextmanager
 def prepared(directory: Path, layout: Layout, *, new: bool) -> Iterator[None]:
-    """See that a directory is, or can become, a run directory with this layout, and empty it if a new run is wanted.
+    """Check that a directory is, or can become, a run directory with this layout, and empty it if a new run is wanted.
 
     Input that turns out bad leaves nothing behind, so that the same command works once it is mended. Raises CannotWrite rather than touch other files.
     """
@@ -94,6 +97,7 @@ class Command:
     run: Path
     began: float
     finished: bool
+    compiled: Compiled
 
     def export(self, results: Any, **options: Any) -> None:
         """Write the results to the output, if a format is wanted."""
@@ -127,10 +131,15 @@ class Command:
         if self.args.quiet:
             return
         seconds = time.monotonic() - self.began
-        said = f" ({sum(report['predicted'].values()):.1f} s estimated of the run's {report['seconds']:.1f})" if report.get("predicted") else ""
+        said = self._beside_estimate(report) if self.compiled.seconds < COMPILING else f", {self.compiled.seconds:.1f} of them compiling for this machine"
         took = "the run was finished already" if self.finished else f"{seconds:.1f} s{said}{rate(seconds)} on {device_of(report)}"
         kept = f"; the run directory is kept: {self.run}" if beside and self.run.exists() else ""
         say(f"{what}: {by_status(statuses, none)}; {took}; {where or ('standard output' if output == STANDARD_OUTPUT else output)}{kept}")
+
+    def _beside_estimate(self, report: dict[str, Any]) -> str:
+        """Say what an estimate said of the stages that it was of, and what they took."""
+        predicted = report.get("predicted")
+        return f" (work: {sum(report['stages'][stage] for stage in predicted):.1f}, estimated {sum(predicted.values()):.1f})" if predicted else ""
 
 
 def show(results: A) -> A:
@@ -148,8 +157,13 @@ def command(args: argparse.Namespace, run: Path | None = None) -> Iterator[Comma
         raise CannotWrite("standard output: closed; open it, or name a file with -o")
     with tempfile.TemporaryDirectory(prefix="tidalign-") if run is None and is_stream(args.output) else _nowhere() as folder:
         place = run or (Path(folder, "run") if folder else _beside(args))
-        with passing(folder) if folder else nullcontext():
-            yield Command(args, place, time.monotonic(), rundir.finished(str(place)) is not None and not args.new)
+        compiled = Compiled()
+        LISTENERS.append(compiled)
+        try:
+            with passing(folder) if folder else nullcontext():
+                yield Command(args, place, time.monotonic(), rundir.finished(str(place)) is not None and not args.new, compiled)
+        finally:
+            LISTENERS.remove(compiled)
 
 
 def format_of(output: str | Path, kind: str) -> Format | None:

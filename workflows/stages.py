@@ -102,7 +102,7 @@ def _unit(target: Letters | InMemory, query: Letters, strand: str, options: dict
     given = keywords.read(options)
     check(given)
     if wrong := next((name for name in _WHOLE if name in given), None):
-        raise ValueError(f"{wrong} is of whole runs: leave it out, or call align_genomes")
+        raise ValueError(f"{wrong} is for whole runs: leave it out, or call align_genomes")
     wanted = replace(parameters(given), strand="both")  # so that units are numbered + and -
     sides = {"target": target if not isinstance(target, str | bytes) else {"target": target}, "query": {"query": query}}
     with tempfile.TemporaryDirectory(prefix="tidalign-") as folder:
@@ -118,7 +118,7 @@ def _unit(target: Letters | InMemory, query: Letters, strand: str, options: dict
 
 
 def _cast(table: pa.Table, schema: pa.Schema, unit: Unit) -> pa.Table:
-    """See that a table has the columns of a stage, and that its places are some of the sequences. ValueError where not."""
+    """Check that a table has the columns of a stage, and that its places are some of the sequences. ValueError where not."""
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise ValueError(f"expected a table with the columns {', '.join(schema.names)}, found none named {missing[0]}")
     found = table.select(schema.names).cast(schema).combine_chunks()

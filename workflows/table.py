@@ -9,7 +9,7 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs import models, subset
 from tidalign.pipeline.pairs.aligner import PairParameters, align_batch, aligner_of, work
 from tidalign.pipeline.pairs.models import PenaltiesLike
-from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, pack_pairs
+from tidalign.pipeline.pairs.pack import RecordPlace, check_letters, check_names, pack_pairs
 from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.pairs.threads import on_threads, shared, threads_of
 from tidalign.pipeline.schema import PAIRS
@@ -63,7 +63,7 @@ def align(
     penalised: dict[str, Any] = {"penalties": models.text(penalties), "ends_free": _ends(ends_free), "penalty_only": penalty_only, "heuristic": heuristic}
     parameters: Any = PairParameters(**penalised, ambiguous=ambiguous, strand=strand)
     if scoring is not None and heuristic is not None:
-        raise ValueError("heuristic is of penalties: leave it out with scoring")
+        raise ValueError("heuristic is for alignment by penalties: leave it out with scoring")
     if scoring is not None:
         parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
     aligner = aligner_of(parameters)
@@ -108,7 +108,7 @@ def _whole(value: Any) -> bool:
 
 
 def columns_of(given: Any) -> dict[Any, Any]:
-    """A table's columns by name; of a pandas DataFrame or a polars one as those have them."""
+    """Give a table's columns by name; of a pandas DataFrame or a polars one as those have them."""
     if isinstance(given, pa.Table | pa.RecordBatch):
         return {name: given[name] for name in given.schema.names}
     if hasattr(given, "columns") and hasattr(given, "__getitem__"):
@@ -117,19 +117,19 @@ def columns_of(given: Any) -> dict[Any, Any]:
 
 
 def names_of(values: Any, column: str) -> Any:
-    """A string array of names, none of them null."""
-    return check_names(_array(values, column, "a name", "name every record, or leave the column out"), Place(column, 0))
+    """Check names and make a string array of them, none of them null."""
+    return check_names(_array(values, column, "a name", "name every record, or leave the column out"), RecordPlace(column, 0))
 
 
 def sequences(values: Any, side: str, alphabet: str) -> Any:
-    """A large_binary array of letters of an alphabet."""
+    """Check letters of an alphabet and make a large_binary array of them."""
     if isinstance(values, str | bytes):
         raise TypeError(f"{side}: expected a list of sequences, found one {type(values).__name__}")
-    return check_letters(_array(values, side), None, Place(side, 0, alphabet=alphabet))
+    return check_letters(_array(values, side), None, RecordPlace(side, 0, alphabet=alphabet))
 
 
 def _array(values: Any, side: str, expected: str = "a sequence", way_out: str = "leave such pairs out") -> Any:
-    """A large_binary array without nulls, of texts, or for names of what can be one."""
+    """Make a large_binary array without nulls, of texts, or for names of what can be one."""
     if hasattr(values, "to_arrow"):  # a Series of polars
         values = values.to_arrow()
     if isinstance(values, pa.ChunkedArray):
@@ -148,7 +148,7 @@ def _array(values: Any, side: str, expected: str = "a sequence", way_out: str = 
 
 
 def _bytes(value: Any, row: int, side: str, expected: str) -> bytes | None:
-    """One value as bytes; None for the nulls of Python, NumPy and pandas, of which none is equal to itself but None."""
+    """Give one value as bytes; None for the nulls of Python, NumPy and pandas, of which none is equal to itself but None."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):

@@ -72,7 +72,7 @@ class _Pipe:
         self.file, self.kept = file, bytearray()
 
     def look(self) -> Callable[[int], bytes]:
-        """A function that reads from the stream's beginning, and keeps what it reads."""
+        """Make a function that reads from the stream's beginning, and keeps what it reads."""
         place = 0
 
         def read(count: int) -> bytes:
@@ -155,7 +155,7 @@ def _sniff_pipe(path: str, file: BinaryIO, allow_empty: bool) -> Input:
 
 
 def text_pieces(source: Input) -> Iterator[bytes]:
-    """The text of an input from its beginning to its end, decompressed. Raises Damage where that fails.
+    """Read the text of an input from its beginning to its end, decompressed. Raises Damage where that fails.
 
     A pipe can be read only once, where it was sniffed.
     """
@@ -194,7 +194,7 @@ def _kind(name: str, look: Callable[[], Callable[[int], bytes]], allow_empty: bo
 
 
 def _is_header(name: str, begin: bytes) -> bool:
-    """Whether a long line that begins with > is FASTA's header, by its beginning; else it is letters, of .seq. InputError if it cannot be either."""
+    """Tell whether a long line that begins with > is FASTA's header, by its beginning; else it is letters, of .seq. InputError if it cannot be either."""
     if b"\r" in begin:
         raise InputError(name, *_ONLY_CR, line=1)
     if b" " in begin or b"\t" in begin:

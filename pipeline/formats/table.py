@@ -185,7 +185,7 @@ def ending(output: str) -> str:
 
 
 def _compressed(format: Format | None) -> Format | None:
-    """The same, compressed; None for what is no text."""
+    """Make of a format the same, compressed; None for what is no text."""
     return None if format is None or format.write or format.bgzf else replace(format, name=format.name + GZIP, bgzf=True)
 
 

@@ -66,7 +66,7 @@ def covered(genome: Genome, rows: Any) -> tuple[Positions, Positions]:
 
 @dataclass(frozen=True)
 class Masks:
-    """What masks which letter of a target in a whole run.
+    """Holds what masks which letter of a target in a whole run.
 
     by: int64[n], the key (`keys`) of the query strand whose alignments masked a letter; LATER for those that none did. reached: ranges that are covered often
     enough, small letters too.

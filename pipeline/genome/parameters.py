@@ -118,7 +118,7 @@ def genome_parameters(
     entropy: bool | None = None,
     **others: Any,
 ) -> GenomeParameters:
-    """GenomeParameters where everything that is not given has LASTZ's default; what is given here goes before what a score file says.
+    """Make GenomeParameters where everything that is not given has LASTZ's default; what is given here goes before what a score file says.
 
     match: scores of a match and, as a penalty, of a mismatch, in place of a matrix; gap costs and thresholds then follow from them.
     gap_open, gap_extend, ambiguous: of Scoring. others: fields of GenomeParameters.
@@ -178,7 +178,7 @@ def genome_parameters(
 
 
 def _chosen(*values: Any) -> Any:
-    """The first that is not None."""
+    """Choose the first that is not None."""
     return next(value for value in values if value is not None)
 
 
@@ -200,7 +200,7 @@ def _check_sums(made: GenomeParameters) -> None:
 
 
 def _made(**fields: Any) -> GenomeParameters:
-    """The parameters, if their values fit together."""
+    """Make the parameters, if their values fit together."""
     made = GenomeParameters(**fields)
     _check_sums(made)
     if made.inner is not None and (made.mode != "exact" or not made.gapped):

@@ -49,7 +49,7 @@ STAGES = ("units", "seed", "walk", "extend", "assemble")
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """What one task does.
+    """Says what one task does.
 
     stage: `units`: all of the units [start, stop) of the chunk that a job names; or a stage of one large unit: `seed` (its anchors; start and stop count
     letters of the query), `walk` (exact mode's extension of all of them), `extend` (independent mode's extension of anchors [start, stop)), `assemble`
@@ -76,7 +76,7 @@ class Tile:
         return f"{self.chunk}.{self.start}-{self.stop}"
 
     def cut(self, start: int, stop: int, claim: str | None) -> "Tile":
-        """The same stage of [start, stop) alone."""
+        """Cut out the same stage of [start, stop) alone."""
         return replace(self, start=start, stop=stop, claim=claim)
 
     def to_json(self) -> dict[str, Any]:
@@ -84,23 +84,23 @@ class Tile:
 
 
 def job_name(job: int) -> str:
-    """Names the job's parts."""
+    """Name the job's parts."""
     return f"j{job:06d}"
 
 
 def unit_name(job: int, unit: int) -> str:
-    """Names the files of a unit's stages."""
+    """Name the files of a unit's stages."""
     return f"{job_name(job)}.u{unit}"
 
 
 def strands(parameters: GenomeParameters) -> str:
-    """The query's strands, in LASTZ's order: where it looks at the HSPs of both before it goes on, it goes on with - first."""
+    """List the query's strands, in LASTZ's order: where it looks at the HSPs of both before it goes on, it goes on with - first."""
     limited = (parameters.query_hsp_best, parameters.query_hsp_limit, parameters.hsp_cover) != (None, None, None)
     return {"both": "-+" if limited else "+-", "plus": "+", "minus": "-"}[parameters.strand]
 
 
 def unit_of(unit: int, parameters: GenomeParameters) -> tuple[int, str]:
-    """(query sequence, strand) of a unit."""
+    """Give (query sequence, strand) of a unit."""
     order = strands(parameters)
     return unit // len(order), order[unit % len(order)]
 
@@ -112,14 +112,14 @@ def chance_hits(target: int, query: int, parameters: GenomeParameters) -> float:
 
 @cache
 def _chance(seed: str, transitions: int) -> float:
-    """That two windows are a hit."""
+    """Compute the chance that two windows are a hit."""
     cares, halves = seed.count("1"), seed.count("T")
     words = (1, 1 + cares, 1 + cares + cares * (cares - 1) // 2)[transitions]
     return float(words / 4.0**cares / 2.0**halves)
 
 
 def alone(parameters: GenomeParameters) -> bool:
-    """Whether each unit is done by itself: something looks at all its HSPs, limits what it may take, or sorts its rows."""
+    """Tell whether each unit is done by itself: something looks at all its HSPs, limits what it may take, or sorts its rows."""
     of_hsps = parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.hsp_cover
     of_alignments = parameters.inner, parameters.per_query, parameters.query_depth, parameters.cells, parameters.seconds
     others = parameters.all_bounds, parameters.with_itself, parameters.mode != "exact" and parameters.gapped
@@ -127,14 +127,14 @@ def alone(parameters: GenomeParameters) -> bool:
 
 
 def unit_work(target: int, query: int, parameters: GenomeParameters) -> float:
-    """Estimated seconds of one core for a query sequence of `query` letters, on one strand, against a target side of `target` letters."""
+    """Estimate the seconds of one core for a query sequence of `query` letters, on one strand, against a target side of `target` letters."""
     hits = chance_hits(target, query, parameters) / parameters.step
     extensions = hits * CHANCE_EXTENSION if parameters.gapped and not parameters.gfextend else 0.0
     return (UNIT_ALONE if alone(parameters) else UNIT) + hits * SEEDS_HIT + extensions + min(target, query) * LETTER
 
 
 def plan_tiles(target: int, queries: Sequence[int], parameters: GenomeParameters) -> list[dict[str, Any]]:
-    """Units of a job, in order, as tiles [{start, stop, work, staged}]: small units together, a large one alone.
+    """Put units of a job, in order, into tiles [{start, stop, work, staged}]: small units together, a large one alone.
 
     target: letters of the target side; queries: of each query sequence. Units that choose among the HSPs of both strands stay together, and all where
     what one finds masks the target for the next.
@@ -183,11 +183,11 @@ class Job:
     tiles: list[dict[str, Any]]
 
     def row_job(self, query: Any) -> Any:
-        """The number that rows of a query sequence carry; of an array of them, theirs."""
+        """Give the number that rows of a query sequence carry; of an array of them, theirs."""
         return self.first + query - self.skipped if self.each else self.first
 
     def unit_of(self, unit: int, parameters: GenomeParameters) -> tuple[int, str]:
-        """(query sequence, strand) of one of its units."""
+        """Give the (query sequence, strand) of one of its units."""
         query, strand = unit_of(unit, parameters)
         return query + self.skipped, strand
 
@@ -209,7 +209,7 @@ class GenomeManifest(rundir.Manifest):
         return cls(values["run"], GenomeParameters.from_json(values["parameters"]), values["source"], values["chunks"], own["sides"], jobs, own["names"])
 
     def chunk_jobs(self, chunk: int) -> range:
-        """Which jobs are in the chunk that one of them names."""
+        """Give the jobs in the chunk that one of them names."""
         return range(chunk, bisect_right(self.jobs, chunk, chunk, key=lambda job: job.chunk))
 
     def pieces(self, tile: Tile) -> Iterator[tuple[int, int, int, int]]:
@@ -244,7 +244,7 @@ def write_manifest(directory: str, sides: list[dict[str, Any]], check: Check | N
 def _jobs(
     directory: str, run: str, source: dict[str, Any], parameters: GenomeParameters, places: dict[tuple[str, str], int]
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """The jobs of a source, each a chunk by itself, and the names of its pairs."""
+    """Make the jobs of a source, each a chunk by itself, and the names of its pairs."""
     jobs: list[dict[str, Any]] = []
     names: list[str] = []
     for pair in source["genomes"]:

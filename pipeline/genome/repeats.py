@@ -92,7 +92,7 @@ def _of_job(directory: str, run: str, job: Job, parameters: GenomeParameters, sp
 
 
 def _words(codes: Codes, pattern: SeedPattern, *, minus: bool = False) -> tuple[Numbers, Numbers, float]:
-    """The words of a sample of the windows of upper-case ACGT; where each begins; and how many windows one stands for."""
+    """Give the words of a sample of the windows of upper-case ACGT; where each begins; and how many windows one stands for."""
     windows = len(codes) - pattern.span + 1
     size = min(STRETCH, windows)
     starts = list(range(0, windows, STRETCH))

@@ -57,21 +57,21 @@ class GenomeResults(RunResults[GenomeManifest]):
         return self._manifest.names
 
     def pair(self, name: str) -> int:
-        """The place of a pair of genomes in `names`. InputError where there is none."""
+        """Find the place of a pair of genomes in `names`. InputError where there is none."""
         if name not in self.names:
             raise InputError(str(self.path), f"one of its pairs ({', '.join(self.names[:5])}{', ...' if len(self.names) > 5 else ''})", repr(name), "name one")
         return self.names.index(name)
 
     def statuses(self) -> dict[str, int]:
-        """Rows by status, every status named; `rejected` counts what was given up without a row."""
+        """Count rows by status, every status named; `rejected` counts what was given up without a row."""
         return super().statuses() | {"rejected": sum(shortfall["status"] == "rejected" for shortfall in self.shortfalls())}
 
     def shortfalls(self) -> list[dict[str, Any]]:
-        """What a guard cut or a crash cost: [{job, query_name, strand, status, reason}]. Rows that are cut themselves say so in their own status."""
+        """List what a guard cut or a crash cost: [{job, query_name, strand, status, reason}]. Rows that are cut themselves say so in their own status."""
         return [shortfall for part in all_parts(self._parts) for shortfall in part.labels["shortfalls"]]
 
     def genomes(self, job: int | None = None) -> tuple[Genome, Genome]:
-        """Target and query, as read, of a pair of genomes; None where the run has one target side and one query side (else InputError)."""
+        """Load target and query, as read, of a pair of genomes; None where the run has one target side and one query side (else InputError)."""
         if job is None:
             sides = {(group.target, group.query) for group in self._manifest.jobs}
             if len(sides) > 1:
@@ -97,7 +97,7 @@ class GenomeResults(RunResults[GenomeManifest]):
         return super().to_table(columns) if job is None else self._of(job).to_table(columns)
 
     def stage(self, name: str) -> pa.Table:
-        """What `--keep` kept of a stage (`hits`, `hsps` or `anchors`), with the columns job, query_name and strand before its own."""
+        """Read what `--keep` kept of a stage (`hits`, `hsps` or `anchors`), with the columns job, query_name and strand before its own."""
         if name not in KEPT:
             raise ValueError(f"no stage {name!r}: use one of {', '.join(KEPT)}")
         files = sorted(Path(self.path, "kept", name).glob("*.parquet"), key=_unit_order)
@@ -176,7 +176,7 @@ class GenomeResults(RunResults[GenomeManifest]):
         return load_side(str(self.path), self._manifest.run, side)[0]
 
     def _number(self, job: int) -> int:
-        """Which of the manifest's jobs a pair of genomes is in."""
+        """Find which of the manifest's jobs a pair of genomes is in."""
         if not 0 <= job < len(self.names):
             raise ValueError(f"{self.path}: no job {job}, there are {len(self.names)}")
         return bisect_right(self._manifest.jobs, job, key=lambda group: group.first) - 1
@@ -206,7 +206,7 @@ def _read_of(path: str, columns: list[str], job: int) -> Iterator[Any]:
 
 @lru_cache(maxsize=2)
 def _held(path: str, changed: int, file: int) -> tuple[Any, Any]:
-    """All rows of a part, and the pair of genomes of each, which are in order."""
+    """Read all rows of a part, and the pair of genomes of each, which are in order."""
     table = pa.concat_tables([GENOME_ALIGNMENTS.empty_table(), *read_tables(path, GENOME_ALIGNMENTS)]).combine_chunks()
     return table, table["job"].to_numpy()
 

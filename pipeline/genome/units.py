@@ -53,7 +53,7 @@ Units = Iterator[tuple[int, Iterable[Any], list[dict[str, Any]]]]
 
 
 def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counter[str], due: Due) -> Units:
-    """All of a tile's small units, job by job: many at a time where each may be done as if it were alone, else one by one. `counts`: added to."""
+    """Run all stages of a tile's small units, job by job: many at a time where each may be done as if it were alone, else one by one. `counts`: added to."""
     begun = _begun(directory, tile)
     for job, begin, start, stop in read_manifest(directory).pieces(tile):
 
@@ -134,7 +134,7 @@ def together(unit: Unit, queries: Queries, beat: Beat) -> Iterator[tuple[int, It
 
 
 def whole(unit: Unit, beat: Callable[[], None], due: Due) -> Done:
-    """All of a small unit at once. Where it takes longer than was thought it is written down how far it is, and gone on from there."""
+    """Run all stages of a small unit at once. Where it takes longer than was thought it is written down how far it is, and gone on from there."""
     if (most := unit.parameters.per_query) is not None and unit.parameters.gapped:
         return iter(find(unit, lambda _: beat(), lambda tables: first_found(unit, tables, most, beat), checkpoint=False)), []
     anchors = find(unit, lambda _: beat(), lambda tables: pa.concat_tables([schema_of(unit).empty_table(), *tables]), checkpoint=True)
@@ -147,14 +147,14 @@ def whole(unit: Unit, beat: Callable[[], None], due: Due) -> Done:
 
 
 def assemble(unit: Unit) -> Done:
-    """The rows of a large unit whose anchors are all extended."""
+    """Assemble the rows of a large unit whose anchors are all extended."""
     parts = scan_chunk(f"{unit.directory}/extended", unit.run, Tile("extend", unit.job_number, unit.number, 0, 0).chunk)
     tables = (rows for part in parts for rows in read_tables(part.path, EXTENDED))
     return by_start(tables, unit), [shortfall for part in parts for shortfall in part.labels["shortfalls"]]
 
 
 def by_start(tables: Iterable[Any], unit: Unit) -> Iterator[Any]:
-    """By target start, each once; `GENOME_ALIGNMENTS`."""
+    """Sort rows by target start, each once; `GENOME_ALIGNMENTS`."""
     for rows in in_order(tables, f"{unit.directory}/stages"):
         yield rows.drop_columns(["anchor"]).cast(GENOME_ALIGNMENTS)
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tidalign.pipeline.device import Device
 from tidalign.pipeline.text import cuts
 
-SHARE = 4
+BATCHES_A_THREAD = 4
 """Batches of each thread, at least, where there are pairs for them: so all are done at about the same time."""
 
 
@@ -27,7 +27,7 @@ def threads_of(threads: Any) -> int:
 
 def shared(weights: npt.NDArray[np.float64], device: Device, threads: int) -> list[tuple[int, int]]:
     """Cut pairs of so much work each into consecutive ranges, each one call of the kernels, and enough for all threads."""
-    limit = device.batch_work if threads == 1 else min(device.batch_work, max(1.0, float(weights.sum()) / (threads * SHARE)))
+    limit = device.batch_work if threads == 1 else min(device.batch_work, max(1.0, float(weights.sum()) / (threads * BATCHES_A_THREAD)))
     return cuts(weights, limit, device.batch_rows)
 
 

@@ -66,7 +66,7 @@ _passing: list[str] = []
 
 @contextmanager
 def passing(directory: str) -> Iterator[None]:
-    """Have this process force nothing below a directory to disk: who would need it after a loss of power, where it goes with the command."""
+    """Force nothing below a directory to disk while the context lasts: nobody needs it after a loss of power, where it goes with the command."""
     _passing.append(f"{directory}/")
     try:
         yield
@@ -91,7 +91,7 @@ def _force(path: str) -> None:
 
 
 def writing_error(path: str, error: OSError) -> Exception:
-    """What a failed write means to the user."""
+    """Make the error that tells the user what a failed write means."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull(f"{path}: no space left; free some, then run the same command again: what is finished is kept")
     return CannotWrite(f"{path}: cannot be written: {error.strerror or error}")
@@ -104,7 +104,7 @@ def _digits(data: Any, at: int) -> bytes:
 
 
 def seal(path: str) -> None:
-    """Put the seal into a file that has UNSEALED in its metadata."""
+    """Write the seal into a file that has UNSEALED in its metadata."""
     with Path(path).open("r+b") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         at = data.rfind(_SEAL) + len(_SEAL)
         file.seek(at)
@@ -191,7 +191,7 @@ def write_tables(
 
 
 def _marked(tables: Iterator[Any]) -> Iterator[Any]:
-    """The same tables; errors of the system that come of making them are no errors of writing."""
+    """Pass tables on; errors of the system that come of making them are no errors of writing."""
     while True:
         try:
             table = next(tables, None)
@@ -203,7 +203,7 @@ def _marked(tables: Iterator[Any]) -> Iterator[Any]:
 
 
 def _encoded(schema: Any) -> dict[str, Any]:
-    """How Parquet files of results are encoded."""
+    """Say how Parquet files of results are encoded."""
     # Packed bases do not compress; everything else does, cheaply: of a part of short pairs 187 bytes a row become 17 in 0.4 µs of a core, more than half of it
     # zstd's. LZ4 would take 0.1 µs less, and twice the room.
     compression = {field.name: "none" if pa.types.is_large_binary(field.type) else "zstd" for field in schema}

@@ -70,7 +70,7 @@ class Layout:
         return re.fullmatch(rf"(?:{pattern})(?:{_TEMPORARY})*", inside) is not None and inside not in ("probe", "beat", "scratch")
 
     def digests(self) -> dict[str, str]:
-        """A digest of the schema of each table: of names, types and nullability of its columns, in their order."""
+        """Digest the schema of each table: names, types and nullability of its columns, in their order."""
         return {name: _digest(schema) for name, schema in self.tables.items()}
 
 

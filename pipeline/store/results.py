@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 BATCH_ROWS = 65_536
 """Most rows of a batch that `to_batches` gives."""
 
-DRAWN = 20_000
+PLOTTED_ROWS = 20_000
 """About how many rows the small plot of a notebook is of, at most."""
 
 Reader = Callable[[], Iterable[Any]]
@@ -55,7 +55,7 @@ class RunResults(Generic[M]):
         self._manifest = rundir.read_manifest(str(path), self.manifest_type)
 
     def __repr__(self) -> str:
-        """Say what it is, in a line."""
+        """Describe the results in a line."""
         return f"<{type(self).__name__} of tidalign {self.kind} in {str(self.path)!r}: {self._counts()}>"
 
     def _repr_html_(self) -> str:
@@ -70,7 +70,9 @@ class RunResults(Generic[M]):
             return ""
         from tidalign.pipeline.store.notebook import identities, shares  # nobody else draws here
 
-        return identities(shares(self.sampled([name for name in ("identity", "matches", "mismatches", "gap_letters") if name in self.schema.names], DRAWN)))
+        return identities(
+            shares(self.sampled([name for name in ("identity", "matches", "mismatches", "gap_letters") if name in self.schema.names], PLOTTED_ROWS))
+        )
 
     def _counts(self) -> str:
         return f"{len(self):,} rows" if self.complete else "not finished"

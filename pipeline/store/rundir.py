@@ -82,12 +82,12 @@ def create(directory: str, parameters: dict[str, Any], source: dict[str, Any], l
 
 
 def exists(directory: str) -> bool:
-    """Whether a run was begun here."""
+    """Tell whether a run was begun here."""
     return Path(directory, "plan.json").exists()
 
 
 def require(directory: str, layout: Layout | None = None) -> dict[str, Any]:
-    """plan.json of a run of any kind, or of this one. MissingInput where no such run was begun, saying what is there instead; else as `read_plan`."""
+    """Read plan.json of a run of any kind, or of this one. MissingInput where no such run was begun, saying what is there instead; else as `read_plan`."""
     if not exists(directory):
         path = Path(directory)
         found = "a folder without plan.json" if path.is_dir() else "a file" if path.exists() else "no such folder"
@@ -100,8 +100,8 @@ def require(directory: str, layout: Layout | None = None) -> dict[str, Any]:
 
 
 def read_plan(directory: str) -> dict[str, Any]:
-    """plan.json: {format, version, kind, tables, parameters, source}. ManifestMismatch where it was made with another layout or is no plan;
-    CannotWrite where this machine does not see it."""
+    """Read plan.json: {format, version, kind, tables, parameters, source}. ManifestMismatch where it was made with another layout or is no plan; CannotWrite
+    where this machine does not see it."""
     try:
         return read_json(f"{directory}/plan.json", partial(check, directory))
     except Damaged as error:
@@ -164,7 +164,7 @@ def empty(directory: str, layout: Layout) -> None:
 
 
 def run_id(parameters: dict[str, Any], source: dict[str, Any]) -> str:
-    """What a part must carry to belong to a run."""
+    """Compute what a part must carry to belong to a run."""
     return hashlib.sha256(json.dumps([parameters, source], sort_keys=True).encode()).hexdigest()
 
 
@@ -174,7 +174,7 @@ def run_of(plan: dict[str, Any]) -> str:
 
 
 def finished(directory: str) -> str | None:
-    """SUCCESS, PARTIAL, or None while the run is not over."""
+    """Tell how a run ended: SUCCESS, PARTIAL, or None while it is not over."""
     return next((marker for marker in _MARKERS if Path(directory, marker).exists()), None)
 
 
@@ -191,7 +191,7 @@ def finish(directory: str, report: dict[str, Any], *, partial: bool) -> None:
 
 
 def reopen(directory: str) -> None:
-    """Take the marker away: the run is not over after all (a part is gone)."""
+    """Remove the marker of a run's end: the run is not over after all (a part is gone)."""
     for marker in _MARKERS:
         Path(directory, marker).unlink(missing_ok=True)
 
@@ -212,7 +212,7 @@ def mend(directory: str, damaged: Damaged) -> None:
 
 
 def read_report(directory: str) -> dict[str, Any]:
-    """report.json of a finished run."""
+    """Read report.json of a finished run."""
     read_json(f"{directory}/{finished(directory)}")
     return read_json(f"{directory}/report.json")
 

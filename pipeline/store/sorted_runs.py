@@ -14,7 +14,7 @@ from tidalign.pipeline import text
 from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.store.files import writing_error
 
-RUNS = 64
+MERGED_RUNS = 64
 """Sorted runs that are merged at a time, each of them an open file."""
 
 Keys = Callable[[Any], npt.NDArray[np.int64]]
@@ -39,8 +39,8 @@ def in_order(tables: Iterable[Any], keys: Keys, folder: str) -> Iterator[Any]:
         return
     runs.append(_Run([block], keys, folder))
     del block
-    while len(runs) > RUNS:
-        runs = [*runs[RUNS:], _Run(_merged(runs[:RUNS], keys), keys, folder)]
+    while len(runs) > MERGED_RUNS:
+        runs = [*runs[MERGED_RUNS:], _Run(_merged(runs[:MERGED_RUNS], keys), keys, folder)]
     yield from _merged(runs, keys)
 
 

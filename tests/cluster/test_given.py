@@ -8,7 +8,7 @@ from distributed import Client, LocalCluster
 
 from tidalign.cluster.address import address_of
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.given import Known, scheduler_of
+from tidalign.cluster.given import KnownAddress, scheduler_of
 from tidalign.cluster.private import credentials
 from tidalign.cluster.start import start
 
@@ -25,7 +25,7 @@ def test_a_client_and_a_cluster_are_their_scheduler(cluster: Any) -> None:
     with Client(cluster, set_as_default=False) as client:
         for given in (client, cluster):
             known = scheduler_of(given)
-            assert isinstance(known, Known) and known == cluster.scheduler_address == address_of(known)
+            assert isinstance(known, KnownAddress) and known == cluster.scheduler_address == address_of(known)
             with start(scheduler=known) as workers:
                 assert list(workers.everywhere(abs, -1).values()) == [1]
         assert client.submit(abs, -1).result() == 1  # it is the caller's still
@@ -37,7 +37,7 @@ def test_a_client_and_a_cluster_are_their_scheduler(cluster: Any) -> None:
 def test_text_and_paths_are_as_they_were(tmp_path: Path) -> None:
     assert scheduler_of(None) is None
     for text in ("tcp://127.0.0.1:8786", str(tmp_path / "scheduler.json")):
-        assert scheduler_of(text) == text and not isinstance(scheduler_of(text), Known)
+        assert scheduler_of(text) == text and not isinstance(scheduler_of(text), KnownAddress)
     assert scheduler_of(tmp_path / "scheduler.json") == str(tmp_path / "scheduler.json")
 
 

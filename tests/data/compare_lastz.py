@@ -53,7 +53,7 @@ class Outcome:
 
 
 def lastz(case: Case) -> tuple[int, str]:
-    """(exit status, output or the last line of complaint)."""
+    """Run LASTZ: (exit status, output or the last line of complaint)."""
     alone = ["--limitperquery=1000000"] if case.mode == "independent" else []
     done = subprocess.run([LASTZ, case.target, *filter(None, [case.query]), *case.options, *alone, f"--format={case.format}"], capture_output=True, text=True)
     return done.returncode, done.stdout if done.returncode == 0 else done.stderr.strip()
@@ -96,7 +96,7 @@ def compare(make: Callable[[Path], Case]) -> Outcome:
 
 
 def _better(theirs: list[str], ours: list[str]) -> bool:
-    """Whether lines of general-:FIELDS are the same but where, of anchors that end in the same places, LASTZ keeps the first and tidalign the best."""
+    """Tell whether lines of general-:FIELDS are the same but where, of anchors that end in the same places, LASTZ keeps the first and tidalign the best."""
     places = [{tuple(line.split("\t")[1:10]): line for line in lines} for lines in (theirs, ours)]
     return places[0].keys() == places[1].keys() and all(
         line == places[1][place] or int(line.split("\t")[0]) < int(places[1][place].split("\t")[0]) for place, line in places[0].items()

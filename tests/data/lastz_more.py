@@ -15,7 +15,7 @@ SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1, "top": 0.15, "immediat
 
 
 def more(case: Case, seed: int) -> Case:
-    """The case, perhaps with more options."""
+    """Give a case perhaps more options."""
     rng = random.Random(f"more {seed}")
     only = os.environ.get("ONLY", "")
     for name, way in WAYS.items():
@@ -33,7 +33,7 @@ def _with(case: Case, *options: str) -> Case:
 
 
 def _masking(rng: random.Random, case: Case) -> Case:
-    """What an alignment covers is masked for the next query; the targets of these cases have few of them."""
+    """Mask for the next query what an alignment covers; the targets of these cases have few of them."""
     if _has(case, "--queryhsp", "--hspthresh=top") and not _has(case, "--strand=plus", "--strand=minus"):
         return case
     if case.mode != "exact" or (case.format == "lav" and _has(case, "--nogapped", "--ungapped")):
@@ -42,7 +42,7 @@ def _masking(rng: random.Random, case: Case) -> Case:
 
 
 def _self(rng: random.Random, case: Case) -> Case:
-    """The target alone; mirror images of HSPs of several sequences LASTZ puts at wrong places."""
+    """Align the target with itself alone; mirror images of HSPs of several sequences LASTZ puts at wrong places."""
     if case.mode != "exact" or _has(case, "--segments") or "separator" in case.target:
         return case
     wrong = _has(case, "--nogapped", "--ungapped") and "[mul" in case.target and not _has(case, "--strand=plus")
@@ -56,7 +56,7 @@ def _self(rng: random.Random, case: Case) -> Case:
 
 
 def _matching(rng: random.Random, case: Case) -> Case:
-    """Stretches of few mismatches in place of HSPs, and so without what is said of these."""
+    """Take stretches of few mismatches in place of HSPs, and so without what is said of these."""
     if _has(case, "--segments"):
         return case
     others = ("--hspthresh", "--xdrop", "--nogfextend", "--entropy", "--noentropy")
@@ -66,7 +66,7 @@ def _matching(rng: random.Random, case: Case) -> Case:
 
 
 def _top(rng: random.Random, case: Case) -> Case:
-    """HSPs that cover a part of the target, in place of a threshold."""
+    """Take HSPs that cover a part of the target, in place of a threshold."""
     if case.mode != "exact" or _has(case, "--segments", "--nogfextend", "--exact", "--mismatch", "--queryhsp") or "--hspthresh" in str(case.options):
         return case
     if _has(case, "--masking") and not _has(case, "--strand=plus", "--strand=minus"):
@@ -75,7 +75,7 @@ def _top(rng: random.Random, case: Case) -> Case:
 
 
 def _immediate(rng: random.Random, case: Case) -> Case:
-    """The first alignments that are found. Of rdotplot LASTZ limits the gap-free runs."""
+    """Take the first alignments that are found. Of rdotplot LASTZ limits the gap-free runs."""
     others = ("--segments", "--chain", "--inner", "--masking", "--queryhsp", "--hspthresh=top", "--self", "--filter=nmismatch")
     if case.mode != "exact" or case.format == "rdotplot" or _has(case, *others):
         return case
@@ -83,14 +83,14 @@ def _immediate(rng: random.Random, case: Case) -> Case:
 
 
 def _depth(rng: random.Random, case: Case) -> Case:
-    """A limit of the pairs of a strand."""
+    """Limit the pairs of a strand."""
     if case.mode != "exact" or _has(case, "--limitperquery", "--anyornone", "--stopafter"):
         return case
     return _with(case, f"--querydepth={rng.choice(['', 'keep,nowarn:', 'nowarn:', 'keep:'])}{rng.choice(['0', '0.1', '0.5', '1', '2.5'])}")
 
 
 def _bounds(rng: random.Random, case: Case) -> Case:
-    """Every extension fences those after it."""
+    """Let every extension fence those after it."""
     if case.mode != "exact" or _has(case, "--limitperquery", "--anyornone", "--stopafter", "--nogapped", "--ungapped"):
         return case
     return _with(case, "--allgappedbounds")

@@ -31,7 +31,7 @@ WINDOWS = [20_000, 30_000, 40_000, 60_000]
 
 @cache
 def records(path: Path) -> list[tuple[str, str]]:
-    """(header, letters) of a file."""
+    """Read (header, letters) of a file."""
     found = []
     for record in gzip.decompress(path.read_bytes()).decode().split(">")[1:]:
         header, _, lines = record.partition("\n")
@@ -72,7 +72,7 @@ def _haplotypes(source: Path, i: int, j: int, folder: Path) -> Case:
 
 
 def windows(source: Path) -> Iterator[Make]:
-    """Of each pair some windows that are as far along both sequences, by falling chance of being related."""
+    """Choose of each pair some windows that are as far along both sequences, by falling chance of being related."""
     for number in range(8):
         for pair in PAIRS:
             yield partial(_windows, source, pair, number)
@@ -85,7 +85,7 @@ def _windows(source: Path, pair: tuple[str, str], number: int, folder: Path) -> 
 
 
 def _window(source: Path, name: str, place: int, size: int) -> str:
-    """Letters of the first sequence from a place in 2^20ths of it on."""
+    """Cut letters out of the first sequence from a place in 2^20ths of it on."""
     text = records(source / f"{name}.fa.gz")[0][1]
     start = (max(len(text) - size, 0) * place) >> 20
     return text[start : start + size]
@@ -93,8 +93,7 @@ def _window(source: Path, name: str, place: int, size: int) -> str:
 
 def anchors(source: Path) -> Iterator[Make]:
     """Independent mode. LASTZ extends an anchor by itself (A) with --limitperquery, (B) if it is the only segment, (C) if each has a copy of the query to
-    itself, (D) if each has windows of both genomes to itself.
-    """
+    itself, (D) if each has windows of both genomes to itself."""
     for number in range(4):
         for pair in PAIRS:
             yield partial(_immediate, source, pair, number)
@@ -157,7 +156,7 @@ def options(source: Path) -> Iterator[Make]:
 
 
 def _several(source: Path, pair: tuple[str, str], words: list[str], actions: str, folder: Path) -> Case:
-    """Both sides in sequences of some tens of kilobases, all of a side read as one, or (without actions) the query's each by itself."""
+    """Cut both sides into sequences of some tens of kilobases, all of a side read as one, or (without actions) the query's each by itself."""
     rng = random.Random(f"{pair}")
     sides = []
     for role, name in zip("tq", pair, strict=True):
@@ -210,7 +209,7 @@ def _apart(source: Path, pair: tuple[str, str], number: int, folder: Path) -> Ca
 
 
 def _shared(target: str, query: str, count: int, rng: random.Random) -> list[tuple[int, int]]:
-    """Middles of words that both sequences have, on diagonals and places of all sorts; some are there by chance."""
+    """Find middles of words that both sequences have, on diagonals and places of all sorts; some are there by chance."""
     size = 11
     words: dict[str, int] = {target[i : i + size].upper(): i for i in range(0, len(target) - size, 7)}
     places = [(words[query[i : i + size].upper()], i) for i in range(len(query) - size) if query[i : i + size].upper() in words]

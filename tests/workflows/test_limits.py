@@ -27,7 +27,7 @@ def files(tmp_path: Path) -> list[str]:
 
 
 def limited(limit: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    """The program under a limit of the shell's."""
+    """Run the program under a limit of the shell's."""
     return subprocess.run(["bash", "-c", f'ulimit {limit} && exec "$@"', "bash", PROGRAM, *words], capture_output=True, text=True)
 
 

@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def shell(folder: Path, words: str) -> "subprocess.CompletedProcess[str]":
-    """`tidalign` with these words of a shell's."""
+    """Run `tidalign` with these words of a shell's."""
     return subprocess.run(["bash", "-c", f"{PROGRAM} {words}"], capture_output=True, text=True, cwd=folder)
 
 

@@ -32,7 +32,7 @@ complete -o default -F _tidalign tidalign
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """`tidalign completion SHELL`: print it."""
+    """Run `tidalign completion SHELL`: print it."""
     print(SHELLS[args.shell](), end="")
     return Exit.COMPLETE
 

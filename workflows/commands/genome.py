@@ -162,7 +162,7 @@ def align(
     check: Check | None = None,
     shard: Shard | None = None,
 ) -> GenomeResults:
-    """`align_genomes` for any source. check: may refuse what was read before it is aligned."""
+    """Align any source as `align_genomes` does. check: may refuse what was read before it is aligned."""
     if not new and (known := rundir.finished_source(str(out), GENOMES)):
         source = replace(source, known=tuple(known["files"]))
     source = source.found().absolute()  # MissingInput before anything is written
@@ -187,7 +187,7 @@ def source_of(args: argparse.Namespace) -> GenomeSource:
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """`tidalign genome`: OUT is a run directory, a file to export to from a run directory beside it, or `-` for standard output."""
+    """Run `tidalign genome`: OUT is a run directory, a file to export to from a run directory beside it, or `-` for standard output."""
     wanted = parameters(args.options)
     with running.command(args) as this:
         results = run_as_asked(args, source_of(args), wanted, this.run, lambda manifest: check_format(this.run, args, manifest))
@@ -245,6 +245,6 @@ def is_partial(results: GenomeResults) -> bool:
 
 
 def run_as_asked(args: argparse.Namespace, source: GenomeSource, wanted: GenomeParameters, run: Path, check: Check) -> GenomeResults:
-    """Do a run as the options say, and show how far it is."""
+    """Run a genome run as the options say, and show how far it is."""
     with running.progress(args) as told:
         return align(source, wanted, run, running.resources_of(args), new=args.new, progress=told, check=check, shard=args.shard)

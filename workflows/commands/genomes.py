@@ -92,7 +92,7 @@ def pairs_of(jobs: Iterable[Job]) -> tuple[Pair, ...]:
 
 
 def _source(inputs: Sequence[str], *, all_vs_all: bool, actions: Callable[[str, str], tuple[str, str]] = lambda *sides: sides) -> GenomeSource:
-    """What `tidalign genomes` reads: pairs of files, or the sequences of one or two. actions: are put behind the names of target and query."""
+    """Read what `tidalign genomes` aligns: pairs of files, or the sequences of one or two. actions: are put behind the names of target and query."""
     table, others = inputs[0], inputs[1:]
     if all_vs_all and (others or not is_list(table)):
         sides = actions(table, *(others or [table]))
@@ -102,13 +102,13 @@ def _source(inputs: Sequence[str], *, all_vs_all: bool, actions: Callable[[str, 
 
 
 def source_of(args: argparse.Namespace) -> GenomeSource:
-    """What `tidalign genomes` reads, as the options say."""
+    """Read what `tidalign genomes` aligns, as the options say."""
     source = _source(args.inputs, all_vs_all=args.all_vs_all, actions=partial(with_actions, args))
     return replace(source, segments=args.options.get("segments"), keep=kept_stages(args.keep))
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """`tidalign genomes`: DIR/run is the run directory; beside it a file for each pair, or one for all."""
+    """Run `tidalign genomes`: DIR/run is the run directory; beside it a file for each pair, or one for all."""
     folder = Path(args.output)
     if folder.is_file():
         raise CannotWrite(f"{folder}: expected a folder to write to, found a file")

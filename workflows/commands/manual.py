@@ -10,7 +10,7 @@ from tidalign.workflows.status import Exit
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """`tidalign man`: print it."""
+    """Run `tidalign man`: print it."""
     print(page(), end="")
     return Exit.COMPLETE
 

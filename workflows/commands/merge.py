@@ -43,17 +43,16 @@ def _finished(run: Path, plan: dict[str, Any], layout: Layout) -> Any:
     """Finish the run, of which nothing is left to do, as any run is finished; its results."""
     if layout.kind == table.PAIRS:
         from tidalign.pipeline.pairs.aligner import described
-        from tidalign.pipeline.pairs.input.read import Source
+        from tidalign.pipeline.pairs.input.read import PairSource
         from tidalign.pipeline.pairs.results import Results
         from tidalign.workflows.run.pairs.run import run_pairs
 
-        run_pairs(run, Source.from_json(plan["source"]), described(plan["parameters"])[1], resources=HERE)
+        run_pairs(run, PairSource.from_json(plan["source"]), described(plan["parameters"])[1], resources=HERE)
         return Results(run)
     if layout.kind == table.SEARCH:
         from tidalign.pipeline.search.parameters import SearchParameters
         from tidalign.pipeline.search.results import SearchResults
-        from tidalign.workflows.run.search.run import Source as SearchSource
-        from tidalign.workflows.run.search.run import run_search
+        from tidalign.workflows.run.search.run import SearchSource, run_search
 
         run_search(run, SearchSource.from_json(plan["source"]), SearchParameters.from_json(plan["parameters"]), resources=HERE)
         return SearchResults(run)

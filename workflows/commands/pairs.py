@@ -12,7 +12,7 @@ from tidalign.pipeline.formats import table
 from tidalign.pipeline.pairs import models
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.formats.lift import contigs
-from tidalign.pipeline.pairs.input.read import Source, inspect
+from tidalign.pipeline.pairs.input.read import PairSource, inspect
 from tidalign.pipeline.pairs.manifest import Check, PairManifest
 from tidalign.pipeline.pairs.models import PenaltiesLike
 from tidalign.pipeline.pairs.partition import Names
@@ -83,7 +83,7 @@ def align_pairs(
     penalised: dict[str, Any] = {"penalties": models.text(penalties), "ends_free": ends_free, "penalty_only": penalty_only, "heuristic": heuristic}
     parameters: Any = PairParameters(**penalised, ambiguous=ambiguous, strand=strand)
     if scoring is not None and heuristic is not None:
-        raise ValueError("heuristic is of penalties: leave it out with scoring")
+        raise ValueError("heuristic is for alignment by penalties: leave it out with scoring")
     if scoring is not None:
         parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
     columns = {"query_column": query_column, "target_column": target_column, "alphabet": parameters.alphabet}
@@ -100,7 +100,7 @@ def align_pairs(
 
 
 def align(
-    source: Source,
+    source: PairSource,
     parameters: Any,
     out: str | Path,
     resources: Resources = DEFAULT,
@@ -110,14 +110,14 @@ def align(
     check: Check | None = None,
     shard: Shard | None = None,
 ) -> Results:
-    """`align_pairs` for any source. check: may refuse what was read as soon as all is."""
+    """Align any source as `align_pairs` does. check: may refuse what was read as soon as all is."""
     with running.prepared(Path(out), PAIRS, new=new):
         run_pairs(str(out), source, parameters, resources=resources, progress=progress, check=check, shard=shard)
     return Results(out)
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """`tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
+    """Run `tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
     with running.command(args) as this:
         parameters = parameters_of(args)
         chosen = table.find(table.PAIRS, args.format) if args.format else None
@@ -134,7 +134,7 @@ def command(args: argparse.Namespace) -> Exit:
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
 
 
-def check_names(run: Path, format: table.Format | None, lift: str | None, source: Source, manifest: PairManifest) -> None:
+def check_names(run: Path, format: table.Format | None, lift: str | None, source: PairSource, manifest: PairManifest) -> None:
     """Refuse names that cannot be written in a format as soon as all are read."""
 
     def where(role: str, ordinal: int) -> tuple[str, int]:
@@ -149,13 +149,13 @@ def check_names(run: Path, format: table.Format | None, lift: str | None, source
         contigs(names, lift, where)
 
 
-def source_of(args: argparse.Namespace, run: Path | None, alphabet: str) -> Source:
+def source_of(args: argparse.Namespace, run: Path | None, alphabet: str) -> PairSource:
     """Read what the options say of the input, whose letters are of an alphabet. run: where a finished run may know of inputs that are gone."""
     names = ("interleaved", "same_names", "query_column", "target_column", "allow_empty")
     return _source(None if args.new else run, args.queries, args.targets, alphabet=alphabet, **{name: getattr(args, name) for name in names})
 
 
-def _source(run: Path | None, queries: str, targets: str | None, **options: Any) -> Source:
+def _source(run: Path | None, queries: str, targets: str | None, **options: Any) -> PairSource:
     """Look at the inputs; where they are gone, as the finished run that is asked for again knows them."""
     try:
         return inspect(queries, targets, **options)
@@ -167,7 +167,7 @@ def _source(run: Path | None, queries: str, targets: str | None, **options: Any)
         told = {**options, "queries": paths[0], "targets": paths[1], "interleaved": options["interleaved"] or known["inputs"][0]["format"] == "seq"}
         if any(told[name] != known[name] for name in told if name in known):
             raise
-        return Source.from_json(known)
+        return PairSource.from_json(known)
 
 
 def parameters_of(args: argparse.Namespace) -> Any:

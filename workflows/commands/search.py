@@ -20,7 +20,7 @@ from tidalign.workflows import running
 from tidalign.workflows.options.nearest import named
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
-from tidalign.workflows.run.search.run import Source, run_search
+from tidalign.workflows.run.search.run import SearchSource, run_search
 from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import Told
 from tidalign.workflows.status import Exit
@@ -73,7 +73,7 @@ def search_files(
 
 
 def _search(
-    source: Source,
+    source: SearchSource,
     parameters: SearchParameters,
     out: str | Path,
     resources: Resources = DEFAULT,
@@ -89,7 +89,7 @@ def _search(
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """`tidalign search`: OUT is a run directory, or a file to export to from a run directory beside it."""
+    """Run `tidalign search`: OUT is a run directory, or a file to export to from a run directory beside it."""
     with running.command(args) as this:
         source = source_of(args, this.run)
         with running.progress(args) as told:
@@ -104,7 +104,7 @@ def command(args: argparse.Namespace) -> Exit:
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
 
 
-def check_names(format: str | None, source: Source, run: str, manifest: SearchManifest) -> None:
+def check_names(format: str | None, source: SearchSource, run: str, manifest: SearchManifest) -> None:
     """Refuse names that cannot be written in a format before anything is searched."""
     chosen = table.find(table.SEARCH, format) if format else None
     if chosen and chosen.names:
@@ -122,25 +122,25 @@ class _Names:
     tables: Iterator[Any]
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """Record batches of `ordinal` and the names."""
+        """Give record batches of `ordinal` and the names."""
         for each in self.tables:
             yield from each.select(["ordinal", "name"]).rename_columns(["ordinal", self.column]).to_batches()
 
 
-def source_of(args: argparse.Namespace, run: Path | None) -> Source:
+def source_of(args: argparse.Namespace, run: Path | None) -> SearchSource:
     """Read what the options say of the input. run: where a finished run may know of inputs that are gone."""
     return _source(None if args.new else run, args.queries, args.database)
 
 
-def _source(run: Path | None, queries: str, database: str) -> Source:
+def _source(run: Path | None, queries: str, database: str) -> SearchSource:
     """Look at the inputs; where they are gone, as the finished run that is asked for again knows them."""
     if queries == "-" == database:
         raise InputError("-", "standard input for one of the inputs", "it for both", "write one of them to a file")
     try:
-        return Source(inspect(queries, "queries"), inspect(database, "database"))
+        return SearchSource(inspect(queries, "queries"), inspect(database, "database"))
     except MissingInput:
         known = rundir.finished_source(str(run), SEARCH) if run else None
         paths = {"queries": str(Path(queries).absolute()), "database": str(Path(database).absolute())}
         if known is None or all(Path(path).exists() for path in paths.values()) or any(known[role]["path"] != path for role, path in paths.items()):
             raise
-        return Source.from_json(known)
+        return SearchSource.from_json(known)

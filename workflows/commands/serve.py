@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.gpus import TASKS_OF_A_CARD
+from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.task import cores
 from tidalign.workflows import cli
 from tidalign.workflows.commands import genome  # noqa: F401 workers have it from here
@@ -31,11 +31,11 @@ def command(args: argparse.Namespace) -> Exit:
         return Exit.COMPLETE
     gpus = choose(Resources(device=args.device, gpus=args.gpus))
     names, device = list(gpus.names), gpus.device.name
-    count = args.processes or (TASKS_OF_A_CARD * len(names) if names else cores())
+    count = args.processes or (TASKS_OF_A_GPU * len(names) if names else cores())
     own: dict[str, str] = {}
 
     def settle(given: argparse.Namespace) -> None:
-        """Have a call done by its worker alone, and on its GPU, unless it says otherwise."""
+        """Set where a call is done: by its worker alone, and on its GPU, unless it says otherwise."""
         os.environ.update(own)
         if given.workers is None and not given.scheduler:
             given.workers, given.cluster = 0, "none"

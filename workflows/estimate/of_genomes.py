@@ -22,7 +22,7 @@ JOBS = 3
 PACKED = 4.0
 """Letters that a byte of a gzip file holds, about."""
 
-ROW = 150.0
+ROW_BYTES = 150.0
 """Bytes of an alignment in a part, about."""
 
 
@@ -50,8 +50,8 @@ def forecast(source: GenomeSource, parameters: GenomeParameters) -> Forecast:
         export=0.0,
         bytes={
             "in": sum(file["size"] for file in files),
-            "out": rows * ROW,
-            "disk": 2 * letters + rows * ROW,
+            "out": rows * ROW_BYTES,
+            "disk": 2 * letters + rows * ROW_BYTES,
             "memory of a process": PROCESS + max(14.0 * job.target + 2.0 * job.query for job in jobs),
         },
         sample=f"windows of {len(jobs)} of {len(sizes)} pairs of genomes",
@@ -84,7 +84,7 @@ class _Job:
         return None if None in strands else rates.of("index", {"letter": self.target}) + sum(filter(None, strands))
 
     def tasks(self, core: Rates, parameters: GenomeParameters) -> list[float]:
-        """Say what its tiles take a core; each indexes the target, but for those that come after it on the same core."""
+        """Estimate what its tiles take a core; each indexes the target, but for those that come after it on the same core."""
         a_letter = {each.strand: (each.seconds(core) or 0.0) / max(1, self.query) for each in self.work}
         found = []
         for tile in plan_tiles(self.target, self.lengths, parameters):

@@ -68,7 +68,7 @@ def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, module:
 
 
 def _add_run(parser: _Parser, output: str, default: str | None = None) -> None:
-    """What `pairs` and `partition` share. default: of OUT; None: it must be given."""
+    """Add what `pairs` and `partition` share. default: of OUT; None: it must be given."""
     parser.add_argument("queries", metavar="QUERIES", help="FASTA or FASTQ (plain, gzip, bgzip); or one file of pairs: .seq, Parquet, Arrow, or --interleaved")
     parser.add_argument("targets", metavar="TARGETS", nargs="?", help="FASTA or FASTQ; record i is aligned with record i of QUERIES")
     parser.add_argument("-o", dest="output", metavar="OUT", required=default is None, default=default, help=output)
@@ -94,8 +94,8 @@ def _add_run(parser: _Parser, output: str, default: str | None = None) -> None:
 
 @cache
 def parser(chosen: str | None = None, *, before: bool = True) -> argparse.ArgumentParser:
-    """The parser of the whole command line. The arguments of the genome commands are there if one is `chosen`: they take a second to load; those that stand
-    before the command where something does."""
+    """Make the parser of the whole command line. The arguments of the genome commands are there if one is `chosen`: they take a second to load; those that
+    stand before the command where something does."""
     raw = argparse.RawDescriptionHelpFormatter
     top = _Parser(prog="tidalign", description="DNA alignment by the batch.", epilog=texts.EXITS, formatter_class=raw, allow_abbrev=False)
     top.set_defaults(**place.DEFAULTS)
@@ -196,7 +196,7 @@ def commands() -> dict[str, _Parser]:
 
 
 def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Namespace:
-    """The arguments, checked: what is wrong with them is said in the name of their command, and pointed to its help."""
+    """Parse the arguments and check them: what is wrong with them is said in the name of their command, and pointed to its help."""
     args, unknown = top.parse_known_args(arguments)
     if unknown:
         name = place.belongs_before(unknown)
@@ -215,7 +215,7 @@ def _meant(unknown: Sequence[str], known: Iterable[str]) -> str:
 
 
 def check(args: argparse.Namespace) -> None:
-    """Usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
+    """Check usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
     check_common(args, args.error)
     if args.module in ("pairs", "partition", "genome", "export", "search", "merge"):
         args.output = standard(args.output)

@@ -13,7 +13,7 @@ from tidalign.workflows.run.shard import Shard
 
 
 def typed(read: Reader) -> Callable[[str], Any]:
-    """A reader of values as a type of argparse's."""
+    """Make a type of argparse's of a reader of values."""
 
     def type(text: str) -> Any:
         try:

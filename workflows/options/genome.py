@@ -21,7 +21,7 @@ _KEPT = ("hits", "hsps", "anchors")
 
 
 def add_genome(parser: argparse.ArgumentParser) -> None:
-    """All of `tidalign genome`."""
+    """Add all arguments of `tidalign genome`."""
     parser.add_argument("target", metavar="TARGET", help="FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted: t.fa[multiple,unmask]")
     parser.add_argument("query", metavar="QUERY", help="the same, - for standard input; every sequence of it is aligned with all of TARGET; none with --self")
     files = table.listed(table.suffixes(table.GENOME))
@@ -36,7 +36,7 @@ def add_genome(parser: argparse.ArgumentParser) -> None:
 
 
 def add_genomes(parser: argparse.ArgumentParser) -> None:
-    """All of `tidalign genomes`."""
+    """Add all arguments of `tidalign genomes`."""
     inputs = "a table of jobs: a header line with target, query and, if wanted, name, tabs between; with --all-vs-all: TARGETS QUERIES, two files, or one"
     parser.add_argument("inputs", metavar="JOBS.tsv", nargs="+", help=inputs)
     parser.add_argument("--all-vs-all", action="store_true", help=_ALL_VS_ALL)

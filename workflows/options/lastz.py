@@ -1,4 +1,4 @@
-"""LASTZ's options: those of genome runs, each declared once, with our own that may change alignments too; and those that are not to be had here."""
+"""LASTZ's options: those of genome runs, each declared once, with our own that may change alignments too; and those that are not supported."""
 
 from tidalign.pipeline.genome.parameters import MODES
 from tidalign.workflows.options import filters, lastz_values
@@ -13,12 +13,12 @@ _MOST_CELLS = 2**62
 
 
 def _xdrop(given: Given, value: int) -> Given:
-    """--xdrop turns gap-free extension on again after --nogfextend, as LASTZ has it; before that it is refused."""
+    """Set --xdrop and turn gap-free extension on again after --nogfextend, as LASTZ has it; before that it is refused."""
     return {**given, "xdrop": value, "gfextend": True}
 
 
 def _matching(given: Given, value: tuple[int, int]) -> Given:
-    """--exact and --mismatch turn gap-free extension on again after --nogfextend; LASTZ takes one of them, several times if that is --mismatch."""
+    """Set --exact or --mismatch, which turn gap-free extension on again after --nogfextend; LASTZ takes one of them, several times if that is --mismatch."""
     before = given.get("matching")
     if before and (before[0] == 0) != (value[0] == 0):
         raise ValueError("exact and mismatch exclude each other: leave one of them out")
@@ -26,7 +26,7 @@ def _matching(given: Given, value: tuple[int, int]) -> Given:
 
 
 def _gap(given: Given, costs: tuple[int | None, int]) -> Given:
-    """--gap=O,E sets what --gap-open and --gap-extend do; of several, the last counts."""
+    """Set with --gap=O,E what --gap-open and --gap-extend set; of several, the last counts."""
     opening = {} if costs[0] is None else {"gap_open": costs[0]}
     return {**given, **opening, "gap_extend": costs[1]}
 
@@ -36,12 +36,12 @@ def _hsp_limit(given: Given, limit: tuple[int, bool]) -> Given:
 
 
 def _self(given: Given, value: bool) -> Given:
-    """--self leaves the trivial alignment out."""
+    """Set --self, which leaves the trivial alignment out."""
     return {**given, "with_itself": value, **({"notrivial": True} if value else {})}
 
 
 def _segments(given: Given) -> None:
-    """See that nothing is asked of the seeds and HSPs that --segments takes the place of."""
+    """Check that nothing is asked of the seeds and HSPs that --segments takes the place of."""
     excluded = {"self": "with_itself", "seed": "seed", "hspthresh": "hspthresh", "xdrop": "xdrop", "chain": "chain", "queryhsplimit": "query_hsp_limit"}
     for name, sets in excluded.items():
         if given.get(sets) is not None:
@@ -156,7 +156,7 @@ OPTIONS = (
         sets="query_depth",
         read=lastz_values.depth,
     ),
-    Option("allgappedbounds", STAGES, "alignments below --gappedthresh fence others, too", sets="all_bounds"),
+    Option("allgappedbounds", STAGES, "alignments below --gappedthresh bound others, too", sets="all_bounds"),
     Option("ydrop", STAGES, "gapped extension ends this far below its best (default: O+300E)", metavar="Y", read=lastz_values.score(1), short="Y"),
     Option(
         *("gappedthresh", STAGES, "least score of an alignment (default: as --hspthresh; 3000 with --nogfextend)"),
@@ -249,5 +249,5 @@ REFUSED = {
 
 
 def refusal(spelled: str) -> str:
-    """The message for an option of REFUSED, spelled with its hyphens or as a keyword of Python."""
-    return f"{spelled} is LASTZ's and not to be had here: {REFUSED['--' + spelled.removeprefix('--')]}"
+    """Write the message for an option of REFUSED, spelled with its hyphens or as a keyword of Python."""
+    return f"{spelled} is LASTZ's and not supported: {REFUSED['--' + spelled.removeprefix('--')]}"

@@ -23,7 +23,7 @@ def _number(expected: str, value: Any, units: dict[str, int]) -> int:
 
 
 def score(least: int) -> Reader:
-    """A reader of a score not below `least`, k for thousands."""
+    """Make a reader of a score not below `least`, k for thousands."""
 
     def read(value: Any) -> int:
         return int(within(least, _number("a score", value, THOUSANDS), MOST_SCORE, "a score", value))
@@ -60,7 +60,7 @@ def word_count(value: Any) -> str:
 
 
 def _fields(expected: str, value: Any, most: int) -> list[Any]:
-    """One to `most` values: fields of a text with commas between, members of a tuple or list, or one value alone."""
+    """Split a value into one to `most` values: fields of a text with commas between, members of a tuple or list, or one value alone."""
     if isinstance(value, str):
         return value.split(",", most - 1)
     fields = list(value) if isinstance(value, tuple | list) else [value]

@@ -16,7 +16,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def named(function: Callable[P, R]) -> Callable[P, R]:
-    """Have a function name the nearest of its keywords where it is called with one that it does not have, as Python does from 3.13 on."""
+    """Let a function name the nearest of its keywords where it is called with one that it does not have, as Python does from 3.13 on."""
     parameters = signature(function).parameters.values()
     if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
         raise TypeError(f"{function.__name__} takes any keyword")

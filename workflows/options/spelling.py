@@ -82,9 +82,9 @@ WHOLE: dict[str, dict[str, str | bool]] = {
 
 
 def spell_out(arguments: Sequence[str], table: Sequence[Option] = OPTIONS) -> list[str]:
-    """Arguments with BLASTZ's shortcuts (K=2400 T=2) and LASTZ's options whose value may be left out as options that the parser knows.
+    """Spell out BLASTZ's shortcuts (K=2400 T=2) and LASTZ's options whose value may be left out as options that the parser knows.
 
-    To be called on what follows `genome` or `genomes`, before the parser. Shortcuts for what is not to be had become the long option, which is refused.
+    To be called on what follows `genome` or `genomes`, before the parser. Shortcuts for what is not supported become the long option, which is refused.
     """
     arguments = _joined([word for argument in arguments for word in _included(argument)])
     older = {f"--{name}": f"--{option.name}" for option in table for name in option.older} | {"--out": "--output"}
@@ -103,7 +103,7 @@ def _joined(arguments: Sequence[str]) -> list[str]:
 
 
 def _included(argument: str) -> list[str]:
-    """The words of a file of options in place of the option that names it; that itself, which is refused, where there is no such file."""
+    """Put the words of a file of options in place of the option that names it; that itself, which is refused, where there is no such file."""
     name, _, path = argument.partition("=")
     if name == "--include" and path:
         with suppress(OSError, UnicodeDecodeError):
@@ -112,7 +112,7 @@ def _included(argument: str) -> list[str]:
 
 
 def _alone(table: Sequence[Option]) -> dict[str, str]:
-    """Options without their value, which argparse would look for one after, and those that stand for one with a value."""
+    """List options without their value, which argparse would look for one after, and those that stand for one with a value."""
     words = {f"--{word}": f"--{option.name}={value}" for option in table for word, value in option.words.items()}
     return words | {f"--{option.name}": f"--{option.name}={option.alone}" for option in table if option.alone is not None}
 
@@ -152,7 +152,7 @@ def _spelled(argument: str, older: Mapping[str, str], alone: Mapping[str, str], 
 
 
 def _lower_case(format: str) -> str:
-    """A value of --format in small letters, as LASTZ takes it in large ones, too (MAF, PAF:WFMASH, GEN:score); names of fields are left as they are."""
+    """Put a value of --format into small letters, as LASTZ takes it in large ones, too (MAF, PAF:WFMASH, GEN:score); names of fields are left as they are."""
     kind, colon, rest = format.partition(":")
     kind = kind.lower()
     return {"gen": "general", "gen-": "general-"}.get(kind, kind) + colon + (rest.lower() if kind == "paf" else rest)

@@ -16,7 +16,7 @@ PAIRS = """examples:
 """
 
 ESTIMATE = """examples:
-  tidalign check --calibrate                                               once for a machine, so that estimates are of it
+  tidalign check --calibrate                                               once for a machine: estimates then use its own figures
   tidalign estimate pairs reads.fastq windows.fasta -o out.sam
   tidalign estimate --json genome target.fa query.fa -o out.maf
 """

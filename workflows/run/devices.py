@@ -49,7 +49,8 @@ DEFAULT = Resources()
 
 @dataclass(frozen=True)
 class Gpus:
-    """names: of the GPUs, by what CUDA_VISIBLE_DEVICES calls them; none: the CPU, or what a scheduler's workers have. why: these and no others.
+    """Says which GPUs a run uses. names: of the GPUs, by what CUDA_VISIBLE_DEVICES calls them; none: the CPU, or what a scheduler's workers have. why: these
+    and no others.
 
     device: where kernels run. cores: workers beside them that use cores.
     """
@@ -68,7 +69,7 @@ class Gpus:
         return ", ".join(sorted(self.names.values())) or CPU.name
 
     def first(self, why: str) -> "Gpus":
-        """Take the first of them alone."""
+        """Take the first of the GPUs alone."""
         return replace(self, names=dict([*self.names.items()][:1]), why=why)
 
 
@@ -157,7 +158,7 @@ _NO_MEMORY = 2
 
 
 def gpu_trouble() -> str | None:
-    """Say on a worker what keeps it from its GPU, or None."""
+    """Find, on a worker, what keeps it from its GPU, or None."""
     from tidalign.kernels.runtime.compiler import begin
 
     name = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
@@ -182,6 +183,6 @@ def of_workers(gpus: Gpus, found: Mapping[str, Any]) -> Gpus:
 
 
 def device_of(report: Mapping[str, Any]) -> str:
-    """Say where a run was, of its report, for people; of the CPU why, unless it was asked for."""
+    """Name the device of a run, by its report, for people; of the CPU why, unless it was asked for."""
     why = "" if report["device_why"] == ASKED_CPU else f" ({report['device_why']})"
     return f"the CPU{why}" if report["device"] == CPU.name else str(report["device"])

@@ -19,7 +19,7 @@ def versions() -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """report.json; kinds of runs add what they count.
+    """Holds what report.json says; kinds of runs add what they count.
 
     run: id of the run. statuses: rows of each status. shortfalls: what a guard cut or a crash cost without a row of its own.
     seconds: what this call took, start to end; stages: of them, to `read`, to `start` workers or compile, to `work`. predicted: what an estimate said of these

@@ -37,8 +37,8 @@ def socket_of(process: int) -> str:
 
 
 def identity() -> str:
-    """Say in a line what a server must have in common with its caller: Python, the sources, how they are set, what files are seen under which names, and limits
-    of memory and files. With another one the caller works by itself."""
+    """Write in a line what a server must have in common with its caller: Python, the sources, how they are set, what files are seen under which names, and
+    limits. With another one the caller works by itself."""
     root = os.stat("/")  # noqa: PTH116 as above
     seen = (os.readlink("/proc/self/ns/mnt"), root.st_dev, root.st_ino)  # noqa: PTH115
     limits = [resource.getrlimit(which)[0] for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIMIT_FSIZE)]

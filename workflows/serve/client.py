@@ -16,7 +16,7 @@ from types import FrameType
 
 from tidalign.workflows.serve import address
 
-HEAD = struct.Struct("<QII")
+REQUEST_HEAD = struct.Struct("<QII")
 """Begins a request: bytes that follow, how many of its words are the command's (the rest are the environment), umask. Fields end in a zero byte. With it come
 four files: working folder, standard output, errors and input."""
 
@@ -80,7 +80,7 @@ def call(words: list[str]) -> int | None:
 
 
 def same_user(connection: socket.socket) -> bool:
-    """Tell whether who is at the other end is this user."""
+    """Tell whether the process at the other end is of this user."""
     _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
     return bool(user == os.geteuid())
 
@@ -145,7 +145,7 @@ def _ask(server: socket.socket, words: list[str], folder: str, files: list[int])
             signal.signal(number, hand_on)
     reply = b""
     try:
-        head = HEAD.pack(len(body), len(words), umask)
+        head = REQUEST_HEAD.pack(len(body), len(words), umask)
         server.sendmsg([head], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", files))])
         server.sendall(body)
         reply = server.recv(REPLY.size, socket.MSG_WAITALL)

@@ -31,6 +31,8 @@ _FAILURES = 3
 
 @dataclass
 class _Worker:
+    """Holds a worker: its process, its place among all, and what it said last."""
+
     process: int
     place: int
     """Which of the server's workers it is, and so which GPU it has."""
@@ -110,7 +112,7 @@ class Server:
         return over
 
     def _wait(self, wake: int, over: Callable[[], bool], listener: socket.socket | None, own: Sequence[int]) -> None:
-        """Hear workers until it is over, and hire others for those that go while there is a listener. A signal ends the wait for the first to be ready."""
+        """Wait for workers until it is over, and hire others for those that go while there is a listener. A signal ends the wait for the first to be ready."""
         while not over():
             if listener and self._asked and not self._ready():
                 return

@@ -19,12 +19,12 @@ from typing import Any
 from tidalign.cluster.task import THREAD
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.workflows import cli
-from tidalign.workflows.serve.client import HEAD, REPLY, STOPPING, same_user
+from tidalign.workflows.serve.client import REPLY, REQUEST_HEAD, STOPPING, same_user
 
-MOST_CALLS = 2_000
+MAX_CALLS = 2_000
 """Calls after which a process gives way to a new one, with whatever libraries may have kept of them."""
 
-_LONGEST = 1 << 26
+_MAX_REQUEST = 1 << 26
 """Bytes of words and environment, at most; systems allow less."""
 
 _PATIENCE = 10.0
@@ -48,14 +48,14 @@ class Request:
 
 
 def serve(listener: socket.socket, ended: int, tell: Callable[[bytes], Any], settle: Callable[[Namespace], None]) -> None:
-    """Take calls until the file `ended` does, which it does with the server, or until this process is better replaced.
+    """Take calls until the file `ended` ends, as it does with the server, or until this process is better replaced.
 
     settle: says of a call's arguments where it is done.
     """
     for number in STOPPING:
         signal.signal(number, signal.SIG_IGN)
     tell(IDLE)
-    for _ in range(MOST_CALLS):
+    for _ in range(MAX_CALLS):
         ready, _, _ = select([listener.fileno(), ended], [], [])
         if ended in ready:
             return
@@ -72,7 +72,7 @@ def serve(listener: socket.socket, ended: int, tell: Callable[[bytes], Any], set
 
 
 def _answer(connection: socket.socket, listener: socket.socket, ended: int, settle: Callable[[Namespace], None]) -> bool:
-    """Do a call and tell its status; whether this process is as it was."""
+    """Run a call and send its status; gives whether this process is as it was."""
     connection.settimeout(_PATIENCE)
     try:
         request = _received(connection) if same_user(connection) else None
@@ -106,13 +106,13 @@ def _others() -> list[threading.Thread]:
 def _received(connection: socket.socket) -> Request | None:
     """Read a request; None for what is none."""
     size = array.array("i").itemsize
-    head, more, flags, _ = connection.recvmsg(HEAD.size, socket.CMSG_SPACE(4 * size), socket.MSG_WAITALL | socket.MSG_CMSG_CLOEXEC)
+    head, more, flags, _ = connection.recvmsg(REQUEST_HEAD.size, socket.CMSG_SPACE(4 * size), socket.MSG_WAITALL | socket.MSG_CMSG_CLOEXEC)
     files = array.array("i")
     for level, kind, content in more:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
             files.frombytes(content[: len(content) - len(content) % size])
-    length, words, umask = HEAD.unpack(head) if len(head) == HEAD.size else (0, 0, 0)
-    if len(files) == 4 and length <= _LONGEST and not flags & socket.MSG_CTRUNC:
+    length, words, umask = REQUEST_HEAD.unpack(head) if len(head) == REQUEST_HEAD.size else (0, 0, 0)
+    if len(files) == 4 and length <= _MAX_REQUEST and not flags & socket.MSG_CTRUNC:
         body = connection.recv(length, socket.MSG_WAITALL)
         fields = body.split(b"\0")[:-1]
         if len(body) == length and len(fields) >= words:
@@ -125,7 +125,7 @@ def _received(connection: socket.socket) -> Request | None:
 
 @contextmanager
 def _in_place_of_caller(request: Request) -> Iterator[None]:
-    """Have this process where the caller is, with its environment and files."""
+    """Put this process where the caller is, with its environment and files."""
     own, mask = dict(os.environb), os.umask(request.umask)
     for number in STOPPING:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
@@ -161,7 +161,7 @@ def _set_streams(*files: int) -> None:
 
 
 def _run(words: list[str], settle: Callable[[Namespace], None]) -> int:
-    """Do the command; its status."""
+    """Run the command; gives its status."""
     sys.argv[1:] = words
     try:
         return cli.main(words, settle=settle)
@@ -184,7 +184,7 @@ class _Watch:
         self._thread.start()
 
     def end(self) -> None:
-        """Look no more."""
+        """Stop looking."""
         self._over = True
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_RD)
@@ -220,7 +220,7 @@ class _Watch:
 
 
 def hand_back(listener: socket.socket) -> None:
-    """Let all go who wait for a worker: they do their calls by themselves. Nobody can connect from now on."""
+    """Turn away all who wait for a worker: they do their calls by themselves. Nobody can connect from now on."""
     with suppress(OSError):
         listener.shutdown(socket.SHUT_RDWR)
     while True:

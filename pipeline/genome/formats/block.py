@@ -30,7 +30,7 @@ class GenomeRows(Rows, Protocol):
         """All target sides of the rows."""
 
     def masks(self, job: int) -> Masks | None:
-        """What was masked of the target of a pair of genomes; None without --masking."""
+        """Give what was masked of the target of a pair of genomes; None without --masking."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +47,11 @@ class Block:
         return int(self.rows.num_rows)
 
     def __getitem__(self, name: str) -> Any:
-        """A column of the rows."""
+        """Give a column of the rows."""
         return self.rows[name]
 
     def numbers(self, name: str) -> Numbers:
-        """A column of integers."""
+        """Give a column of integers."""
         return np.asarray(self.rows[name].to_numpy())
 
     @cached_property
@@ -97,14 +97,14 @@ class Block:
         return text_column(text, offsets)
 
     def _places(self, side: str) -> Numbers:
-        """Where alignments start in the letters of their side, on the forward strand."""
+        """Find where alignments start in the letters of their side, on the forward strand."""
         genome = self.target if side == "target" else self.query
         sequences = self.numbers(f"{side}_number")
         return np.asarray(genome.starts[sequences] + self.numbers(f"{side}_start") - genome.offsets[sequences])
 
 
 def blocks(rows: Any, target: Genome, query: Genome, first: int, masks: Masks | None = None) -> Iterator[Block]:
-    """A batch in pieces of about COLUMNS columns of alignment each; a row is in one piece."""
+    """Cut a batch into pieces of about COLUMNS columns of alignment each; a row is in one piece."""
     longest = np.maximum(*(rows[f"{side}_end"].to_numpy() - rows[f"{side}_start"].to_numpy() for side in ("target", "query")))
     groups = np.cumsum(longest) // COLUMNS
     cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1), len(groups)]
@@ -114,7 +114,7 @@ def blocks(rows: Any, target: Genome, query: Genome, first: int, masks: Masks | 
 
 
 def within(block: Block, side: str) -> Numbers:
-    """Where alignments start in what was read of their sequence, on the query's strand."""
+    """Find where alignments start in what was read of their sequence, on the query's strand."""
     genome = block.target if side == "target" else block.query
     number = block.numbers(f"{side}_number") if len(genome) > 1 else np.zeros(len(block), np.int64)
     start = block.numbers(f"{side}_start") - genome.offsets[number]
@@ -125,7 +125,7 @@ def within(block: Block, side: str) -> Numbers:
 
 
 def gap_free(block: Block) -> tuple[Operations, tuple[Numbers, Numbers], Numbers]:
-    """The runs of alignments without a gap; where each begins, counted from its alignment's begin in target and query; and the matches of each.
+    """Find the runs of alignments without a gap; where each begins, counted from its alignment's begin in target and query; and the matches of each.
 
     Between a gap of one side and one of the other that follows at once there is a run without letters, as LASTZ has it.
     """
@@ -151,12 +151,12 @@ def gap_free(block: Block) -> tuple[Operations, tuple[Numbers, Numbers], Numbers
 
 
 def text_column(text: npt.NDArray[np.uint8], offsets: Numbers) -> Any:
-    """large_string column over flat ASCII text, without a copy."""
+    """Make a large_string column over flat ASCII text, without a copy."""
     return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, [None, pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(text)])
 
 
 def spelled(operations: Operations, *, ones: bool = True, lower: bool = False, apart: bool = False) -> Any:
-    """CIGARs as text: without the 1 of single letters unless `ones`, in lower case, or (`apart`) as ` M 12 I 3`."""
+    """Write CIGARs as text: without the 1 of single letters unless `ones`, in lower case, or (`apart`) as ` M 12 I 3`."""
     count = len(operations.letters)
     letters = operations.letters | np.uint8(32) if lower else operations.letters
     letters = np.where(operations.letters == ord("="), operations.letters, letters)
@@ -172,11 +172,11 @@ def spelled(operations: Operations, *, ones: bool = True, lower: bool = False, a
 
 
 def padded(text: Any, width: Numbers, *, left: bool) -> Any:
-    """Texts with blanks on the left or the right, up to a width of its own for each row."""
+    """Pad texts with blanks on the left or the right, up to a width of its own for each row."""
     blanks = pc.binary_repeat(pa.scalar(" ", pa.large_string()), pa.array(np.maximum(width - widths(text), 0)))
     return joined(blanks, text) if left else joined(text, blanks)
 
 
 def widths(text: Any) -> Numbers:
-    """Bytes of each text."""
+    """Count the bytes of each text."""
     return np.asarray(pc.binary_length(strings(text)).to_numpy(), np.int64)

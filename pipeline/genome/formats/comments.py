@@ -16,7 +16,7 @@ def program() -> str:
 
 
 def settings(parameters: GenomeParameters) -> str:
-    """What scores the alignments of a file."""
+    """Write what scores the alignments of a file."""
     scoring = parameters.scoring
     values = {
         "mode": parameters.mode,
@@ -34,13 +34,13 @@ def settings(parameters: GenomeParameters) -> str:
 
 
 def seeding(parameters: GenomeParameters) -> str:
-    """How hits were found."""
+    """Write how hits were found."""
     transitions = ("", " w/transition", " w/2 transitions")[parameters.transitions]
     return f"# seed={parameters.seed}{transitions}\n# step={parameters.step}\n"
 
 
 def measured(block: Block, *, continuity: bool) -> Any:
-    """Comments of each row, a large_string column: how alike and how complete the alignment is."""
+    """Write comments of each row, a large_string column: how alike and how complete the alignment is."""
     shares = {"identity": measures.identity(block), "coverage": measures.coverage(block)}
     if continuity:
         shares["continuity"] = measures.continuity(block)

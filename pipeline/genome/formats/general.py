@@ -20,7 +20,7 @@ MAPPING = ["name1", "zstart1", "end1", "name2", "strand2", "zstart2+", "end2+", 
 
 
 def fields(names: Sequence[str]) -> list[str]:
-    """Field names as LASTZ's spelling has them. Raises ValueError for one that does not exist here."""
+    """Give field names as LASTZ's spelling has them. Raises ValueError for one that does not exist here."""
     names = [_OTHER_SPELLINGS.get(name, name) for name in names]
     for name in names:
         if name in _QUALITIES:
@@ -51,7 +51,7 @@ def mapping_lines(block: Block, request: Request[GenomeRows]) -> Any:
 
 
 def _header(names: Sequence[str]) -> list[bytes]:
-    """The header line; a share has two columns."""
+    """Write the header line; a share has two columns."""
     titles = [title for name in names for title in ((name, _SHARES[name][1]) if name in _SHARES else (name,))]
     return [("#" + "\t".join(titles) + "\n").encode()]
 
@@ -93,7 +93,8 @@ def _diagonal(block: Block) -> Numbers:
 
 
 def _shingle(block: Block) -> Any:
-    """Letters by which one sequence, laid along the alignment's diagonal, reaches past an end of the target: negative at its start; NA where it does not."""
+    """Count the letters by which one sequence, laid along the alignment's diagonal, reaches past an end of the target: negative at its start; NA where it
+    does not."""
     diagonal = _diagonal(block)
     lengths = {side: genome.lengths[block.numbers(f"{side}_number")] for side, genome in (("target", block.target), ("query", block.query))}
     reach = diagonal + lengths["query"]
@@ -104,7 +105,7 @@ def _shingle(block: Block) -> Any:
 
 
 def differences(block: Block) -> Any:
-    """For each column a dot (match), a colon (transition), x (transversion), X (a letter other than ACGT) or - (gap)."""
+    """Write for each column a dot (match), a colon (transition), x (transversion), X (a letter other than ACGT) or - (gap)."""
     target, query = block.texts
     offsets = np.frombuffer(target.buffers()[1], np.int64)
     pair = [_code_of(np.frombuffer(text.buffers()[2], np.uint8)) for text in (target, query)]
@@ -112,7 +113,7 @@ def differences(block: Block) -> Any:
 
 
 def _code_of(text: Codes) -> Codes:
-    """0..3 for ACGT in either case, 4 for other letters, 5 for a gap."""
+    """Encode text: 0..3 for ACGT in either case, 4 for other letters, 5 for a gap."""
     codes = encode(text)
     return np.where(text == ord("-"), np.uint8(5), np.where(codes < 8, codes & 3, np.uint8(4)))
 
@@ -130,7 +131,7 @@ _DIFFERENCE = _difference_table()
 
 
 def _whole(side: str) -> Field:
-    """Letters of the whole sequence, on its forward strand."""
+    """Make the field of all letters of a sequence, on its forward strand."""
 
     def field(block: Block) -> Any:
         genome = block.target if side == "target" else block.query

@@ -48,7 +48,7 @@ def _made(piece: Callable[[], Iterable[Any]], request: Request[GenomeRows]) -> l
 
 
 def _points(block: Block) -> Any:
-    """For each row the first and the last pair of each gap-free run: a large_string column."""
+    """Write for each row the first and the last pair of each gap-free run: a large_string column."""
     runs, starts, _ = gap_free(block)
     row = np.repeat(np.arange(len(block)), np.diff(runs.offsets))
     first, query = (block.numbers("target_start") + _moved(block, "target"))[row] + starts[0], block.strand_start[row] + starts[1]
@@ -60,7 +60,7 @@ def _points(block: Block) -> Any:
 
 
 def _together(block: Block, side: str) -> bool:
-    """Whether LASTZ counts places in the array of all sequences: of a target that is read as several, or a query that several are."""
+    """Tell whether LASTZ counts places in the array of all sequences: of a target that is read as several, or a query that several are."""
     return bool(block.target.starts[0]) if side == "target" else block.query.together
 
 

@@ -48,7 +48,7 @@ def check(role: str, file: str, genome: Genome) -> None:
 
 
 def check_whole(role: str, file: str, genome: Genome) -> None:
-    """As `check`, for records with whole sequences."""
+    """Check, as `check` does, records with whole sequences."""
     check(role, file, genome)
     if role == "query":
         _check_whole(genome, slice(None), file)
@@ -106,5 +106,5 @@ def _check_whole(query: Genome, sequences: Any, file: str) -> None:
 
 
 def _clip(lengths: Numbers, letter: str) -> Any:
-    """`nH` where n > 0."""
+    """Write `nH` where n > 0."""
     return pc.if_else(pa.array(lengths > 0), joined(pa.array(lengths), letter), empty())

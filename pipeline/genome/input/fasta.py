@@ -18,7 +18,7 @@ _WAYS_OUT = {
 
 
 def records(pieces: Iterator[bytes], rules: LetterRules, file: str) -> Iterator[tuple[bytes | None, bytes]]:
-    """(header, letters) of a text that comes in pieces: the header line, with its >, or None where the letters go on with the record before.
+    """Read (header, letters) of a text that comes in pieces: the header line, with its >, or None where the letters go on with the record before.
 
     Blanks and ends of lines (LF or CRLF) are left out. Raises InputError for letters that the rules do not allow, and for damaged data.
     """
@@ -58,7 +58,7 @@ def records(pieces: Iterator[bytes], rules: LetterRules, file: str) -> Iterator[
 
 
 def _bad(text: bytes, rules: LetterRules, file: str, record: int, line: int) -> InputError:
-    """What to say of the first letter of a text that is not allowed. line: where the text begins."""
+    """Say what is wrong with the first letter of a text that is not allowed. line: where the text begins."""
     if not record:
         return InputError(file, "a header line that begins with '>'", repr(text[:20].decode("latin-1")), "name every sequence", line=line)
     others = text.translate(None, rules.allowed + _BLANKS)

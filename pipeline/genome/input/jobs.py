@@ -14,7 +14,7 @@ _BEGIN = 4096
 
 
 def read_jobs(path: str) -> tuple[Pair, ...]:
-    """The pairs of a table of jobs: a header line with target, query and, if wanted, name; tabs between. Paths are taken from the table's folder.
+    """Read the pairs of a table of jobs: a header line with target, query and, if wanted, name; tabs between. Paths are taken from the table's folder.
 
     Raises MissingInput and InputError.
     """
@@ -38,7 +38,7 @@ def is_list(path: str) -> bool:
 
 
 def read_list(path: str) -> tuple[Pair, ...]:
-    """The pairs of a list of genomes, a header line with genome and, if wanted, name: each, as target, with those after it.
+    """Read the pairs of a list of genomes, a header line with genome and, if wanted, name: each, as target, with those after it.
 
     Raises MissingInput and InputError.
     """

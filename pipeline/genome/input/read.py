@@ -57,7 +57,7 @@ def _in_role(genome: Genome, role: str, wanted: Specifier) -> Genome:
 
 
 def _records(wanted: Specifier, rules: LetterRules) -> Iterator[tuple[bytes | None, bytes]]:
-    """(header, letters) of a file, see fasta.records."""
+    """Read (header, letters) of a file, see fasta.records."""
     if twobit.is_twobit(wanted.path):
         return twobit.records(wanted.path, rules, wanted.select)
     if wanted.select is not None:
@@ -71,7 +71,7 @@ def _records(wanted: Specifier, rules: LetterRules) -> Iterator[tuple[bytes | No
 
 
 def _gather(records: Iterator[tuple[bytes | None, bytes]], wanted: Specifier, spec: str) -> Genome:
-    """One array of all that is wanted of the records."""
+    """Gather one array of all that is wanted of the records."""
     subset = _names_of(wanted.subset) if wanted.subset else None
     left = set(subset or ())
     letters = bytearray()
@@ -127,7 +127,7 @@ def _gather(records: Iterator[tuple[bytes | None, bytes]], wanted: Specifier, sp
 
 
 def _apart(genome: Genome) -> Genome:
-    """The pieces of a side as its sequences."""
+    """Make the pieces of a side its sequences."""
     places, ends = genome.pieces.T.copy()
     of = genome.sequence_at(places)
     offsets = genome.offsets[of] + places - genome.starts[of]
@@ -136,7 +136,7 @@ def _apart(genome: Genome) -> Genome:
 
 
 def _pieces(letters: npt.NDArray[np.uint8]) -> Positions:
-    """int64[m, 2]: begins and ends of the runs between NULs."""
+    """Find the begins and ends of the runs between NULs, int64[m, 2]."""
     borders, inside = [], False
     for begin in range(0, len(letters), _AT_ONCE):
         flags = np.concatenate([[inside], letters[begin : begin + _AT_ONCE] != 0])
@@ -161,7 +161,7 @@ def _name(header: bytes, wanted: Specifier, record: int) -> str:
 
 
 def _names_of(path: str) -> list[str]:
-    """The names in a file of [subset=]: the first word of each line; # begins a comment."""
+    """Read the names in a file of [subset=]: the first word of each line; # begins a comment."""
     try:
         lines = Path(path).read_text().splitlines()
     except OSError as error:

@@ -42,7 +42,7 @@ class Genome:
     together: bool = False
 
     def __len__(self) -> int:
-        """How many sequences."""
+        """Count the sequences."""
         return len(self.names)
 
     @property
@@ -51,15 +51,15 @@ class Genome:
         return self.together and len(self) > 1
 
     def sought(self) -> list[int]:
-        """Letters of each query: of each sequence, or of all in one."""
+        """Count the letters of each query: of each sequence, or of all in one."""
         return [int(self.lengths.sum())] if self.joint else [int(length) for length in self.lengths]
 
     def codes(self, i: int | None = None) -> Codes:
-        """Codes (kernels/letters/nucleotides.py) of the whole array, or of sequence i on its forward strand."""
+        """Encode the whole array, or sequence i on its forward strand (kernels/letters/nucleotides.py)."""
         return encode(self.letters if i is None else self.letters[self.starts[i] : self.starts[i] + self.lengths[i]])
 
     def bounds(self, i: int | None = None) -> Positions:
-        """int64[m, 2]: the pieces of the whole array, or those of sequence i, counted from its own first letter.
+        """Give the pieces of the whole array, or those of sequence i, counted from its own first letter: int64[m, 2].
 
         On the reverse strand of a sequence of n letters they are `n - bounds(i)[::-1, ::-1]`.
         """
@@ -70,11 +70,11 @@ class Genome:
         return np.ascontiguousarray(self.pieces[inside] - start)
 
     def sequence_at(self, places: Positions) -> Positions:
-        """Which sequence holds each place of `letters`, int64[n] -> int64[n]."""
+        """Find which sequence holds each place of `letters`, int64[n] -> int64[n]."""
         return np.asarray(np.searchsorted(self.starts, places, "right") - 1)
 
     def whole(self) -> Positions:
-        """int64[k]: which sequence of the file each is of, from 0: those that are pieces of one are of the same."""
+        """Find which sequence of the file each is of, from 0, int64[k]: those that are pieces of one are of the same."""
         origins = self.starts - self.offsets
         return np.asarray(np.cumsum(np.diff(origins, prepend=origins[:1]) != 0), np.int64)
 
@@ -119,12 +119,12 @@ class Queries:
 
     @classmethod
     def of(cls, number: int, strand: str, codes: Codes) -> Self:
-        """One strand alone."""
+        """Hold one strand alone."""
         return cls(codes, np.zeros(1, np.int64), np.array([number]), np.array([strand == "-"]))
 
     @classmethod
     def joined(cls, strands: Iterable[tuple[int, str, Codes]]) -> Self:
-        """Many of them, each a sequence's number, strand and codes."""
+        """Join many strands, each a sequence's number, strand and codes."""
         numbers, names, codes = zip(*strands, strict=True)
         ends = np.cumsum([len(one) + 1 for one in codes])
         separator = np.full(1, SEPARATOR, np.uint8)
@@ -132,11 +132,11 @@ class Queries:
         return cls(array, np.concatenate([[0], ends[:-1]]).astype(np.int64), np.array(numbers, np.int64), np.array(names) == "-")
 
     def __len__(self) -> int:
-        """How many strands."""
+        """Count the strands."""
         return len(self.starts)
 
     def at(self, places: Positions) -> Positions:
-        """Which strand holds each place of the array, int64[n] -> int64[n]."""
+        """Find which strand holds each place of the array, int64[n] -> int64[n]."""
         return np.asarray(np.searchsorted(self.starts, places, "right") - 1)
 
     @cached_property
@@ -145,5 +145,5 @@ class Queries:
         return np.append(self.starts[1:] - 1, len(self.codes))
 
     def one(self, i: int) -> Codes:
-        """The codes of strand i."""
+        """Give the codes of strand i."""
         return self.codes[self.starts[i] : self.ends[i]]

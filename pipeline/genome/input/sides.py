@@ -11,6 +11,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -87,17 +88,29 @@ def read_sides(directory: str, folder: int, sides: Sequence[Side], ambiguous: st
 
 def _write(genome: Genome, files: tuple[BinaryIO, BinaryIO], sums: list[int]) -> list[int]:
     """Write letters and codes behind those that are there; returns the checksums of all."""
-    for start in range(0, len(genome.letters), _PIECE):
-        letters = genome.letters[start : start + _PIECE]
-        pieces = letters.data, encode(letters).data
-        for file, piece in zip(files, pieces, strict=True):
-            file.write(piece)
-        sums = [crc32(piece, summed) for piece, summed in zip(pieces, sums, strict=True)]
-    return sums
+
+    def letters() -> int:
+        files[0].write(genome.letters.data)
+        return crc32(genome.letters.data, sums[0])
+
+    def codes() -> int:
+        summed = sums[1]
+        for start in range(0, len(genome.letters), _PIECE):
+            piece = encode(genome.letters[start : start + _PIECE]).data
+            files[1].write(piece)
+            summed = crc32(piece, summed)
+        return summed
+
+    if len(genome.letters) <= _PIECE:
+        return [letters(), codes()]
+    with ThreadPoolExecutor(1) as beside:
+        saved = beside.submit(letters)
+        summed = codes()
+        return [saved.result(), summed]
 
 
 def folder_records(directory: str, folder: int, sides: Sequence[Side], identity: str) -> list[dict[str, Any]] | None:
-    """What `read_sides` said of a folder; None where it is not there, or has others."""
+    """Read what `read_sides` said of a folder; None where it is not there, or has others."""
     try:
         said = read_json(f"{directory}/{folder_name(folder)}/{_RECORD}")
     except FileNotFoundError:
@@ -107,7 +120,7 @@ def folder_records(directory: str, folder: int, sides: Sequence[Side], identity:
 
 
 def load_side(directory: str, run: str, side: int, sequence: int | None = None) -> tuple[Genome, Codes]:
-    """A side of a run and the codes of its array, both mapped; `sequence`: as if its file held only this one of its sequences.
+    """Load a side of a run and the codes of its array, both mapped; `sequence`: as if its file held only this one of its sequences.
 
     Every process looks once at all its bytes: Damaged where they are not what was written.
     """
@@ -156,7 +169,7 @@ def _fits(path: str, expected: int, state: _State) -> bool:
 
 @lru_cache(maxsize=4)
 def _load_folder(path: str, run: str, states: tuple[_State, ...]) -> list[tuple[Genome, Codes]]:
-    """All sides of a folder, with their codes."""
+    """Map all sides of a folder, with their codes."""
     letters, codes = (np.asarray(np.memmap(Path(path, name), np.uint8, "r")) for name in (LETTERS, CODES))  # of which thousands of slices are made
     found = []
     for said in read_json(f"{path}/{_PLACES}")["genomes"]:
@@ -172,7 +185,7 @@ def _load_side(path: str, run: str, place: int, sequence: int | None, states: tu
 
 
 def only(genome: Genome, codes: Codes, sequence: int) -> tuple[Genome, Codes]:
-    """One sequence of a side, as a side."""
+    """Make of one sequence of a side a side."""
     start, length = int(genome.starts[sequence]), int(genome.lengths[sequence])
     one = slice(sequence, sequence + 1)
     alone = Genome(

@@ -39,30 +39,31 @@ class GenomeSource:
     seen: tuple[dict[str, Any], ...] = ()
 
     def sides(self) -> list[tuple[str, str]]:
-        """Each (role, specifier) that is to be read, once."""
+        """List each (role, specifier) that is to be read, once."""
         return list(dict.fromkeys((role, getattr(pair, role)) for pair in self.pairs for role in ("target", "query")))
 
     def paths(self) -> list[str]:
-        """Every file that is read."""
+        """List every file that is read."""
         named = [Specifier.parse(text) for _, text in self.sides()]
         more = [specifier.subset for specifier in named] + [self.segments]
         return list(dict.fromkeys([*(specifier.path for specifier in named), *(path for path in more if path)]))
 
     def found(self) -> "GenomeSource":
-        """The same, with its files looked at once for all who ask. MissingInput where there is none."""
+        """Give the same source, its files looked at once for all who ask. MissingInput where there is none."""
         return replace(self, seen=tuple(self.files()))
 
     def size(self) -> int:
-        """Bytes of all files."""
+        """Count the bytes of all files."""
         return sum(file["size"] for file in self.files())
 
     def sizes(self) -> dict[str, int]:
-        """Bytes of the file of each specifier; -1 of a pipe."""
+        """Give the bytes of the file of each specifier; -1 of a pipe."""
         of_path = {file["path"]: file["size"] for file in self.files()}
         return {spec: of_path[Specifier.parse(spec).path] for _, spec in self.sides()}
 
     def files(self) -> list[dict[str, Any]]:
-        """What tells whether the inputs are the same again: path, size in bytes (-1: a pipe), time of change and a digest. MissingInput where there is none."""
+        """Tell by what the inputs are known to be the same again: path, size in bytes (-1: a pipe), time of change and a digest. MissingInput where there is
+        none."""
         if self.seen:
             return list(self.seen)
         known = {file["path"]: file for file in self.known}
@@ -86,7 +87,7 @@ class GenomeSource:
         return replace(there, seen=tuple({**seen[_rooted(path)], "path": path} for path in there.paths())) if seen else there
 
     def first(self, count: int) -> "GenomeSource":
-        """The first pairs alone."""
+        """Give a source of the first pairs alone."""
         there = replace(self, pairs=self.pairs[:count], seen=())
         seen = {file["path"]: file for file in self.files()}
         return replace(there, seen=tuple(seen[path] for path in there.paths()))
@@ -137,12 +138,12 @@ def _identity(path: str, known: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def pair_name(target: str, query: str) -> str:
-    """What the output of a pair of files is called, whether they are there or not."""
+    """Name the output of a pair of files, whether they are there or not."""
     return f"{stem(target)}__{stem(query)}"
 
 
 def stem(text: str) -> str:
-    """What the output of a file is called."""
+    """Name the output of a file."""
     name = Path(Specifier.parse(text).path).name
     for suffix in (".gz", ".bgz", ".fa", ".fasta", ".fna", ".2bit"):
         name = name.removesuffix(suffix)
@@ -150,5 +151,5 @@ def stem(text: str) -> str:
 
 
 def safe(name: str) -> str:
-    """A name as part of a file's name."""
+    """Make a name fit to be part of a file's name."""
     return "".join(letter if letter.isalnum() or letter in "._+-" else "_" for letter in name) or "_"

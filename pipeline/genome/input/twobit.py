@@ -20,7 +20,7 @@ _AGAIN = "copy the file again, or make it anew with faToTwoBit"
 
 
 def _unpacking() -> npt.NDArray[np.uint8]:
-    """uint8[256, 4]: the letters of a packed byte, the first in its top bits."""
+    """Make the table of the letters of a packed byte, the first in its top bits: uint8[256, 4]."""
     packed = np.arange(256)[:, None] >> np.array([6, 4, 2, 0])
     return np.ascontiguousarray(np.frombuffer(b"TCAG", np.uint8)[packed & 3])
 
@@ -52,7 +52,7 @@ class _File:
         self.file.seek(place)
 
     def blocks(self, size: int) -> tuple[Counts, Counts]:
-        """Begins and ends of blocks of a sequence."""
+        """Read begins and ends of blocks of a sequence."""
         count, place = self.number(), self.file.tell()
         starts, sizes = self.numbers(count), self.numbers(count)
         ends = starts + sizes
@@ -62,7 +62,7 @@ class _File:
 
 
 def is_twobit(path: str) -> bool:
-    """Whether a file is in this format, by its first bytes."""
+    """Tell whether a file is in this format, by its first bytes."""
     if not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:
@@ -70,7 +70,7 @@ def is_twobit(path: str) -> bool:
 
 
 def records(path: str, rules: LetterRules, select: str | None = None) -> Iterator[tuple[bytes | None, bytes]]:
-    """(name, letters) as fasta.records gives them, in the order of the file's index; masked letters are in lower case.
+    """Read (name, letters) as fasta.records gives them, in the order of the file's index; masked letters are in lower case.
 
     select: the one sequence wanted. Raises InputError for a file that is damaged, MissingInput where it has no such sequence.
     """
@@ -94,7 +94,7 @@ def records(path: str, rules: LetterRules, select: str | None = None) -> Iterato
 
 
 def _sequence(file: _File, rules: LetterRules) -> Iterator[bytes]:
-    """The letters of the record where the file stands."""
+    """Read the letters of the record where the file stands."""
     size = file.number()
     unknown, masked = file.blocks(size), file.blocks(size)
     file.number()
@@ -108,7 +108,7 @@ def _sequence(file: _File, rules: LetterRules) -> Iterator[bytes]:
 
 
 def _covered(starts: Counts, ends: Counts, begin: int, end: int) -> npt.NDArray[np.bool_]:
-    """bool[end - begin]: the letters [begin, end) that lie in blocks, which are in order and do not overlap."""
+    """Find the letters [begin, end) that lie in blocks, which are in order and do not overlap: bool[end - begin]."""
     inside = slice(np.searchsorted(ends, begin, "right"), np.searchsorted(starts, end, "left"))
     borders = np.stack([starts[inside], ends[inside]], axis=1).clip(begin, end).ravel()
     lengths = np.diff(borders, prepend=begin, append=end)

@@ -32,7 +32,7 @@ class Square:
     minus: bool
 
     def other_strand(self) -> "Square":
-        """The same of the other strand."""
+        """Give the same of the other strand."""
         return replace(self, minus=not self.minus)
 
     def sums(self, places: Integers) -> Integers:
@@ -57,7 +57,7 @@ class SelfWords(HostWords):
         self.target, self._words, self._square, self._mirrors = words.target, words, square, mirrors
 
     def other_strand(self) -> "SelfWords":
-        """The same for the other strand."""
+        """Give the same for the other strand."""
         return SelfWords(self._words, self._square.other_strand(), mirrors=self._mirrors)
 
     def hits(self, query: Codes, parameters: GenomeParameters, start: int = 0, **tile: int) -> Iterator[tuple[Positions, Positions]]:

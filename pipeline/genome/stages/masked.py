@@ -35,7 +35,7 @@ class MaskedTarget:
         """Where windows begin that have a masked letter."""
 
     def read(self, directory: str, run: str, job: int, number: int) -> None:
-        """Have it masked by the rows of a job's units before one, all of which are there."""
+        """Mask the target by the rows of a job's units before one, all of which are there."""
         schema = pa.schema([GENOME_ALIGNMENTS.field(name) for name in PLACED])
         for part in scan_chunk(f"{directory}/parts", run, job_name(job)):
             if part.stop <= number:

@@ -11,21 +11,21 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 
 
 def without_entropy(target: Codes, query: Codes, segments: Segments, parameters: GenomeParameters) -> Segments:
-    """HSPs with the sums of their columns for scores (LASTZ.md 9); others than those up to three times the threshold have them already."""
+    """Score HSPs by the sums of their columns (LASTZ.md 9); others than those up to three times the threshold are so already."""
     if not parameters.entropy:
         return segments
     return summed(target, query, segments, parameters, np.flatnonzero(segments.score <= 3 * parameters.hspthresh))
 
 
 def scored(target: Codes, query: Codes, segments: Segments, parameters: GenomeParameters) -> Segments:
-    """Segments with scores: stretches of few mismatches, whose score is their length, get those of their columns where these are asked for."""
+    """Score segments: stretches of few mismatches, whose score is their length, by the sums of their columns where these are asked for."""
     if parameters.matching is None or not (parameters.gapped or parameters.chain is not None):
         return segments
     return summed(target, query, segments, parameters, np.arange(len(segments)))
 
 
 def summed(target: Codes, query: Codes, segments: Segments, parameters: GenomeParameters, rows: Positions) -> Segments:
-    """Segments of which some, by place, have the sums of their columns for scores."""
+    """Score some segments, by place, by the sums of their columns."""
     table, score = parameters.scoring.masked(), segments.score.copy()
     for row in rows:
         t, q, length = segments.target[row], segments.query[row], segments.length[row]

@@ -161,8 +161,11 @@ class Unit:
     @cached_property
     def query_codes(self) -> Codes:
         """Of the query sequence on its strand."""
-        codes = self._every_query if self.joint else self.query.codes(self.query_index)
-        return codes if self.strand == "+" else turned(codes)
+        if self.joint:
+            return self._every_query if self.strand == "+" else turned(self._every_query)
+        start, length = self.query.starts[self.query_index], self.query.lengths[self.query_index]
+        codes = self._every_query[start : start + length]
+        return codes if self.strand == "+" else reverse_complement(codes)
 
     @property
     def query_bounds(self) -> Integers:
@@ -172,7 +175,7 @@ class Unit:
         return np.stack([self.query.starts, self.query.starts + self.query.lengths], axis=1)
 
     def queries(self, stop: int, letters: int) -> Queries:
-        """The strands of the units from this one on, up to number `stop`, of so many letters or one more strand."""
+        """Load the strands of the units from this one on, up to number `stop`, of so many letters or one more strand."""
         codes, strands = load_side(self.directory, self.run, self.job.query)[1], []
         for number in range(self.number, stop):
             i, strand = self.job.unit_of(number, self.parameters)
@@ -195,12 +198,12 @@ class Unit:
         return (self._costs or costs_of(self.parameters)).threshold
 
     def limit(self, lowest: int) -> None:
-        """Have alignments of at least this score, where no other is given (`--hspthresh=top..`)."""
+        """Set the least score of an alignment, where no other is given (`--hspthresh=top..`)."""
         if self.parameters.gapped_follows:
             self._costs = replace(costs_of(self.parameters), threshold=lowest)
 
     def mask(self, masked: MaskedTarget) -> None:
-        """Have the target as it is after the units before this one."""
+        """Replace the target by what is left of it after the units before this one."""
         self.masked, self.target_codes, self.forms = masked, masked.codes, HOST
 
     def words(self) -> Words:
@@ -229,6 +232,6 @@ class Unit:
         return Square(self.target.starts, self.target.lengths, 0 if self.joint else int(self.target.starts[0]), self.strand == "-")
 
     def where(self) -> dict[str, Any]:
-        """Names the unit in a report."""
+        """Name the unit in a report."""
         name = ", ".join(self.query.names[:3]) + (", ..." if len(self.query) > 3 else "") if self.joint else self.query.names[self.query_index]
         return {"job": self.row_job, "query_name": name, "strand": self.strand}

@@ -14,8 +14,8 @@ from tidalign.pipeline.genome.stages.unit import Unit
 
 
 def first_found(unit: Unit, tables: Iterable[Any], most: int, beat: Callable[[], None]) -> list[Any]:
-    """Rows of the first `most` alignments of a strand that pass the filters, in the order of their anchors, no two with the same ends; then those of a sequence
-    with itself. tables: of anchors, as they are found; no more are asked for than are needed."""
+    """Make rows of the first `most` alignments of a strand that pass the filters, in the order of their anchors, no two with the same ends; then those of a
+    sequence with itself. tables: of anchors, as they are found; no more are asked for than are needed."""
     found = [Extensions.empty(), *_first(unit, tables, most, beat)]
     rows = list(gapped.tables(Extensions.concat(found), unit))
     return rows if sum(map(len, rows)) >= most else [*rows, *gapped.tables(Extensions.of(gapped.trivial(unit)), unit)]

@@ -98,7 +98,7 @@ class Between:
         return commit
 
     def among(self, found: Extensions) -> Extensions:
-        """Those that were there and those that were found, in LASTZ's order: by target start, what was there first, then what was found last."""
+        """Merge those that were there and those that were found, in LASTZ's order: by target start, what was there first, then what was found last."""
         every = Extensions.concat([self._kept, found])
         return every.take(np.lexsort((np.minimum(every.anchor, FOUND + 1), every.anchor <= FOUND, every.target_start)))
 

@@ -109,7 +109,7 @@ class Ahead:
         self._read: tuple[str, Speculated | None] = ("", None)
 
     def at(self, place: int, last: int) -> tuple[int, Speculated | None]:
-        """Up to where the walk may go in one piece from anchor `place` (at most `last`), and what is known of these anchors."""
+        """Find up to where the walk may go in one piece from anchor `place` (at most `last`), and what is known of these anchors."""
         begins = [last]
         for path in Path(self._unit.directory, "stages").glob(f"{self._unit.name}.*.ahead.parquet"):
             named = _NAME.search(path.name)
@@ -184,7 +184,7 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool, shared: bool = 
 
 
 def _chosen(unit: Unit, commit: Commit) -> Extensions:
-    """What a walk keeps, as far as it is shown: of scores from the threshold on, and no more than `query_depth` allows (LASTZ.md 27)."""
+    """Choose what is shown of what a walk keeps: of scores from the threshold on, and no more than `query_depth` allows (LASTZ.md 27)."""
     found, parameters = commit.alignments(), unit.parameters
     if parameters.query_depth is not None:
         depth, keep = parameters.query_depth
@@ -253,7 +253,7 @@ def _calls(begins: list[int], strands: range, equal: Mapping[int, Any]) -> Itera
 
 
 def _of_hsps(unit: Unit, hsps: Any) -> Iterator[Any]:
-    """Rows of HSPs as they are, in tables."""
+    """Make rows of HSPs as they are, in tables."""
     for first in range(0, len(hsps), ROWS):
         yield from gapped.tables(without_gaps(hsps.slice(first, ROWS)), unit)
 

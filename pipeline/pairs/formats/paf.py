@@ -63,5 +63,5 @@ def _rejected(rows: Any) -> Any:
 
 
 def _tabbed(rows: Any, *names: str) -> list[Any]:
-    """The named columns, a tab after each."""
+    """Give the named columns, a tab after each."""
     return [piece for name in names for piece in (rows[name], "\t")]

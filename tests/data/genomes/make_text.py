@@ -21,7 +21,7 @@ FORMATS = ("text", "zerotext", "differences", "differences-", "blastn", "blastn-
 
 
 def files() -> dict[str, dict[str, str]]:
-    """Sequences with lower case, N, X, gaps side by side and letters that differ side by side; on both strands."""
+    """Draw sequences with lower case, N, X, gaps side by side and letters that differ side by side; on both strands."""
     rng = random.Random(17)
     common, other = letters(rng, 400), letters(rng, 180)
     target = letters(rng, 60) + common + letters(rng, 100) + other + letters(rng, 40)
@@ -62,7 +62,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 def printed(case: dict[str, Any], texts: dict[str, str]) -> list[str]:
-    """The lines that LASTZ prints, but the one that names it."""
+    """Run LASTZ, and give the lines that it prints, but the one that names it."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts.items():
             Path(folder, name).write_text(text)

@@ -135,7 +135,7 @@ def test_an_empty_file_is_no_genome(tmp_path: Path, command: Any) -> None:
 
 
 def sequences(path: Path, *names: str) -> Path:
-    """Records of the same 300 letters, which align everywhere."""
+    """Write records of the same 300 letters, which align everywhere."""
     letters = "".join(np.random.default_rng(3).choice(list("ACGT"), 300))
     path.write_text("".join(f">{name}\n{letters}\n" for name in names))
     return path

@@ -18,7 +18,7 @@ from tidalign.workflows.estimate import genome, of_genomes
 
 @pytest.fixture(scope="module")
 def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """A target, and a query of it in two sequences of which a third is not related."""
+    """Write a target, and a query of it in two sequences of which a third is not related."""
     folder, random = tmp_path_factory.mktemp("genomes"), np.random.default_rng(4)
     target = simulate.sequence(random, 240_000)
     pieces = [simulate.mutate(random, target[at : at + 4000], 0.1) if at // 4000 % 3 else simulate.sequence(random, 4000) for at in range(0, len(target), 4000)]

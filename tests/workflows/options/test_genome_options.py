@@ -78,13 +78,13 @@ def test_nothing_given_is_the_default() -> None:
 @pytest.mark.parametrize("name", REFUSED)
 def test_options_that_are_not_to_be_had(name: str) -> None:
     for spelled in (f"{name}=3", name):
-        with pytest.raises(Refused, match=f"^{re.escape(name)} is LASTZ's and not to be had here: ."):
+        with pytest.raises(Refused, match=f"^{re.escape(name)} is LASTZ's and not supported: ."):
             parsed(spelled)
 
 
 @pytest.mark.parametrize("argument", ["c=1", "c=2"])
 def test_shortcuts_that_are_not_to_be_had(argument: str) -> None:
-    with pytest.raises(Refused, match="LASTZ's and not to be had"):
+    with pytest.raises(Refused, match="LASTZ's and not supported"):
         parsed(argument)
 
 
@@ -350,7 +350,7 @@ def test_the_best_segments_are_for_the_independent_mode() -> None:
 
 
 def _refused_in_docs() -> dict[str, list[str]]:
-    """The rows of the table in docs/genomes.md: what is refused, by kind."""
+    """Read the rows of the table in docs/genomes.md: what is refused, by kind."""
     page = (Path(__file__).parents[3] / "docs" / "genomes.md").read_text()
     rows = re.findall(r"^\| ([^|]+) \| (`[^|]+`) \|$", page.partition("| refused | |")[2].partition("\n\n")[0], re.MULTILINE)
     return {kind: re.findall("`([^`]+)`", names) for kind, names in rows}

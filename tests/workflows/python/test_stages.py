@@ -67,7 +67,7 @@ def test_wrong_arguments() -> None:
         (lambda: tidalign.genome.extend("ACGT", "ACGT", anchors.drop_columns(["score"])), "found none named score"),
         (lambda: tidalign.genome.seeds("ACGT", "ACGT", strand="both"), r"expected '\+' or '-'"),
         (lambda: tidalign.genome.seeds("ACGT", "ACGT", stepp=3), "did you mean step"),
-        (lambda: tidalign.genome.seeds("ACGT", "ACGT", seconds=3), "seconds is of whole runs"),
+        (lambda: tidalign.genome.seeds("ACGT", "ACGT", seconds=3), "seconds is for whole runs"),
     ):
         with pytest.raises(ValueError, match=message):
             wrong()

@@ -9,7 +9,7 @@ from typing import Any
 
 import chaos
 from ending import wait_until
-from genome_card_cases import answer, drive_apart, journal
+from genome_gpu_cases import answer, drive_apart, journal
 
 from tidalign.pipeline.store import staging
 from tidalign.workflows.status import Exit
@@ -18,12 +18,12 @@ HERE = Path(__file__).parents[1]
 
 
 def counted(said: Path) -> dict[str, str]:
-    """The environment of a command whose processes, and all that they start, write down what they open."""
+    """Give the environment of a command whose processes, and all that they start, write down what they open."""
     return {"TIDALIGN_TEST_OPENED": str(said), "PYTHONPATH": os.pathsep.join([str(HERE / "opened"), *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
 def opened(said: Path, run: Path, folder: str) -> Counter[str]:
-    """How often files of a folder of a run directory were opened to be read once they were written; and by how many processes."""
+    """Count how often files of a folder of a run directory were opened to be read once they were written; and by how many processes."""
     lines = [line.split(" ", 1)[1] for line in said.read_text().splitlines()]
     return Counter(path.removeprefix(f"{run}/") for path in lines if path.startswith(f"{run}/{folder}/") and ".tmp/" not in path)
 
@@ -63,7 +63,7 @@ def test_a_scratch_folder_that_is_not_there_is_one_line(tmp_path: Path, sides: A
 
 
 def pairs(folder: Path, **environment: str) -> "subprocess.Popen[bytes]":
-    """A run over pairs on two workers, in a process of its own, with copies in `scratch`."""
+    """Start a run over pairs on two workers, in a process of its own, with copies in `scratch`."""
     (folder / "scratch").mkdir(exist_ok=True)
     code = "import chaos, sys; sys.exit(chaos.drive(*sys.argv[1:4], workers=2, scratch=sys.argv[4]).exit)"
     words = [sys.executable, "-c", code, *(str(folder / name) for name in ("run", "q.fa", "t.fa", "scratch"))]

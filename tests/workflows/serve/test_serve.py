@@ -180,7 +180,7 @@ def test_a_peer_of_another_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_caller_who_talks_nonsense_or_nothing(served: Served, sides: tuple[Path, Path]) -> None:
     found = Path(served.surroundings["XDG_RUNTIME_DIR"], "tidalign", f"{served.process.pid}.socket")
     assert stat.S_IMODE(found.stat().st_mode) == 0o600 and stat.S_IMODE(found.parent.stat().st_mode) == 0o700
-    for said in (b"", b"x" * 5, b"\xff" * 64, client.HEAD.pack(10, 99, 0) + b"0123456789"):
+    for said in (b"", b"x" * 5, b"\xff" * 64, client.REQUEST_HEAD.pack(10, 99, 0) + b"0123456789"):
         with socket.socket(socket.AF_UNIX) as caller:
             caller.connect(str(found))
             caller.sendall(said)
@@ -227,7 +227,7 @@ def test_callers_share_gpus(tmp_path: Path) -> None:
     path = os.pathsep.join([stand_in, *filter(None, [os.environ.get("PYTHONPATH")])])
     sides = pair(tmp_path, 6000)
     code = "import sys; from tidalign.workflows.serve import client; sys.exit(client.call(sys.argv[1:]))"
-    with server(tmp_path, "--device", "gpu", PYTHONPATH=path, TIDALIGN_TEST_CARDS="2", TIDALIGN_TEST_SLOW="0.3") as served:
+    with server(tmp_path, "--device", "gpu", PYTHONPATH=path, TIDALIGN_TEST_GPUS="2", TIDALIGN_TEST_SLOW="0.3") as served:
         assert len(served.workers()) == 4
         used: set[str] = set()
         for turn in range(20):  # until workers of both were ready
@@ -238,7 +238,7 @@ def test_callers_share_gpus(tmp_path: Path) -> None:
             reports = [json.loads((place / "report.json").read_text()) for place in places]
             assert [(report["workers"], len(report["gpus"])) for report in reports] == [(0, 1)] * 4
             told = [json.loads(line) for place in places for line in (place / "journal.jsonl").read_text().splitlines()]
-            used |= {event["card"].partition(" ")[0] for event in told if "card" in event}
+            used |= {event["gpu_held"].partition(" ")[0] for event in told if "gpu_held" in event}
             if len(used) == 2:
                 break
         assert len(used) == 2

@@ -25,7 +25,7 @@ from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
 from tidalign.workflows.run.genome.tasks import heeding
 from tidalign.workflows.run.genome.tiles import Tiles
 from tidalign.workflows.run.report import Report
-from tidalign.workflows.run.runner import Kind, Meanwhile
+from tidalign.workflows.run.runner import Meanwhile, RunKind
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told
 
@@ -44,7 +44,7 @@ ONE_GPU_INPUT = 32_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenomeReport(Report):
-    """report.json of a genome run.
+    """Holds what report.json of a genome run says.
 
     pairs: of genomes; target_bases, query_bases: letters of all sides; empty: records without letters, left out. rows: alignments.
     shortfalls: [{job, query_name, strand, status, reason}]. work: sums of what the tasks of this call said they did (anchors, cells, seconds).
@@ -58,7 +58,7 @@ class GenomeReport(Report):
     work: Mapping[str, float]
 
 
-class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
+class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
     """Describes a run over genomes. Progress is told of the stages `read`, in files, and `genomes`, in thousandths of a second of estimated work.
 
     check: looks at the manifest once the sides are read, and may refuse them before anything is aligned.

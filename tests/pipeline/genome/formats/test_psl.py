@@ -24,7 +24,7 @@ known = golden.side
 
 
 def spoiled(side: Genome) -> Genome:
-    """The same side with N in the place of every ninth letter: of what its rows say of letters nothing is left but the letters themselves."""
+    """Put N in the place of every ninth letter of a side: of what its rows say of letters nothing is left but the letters themselves."""
     letters = side.letters.copy()
     letters[::9][letters[::9] != 0] = ord("N")
     return replace(side, letters=letters)

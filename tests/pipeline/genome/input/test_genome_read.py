@@ -103,7 +103,7 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 
 
 def _bgzf(text: bytes) -> bytes:
-    """Blocks of BGZF: gzip members with their sizes in an extra field."""
+    """Write blocks of BGZF: gzip members with their sizes in an extra field."""
     out = b""
     for start in range(0, len(text), 5000):
         body = gzip.compress(text[start : start + 5000])[10:]

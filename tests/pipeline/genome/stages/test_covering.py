@@ -9,7 +9,7 @@ from tidalign.pipeline.genome.stages.covering import LEAST, Covering
 
 
 def best(scores: list[int], lengths: list[int], limit: int) -> list[int]:
-    """The rows of the highest scores, all of each or none, the fewest scores that cover so many letters."""
+    """Find the rows of the highest scores, all of each or none, the fewest scores that cover so many letters."""
     covered = 0
     for score in sorted(set(scores), reverse=True):
         covered += sum(length for one, length in zip(scores, lengths, strict=True) if one == score)

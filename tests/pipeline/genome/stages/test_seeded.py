@@ -37,7 +37,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def begun(folder: Path, parameters: GenomeParameters) -> str:
-    """A run of a target with repeats, so that many hits are at one place of the query, and of a query like it."""
+    """Begin a run of a target with repeats, so that many hits are at one place of the query, and of a query like it."""
     rng = np.random.default_rng(3)
     letters = np.frombuffer(b"ACGT", np.uint8)
     unit = rng.choice(letters, 40)
@@ -57,7 +57,7 @@ def begun(folder: Path, parameters: GenomeParameters) -> str:
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Hits come a few at a time; the query places from which on they were sought."""
+    """Let hits come a few at a time; gives the query places from which on they were sought."""
     starts: list[int] = []
     hits = host.HostWords.hits
 
@@ -70,7 +70,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def anchors(run: str, beat: Any = lambda _: None) -> Any:
-    """Of the strand +, as their file has them."""
+    """Seed the strand +, and give its anchors as their file has them."""
     unit = next(unit for unit in (Unit(run, 0, 0), Unit(run, 0, 1)) if unit.strand == "+")
     anchoring.write_anchors(unit, beat)
     found = pa.Table.from_batches(anchoring.read_anchors(unit).to_batches())

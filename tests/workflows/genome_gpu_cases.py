@@ -1,4 +1,4 @@
-"""Genome runs on cards as tests ask for them, whether the host's kernels stand in for a card's or not."""
+"""Genome runs on GPUs as tests ask for them, whether the host's kernels stand in for a GPU's or not."""
 
 import gzip
 import json
@@ -33,7 +33,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def flies(folder: Path) -> tuple[str, str]:
-    """Two fly sequences, unpacked; the query has two contigs."""
+    """Unpack two fly sequences; the query has two contigs."""
     paths = []
     for name in ("fly_melanogaster", "fly_pseudoobscura"):
         (folder / f"{name}.fa").write_bytes(gzip.decompress((DATA / f"{name}.fa.gz").read_bytes()))
@@ -42,7 +42,7 @@ def flies(folder: Path) -> tuple[str, str]:
 
 
 def answer(run: Path) -> tuple[bytes, Any]:
-    """The rows as MAF and as a table."""
+    """Read the rows as MAF and as a table."""
     results = GenomeResults(run)
     results.export(f"{run}.maf")
     return Path(f"{run}.maf").read_bytes(), results.to_table()
@@ -53,7 +53,7 @@ def journal(run: Path, event: str) -> list[dict[str, Any]]:
 
 
 def as_lastz(folder: Path, name: str) -> dict[str, Any]:
-    """One of the golden runs by the command, on one card; its report, after a look at what LASTZ printed."""
+    """Run one of the golden runs by the command, on one GPU; gives its report, after a look at what LASTZ printed."""
     run, out = RUNS[name], folder / "out"
     format, golden = next(iter(run["formats"].items()))
     sides = [str(PLACE / run[side]) for side in ("target", "query")]
@@ -62,7 +62,7 @@ def as_lastz(folder: Path, name: str) -> dict[str, Any]:
     order = list if run["mode"] == "exact" else sorted  # LASTZ prints alignments of independent anchors in the order in which it finds them
     assert order(below(out.read_text())) == order(below(text(golden)))
     done = journal(folder / "out.run", "done")
-    assert all("in process" in each["card"] for each in done) and done[-1]["busy"] > 0
+    assert all("in process" in each["gpu_held"] for each in done) and done[-1]["busy"] > 0
     assert journal(folder / "out.run", "hired") == []
     report: dict[str, Any] = json.loads((folder / "out.run" / "report.json").read_text())
     if run["mode"] == "exact" and "--nogapped" not in run["options"]:
@@ -71,14 +71,14 @@ def as_lastz(folder: Path, name: str) -> dict[str, Any]:
 
 
 def drive_apart(run: Path, sides: tuple[str, str], mode: str, options: dict[str, Any], **environment: str) -> tuple[int, str]:
-    """`genome_chaos.drive` on cards in a process of its own, which may lose its card: its exit status and what it said."""
+    """Run `genome_chaos.drive` on GPUs in a process of its own, which may lose its GPU: its exit status and what it said."""
     words = [sys.executable, str(HERE / "genome_chaos.py"), "--drive", str(run), *sides, mode, "--options", json.dumps({"device": "gpu", **options})]
     done = subprocess.run(words, env=os.environ | environment, capture_output=True, text=True)
     return done.returncode, done.stderr
 
 
 def check_replaced(run: Path, tile: str) -> None:
-    """What the journal says of a tile whose kernels always fail: first in the process of the run itself, then in workers; the host does it in the end."""
+    """Check what the journal says of a tile whose kernels always fail: first in the process of the run itself, then in workers; the host does it in the end."""
     assert "illegal" in journal(run, "failed")[0]["error"]
     assert [event["killed"] for event in journal(run, "died")].count(True) >= 1
     isolated = journal(run, "isolated")

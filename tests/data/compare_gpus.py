@@ -1,9 +1,9 @@
-"""Compare genome runs on a card with those of the host: the bytes of the MAF and the rows of the table, pair by pair, in both modes. By hand:
+"""Compare genome runs on a GPU with those of the host: the bytes of the MAF and the rows of the table, pair by pair, in both modes. By hand:
 
-python tests/data/compare_cards.py FOLDER [--jobs N] [--modes exact independent] [--nogfextend] [--only WORD] [--result FILE.json]
+python tests/data/compare_gpus.py FOLDER [--jobs N] [--modes exact independent] [--nogfextend] [--only WORD] [--result FILE.json]
 
 FOLDER holds the genomes that lastz_real.PAIRS names, and haplotypes of which every one is aligned with every one. Processes of the host (--jobs) work
-beside the card. At the end: `n compared, n equal`.
+beside the GPU. At the end: `n compared, n equal`.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def source(folder: Path, target: str, query: str) -> GenomeSource:
 
 
 def run(folder: Path, target: str, query: str, parameters: GenomeParameters, out: Path, device: str) -> tuple[list[tuple[bytes, Any]], float]:
-    """(MAF and table of each pair of sequences, seconds)."""
+    """Run on a device: (MAF and table of each pair of sequences, seconds)."""
     began = time.perf_counter()
     where: dict[str, Any] = {"workers": 1} if device == "cpu" else {"gpus": 1}
     results = align(source(folder, target, query), parameters, out, Resources(device=device, **where), new=True)
@@ -77,13 +77,13 @@ def main() -> int:
             lines.append({"mode": each[2].mode, "target": each[0], "query": each[1], "pairs": len(same), "equal": sum(same), "rows": rows})
             lines[-1] |= {"seconds, card": round(seconds, 2), "seconds, host": round(on_host, 2)}
             print(
-                f"{each[2].mode:11} {' x '.join(each[:2])}: {sum(same)} of {len(same)} equal, {rows:,} rows; card {seconds:.2f} s, host {on_host:.2f} s",
+                f"{each[2].mode:11} {' x '.join(each[:2])}: {sum(same)} of {len(same)} equal, {rows:,} rows; GPU {seconds:.2f} s, host {on_host:.2f} s",
                 flush=True,
             )
     print(f"{compared} compared, {equal} equal")
     if args.result:
-        what = "MAF and rows of genome runs on one card and on one worker of the host"
-        record.write(args.result, {"what": what, "card": record.gpu_record.card(), "compared": compared, "equal": equal, "runs": lines})
+        what = "MAF and rows of genome runs on one GPU and on one worker of the host"
+        record.write(args.result, {"what": what, "card": record.gpu_record.gpu(), "compared": compared, "equal": equal, "runs": lines})
     return int(equal < compared)
 
 

@@ -1,4 +1,4 @@
-"""Puts the host's kernels in the place of a GPU's (workflows/stand_in/card_kernels.py)."""
+"""Puts the host's kernels in the place of a GPU's (workflows/stand_in/gpu_kernels.py)."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -9,12 +9,12 @@ import pytest
 
 from tidalign.kernels import gapped, seed, ungapped
 
-KERNELS = Path(__file__).parent / "workflows" / "stand_in" / "card_kernels.py"
+KERNELS = Path(__file__).parent / "workflows" / "stand_in" / "gpu_kernels.py"
 
 
 def installed(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Have the stages of a genome on a GPU find these kernels; the module that holds them."""
-    spec = spec_from_file_location("card_kernels", KERNELS)
+    spec = spec_from_file_location("gpu_kernels", KERNELS)
     assert spec is not None and spec.loader is not None
     stand_in = module_from_spec(spec)
     spec.loader.exec_module(stand_in)

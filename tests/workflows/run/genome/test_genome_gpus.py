@@ -1,4 +1,4 @@
-"""Genome runs on cards, with the host's kernels in their place: waves, faults, several workers; LASTZ's output and the same bytes as the host's own."""
+"""Genome runs on GPUs, with the host's kernels in their place: waves, faults, several workers; LASTZ's output and the same bytes as the host's own."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-import card_stand_in
+import gpu_stand_in
 import pytest
 from genome_golden import RUNS
 
@@ -28,14 +28,14 @@ from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.status import Exit
 
 WORKFLOWS = Path(__file__).parents[2]
-from genome_card_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, journal  # noqa: E402
 from genome_chaos import drive  # noqa: E402
+from genome_gpu_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, journal  # noqa: E402
 
 
 @pytest.fixture
 def kernels(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """One card, that is the host's kernels, and waves so small that there are many."""
-    stand_in = card_stand_in.installed(monkeypatch)
+    """Put the host's kernels in the place of one GPU, with waves so small that there are many."""
+    stand_in = gpu_stand_in.installed(monkeypatch)
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in"})
     for name, size in (("FIRST", 4), ("FEW", 2), ("MOST", 3), ("LEFT", 1)):
         monkeypatch.setattr(waves, name, size)
@@ -72,7 +72,7 @@ def test_the_hosts_bytes(tmp_path: Path, kernels: ModuleType, sides: Any, change
         assert GenomeResults(tmp_path / "cpu").stage(stage) == GenomeResults(tmp_path / "gpu").stage(stage)
 
 
-def test_a_card_goes_on_where_cores_stopped(tmp_path: Path, kernels: ModuleType, sides: Any, answers: Any) -> None:
+def test_a_gpu_goes_on_where_cores_stopped(tmp_path: Path, kernels: ModuleType, sides: Any, answers: Any) -> None:
     for mode in ("exact", "independent"):
         run = tmp_path / mode
         drive(str(run), *sides, mode, device="cpu")
@@ -92,7 +92,7 @@ def test_a_guard_cuts_and_says_so(tmp_path: Path, kernels: ModuleType, sides: An
 
 
 @pytest.mark.parametrize("mode", ["exact", "independent"])
-def test_what_does_not_fit_the_card_is_done_here(tmp_path: Path, kernels: Any, sides: Any, answers: Any, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_fit_the_gpu_is_done_here(tmp_path: Path, kernels: Any, sides: Any, answers: Any, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(*_: Any) -> None:
         raise DeviceLimit("too long")
 
@@ -104,30 +104,30 @@ def test_what_does_not_fit_the_card_is_done_here(tmp_path: Path, kernels: Any, s
     assert report.work[f"{'strands' if mode == 'exact' else 'tiles'} extended by the host for lack of room"] >= 4
 
 
-def test_small_input_takes_one_card(tmp_path: Path, kernels: ModuleType, sides: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_input_takes_one_gpu(tmp_path: Path, kernels: ModuleType, sides: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "usable", lambda count=None: {"0": "stand-in", "1": "stand-in"})
     report = drive(str(tmp_path / "run"), *sides)
     assert (report.device, report.device_why, report.workers) == ("stand-in", "the input is small: --gpus takes more", 0)
     assert answer(tmp_path / "run") == answers["exact"]
 
 
-# ---- processes of their own, whose card may be lost
+# ---- processes of their own, whose GPU may be lost
 
 
-STAND_IN = {"PYTHONPATH": os.pathsep.join([str(WORKFLOWS / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])]), "TIDALIGN_TEST_CARDS": "2"}
+STAND_IN = {"PYTHONPATH": os.pathsep.join([str(WORKFLOWS / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])]), "TIDALIGN_TEST_GPUS": "2"}
 
 
 @pytest.mark.parametrize("mode", ["exact", pytest.param("independent", marks=pytest.mark.slow)])
-def test_two_cards(tmp_path: Path, sides: Any, answers: Any, mode: str) -> None:
+def test_two_gpus(tmp_path: Path, sides: Any, answers: Any, mode: str) -> None:
     status, said = drive_apart(tmp_path / "run", sides, mode, {"gpus": 2}, **STAND_IN)
     assert status == Exit.COMPLETE, said
     assert answer(tmp_path / "run") == answers[mode]
     assert journal(tmp_path / "run", "hired")[-1]["workers"] == 2
-    assert len({each["card"] for each in journal(tmp_path / "run", "done")}) == 2
+    assert len({each["gpu_held"] for each in journal(tmp_path / "run", "done")}) == 2
 
 
 @pytest.mark.parametrize("tile", [pytest.param("j000000.u1.seed", marks=pytest.mark.slow), "j000000.u2.walk"])
-def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, sides: Any, answers: Any, tile: str) -> None:
+def test_a_process_whose_gpu_fails_is_replaced(tmp_path: Path, sides: Any, answers: Any, tile: str) -> None:
     """The process of the run itself first, then workers; in the end the host does the tile that always brings it about."""
     status, said = drive_apart(tmp_path / "run", sides, "exact", {"gpus": 1}, **STAND_IN, TIDALIGN_TEST_FAULT=f"{tile}:0")
     assert status == Exit.COMPLETE, said
@@ -146,7 +146,7 @@ def test_a_worker_that_dies(tmp_path: Path, sides: Any, answers: Any) -> None:
     assert len(rows) > 0 and all(row in answers["independent"][1].to_pylist() for row in rows)
 
 
-def test_cards_wanted_and_not_there(sides: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_wanted_and_not_there(sides: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     assert main(["genome", *sides, "-o", str(tmp_path / "out.maf"), "--gpus", "2"]) == Exit.UNAVAILABLE
     assert "no usable GPU" in capsys.readouterr().err

@@ -1,6 +1,6 @@
-"""A whole run of `tidalign pairs` on one card and on several of one host: the same bytes, and how much sooner.
+"""A whole run of `tidalign pairs` on one GPU and on several of one host: the same bytes, and how much sooner.
 
-python whole_run_cards.py RESULT.json --folder DIR [--cards 1,2] [--pairs N] [--length L] [--error E] [-- MORE OPTIONS OF tidalign pairs]
+python whole_run_gpus.py RESULT.json --folder DIR [--gpus 1,2] [--pairs N] [--length L] [--error E] [-- MORE OPTIONS OF tidalign pairs]
 """
 
 import argparse
@@ -26,7 +26,7 @@ def run(words: list[str]) -> float:
 
 
 def stages(folder: Path) -> dict[str, Any]:
-    """Seconds of a run's stages by its journal."""
+    """Read the seconds of a run's stages from its journal."""
     lines = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
     at = {line["event"]: line["time"] for line in lines if line["event"] != "done"}
     begins = [line["time"] - line["seconds"] for line in lines if line["event"] == "done"]
@@ -42,7 +42,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("result")
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--cards", default="1,2")
+    parser.add_argument("--gpus", default="1,2")
     parser.add_argument("--pairs", type=int, default=200_000)
     parser.add_argument("--length", type=int, default=10_000)
     parser.add_argument("--error", type=float, default=0.05)
@@ -54,7 +54,7 @@ def main() -> None:
     queries, targets = simulate(arguments.folder, arguments.pairs, arguments.length, arguments.error, "fasta", cores())
     folder, exported = arguments.folder / "run", arguments.folder / "run.paf"
     runs = []
-    counts = [int(count) for count in arguments.cards.split(",")]
+    counts = [int(count) for count in arguments.gpus.split(",")]
     few = simulate(arguments.folder, 2_000, arguments.length, arguments.error, "fasta", cores())
     run(["pairs", *map(str, few), "-o", str(arguments.folder / "few"), "--device", "gpu", "--gpus", "1", *options])  # compiles
     for count in counts:
@@ -70,7 +70,7 @@ def main() -> None:
         each["times faster, in all"] = round(first["seconds"] / each["seconds"], 2)
         each["times faster, aligning"] = round(first["from the first task to the last"] / each["from the first task to the last"], 2)
     result = {
-        "what": "tidalign pairs on some cards of one host, file to run directory",
+        "what": "tidalign pairs on some GPUs of one host, file to run directory",
         "cards": sorted(usable().values()),
         "pairs": arguments.pairs,
         "length": arguments.length,

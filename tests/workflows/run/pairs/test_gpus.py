@@ -1,4 +1,4 @@
-"""How work is fed to a card, tried with the host's kernels in its place: several chunks a task, reading and writing beside the alignment."""
+"""How work is fed to a GPU, tried with the host's kernels in its place: several chunks a task, reading and writing beside the alignment."""
 
 import threading
 import time
@@ -34,8 +34,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pairs]:
 
 
 @pytest.fixture
-def card(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """A card that is the host's kernels; pairs of each of its calls, as they end, but for the one that starts it."""
+def gpu(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Put the host's kernels in the place of a GPU; gives the pairs of each of its calls, as they end, but for the one that starts it."""
     calls: list[int] = []
 
     def kernels(queries: Any, targets: Any, parameters: Any) -> Any:
@@ -59,13 +59,13 @@ def drive_made(directory: Path, made: tuple[Path, Pairs], **options: Any) -> Any
     return drive(str(directory), str(made[0] / "q.fa"), str(made[0] / "t.fa"), **options)
 
 
-def test_chunks_share_calls_and_give_the_same_rows(card: list[int], made: tuple[Path, Pairs], tmp_path: Path) -> None:
+def test_chunks_share_calls_and_give_the_same_rows(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path) -> None:
     told: list[tuple[str, int, int | None]] = []
     report = drive_made(tmp_path, made, progress=lambda *step: told.append(step))
     assert answer(tmp_path) == expected(made[1])
     assert (report.device, report.workers, report.aligned) == ("host kernels", 0, PAIRS)
-    assert report.by_host == len(card) > 0
-    assert sum(card) == PAIRS
+    assert report.by_host == len(gpu) > 0
+    assert sum(gpu) == PAIRS
     assert len(list((tmp_path / "parts").iterdir())) == PAIRS // 3
     assert list((tmp_path / "claims").iterdir()) == []
     steps = [done for stage, done, _ in told if stage == "align"]
@@ -73,21 +73,19 @@ def test_chunks_share_calls_and_give_the_same_rows(card: list[int], made: tuple[
     assert steps[-1] == PAIRS
 
 
-def test_a_batch_takes_what_was_read_and_no_more_than_it_may(
-    card: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_takes_what_was_read_and_no_more_than_it_may(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(DEVICES, GPU.name, replace(GPU, batch_rows=7))
     monkeypatch.setattr(alignment, "GROUPS", 1)
     drive_made(tmp_path, made)
     assert answer(tmp_path) == expected(made[1])
-    assert max(card) == 6  # two chunks of 3 pairs
-    assert len(card) < PAIRS // 3
+    assert max(gpu) == 6  # two chunks of 3 pairs
+    assert len(gpu) < PAIRS // 3
 
 
 def test_what_comes_next_is_read_and_what_came_before_is_written_meanwhile(
-    card: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While a batch is on the card, others are read and written; only one is ever there, and only that is claimed."""
+    """While a batch is on the GPU, others are read and written; only one is ever there, and only that is claimed."""
     at: set[str] = set()
     seen: list[set[str]] = []
     most: list[int] = []
@@ -119,7 +117,7 @@ def test_what_comes_next_is_read_and_what_came_before_is_written_meanwhile(
     assert {"align", "write"} in seen or {"read", "align", "write"} in seen
 
 
-def test_a_card_that_fails_is_left_to_a_worker(card: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_that_fails_is_left_to_a_worker(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process that met the error asks for a worker; the claims of what it was at stay."""
     left: list[int] = []
 
@@ -142,7 +140,7 @@ def test_a_card_that_fails_is_left_to_a_worker(card: list[int], made: tuple[Path
     assert list((tmp_path / "claims").iterdir()) == []
 
 
-def test_memory_that_a_writer_lacks_is_a_death_of_its_rows(card: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_a_writer_lacks_is_a_death_of_its_rows(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = tasks.rows
 
     def greedy(aligner: Any, chunk: Any, found: Any) -> Any:
@@ -156,7 +154,7 @@ def test_memory_that_a_writer_lacks_is_a_death_of_its_rows(card: list[int], made
     assert (report.deaths, report.exit) == (2, Exit.COMPLETE)
 
 
-def test_a_chunk_that_is_gone_ends_the_run_at_once(card: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chunk_that_is_gone_ends_the_run_at_once(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = partition.read_chunk
 
     def lost(directory: str, chunk: str, start: int, stop: int) -> Any:
@@ -173,7 +171,7 @@ def test_a_chunk_that_is_gone_ends_the_run_at_once(card: list[int], made: tuple[
     assert answer(tmp_path) == expected(made[1])
 
 
-def test_the_device_is_started_while_the_input_is_read(card: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_device_is_started_while_the_input_is_read(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[list[Any]] = []
     real = run.start
 

@@ -1,8 +1,8 @@
-"""`tidalign genomes --all-vs-all` of many sequences on one card and on several of one host: the same bytes, how much sooner, and each card's busy share.
+"""`tidalign genomes --all-vs-all` of many sequences on one GPU and on several of one host: the same bytes, how much sooner, and each GPU's busy share.
 
-python genome_cards.py RESULT.json TARGETS QUERIES [--cards 1 2] [--letters N] [--options OPTION,OPTION ...]
+python genome_gpus.py RESULT.json TARGETS QUERIES [--gpus 1 2] [--letters N] [--options OPTION,OPTION ...]
 
-TARGETS and QUERIES are FASTA, gzip too; --letters cuts their sequences into pieces of so many. A card is busy while a task holds it; its share is of the
+TARGETS and QUERIES are FASTA, gzip too; --letters cuts their sequences into pieces of so many. A GPU is busy while a task holds it; its share is of the
 time from the first task's beginning to the last one's end.
 """
 
@@ -18,7 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 import record
-from genome import cards
+from genome import gpus
 from whole_run import watch
 
 
@@ -37,14 +37,14 @@ def pieces(path: str, letters: int, out: Path) -> int:
 
 
 def shares(run: Path) -> dict[str, Any]:
-    """What a run's journal says of its tasks, and of its cards where it has some."""
+    """Read what a run's journal says of its tasks, and of its GPUs where it has some."""
     done = [line for line in map(json.loads, (run / "journal.jsonl").read_text().splitlines()) if line["event"] == "done"]
     span = max(line["time"] for line in done) - min(line["time"] - line["seconds"] for line in done)
     busy: dict[str, float] = {}
     for line in done:
-        if "card" in line:
-            busy[line["card"]] = max(line["busy"], busy.get(line["card"], 0.0))
-    return {"aligning": round(span, 3), "tasks": len(done), "busy share of each card": sorted(round(seconds / span, 3) for seconds in busy.values())}
+        if "gpu_held" in line:
+            busy[line["gpu_held"]] = max(line["busy"], busy.get(line["gpu_held"], 0.0))
+    return {"aligning": round(span, 3), "tasks": len(done), "busy share of each GPU": sorted(round(seconds / span, 3) for seconds in busy.values())}
 
 
 def main() -> None:
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("result")
     parser.add_argument("targets")
     parser.add_argument("queries")
-    parser.add_argument("--cards", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--gpus", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--letters", type=int, default=1 << 40)
     parser.add_argument("--options", default="")
     arguments = parser.parse_args()
@@ -67,7 +67,7 @@ def main() -> None:
         subprocess.run(
             [*program, "genome", *first, "-o", f"{folder}/small.maf", "--quiet", "--device", "gpu", "--gpus", "1", *options], check=False
         )  # compiles
-        for count in arguments.cards:
+        for count in arguments.gpus:
             out = folder / f"of{count}"
             command = [*program, "genomes", "--all-vs-all", *map(str, sides), "-o", str(out), "--merge", "--quiet", "--device", "gpu", "--gpus", str(count)]
             wall, cpu, memory = watch([*command, *options], accepted=(0, 3), interval=0.02)
@@ -79,8 +79,8 @@ def main() -> None:
         each["times faster, in all"] = round(runs[0]["seconds"] / each["seconds"], 2)
         each["times faster, aligning"] = round(runs[0]["aligning"] / each["aligning"], 2)
     result = {
-        "what": "tidalign genomes --all-vs-all on some cards of one host, file to MAF",
-        "cards": cards(),
+        "what": "tidalign genomes --all-vs-all on some GPUs of one host, file to MAF",
+        "cards": gpus(),
         "targets": Path(arguments.targets).name,
         "queries": Path(arguments.queries).name,
         "sequences": counts,
