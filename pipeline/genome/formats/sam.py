@@ -1,9 +1,9 @@
 """SAM as LASTZ writes it (https://samtools.github.io/hts-specs/SAMv1.pdf).
 
-SEQ is the aligned part (with soft clips: all) of the query's strand, QUAL `*`; there are no tags.
+SEQ is the aligned part (with soft clips: all) of the query's strand, QUAL its qualities, of FASTQ, else `*`; there are no tags.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ def targets(request: Request[GenomeRows]) -> Iterator[bytes]:
             yield f"@SQ\tSN:{name}\tLN:{length}\n".encode()
 
 
-def check(role: str, file: str, genome: Genome) -> None:
+def check(role: str, file: str, genome: Genome, fields: Sequence[str] = ()) -> None:
     """Raise InputError for a side whose names or lengths SAM does not have. role: target or query."""
     names = genome.names if role == "query" else [*genome.names, *(name for _, name in genome.empty)]
     _check(pa.array(names, pa.large_string()), role, file)
@@ -47,7 +47,7 @@ def check(role: str, file: str, genome: Genome) -> None:
         _check_lengths(genome, file)
 
 
-def check_whole(role: str, file: str, genome: Genome) -> None:
+def check_whole(role: str, file: str, genome: Genome, fields: Sequence[str] = ()) -> None:
     """As `check`, for records with whole sequences."""
     check(role, file, genome)
     if role == "query":
@@ -56,25 +56,27 @@ def check_whole(role: str, file: str, genome: Genome) -> None:
 
 def hard_lines(block: Block, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: the record of each row; what is not aligned is clipped off."""
-    return _lines(block, "H", pc.utf8_upper(block.query_letters))
+    return _lines(block, "H", pc.utf8_upper(block.query_letters), block.query_qualities)
 
 
 def soft_lines(block: Block, request: Request[GenomeRows]) -> Any:
     """Make a column as `hard_lines`, with whole sequences, what is clipped in lower case. Raises InputError for a subrange, whose rest is not there."""
     sequences = block.numbers("query_number")
     _check_whole(block.query, sequences, "softsam")
-    whole = {}
-    texts = []
+    whole, qualities = {}, {}
+    texts, beside = [], []
     for i, key in enumerate(zip(sequences.tolist(), block.reverse.tolist(), strict=True)):
         if key not in whole:
-            codes = block.query.codes(key[0])
+            codes, quality = block.query.codes(key[0]), block.query.qualities_of(key[0])
             whole[key] = decode(reverse_complement(codes) if key[1] else codes).tobytes().decode()
+            qualities[key] = "*" if quality is None else (quality[::-1] if key[1] else quality).tobytes().decode()
         text, start, end = whole[key], block.strand_start[i], block.strand_end[i]
         texts.append(text[:start].lower() + text[start:end].upper() + text[end:].lower())
-    return _lines(block, "S", pa.array(texts, pa.large_string()))
+        beside.append(qualities[key])
+    return _lines(block, "S", pa.array(texts, pa.large_string()), pa.array(beside, pa.large_string()))
 
 
-def _lines(block: Block, clip: str, letters: Any) -> Any:
+def _lines(block: Block, clip: str, letters: Any, qualities: Any) -> Any:
     rows = block.rows
     for role in ("target", "query"):
         _check(rows[f"{role}_name"], role, "SAM")
@@ -82,7 +84,7 @@ def _lines(block: Block, clip: str, letters: Any) -> Any:
     return joined(
         *(rows["query_name"], "\t", flags, "\t", rows["target_name"], "\t", pa.array(block.numbers("target_start") + 1), "\t255\t"),
         *(_clip(block.strand_start, clip), block.operations.merged().text(), _clip(block.numbers("query_length") - block.strand_end, clip)),
-        *("\t*\t0\t0\t", letters, "\t*\n"),
+        *("\t*\t0\t0\t", letters, "\t", "*" if qualities is None else qualities, "\n"),
     )
 
 

@@ -13,7 +13,7 @@ from tidalign.kernels.letters.nucleotides import Codes, encode
 from tidalign.pipeline.errors import Damaged
 from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.genome.input.read import read_genome
-from tidalign.pipeline.genome.input.sequences import LETTERS, Genome
+from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.store.files import lasts, nearest, read_json, write_json, writing_error
 
 _CODES, _RECORD = "codes", "side.json"
@@ -58,7 +58,7 @@ def read_side(directory: str, side: int, role: str, spec: str, ambiguous: str | 
     except OSError as error:
         raise writing_error(path, error) from error
     record = {"id": side, "role": role, "spec": spec, "sequences": len(genome), "bases": int(genome.lengths.sum()), "empty": len(genome.empty)}
-    record["sums"] = {LETTERS: crc32(genome.letters.data), _CODES: summed}
+    record["sums"] = {name: crc32(array.data) for name, array in genome.mapped().items()} | {_CODES: summed}
     write_json(f"{temporary}/{_RECORD}", record)
     try:
         Path(temporary).rename(path)
@@ -98,7 +98,7 @@ def check_side(path: str) -> tuple[_State, ...]:
     """Check the files of a side's folder, each once as long as it does not change; returns their states. Damaged, naming the file, where one is not whole."""
     try:
         sums = read_json(f"{path}/{_RECORD}")["sums"]
-        return tuple(_check_mapped(f"{path}/{name}", sums[name]) for name in (LETTERS, _CODES))
+        return tuple(_check_mapped(f"{path}/{name}", sums[name]) for name in sums)
     except FileNotFoundError as error:
         raise Damaged(error.filename, "gone") from error
 
@@ -136,5 +136,6 @@ def only(genome: Genome, codes: Codes, sequence: int) -> tuple[Genome, Codes]:
         genome.full_lengths[one],
         np.zeros(1, np.int64),
         genome.bounds(sequence),
+        qualities=None if genome.qualities is None else genome.qualities[start : start + length],
     )
     return alone, codes[start : start + length]
