@@ -92,15 +92,17 @@ class Block:
         target_at, query_at = (self._places(side) for side in ("target", "query"))
         ends = query_at + self.numbers("query_end") - self.numbers("query_start")
         sides = [side.qualities if side.qualities is not None else side.letters for side in (self.target, self.query)]
-        *texts, offsets = gapped_texts(
-            *(*sides, target_at, query_at, ends, self.reverse),
+        target_text, query_text, offsets = gapped_texts(
+            *(sides[0], sides[1], target_at, query_at, ends, self.reverse),
             *(operations.letters, operations.lengths, operations.offsets),
         )
-        self._turn_back(texts[1], offsets)
-        for text, gap in zip(texts, "ID", strict=True):
+        self._turn_back(query_text, offsets)
+        for text, gap in ((target_text, "I"), (query_text, "D")):
             text[np.repeat(operations.letters == ord(gap), operations.lengths)] = ord("~")
-        columns = [None if side.qualities is None else text_column(text, offsets) for side, text in zip((self.target, self.query), texts, strict=True)]
-        return columns[0], columns[1]
+        return (
+            None if self.target.qualities is None else text_column(target_text, offsets),
+            None if self.query.qualities is None else text_column(query_text, offsets),
+        )
 
     @cached_property
     def query_letters(self) -> Any:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from tidalign.kernels.letters.nucleotides import Codes, encode
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.formats.table import Format
 from tidalign.pipeline.genome.formats import measures
 from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers, spelled, text_column
 from tidalign.pipeline.genome.input.sequences import Genome
@@ -30,11 +31,15 @@ def fields(names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def check(role: str, file: str, genome: Genome, names: Sequence[str] = ()) -> None:
+def check(role: str, file: str, genome: Genome, format: Format) -> None:
     """Raise InputError for a side without the qualities that fields are of. role: target or query."""
-    for name in names if genome.qualities is None else ():
-        if _QUALITIES.get(name) == role:
-            raise InputError(file, f"FASTQ, whose qualities are the general field {name}", "no qualities", "leave the field out")
+    for name in format.fields or ():
+        if genome.qualities is None and _QUALITIES.get(name) == role:
+            raise _without(file, name)
+
+
+def _without(file: str, name: str) -> InputError:
+    return InputError(file, f"FASTQ, whose qualities are the general field {name}", "no qualities", "leave the field out")
 
 
 def header(request: Request[GenomeRows]) -> list[bytes]:
@@ -154,7 +159,8 @@ def _qualities(name: str, *, aligned: bool) -> Field:
 
     def field(block: Block) -> Any:
         genome = block.target if side == "target" else block.query
-        check(side, "general", genome, [name])
+        if genome.qualities is None:
+            raise _without("format general", name)
         if aligned:
             return block.quality_texts[side == "query"]
         numbers = block.numbers(f"{side}_number").tolist()

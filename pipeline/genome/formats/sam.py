@@ -3,7 +3,8 @@
 SEQ is the aligned part (with soft clips: all) of the query's strand, QUAL its qualities, of FASTQ, else `*`; there are no tags.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 from tidalign.kernels.letters.nucleotides import decode, reverse_complement
 from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.formats.table import Format
 from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.pairs.formats.sam import LONGEST_TARGET, QUERY_NAME, REFERENCE_NAME
@@ -34,22 +36,31 @@ def targets(request: Request[GenomeRows]) -> Iterator[bytes]:
     """Give an @SQ line for each target sequence, empty ones too; LASTZ has them where there is an alignment. InputError for lengths SAM does not have."""
     for target in request.rows.targets:
         _check_lengths(target)
-        sequences = zip(target.numbers.tolist(), target.names, target.full_lengths.tolist(), strict=True)
-        for _, name, length in sorted([*sequences, *((number, name, 0) for number, name in target.empty)]):
+        for _, name, length in _listed(target):
             yield f"@SQ\tSN:{name}\tLN:{length}\n".encode()
 
 
-def check(role: str, file: str, genome: Genome, fields: Sequence[str] = ()) -> None:
+def _listed(target: Genome) -> list[tuple[int, str, int]]:
+    """Number, name and length of each target sequence, empty ones too, in the order of the file."""
+    sequences = zip(target.numbers.tolist(), target.names, target.full_lengths.tolist(), strict=True)
+    return sorted([*sequences, *((number, name, 0) for number, name in target.empty)])
+
+
+def check(role: str, file: str, genome: Genome, format: Format | None = None) -> None:
     """Raise InputError for a side whose names or lengths SAM does not have. role: target or query."""
     names = genome.names if role == "query" else [*genome.names, *(name for _, name in genome.empty)]
     _check(pa.array(names, pa.large_string()), role, file)
     if role == "target":
         _check_lengths(genome, file)
+        name, times = Counter(name for _, name, _ in _listed(genome)).most_common(1)[0]
+        if times > 1 and format is not None and format.above:
+            way_out = f"rename them, use [nameparse=darkspace] or --format={format.name}-"
+            raise InputError(file, "a name of its own for each target, as SAM's header wants it", f"{shown(name)} {times} times", way_out)
 
 
-def check_whole(role: str, file: str, genome: Genome, fields: Sequence[str] = ()) -> None:
+def check_whole(role: str, file: str, genome: Genome, format: Format | None = None) -> None:
     """As `check`, for records with whole sequences."""
-    check(role, file, genome)
+    check(role, file, genome, format)
     if role == "query":
         _check_whole(genome, slice(None), file)
 

@@ -25,10 +25,10 @@ _AT_ONCE = 4_000_000  # letters; what stays in a core's cache
 def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome:
     """The sequences of `path[actions]` (actions.py): FASTA or FASTQ, plain, gzip or BGZF, or 2bit; `-` is standard input.
 
-    role: `target`, whose names must differ, or `query`. ambiguous: None, "n" or "iupac", see LetterRules.
-    Takes a byte for each letter, of FASTQ two. A target of several sequences is read as with [multiple], which makes one query of several. The pieces that [separator=C]
-    makes of a query are sequences of their own, at their places in the full ones. Records without letters are no sequences; those without a name are named as
-    by LASTZ.
+    role: `target`, of which each has a name where there are several, or `query`. ambiguous: None, "n" or "iupac", see LetterRules.
+    Takes a byte for each letter, of FASTQ two. A target of several sequences is read as with [multiple], which makes one query of several. The pieces that
+    [separator=C] makes of a query are sequences of their own, at their places in the full ones. Records without letters are no sequences; those without a name
+    are named as by LASTZ.
 
     Raises MissingInput (66) and InputError (65).
     """
@@ -94,8 +94,8 @@ def _gather(records: Iterator[Record], wanted: Specifier, spec: str, *, with_qua
         """End the sequence that begins at `start`."""
         full = len(letters) - start
         if not keep:
-            for array in arrays:
-                del array[max(0, start - 1) :]
+            for held in arrays:
+                del held[max(0, start - 1) :]
             return
         if not full:
             empty.append((record - 1, name))
@@ -107,8 +107,8 @@ def _gather(records: Iterator[Record], wanted: Specifier, spec: str, *, with_qua
                 spec, f"a subrange within the {full} letters of {shown(name)}", f"{first}..{last}", "correct it, or choose sequences with [subset=FILE]"
             )
         if wanted.subrange:
-            for array in arrays:
-                array[start:] = array[start + first - 1 : start + last]
+            for held in arrays:
+                held[start:] = held[start + first - 1 : start + last]
         names.append(name)
         places.append((start, last - first + 1, first - 1, full, record - 1))
 
@@ -120,8 +120,8 @@ def _gather(records: Iterator[Record], wanted: Specifier, spec: str, *, with_qua
             name = _name(header, wanted, record)
             keep = subset is None or left[name] > 0
             left[name] -= keep
-            for array in arrays:
-                array += b"\0"
+            for held in arrays:
+                held += b"\0"
             start = len(letters)
         if keep:
             letters += piece
@@ -188,11 +188,3 @@ def _names_of(path: str) -> list[str]:
 def _check_names(names: list[str], wanted: Specifier) -> None:
     if len(names) > 1 and "" in names:
         raise InputError(wanted.path, "a name for each target", f"none, sequence {names.index('') + 1}", "name every sequence: a word after >")
-    if len(set(names)) == len(names):
-        return
-    seen: set[str] = set()
-    for i, name in enumerate(names):
-        if name in seen:
-            whole = "rename one; or, if the headers differ after | or :, use [nameparse=darkspace]" if wanted.nameparse != "darkspace" else "rename one"
-            raise InputError(wanted.path, "a name for each target", f"{shown(name)} again, sequence {i + 1}", whole)
-        seen.add(name)

@@ -3,6 +3,7 @@
 import os
 import secrets
 import shutil
+import sys
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,14 @@ from typing import Any
 import numpy as np
 
 from tidalign.kernels.letters.nucleotides import Codes, encode
-from tidalign.pipeline.errors import Damaged
+from tidalign.pipeline.errors import Damaged, ManifestMismatch
 from tidalign.pipeline.files.decompress import crc32
+from tidalign.pipeline.files.sniff import sniff
+from tidalign.pipeline.genome.input.actions import Specifier
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.sequences import Genome
+from tidalign.pipeline.genome.input.source import STANDARD_INPUT
+from tidalign.pipeline.genome.input.twobit import is_twobit
 from tidalign.pipeline.store.files import lasts, nearest, read_json, write_json, writing_error
 
 _CODES, _RECORD = "codes", "side.json"
@@ -68,6 +73,20 @@ def read_side(directory: str, side: int, role: str, spec: str, ambiguous: str | 
             raise writing_error(path, error) from error
         return other
     return record
+
+
+def check_piped(directory: str, side: int, role: str, spec: str, ambiguous: str | None) -> None:
+    """Raise ManifestMismatch where a side was read before and other sequences come through its pipe now. A terminal is not asked, and none at all will do."""
+    record, path = side_record(directory, side), Specifier.parse(spec).path
+    if record is None or (path in STANDARD_INPUT and (sys.stdin is None or sys.stdin.isatty())):
+        return
+    if not is_twobit(path) and sniff(path, allow_empty=True).format == "empty":
+        return
+    genome, before = read_genome(spec, role=role, ambiguous=ambiguous), Genome.load(side_path(directory, side))
+    sums = {name: crc32(array.data) for name, array in genome.mapped().items()}
+    if genome.names != before.names or sums | {_CODES: record["sums"][_CODES]} != record["sums"]:
+        way_out = "hand over the same sequences, or none, to go on; --new throws this run away and starts again"
+        raise ManifestMismatch(f"{directory}: this run was begun with other sequences from {path}; {way_out}")
 
 
 def side_record(directory: str, side: int) -> dict[str, Any] | None:
