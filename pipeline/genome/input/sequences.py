@@ -15,7 +15,7 @@ from tidalign.pipeline.store.files import lasts, read_json, write_json, writing_
 
 Positions = npt.NDArray[np.int64]
 
-LETTERS, _PLACES = "letters", "genome.json"
+LETTERS, QUALITIES, _PLACES = "letters", "qualities", "genome.json"
 _COLUMNS = ("starts", "lengths", "offsets", "full_lengths", "numbers")
 
 
@@ -32,6 +32,7 @@ class Genome:
     pieces: int64[m, 2], begins and ends in `letters` of what has no NUL within it: extensions do not leave a piece.
     together: of a query, whether all its sequences are one to LASTZ ([multiple]).
     empty: number and name of each record that was asked for and had no letters. They are not among the sequences, but each has its NUL in `letters`.
+    qualities: uint8[n], of FASTQ, beside each letter, as they were read; else None.
     """
 
     letters: npt.NDArray[np.uint8]
@@ -44,6 +45,7 @@ class Genome:
     pieces: Positions
     empty: list[tuple[int, str]] = field(default_factory=list)
     together: bool = False
+    qualities: npt.NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
         """Count the sequences."""
@@ -61,6 +63,10 @@ class Genome:
     def codes(self, i: int | None = None) -> Codes:
         """Encode the whole array, or sequence i on its forward strand (kernels/letters/nucleotides.py)."""
         return encode(self.letters if i is None else self.letters[self.starts[i] : self.starts[i] + self.lengths[i]])
+
+    def qualities_of(self, i: int) -> npt.NDArray[np.uint8] | None:
+        """Give the qualities of sequence i on its forward strand; None where there are none."""
+        return None if self.qualities is None else self.qualities[self.starts[i] : self.starts[i] + self.lengths[i]]
 
     def bounds(self, i: int | None = None) -> Positions:
         """Give the pieces of the whole array, or those of sequence i, counted from its own first letter: int64[m, 2].
@@ -82,20 +88,26 @@ class Genome:
         origins = self.starts - self.offsets
         return np.asarray(np.cumsum(np.diff(origins, prepend=origins[:1]) != 0), np.int64)
 
+    def mapped(self) -> dict[str, npt.NDArray[np.uint8]]:
+        """Give the arrays that have files of their own, by the files' names."""
+        return {LETTERS: self.letters} | ({} if self.qualities is None else {QUALITIES: self.qualities})
+
     def save(self, folder: str) -> None:
         """Write it into a folder, for `load`. Raises CannotWrite and DiskFull."""
-        path = str(Path(folder, LETTERS))
-        try:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            with Path(path).open("wb") as file:
-                file.write(self.letters.data)
-                file.flush()
-                if lasts(path):
-                    os.fsync(file.fileno())
-        except OSError as error:
-            raise writing_error(path, error) from error
+        for name, array in self.mapped().items():
+            path = str(Path(folder, name))
+            try:
+                Path(folder).mkdir(parents=True, exist_ok=True)
+                with Path(path).open("wb") as file:
+                    file.write(array.data)
+                    file.flush()
+                    if lasts(path):
+                        os.fsync(file.fileno())
+            except OSError as error:
+                raise writing_error(path, error) from error
         columns = {name: getattr(self, name).tolist() for name in (*_COLUMNS, "pieces")}
-        write_json(str(Path(folder, _PLACES)), {"names": self.names, "empty": self.empty, "together": self.together, **columns})
+        others = {"names": self.names, "empty": self.empty, "together": self.together, "qualities": self.qualities is not None}
+        write_json(str(Path(folder, _PLACES)), others | columns)
 
     @classmethod
     def load(cls, folder: str) -> "Genome":
@@ -103,10 +115,10 @@ class Genome:
         values = read_json(str(Path(folder, _PLACES)))
         columns = {name: np.array(values[name], np.int64) for name in _COLUMNS}
         letters = np.asarray(np.memmap(Path(folder, LETTERS), np.uint8, "r"))
+        qualities = np.asarray(np.memmap(Path(folder, QUALITIES), np.uint8, "r")) if values.get("qualities", False) else None
         empty = [(number, name) for number, name in values["empty"]]
-        return cls(
-            letters, values["names"], **columns, pieces=np.array(values["pieces"], np.int64).reshape(-1, 2), empty=empty, together=values.get("together", False)
-        )
+        pieces = np.array(values["pieces"], np.int64).reshape(-1, 2)
+        return cls(letters, values["names"], **columns, pieces=pieces, empty=empty, together=values.get("together", False), qualities=qualities)
 
 
 def turned(codes: Codes) -> Codes:

@@ -3,6 +3,7 @@
 import os
 import secrets
 import shutil
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
@@ -11,10 +12,14 @@ from typing import Any
 import numpy as np
 
 from tidalign.kernels.letters.nucleotides import Codes, encode
-from tidalign.pipeline.errors import Damaged
+from tidalign.pipeline.errors import Damaged, ManifestMismatch
 from tidalign.pipeline.files.decompress import crc32
+from tidalign.pipeline.files.sniff import sniff
+from tidalign.pipeline.genome.input.actions import Specifier
 from tidalign.pipeline.genome.input.read import read_genome
-from tidalign.pipeline.genome.input.sequences import LETTERS, Genome
+from tidalign.pipeline.genome.input.sequences import Genome
+from tidalign.pipeline.genome.input.source import STANDARD_INPUT
+from tidalign.pipeline.genome.input.twobit import is_twobit
 from tidalign.pipeline.store.files import lasts, nearest, read_json, write_json, writing_error
 
 _CODES, _RECORD = "codes", "side.json"
@@ -52,7 +57,7 @@ def read_side(directory: str, side: int, role: str, spec: str, ambiguous: str | 
     with ThreadPoolExecutor(1) as beside:
         saved = beside.submit(_save, genome, temporary)
         summed = _save_codes(genome, path, temporary)
-        sums = {LETTERS: saved.result(), _CODES: summed}
+        sums = saved.result() | {_CODES: summed}
     record = {"id": side, "role": role, "spec": spec, "sequences": len(genome), "bases": int(genome.lengths.sum()), "empty": len(genome.empty), "sums": sums}
     write_json(f"{temporary}/{_RECORD}", record)
     try:
@@ -65,10 +70,14 @@ def read_side(directory: str, side: int, role: str, spec: str, ambiguous: str | 
     return record
 
 
-def _save(genome: Genome, folder: str) -> int:
-    """Save a genome; returns the checksum of its letters."""
+def _save(genome: Genome, folder: str) -> dict[str, int]:
+    """Save a genome; returns the checksum of each file that is mapped."""
     genome.save(folder)
-    return crc32(genome.letters.data)
+    return _sums(genome)
+
+
+def _sums(genome: Genome) -> dict[str, int]:
+    return {name: crc32(array.data) for name, array in genome.mapped().items()}
 
 
 def _save_codes(genome: Genome, path: str, folder: str) -> int:
@@ -86,6 +95,19 @@ def _save_codes(genome: Genome, path: str, folder: str) -> int:
     except OSError as error:
         raise writing_error(path, error) from error
     return summed
+
+
+def check_piped(directory: str, side: int, role: str, spec: str, ambiguous: str | None) -> None:
+    """Raise ManifestMismatch where a side was read before and other sequences come through its pipe now. A terminal is not asked, and none at all will do."""
+    record, path = side_record(directory, side), Specifier.parse(spec).path
+    if record is None or (path in STANDARD_INPUT and (sys.stdin is None or sys.stdin.isatty())):
+        return
+    if not is_twobit(path) and sniff(path, allow_empty=True).format == "empty":
+        return
+    genome, before = read_genome(spec, role=role, ambiguous=ambiguous), Genome.load(side_path(directory, side))
+    if genome.names != before.names or _sums(genome) | {_CODES: record["sums"][_CODES]} != record["sums"]:
+        way_out = "hand over the same sequences, or none, to go on; --new throws this run away and starts again"
+        raise ManifestMismatch(f"{directory}: this run was begun with other sequences from {path}; {way_out}")
 
 
 def side_record(directory: str, side: int) -> dict[str, Any] | None:
@@ -116,7 +138,7 @@ def check_side(path: str) -> tuple[_State, ...]:
     """Check the files of a side's folder, each once as long as it does not change; returns their states. Damaged, naming the file, where one is not whole."""
     try:
         sums = read_json(f"{path}/{_RECORD}")["sums"]
-        return tuple(_check_mapped(f"{path}/{name}", sums[name]) for name in (LETTERS, _CODES))
+        return tuple(_check_mapped(f"{path}/{name}", sums[name]) for name in sums)
     except FileNotFoundError as error:
         raise Damaged(error.filename, "gone") from error
 
@@ -154,5 +176,6 @@ def only(genome: Genome, codes: Codes, sequence: int) -> tuple[Genome, Codes]:
         genome.full_lengths[one],
         np.zeros(1, np.int64),
         genome.bounds(sequence),
+        qualities=None if genome.qualities is None else genome.qualities[start : start + length],
     )
     return alone, codes[start : start + length]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tidalign.cluster.stop import Stop
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
-from tidalign.pipeline.genome.input.sides import load_side, read_side, side_record
-from tidalign.pipeline.genome.input.source import GenomeSource
+from tidalign.pipeline.genome.input.sides import check_piped, load_side, read_side, side_record
+from tidalign.pipeline.genome.input.source import GenomeSource, piped
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Check, GenomeManifest, read_manifest, write_manifest
 from tidalign.pipeline.genome.stages import gpu
@@ -73,12 +73,19 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
     def __init__(self, source: GenomeSource, parameters: GenomeParameters, check: Check | None = None, shard: Shard | None = None) -> None:
         self._shard = shard
         self._source, self._parameters, self._check = source, parameters, check
+        self._letters = parameters.scoring.ambiguous[0] if parameters.scoring.ambiguous else None
 
     def parameters(self) -> dict[str, Any]:
         return self._parameters.to_json()
 
     def source(self) -> dict[str, Any]:
         return self._source.to_json()
+
+    def open(self, directory: str) -> None:
+        super().open(directory)
+        for side, (role, spec) in enumerate(self._source.sides()):
+            if piped(spec):
+                check_piped(directory, side, role, spec, self._letters)
 
     def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
         if len(gpus.names) > 1 and not resources.gpus and self._source.size() <= ONE_GPU_INPUT:
@@ -103,9 +110,7 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
                 self._check(manifest)
             return manifest
         told("read", 0, len(sides))
-        ambiguous = self._parameters.scoring.ambiguous
-        letters = ambiguous[0] if ambiguous else None
-        arguments = [(crew.directory, side, role, spec, letters) for side, (role, spec) in enumerate(sides)]
+        arguments = [(crew.directory, side, role, spec, self._letters) for side, (role, spec) in enumerate(sides)]
         if any(file["size"] < 0 for file in self._source.files()):  # only this process can read a pipe
             records = [read_side(*each) for each in arguments]
         else:
