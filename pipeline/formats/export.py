@@ -82,7 +82,7 @@ def refuse_side(format: Format, role: str, file: str, side: Any) -> None:
     if format.banned:
         _refuse(pa.array(side.names, pa.large_string()), role, format, file)
     if format.side:
-        format.load(format.side)(role, file, side)
+        format.load(format.side)(role, file, side, format)
 
 
 def refuse_names(batch: Any, format: Format) -> None:

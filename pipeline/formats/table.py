@@ -125,7 +125,7 @@ FORMATS: tuple[Format, ...] = (
     _genome("chain", module="genome.formats.chain", suffix="chain", per_row=None, banned=BLANKS),
     _genome("cigar", module="genome.formats.exonerate", suffix="cigar", banned=BLANKS),
     _genome("segments", module="genome.formats.segments", suffix="segments", header="header", banned=TABS),
-    _genome("general", module="genome.formats.general", suffix="tsv", header="header", bare=True, fields=(), banned=TABS),
+    _genome("general", module="genome.formats.general", suffix="tsv", header="header", bare=True, fields=(), banned=TABS, side="check"),
     _genome("mapping", module="genome.formats.general", lines="mapping_lines", header="mapping_header", bare=True, banned=TABS),
     _genome("rdotplot", module="genome.formats.rdotplot", write="write", per_row=None, banned=TABS),
     Format("parquet", (PAIRS, GENOME, SEARCH), "formats.parquet", suffix="parquet", write="write", per_row=None),

@@ -125,7 +125,7 @@ GENOMES = Layout(
     "genome",
     _LOG
     | {
-        "sides": rf"s\d{{4,}}(?:{_TEMPORARY})?/(?:letters|codes|genome\.json|side\.json)",
+        "sides": rf"s\d{{4,}}(?:{_TEMPORARY})?/(?:letters|qualities|codes|genome\.json|side\.json)",
         "stages": rf"{_UNIT}(?:\.anchors\.arrow|\.anchors\.json|\.(?:walk|inner)\.parquet|\.asked|{_RANGE}\.ahead\.parquet"
         rf"|\.(?:plus|minus)(?:\.records|{_RANGE}\.hsps)\.parquet)",
         "extended": rf"{_UNIT}\.extend{_RANGE}\.parquet",

@@ -84,7 +84,7 @@ def compare(make: Callable[[Path], Case]) -> Outcome:
         kind = "failure of LASTZ" if failed else "refused by both" if status and our_status else "different"
         return Outcome(case, kind, detail=f"LASTZ: {expected.splitlines()[-1:] if status else 'ran'}; tidalign: {found if our_status else 'ran'}")
     lines = [[line for line in text.splitlines() if not line.startswith("#") or line == "# lastz end-of-file"] for text in (expected, found)]
-    if case.format == "lav":  # the stanza of settings, which names the program; what stands behind the name of a sequence
+    if case.format.startswith("lav"):  # the stanza of settings, which names the program; what stands behind the name of a sequence
         lines = [[line.replace(" of a random case", "") for line in text[text.index("}") + 1 :]] for text in lines]
     if case.mode != "exact":
         lines = [sorted(one) for one in lines]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lastz_cases import Case, _mutated, _random, _reversed
 
-SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1, "top": 0.15, "immediate": 0.1, "depth": 0.1, "bounds": 0.1}
+SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1, "top": 0.15, "immediate": 0.1, "depth": 0.1, "bounds": 0.1, "people": 0.2}
 """Of cases that are given each of these."""
 
 
@@ -96,4 +96,16 @@ def _bounds(rng: random.Random, case: Case) -> Case:
     return _with(case, "--allgappedbounds")
 
 
-WAYS = {"top": _top, "self": _self, "masking": _masking, "matching": _matching, "immediate": _immediate, "depth": _depth, "bounds": _bounds}
+def _people(rng: random.Random, case: Case) -> Case:
+    """A format to be read by people, or BLAST's. Of text LASTZ's places of a query of several sequences on the strand - pass 2^32."""
+    if case.mode != "exact" or case.format == "segments":
+        return case
+    formats = ["blastn", "differences"]
+    if "[mul" not in case.query or _has(case, "--strand=plus"):
+        formats += ["text", "text", "zerotext"]
+        if not any(action in case.target + case.query for action in ("[mul", "separator")):
+            formats.append("lav+text")  # LAV is of one sequence
+    return replace(case, format=rng.choice(formats))
+
+
+WAYS = {"top": _top, "self": _self, "masking": _masking, "matching": _matching, "immediate": _immediate, "depth": _depth, "bounds": _bounds, "people": _people}

@@ -17,8 +17,6 @@ class _Put(argparse.Action):
         self.option = option
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, value: Any, *_: Any) -> None:
-        for action in parser._actions:
-            action.required = action.required and action.dest != self.option.replaces
         namespace.options = self.option.after(namespace.options, self.option.on if self.option.flag else value)
 
 

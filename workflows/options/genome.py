@@ -1,6 +1,7 @@
 """Arguments of `tidalign genome` and `tidalign genomes`: LASTZ's options and what else they take."""
 
 import argparse
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -22,8 +23,9 @@ _KEPT = ("hits", "hsps", "anchors")
 
 def add_genome(parser: argparse.ArgumentParser) -> None:
     """Add all arguments of `tidalign genome`."""
-    parser.add_argument("target", metavar="TARGET", help="FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted: t.fa[multiple,unmask]")
-    parser.add_argument("query", metavar="QUERY", help="the same, - for standard input; every sequence of it is aligned with all of TARGET; none with --self")
+    parser.add_argument("target", metavar="TARGET", help="FASTA, FASTQ (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted: t.fa[multiple,unmask]")
+    query = "the same; every sequence of it is aligned with all of TARGET; standard input where it is - or left out; none with --self"
+    parser.add_argument("query", metavar="QUERY", help=query).required = False  # nargs="?" would not take one that stands behind options
     files = table.listed(table.suffixes(table.GENOME))
     output = f"a run directory; or a file {files}, written from the run directory OUT.run; or - (default), standard output, with --format"
     parser.add_argument("-o", dest="output", metavar="OUT", default="-", help=output)
@@ -86,8 +88,13 @@ def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
             error("--self is for `tidalign genome`: name a file as target and query, or use --all-vs-all")
         _check_genomes(args, error)
         return
-    if bool(args.options.get("with_itself")) != (args.query is None):
+    with_itself = bool(args.options.get("with_itself"))
+    if with_itself and args.query is not None:
         error("--self takes the place of a query: name one or give --self, not both")
+    if args.query is None and not with_itself:
+        if sys.stdin is None or sys.stdin.isatty():
+            error("expected a QUERY: name its file, hand it over on standard input, or give --self")
+        args.query = "-"
     args.format = chosen(args, table.GENOME, error)
     asked = [f"--outputmasking{way}" for way in table.MASKINGS if "soft" not in way and vars(args)[f"outputmasking{way}"]]
     if asked and not args.options.get("masking"):

@@ -86,7 +86,6 @@ OPTIONS = (
         "align TARGET with itself, in place of a QUERY: each pair of places, and its image",
         sets="with_itself",
         put=_self,
-        replaces="query",
     ),
     Option("mirror", SEEDS, off=False),
     Option("nomirror", SEEDS, "without the mirror images of --self", sets="mirror", on=False, off=True),

@@ -22,7 +22,6 @@ class Option:
     also: other spellings that --help shows; older: those that it does not; short: BLASTZ's letter.
     words: options of their own that stand for it with a value, and that value's text.
     put: what is given with a value after what was given before, where it is more than setting a keyword.
-    replaces: the argument of the command line that it stands in for.
     check: where it is given, raises ValueError if it excludes or needs others.
     """
 
@@ -43,7 +42,6 @@ class Option:
     short: str | None = None
     words: Mapping[str, str] = field(default_factory=dict)
     put: Callable[[Given, Any], Given] | None = None
-    replaces: str | None = None
     check: Callable[[Given], None] | None = None
 
     @property

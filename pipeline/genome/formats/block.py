@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.kernels.text.gapped import gapped_texts
+from tidalign.kernels.text.gapped import COMPLEMENT, gapped_texts
 from tidalign.pipeline.formats.request import Rows
 from tidalign.pipeline.genome.census import Masks, keys
 from tidalign.pipeline.genome.input.sequences import Genome
@@ -86,15 +86,52 @@ class Block:
         return text_column(target_text, offsets), text_column(query_text, offsets)
 
     @cached_property
+    def quality_texts(self) -> tuple[Any, Any]:
+        """The qualities of target and query in each alignment, a ~ for each letter of the other against a gap, as `texts`; None of a side without."""
+        operations = self.operations
+        target_at, query_at = (self._places(side) for side in ("target", "query"))
+        ends = query_at + self.numbers("query_end") - self.numbers("query_start")
+        sides = [side.qualities if side.qualities is not None else side.letters for side in (self.target, self.query)]
+        target_text, query_text, offsets = gapped_texts(
+            *(sides[0], sides[1], target_at, query_at, ends, self.reverse),
+            *(operations.letters, operations.lengths, operations.offsets),
+        )
+        self._turn_back(query_text, offsets)
+        for text, gap in ((target_text, "I"), (query_text, "D")):
+            text[np.repeat(operations.letters == ord(gap), operations.lengths)] = ord("~")
+        return (
+            None if self.target.qualities is None else text_column(target_text, offsets),
+            None if self.query.qualities is None else text_column(query_text, offsets),
+        )
+
+    @cached_property
     def query_letters(self) -> Any:
         """The query's letters in each alignment, on its strand and without gaps: a large_string column."""
+        return text_column(*self._aligned(self.query.letters))
+
+    @cached_property
+    def query_qualities(self) -> Any:
+        """The qualities of `query_letters`; None where there are none."""
+        if self.query.qualities is None:
+            return None
+        text, offsets = self._aligned(self.query.qualities)
+        self._turn_back(text, offsets)
+        return text_column(text, offsets)
+
+    def _aligned(self, values: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], Numbers]:
+        """What alignments have of an array beside the query's letters, on the query's strand; where each begins."""
         spans = np.concatenate(([0], np.cumsum(self.numbers("query_end") - self.numbers("query_start"))))
         starts, count = self._places("query"), len(self)
         _, text, offsets = gapped_texts(
-            *(np.zeros(0, np.uint8), self.query.letters, np.zeros(count, np.int64), starts, starts + np.diff(spans), self.reverse),
+            *(np.zeros(0, np.uint8), values, np.zeros(count, np.int64), starts, starts + np.diff(spans), self.reverse),
             *(np.full(count, ord("I"), np.uint8), np.diff(spans), np.arange(count + 1)),
         )
-        return text_column(text, offsets)
+        return text, offsets
+
+    def _turn_back(self, text: npt.NDArray[np.uint8], offsets: Numbers) -> None:
+        """Take back the complement of what are no letters, on the strand -."""
+        reverse = np.repeat(self.reverse, np.diff(offsets))
+        text[reverse] = COMPLEMENT[text[reverse]]
 
     def _places(self, side: str) -> Numbers:
         """Find where alignments start in the letters of their side, on the forward strand."""

@@ -8,9 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.kernels.letters.nucleotides import Codes, encode
+from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.formats.table import Format
 from tidalign.pipeline.genome.formats import measures
 from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers, spelled, text_column
+from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.text import joined, strings
 
 Field = Callable[[Block], Any]
@@ -23,11 +26,20 @@ def fields(names: Sequence[str]) -> list[str]:
     """Give field names as LASTZ's spelling has them. Raises ValueError for one that does not exist here."""
     names = [_OTHER_SPELLINGS.get(name, name) for name in names]
     for name in names:
-        if name in _QUALITIES:
-            raise ValueError(f"general field {name!r} is of base qualities, which genomes do not have")
         if name not in FIELDS and name not in _SHARES:
             raise ValueError(f"no general field {name!r}: use some of {', '.join([*FIELDS, *_SHARES])}")
     return list(names)
+
+
+def check(role: str, file: str, genome: Genome, format: Format) -> None:
+    """Raise InputError for a side without the qualities that fields are of. role: target or query."""
+    for name in format.fields or ():
+        if genome.qualities is None and _QUALITIES.get(name) == role:
+            raise _without(file, name)
+
+
+def _without(file: str, name: str) -> InputError:
+    return InputError(file, f"FASTQ, whose qualities are the general field {name}", "no qualities", "leave the field out")
 
 
 def header(request: Request[GenomeRows]) -> list[bytes]:
@@ -142,6 +154,27 @@ def _whole(side: str) -> Field:
     return field
 
 
+def _qualities(name: str, *, aligned: bool) -> Field:
+    """Qualities of alignments as `align1` and `align2` have their letters, or of whole sequences."""
+    side = _QUALITIES[name]
+
+    def field(block: Block) -> Any:
+        genome = block.target if side == "target" else block.query
+        if genome.qualities is None:
+            raise _without("format general", name)
+        if aligned:
+            return block.quality_texts[side == "query"]
+        numbers = block.numbers(f"{side}_number").tolist()
+        texts = {i: pa.scalar(quality.tobytes().decode(), pa.large_string()) for i in set(numbers) if (quality := genome.qualities_of(i)) is not None}
+        return pa.array([texts[i] for i in numbers], pa.large_string())
+
+    return field
+
+
+_QUALITIES = {f"{word}{i}": side for i, side in ((1, "target"), (2, "query")) for word in ("quals", "qalign")}
+"""Fields of qualities, and whose."""
+
+
 def _cigar(*, merged: bool, ones: bool, lower: bool) -> Field:
     return lambda block: spelled(block.operations.merged() if merged else block.operations, ones=ones, lower=lower)
 
@@ -169,6 +202,7 @@ FIELDS: dict[str, Field] = {
     **{f"{word}2": lambda block: block.texts[1] for word in ("align", "text")},
     "nucs1": _whole("target"),
     "nucs2": _whole("query"),
+    **{name: _qualities(name, aligned=name.startswith("qalign")) for name in _QUALITIES},
     "nmatch": _numbers("matches"),
     "nmismatch": _numbers("mismatches"),
     "npair": measures.pairs,
@@ -206,4 +240,3 @@ _SHARES: dict[str, tuple[Callable[[Block], measures.Fraction], str]] = {
 """Fields of two columns, n/m and percent, with the second one's title."""
 
 _OTHER_SPELLINGS = {"id": "identity"}
-_QUALITIES = ("quals1", "quals2", "qalign1", "qalign2")

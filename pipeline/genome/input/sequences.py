@@ -12,6 +12,7 @@ from tidalign.kernels.letters.nucleotides import SEPARATOR, Codes, encode, rever
 
 Positions = npt.NDArray[np.int64]
 
+LETTERS, QUALITIES = "letters", "qualities"
 _COLUMNS = ("starts", "lengths", "offsets", "full_lengths", "numbers")
 
 
@@ -28,6 +29,7 @@ class Genome:
     pieces: int64[m, 2], begins and ends in `letters` of what has no NUL within it: extensions do not leave a piece.
     together: of a query, whether all its sequences are one to LASTZ ([multiple]).
     empty: number and name of each record that was asked for and had no letters. They are not among the sequences, but each has its NUL in `letters`.
+    qualities: uint8[n], of FASTQ, beside each letter, as they were read; else None.
     """
 
     letters: npt.NDArray[np.uint8]
@@ -40,6 +42,7 @@ class Genome:
     pieces: Positions
     empty: list[tuple[int, str]] = field(default_factory=list)
     together: bool = False
+    qualities: npt.NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
         """Count the sequences."""
@@ -57,6 +60,10 @@ class Genome:
     def codes(self, i: int | None = None) -> Codes:
         """Encode the whole array, or sequence i on its forward strand (kernels/letters/nucleotides.py)."""
         return encode(self.letters if i is None else self.letters[self.starts[i] : self.starts[i] + self.lengths[i]])
+
+    def qualities_of(self, i: int) -> npt.NDArray[np.uint8] | None:
+        """Give the qualities of sequence i on its forward strand; None where there are none."""
+        return None if self.qualities is None else self.qualities[self.starts[i] : self.starts[i] + self.lengths[i]]
 
     def bounds(self, i: int | None = None) -> Positions:
         """Give the pieces of the whole array, or those of sequence i, counted from its own first letter: int64[m, 2].
@@ -78,18 +85,22 @@ class Genome:
         origins = self.starts - self.offsets
         return np.asarray(np.cumsum(np.diff(origins, prepend=origins[:1]) != 0), np.int64)
 
+    def mapped(self) -> dict[str, npt.NDArray[np.uint8]]:
+        """Give the arrays that have files of their own, by the files' names."""
+        return {LETTERS: self.letters} | ({} if self.qualities is None else {QUALITIES: self.qualities})
+
     def to_json(self) -> dict[str, Any]:
-        """Say all but the letters, for `from_json`."""
+        """Say all but the arrays that are mapped, for `from_json`."""
         columns = {name: getattr(self, name).tolist() for name in (*_COLUMNS, "pieces")}
         return {"names": self.names, "empty": self.empty, "together": self.together, **columns}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any], letters: npt.NDArray[np.uint8]) -> Self:
-        """Make one of what `to_json` gave, and its letters."""
+    def from_json(cls, values: Mapping[str, Any], letters: npt.NDArray[np.uint8], qualities: npt.NDArray[np.uint8] | None = None) -> Self:
+        """Make one of what `to_json` gave, and its arrays."""
         columns = {name: np.array(values[name], np.int64) for name in _COLUMNS}
         empty = [(number, name) for number, name in values["empty"]]
         pieces = np.array(values["pieces"], np.int64).reshape(-1, 2)
-        return cls(letters, values["names"], **columns, pieces=pieces, empty=empty, together=values["together"])
+        return cls(letters, values["names"], **columns, pieces=pieces, empty=empty, together=values["together"], qualities=qualities)
 
 
 def turned(codes: Codes) -> Codes:

@@ -1,7 +1,7 @@
 """Keep the sides of a genome run on disk: each file is read once, and every task maps its letters and their codes.
 
-sides/s<folder>/letters, codes     of one large file, or of many small ones one after the other
-sides/s<folder>/genome.json        for each side there, all but its letters, and where these begin
+sides/s<folder>/letters, codes     of one large file, or of many small ones one after the other; and qualities, of those that are FASTQ
+sides/s<folder>/genome.json        for each side there, all but these, and where they begin
 sides/s<folder>/side.json          what is said of each side (`read_sides`), and a CRC-32 of each file that is mapped
 
 A side is known by a number, IN_A_FOLDER times that of its folder, and its place there. A file that is target and query has its letters there once.
@@ -10,8 +10,10 @@ A side is known by a number, IN_A_FOLDER times that of its folder, and its place
 import os
 import secrets
 import shutil
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,16 +21,20 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from tidalign.kernels.letters.nucleotides import Codes, encode
-from tidalign.pipeline.errors import Damaged, MissingInput
+from tidalign.pipeline.errors import Damaged, ManifestMismatch, MissingInput
 from tidalign.pipeline.files.decompress import crc32
-from tidalign.pipeline.genome.input.read import read_roles
-from tidalign.pipeline.genome.input.sequences import Genome
+from tidalign.pipeline.files.sniff import sniff
+from tidalign.pipeline.genome.input.actions import Specifier
+from tidalign.pipeline.genome.input.read import read_genome, read_roles
+from tidalign.pipeline.genome.input.sequences import LETTERS, QUALITIES, Genome
+from tidalign.pipeline.genome.input.source import STANDARD_INPUT
+from tidalign.pipeline.genome.input.twobit import is_twobit
 from tidalign.pipeline.store.files import lasts, nearest, read_json, write_json, writing_error
 
 IN_A_FOLDER = 1000
 """Sides that one folder can have."""
 
-LETTERS, CODES, _PLACES, _RECORD = "letters", "codes", "genome.json", "side.json"
+CODES, _PLACES, _RECORD = "codes", "genome.json", "side.json"
 _PIECE = 1 << 24
 
 Side = tuple[str, str]
@@ -54,19 +60,24 @@ def read_sides(directory: str, folder: int, sides: Sequence[Side], ambiguous: st
         return records
     shutil.rmtree(path, ignore_errors=True)  # of a call that stopped before it had planned with what it read
     temporary = f"{path}.{secrets.token_hex(4)}.tmp"
-    records, places, sums = [], [], [0, 0]
+    records, places, sums = list[dict[str, Any]](), list[dict[str, Any]](), dict[str, int]()
     try:
         Path(temporary).mkdir(parents=True)
-        with Path(temporary, LETTERS).open("wb") as letters, Path(temporary, CODES).open("wb") as codes:
+        with ExitStack() as opened:
+            files: dict[str, BinaryIO] = {}
             for spec in dict.fromkeys(spec for _, spec in sides):
-                roles, at = [role for role, each in sides if each == spec], letters.tell()
+                roles = [role for role, each in sides if each == spec]
                 genomes = read_roles(spec, roles, ambiguous)
+                for name in (*genomes[0].mapped(), CODES):
+                    if name not in files:
+                        files[name] = opened.enter_context(Path(temporary, name).open("wb"))
+                at = {name: files[name].tell() for name in genomes[0].mapped()}
                 for role, genome in zip(roles, genomes, strict=True):
                     said = {"sequences": len(genome), "bases": int(genome.lengths.sum()), "empty": len(genome.empty)}
                     records.append({"id": IN_A_FOLDER * folder + len(records), "role": role, "spec": spec, **said})
                     places.append({"at": at, "size": len(genome.letters), **genome.to_json()})
-                sums = _write(genomes[0], (letters, codes), sums)
-            for file in (letters, codes):
+                sums |= _write(genomes[0], files, sums)
+            for file in files.values():
                 file.flush()
                 if lasts(path):
                     os.fsync(file.fileno())
@@ -75,7 +86,7 @@ def read_sides(directory: str, folder: int, sides: Sequence[Side], ambiguous: st
     except OSError as error:
         raise writing_error(path, error) from error
     write_json(f"{temporary}/{_PLACES}", {"genomes": places})
-    write_json(f"{temporary}/{_RECORD}", {"sides": records, "identity": identity, "sums": dict(zip((LETTERS, CODES), sums, strict=True))})
+    write_json(f"{temporary}/{_RECORD}", {"sides": records, "identity": identity, "sums": sums})
     try:
         Path(temporary).rename(path)
     except OSError as error:
@@ -86,27 +97,45 @@ def read_sides(directory: str, folder: int, sides: Sequence[Side], ambiguous: st
     return records
 
 
-def _write(genome: Genome, files: tuple[BinaryIO, BinaryIO], sums: list[int]) -> list[int]:
-    """Write letters and codes behind those that are there; returns the checksums of all."""
+def _write(genome: Genome, files: Mapping[str, BinaryIO], sums: Mapping[str, int]) -> dict[str, int]:
+    """Write arrays and codes behind those that are there; returns the checksums of all."""
 
-    def letters() -> int:
-        files[0].write(genome.letters.data)
-        return crc32(genome.letters.data, sums[0])
+    def arrays() -> dict[str, int]:
+        for name, array in genome.mapped().items():
+            files[name].write(array.data)
+        return _sums_of(genome, sums)
 
-    def codes() -> int:
-        summed = sums[1]
+    def codes() -> dict[str, int]:
+        summed = sums.get(CODES, 0)
         for start in range(0, len(genome.letters), _PIECE):
             piece = encode(genome.letters[start : start + _PIECE]).data
-            files[1].write(piece)
+            files[CODES].write(piece)
             summed = crc32(piece, summed)
-        return summed
+        return {CODES: summed}
 
     if len(genome.letters) <= _PIECE:
-        return [letters(), codes()]
+        return arrays() | codes()
     with ThreadPoolExecutor(1) as beside:
-        saved = beside.submit(letters)
-        summed = codes()
-        return [saved.result(), summed]
+        written = beside.submit(arrays)
+        return codes() | written.result()
+
+
+def _sums_of(genome: Genome, before: Mapping[str, int]) -> dict[str, int]:
+    return {name: crc32(array.data, before.get(name, 0)) for name, array in genome.mapped().items()}
+
+
+def check_piped(directory: str, folder: int, side: Side, ambiguous: str | None, identity: str) -> None:
+    """Raise ManifestMismatch where a side was read before and other sequences come through its pipe now. A terminal is not asked, and none at all will do."""
+    path = Specifier.parse(side[1]).path
+    if folder_records(directory, folder, [side], identity) is None or (path in STANDARD_INPUT and (sys.stdin is None or sys.stdin.isatty())):
+        return
+    if not is_twobit(path) and sniff(path, allow_empty=True).format == "empty":
+        return
+    there = f"{directory}/{folder_name(folder)}"
+    genome, sums = read_genome(side[1], role=side[0], ambiguous=ambiguous), read_json(f"{there}/{_RECORD}")["sums"]
+    if genome.names != read_json(f"{there}/{_PLACES}")["genomes"][0]["names"] or _sums_of(genome, {}) | {CODES: sums[CODES]} != sums:
+        way_out = "hand over the same sequences, or none, to go on; --new throws this run away and starts again"
+        raise ManifestMismatch(f"{directory}: this run was begun with other sequences from {path}; {way_out}")
 
 
 def folder_records(directory: str, folder: int, sides: Sequence[Side], identity: str) -> list[dict[str, Any]] | None:
@@ -140,7 +169,7 @@ def check_folder(path: str) -> tuple[_State, ...]:
     """Check the files of a folder of sides, each once as long as it does not change; returns their states. Damaged, naming the file, where one is not whole."""
     try:
         sums = _sums(path, _state(f"{path}/{_RECORD}"))
-        return tuple(_check_mapped(f"{path}/{name}", sums[name]) for name in (LETTERS, CODES))
+        return tuple(_check_mapped(f"{path}/{name}", sums[name]) for name in sums)
     except FileNotFoundError as error:
         raise Damaged(error.filename, "gone") from error
 
@@ -170,11 +199,13 @@ def _fits(path: str, expected: int, state: _State) -> bool:
 @lru_cache(maxsize=4)
 def _load_folder(path: str, run: str, states: tuple[_State, ...]) -> list[tuple[Genome, Codes]]:
     """Map all sides of a folder, with their codes."""
-    letters, codes = (np.asarray(np.memmap(Path(path, name), np.uint8, "r")) for name in (LETTERS, CODES))  # of which thousands of slices are made
+    names = (name for name in (LETTERS, CODES, QUALITIES) if name != QUALITIES or Path(path, name).exists())
+    mapped = {name: np.asarray(np.memmap(Path(path, name), np.uint8, "r")) for name in names}  # of which thousands of slices are made
     found = []
     for said in read_json(f"{path}/{_PLACES}")["genomes"]:
-        mine = slice(said["at"], said["at"] + said["size"])
-        found.append((Genome.from_json(said, letters[mine]), codes[mine]))
+        arrays = {name: mapped[name][at : at + said["size"]] for name, at in said["at"].items()}
+        at = said["at"][LETTERS]
+        found.append((Genome.from_json(said, arrays[LETTERS], arrays.get(QUALITIES)), mapped[CODES][at : at + said["size"]]))
     return found
 
 
@@ -197,5 +228,6 @@ def only(genome: Genome, codes: Codes, sequence: int) -> tuple[Genome, Codes]:
         genome.full_lengths[one],
         np.zeros(1, np.int64),
         genome.bounds(sequence),
+        qualities=None if genome.qualities is None else genome.qualities[start : start + length],
     )
     return alone, codes[start : start + length]

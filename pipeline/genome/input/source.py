@@ -7,9 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-from tidalign.pipeline.errors import MissingInput
+from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.sniff import sampled
 from tidalign.pipeline.genome.input.actions import Specifier
+
+STANDARD_INPUT = ("-", "/dev/stdin")
+"""What is read by the command's own process alone, whatever it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +66,12 @@ class GenomeSource:
 
     def files(self) -> list[dict[str, Any]]:
         """Tell by what the inputs are known to be the same again: path, size in bytes (-1: a pipe), time of change and a digest. MissingInput where there is
-        none."""
+        none, InputError where both sides are one pipe."""
         if self.seen:
             return list(self.seen)
+        pipes = [Specifier.parse(spec).path for _, spec in self.sides() if piped(spec)]
+        if once := next((path for path in pipes if pipes.count(path) > 1), None):
+            raise InputError(once, "a pipe, which can be read once, for one of the sides", "it for both", "write it to a file first")
         known = {file["path"]: file for file in self.known}
         return [_identity(path, known.get(_rooted(path))) for path in self.paths()]
 
@@ -107,7 +113,13 @@ class GenomeSource:
 
 def _rooted(path: str) -> str:
     """Name a file from the root; standard input stays."""
-    return path if path == "-" else str(Path(path).absolute())
+    return path if path in STANDARD_INPUT else str(Path(path).absolute())
+
+
+def piped(side: str) -> bool:
+    """Whether a specifier, `path[actions]`, names standard input or a pipe that is there."""
+    path = Specifier.parse(side).path
+    return path in STANDARD_INPUT or (Path(path).exists() and not Path(path).is_file())
 
 
 def absolute(text: str) -> str:
@@ -123,7 +135,7 @@ def absolute(text: str) -> str:
 
 def _identity(path: str, known: dict[str, Any] | None) -> dict[str, Any]:
     pipe = {"path": path, "size": -1, "mtime_ns": 0, "digest": ""}
-    if path == "-":
+    if path in STANDARD_INPUT:
         return pipe
     try:
         state = Path(path).stat()

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from tidalign.pipeline.errors import InputError, MissingInput, shown
 from tidalign.pipeline.genome.input.actions import LetterRules
+from tidalign.pipeline.genome.input.fasta import Record
 
 Counts = npt.NDArray[np.int64]
 
@@ -69,8 +70,8 @@ def is_twobit(path: str) -> bool:
         return file.read(4) in (MAGIC.to_bytes(4, "little"), MAGIC.to_bytes(4, "big"))
 
 
-def records(path: str, rules: LetterRules, select: str | None = None) -> Iterator[tuple[bytes | None, bytes]]:
-    """Read (name, letters) as fasta.records gives them, in the order of the file's index; masked letters are in lower case.
+def records(path: str, rules: LetterRules, select: str | None = None) -> Iterator[Record]:
+    """Read (name, letters, no qualities) as fasta.records gives them, in the order of the file's index; masked letters are in lower case.
 
     select: the one sequence wanted. Raises InputError for a file that is damaged, MissingInput where it has no such sequence.
     """
@@ -89,8 +90,8 @@ def records(path: str, rules: LetterRules, select: str | None = None) -> Iterato
             raise MissingInput(f"{path}: no sequence named {shown(select)}")
         for name, place in chosen:
             file.seek(place)
-            yield name, b""
-            yield from ((None, letters) for letters in _sequence(file, rules))
+            yield name, b"", b""
+            yield from ((None, letters, b"") for letters in _sequence(file, rules))
 
 
 def _sequence(file: _File, rules: LetterRules) -> Iterator[bytes]:

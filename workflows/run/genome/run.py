@@ -11,8 +11,8 @@ from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.genome.input.folders import folders
 from tidalign.pipeline.genome.input.jobs import begun_with
-from tidalign.pipeline.genome.input.sides import IN_A_FOLDER, folder_records, load_side, read_sides
-from tidalign.pipeline.genome.input.source import GenomeSource
+from tidalign.pipeline.genome.input.sides import IN_A_FOLDER, Side, check_piped, folder_records, load_side, read_sides
+from tidalign.pipeline.genome.input.source import GenomeSource, piped
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Check, GenomeManifest, read_manifest, write_manifest
 from tidalign.pipeline.genome.stages import gpu
@@ -75,6 +75,7 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
     def __init__(self, source: GenomeSource, parameters: GenomeParameters, check: Check | None = None, shard: Shard | None = None) -> None:
         self._shard = shard
         self._source, self._parameters, self._check = source.found(), parameters, check
+        self._letters = parameters.scoring.ambiguous[0] if parameters.scoring.ambiguous else None
 
     def parameters(self) -> dict[str, Any]:
         return self._parameters.to_json()
@@ -104,12 +105,21 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
         if several and (begun.get("all_vs_all"), begun.get("triangle")) == (source.all_vs_all, source.triangle):
             source = source.first(begun_with(directory, begun, source))
         rundir.compare(directory, self.parameters(), source.to_json(), self.layout)
+        within, identities = self._folders(directory)
+        for folder, sides in within.items():
+            if piped(sides[0][1]):  # which has a folder of its own
+                check_piped(directory, folder, sides[0], self._letters, identities[folder])
+
+    def _folders(self, directory: str) -> tuple[dict[int, list[Side]], dict[int, str]]:
+        """Say which sides lie in which folder, and by what it is known whether their files are the same."""
+        before = read_manifest(directory).sides if rundir.has_manifest(directory) else ()
+        within = folders(self._source.sides(), self._source.sizes(), before)
+        return within, self._source.identities(within)
 
     def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> GenomeManifest:
         sides, directory = self._source.sides(), crew.directory
         before = read_manifest(directory) if rundir.has_manifest(directory) else None
-        within = folders(sides, self._source.sizes(), before.sides if before else ())
-        identities = self._source.identities(within)
+        within, identities = self._folders(directory)
         there = all(folder_records(directory, folder, of, identities[folder]) is not None for folder, of in within.items())
         if before and there and before.source == self.source() == rundir.read_plan(directory)["source"]:
             for folder in within:
@@ -118,9 +128,7 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
                 self._check(before)
             return before
         told("read", 0, len(sides))
-        ambiguous = self._parameters.scoring.ambiguous
-        letters = ambiguous[0] if ambiguous else None
-        arguments = [(directory, folder, of, letters, identities[folder]) for folder, of in within.items()]
+        arguments = [(directory, folder, of, self._letters, identities[folder]) for folder, of in within.items()]
         if any(file["size"] < 0 for file in self._source.files()):  # only this process can read a pipe
             read = [read_sides(*each) for each in arguments]
         else:
