@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tidalign.kernels.anchors.points import lastz_order
 from tidalign.pipeline.genome import units
-from tidalign.pipeline.genome.input.sides import read_side
+from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.plan import unit_of, write_manifest
 from tidalign.pipeline.genome.stages import independent, seeding
@@ -108,10 +108,10 @@ def _unit(target: Letters | InMemory, query: Letters, strand: str, options: dict
     with tempfile.TemporaryDirectory(prefix="tidalign-") as folder:
         specs = [as_file(side, role, Path(folder)) for role, side in sides.items()]
         run = f"{folder}/run"
-        source = GenomeSource((Pair("pair", *specs),))
+        source = GenomeSource((Pair("pair", specs[0], specs[1]),))
         rundir.create(run, wanted.to_json(), source.to_json(), GENOMES)
         letters = wanted.scoring.ambiguous[0] if wanted.scoring.ambiguous else None
-        write_manifest(run, [read_side(run, number, role, spec, letters) for number, (role, spec) in enumerate(source.sides())])
+        write_manifest(run, read_all(run, source, letters))
         unit = Unit(run, 0, next(number for number in (0, 1) if unit_of(number, wanted) == (0, strand)))
         unit.counts = Counter()
         yield unit

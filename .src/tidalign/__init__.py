@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tidalign.pipeline.pairs.results import Results as Results
     from tidalign.pipeline.search.results import SearchResults as SearchResults
     from tidalign.workflows.commands.genome import align_genomes as align_genomes
+    from tidalign.workflows.commands.genomes import align_many_genomes as align_many_genomes
     from tidalign.workflows.commands.pairs import align_pairs as align_pairs
     from tidalign.workflows.commands.search import search_files as search_files
     from tidalign.workflows.memory import search as search
@@ -36,6 +37,7 @@ __all__ = [
     "__version__",
     "align",
     "align_genomes",
+    "align_many_genomes",
     "align_pairs",
     "cigar",
     "genome",
@@ -52,6 +54,7 @@ _HOME = {
     "Results": "tidalign.pipeline.pairs.results",
     "align": "tidalign.workflows.table",
     "align_genomes": "tidalign.workflows.commands.genome",
+    "align_many_genomes": "tidalign.workflows.commands.genomes",
     "align_pairs": "tidalign.workflows.commands.pairs",
     "SearchResults": "tidalign.pipeline.search.results",
     "search": "tidalign.workflows.memory",

@@ -135,6 +135,10 @@ _SAMPLES, _SAMPLE_BYTES = 16, 65_536
 def sampled(file: BinaryIO, size: int) -> str:
     """Digest the bytes of a file at 16 places, from its beginning to its end: all of a small one."""
     digest = hashlib.blake2b(digest_size=16)
+    if size <= _SAMPLE_BYTES:  # of thousands of small files
+        file.seek(0)
+        digest.update(file.read(_SAMPLE_BYTES) * _SAMPLES)
+        return digest.hexdigest()
     for place in range(_SAMPLES):
         file.seek(max(0, size - _SAMPLE_BYTES) * place // (_SAMPLES - 1))
         digest.update(file.read(_SAMPLE_BYTES))

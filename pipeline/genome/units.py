@@ -1,5 +1,6 @@
 """Run the stages of a unit that give rows: all of a small one at once, of a large one the last; and compile their kernels before anybody waits for them."""
 
+import os
 import tempfile
 import time
 from collections import Counter
@@ -16,11 +17,11 @@ import pyarrow as pa
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.genome import units as stages
+from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.sequences import Queries
-from tidalign.pipeline.genome.input.sides import read_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import Tile, alone, chance_hits, job_name, read_manifest, strands, write_manifest
+from tidalign.pipeline.genome.plan import Tile, alone, chance_hits, read_manifest, strands, write_manifest
 from tidalign.pipeline.genome.stages import anchoring, seeding
 from tidalign.pipeline.genome.stages import gapped as alignments
 from tidalign.pipeline.genome.stages.anchoring import find, schema_of, without_gaps
@@ -52,15 +53,27 @@ Units = Iterator[tuple[int, Iterable[Any], list[dict[str, Any]]]]
 
 
 def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counter[str], due: Due) -> Units:
-    """Run all stages of a tile's small units: many at a time where each may be done as if it were alone, else one by one. `counts`: added to."""
-    number, slow = tile.start, _begun(directory, tile)
+    """Run all stages of a tile's small units, job by job: many at a time where each may be done as if it were alone, else one by one. `counts`: added to."""
+    begun = _begun(directory, tile)
+    for job, begin, start, stop in read_manifest(directory).pieces(tile):
+
+        def at(place: int, begin: int = begin) -> None:
+            beat(begin + place)
+
+        slow = {number for of, number in begun if of == job}
+        for reached, rows, shortfalls in _of_job(directory, job, range(start, stop), device, at, counts, due, slow):
+            yield begin + reached, rows, shortfalls
+
+
+def _of_job(directory: str, job: int, units: range, device: Device, beat: Beat, counts: Counter[str], due: Due, slow: set[int]) -> Units:
+    number = units.start
     masked: MaskedTarget | None = None
-    while number < tile.stop:
-        unit = Unit(directory, tile.job, number, device)
+    while number < units.stop:
+        unit = Unit(directory, job, number, device)
         if unit.parameters.masking is not None:
             if masked is None:
                 masked = MaskedTarget(unit.target, unit.target_codes, unit.parameters)
-                masked.read(directory, unit.run, tile.job, number)
+                masked.read(directory, unit.run, job, number)
             unit.mask(masked)
             rows, shortfalls = whole(unit, partial(beat, number), due)
             # What counts is what passes the filters; whoever takes the rows takes them all before the next unit.
@@ -72,7 +85,7 @@ def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counte
         else:
             first = number
             try:
-                for stop, rows in together(unit, unit.queries(min([tile.stop, *(each for each in slow if each > first)]), LETTERS_TOGETHER), beat):
+                for stop, rows in together(unit, unit.queries(min([units.stop, *(each for each in slow if each > first)]), LETTERS_TOGETHER), beat):
                     number = first + stop
                     yield number, rows, []
             except _Slow as error:
@@ -80,10 +93,12 @@ def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counte
         counts.update(unit.counts)
 
 
-def _begun(directory: str, tile: Tile) -> set[int]:
-    """Find the units of a tile that somebody was at who wrote down how far."""
-    names = (path.name.split(".") for folder in FOLDERS for path in Path(directory, folder).glob(f"{job_name(tile.job)}.u*"))
-    return {int(name[1][1:]) for name in names if tile.start <= int(name[1][1:]) < tile.stop}
+def _begun(directory: str, tile: Tile) -> set[tuple[int, int]]:
+    """Find the units of a tile, each a job and a number, that somebody was at who wrote down how far."""
+    units = {job: range(start, stop) for job, _, start, stop in read_manifest(directory).pieces(tile)}
+    names = (name.split(".") for folder in FOLDERS for name in os.listdir(f"{directory}/{folder}") if name[:1] == "j")  # noqa: PTH208
+    found = {(int(job[1:]), int(unit[1:])) for job, unit, *_ in names}
+    return {(job, unit) for job, unit in found if unit in units.get(job, ())}
 
 
 class _Slow(Exception):
@@ -184,8 +199,8 @@ def forget(unit: Unit) -> None:
 
 def forget_all(directory: str, tile: Tile) -> None:
     """Remove what units of a tile that took long have written down."""
-    for number in _begun(directory, tile):
-        forget(Unit(directory, tile.job, number))
+    for unit in _begun(directory, tile):
+        forget(Unit(directory, *unit))
 
 
 LETTERS = 3000
@@ -206,7 +221,7 @@ def warm_up(parameters: GenomeParameters, device: Device = CPU) -> Any:
             Path(folder, f"{name}.fa").write_bytes(b">%s\n%s\n" % (name.encode(), sequence.tobytes()))
         source = GenomeSource((Pair("pair", f"{folder}/target.fa", f"{folder}/query.fa"),))
         rundir.create(folder, any_score.to_json(), source.to_json(), GENOMES)
-        write_manifest(folder, [read_side(folder, side, role, spec, None) for side, (role, spec) in enumerate(source.sides())])
+        write_manifest(folder, read_all(folder, source))
         unit = Unit(folder, 0, 0, device)
         if not device.takes_gpu and parameters.mode == "exact" and parameters.gapped:
             # By those who have nothing else to do, near the end of a run.

@@ -168,6 +168,11 @@ def run_id(parameters: dict[str, Any], source: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps([parameters, source], sort_keys=True).encode()).hexdigest()
 
 
+def run_of(plan: dict[str, Any]) -> str:
+    """The `run_id` of a run, by its plan: where jobs were added to it, that with which it was begun."""
+    return str(plan.get("run") or run_id(plan["parameters"], plan["source"]))
+
+
 def finished(directory: str) -> str | None:
     """Tell how a run ended: SUCCESS, PARTIAL, or None while it is not over."""
     return next((marker for marker in _MARKERS if Path(directory, marker).exists()), None)
@@ -222,26 +227,6 @@ def journal(directory: str, event: str, **details: Any) -> None:
         raise writing_error(f"{directory}/journal.jsonl", error) from error
 
 
-def history(directory: str, most: int = 1000) -> tuple[int, float, list[dict[str, Any]]]:
-    """Read of a run's journal how many calls it took, this one too, the seconds of all (of one that was killed, those to its last line), and tasks that were
-    lost or failed, the first `most`, with how often each had been before."""
-    count, seconds, began, last = 0, 0.0, 0.0, 0.0
-    faults: list[dict[str, Any]] = []
-    for line in Path(directory, "journal.jsonl").read_text(errors="replace").splitlines():
-        try:
-            said = json.loads(line)
-            when, name = float(said.pop("time")), said.pop("event")
-        except (ValueError, KeyError, TypeError, AttributeError):
-            continue  # cut short by a kill
-        if name == "start":
-            count, seconds, began = count + 1, seconds + max(0.0, last - began), when
-        elif name in ("lost", "failed") and len(faults) < most:
-            before = sum(each["task"] == said.get("task") for each in faults)
-            faults.append({"why": said.pop("error", ""), "task": "", **said, "retries": before})
-        last = when
-    return count, round(seconds + max(0.0, time.time() - began), 3), faults
-
-
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """Hold what manifest.json says of any kind of run; each kind adds its own fields.
@@ -264,14 +249,26 @@ class Manifest:
 M = TypeVar("M", bound=Manifest)
 
 
-def write_manifest(directory: str, kind: type[M], chunks: dict[str, int], section: dict[str, Any], check: Callable[[M], None] | None = None) -> M:
-    """Write manifest.json of the run whose plan is there, with the section of its kind, unless `check` raises an error."""
-    plan = read_plan(directory)
+def write_manifest(
+    directory: str,
+    kind: type[M],
+    chunks: dict[str, int],
+    section: dict[str, Any],
+    check: Callable[[M], None] | None = None,
+    source: dict[str, Any] | None = None,
+) -> M:
+    """Write manifest.json of the run whose plan is there, with the section of its kind, unless `check` raises an error. source: the plan's from now on; what is
+    done of the run stays."""
+    before = read_plan(directory)
+    plan = before if source in (None, before["source"]) else {**before, "source": source, "run": run_of(before)}
     common = {name: plan[name] for name in ("format", "version", "kind", "parameters", "source")}
-    values = {**common, "run": run_id(plan["parameters"], plan["source"]), "chunks": chunks, plan["kind"]: section}
+    values = {**common, "run": run_of(plan), "chunks": chunks, plan["kind"]: section}
     manifest = kind.from_json(values)
     if check:
         check(manifest)
+    if plan is not before:
+        write_json(f"{directory}/plan.json", plan)
+        reopen(directory)
     write_json(_manifest_path(directory), values)
     return manifest
 
@@ -284,7 +281,8 @@ def has_manifest(directory: str) -> bool:
 def read_manifest(directory: str, kind: type[M]) -> M:
     """Read manifest.json; once, as long as it does not change. MissingInput where there is none."""
     try:
-        state = Path(_manifest_path(directory)).stat()
+        with Path(_manifest_path(directory)).open("rb") as file:  # by which network file systems see whether it is still the same
+            state = os.fstat(file.fileno())
     except FileNotFoundError as error:
         raise MissingInput(f"{directory}: the run stopped before its input was read; run the same command again to go on") from error
     manifest: M = _load_manifest(directory, kind.from_json, state.st_mtime_ns, state.st_size)

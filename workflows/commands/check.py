@@ -104,7 +104,7 @@ def _verify(run: str) -> Exit:
 
 def _damage(path: Path) -> Damaged | None:
     """Check one file as those who read it do; those for people have nothing to check."""
-    from tidalign.pipeline.genome.input.sides import check_side
+    from tidalign.pipeline.genome.input.sides import check_folder
     from tidalign.pipeline.genome.stages.anchors_file import read_anchors
     from tidalign.pipeline.store import claims, files
 
@@ -116,7 +116,7 @@ def _damage(path: Path) -> Damaged | None:
         elif path.suffix == ".json" or path.name in ("SUCCESS", "PARTIAL"):
             files.read_json(str(path))
             if path.name == "side.json":
-                check_side(str(path.parent))
+                check_folder(str(path.parent))
         elif path.suffix == ".parquet":
             files.checked(str(path))
         elif path.suffix == ".arrow":

@@ -22,6 +22,7 @@ from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Check, GenomeManifest
+from tidalign.pipeline.genome.repeats import repeats
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.schema import KEPT
 from tidalign.pipeline.store import rundir
@@ -164,9 +165,9 @@ def align(
     """Align any source as `align_genomes` does. check: may refuse what was read before it is aligned."""
     if not new and (known := rundir.finished_source(str(out), GENOMES)):
         source = replace(source, known=tuple(known["files"]))
-    source.files()  # MissingInput before anything is written
+    source = source.found().absolute()  # MissingInput before anything is written
     with running.prepared(Path(out), GENOMES, new=new):
-        run_genomes(str(out), source.absolute(), wanted, resources=resources, progress=progress, check=check, shard=shard)
+        run_genomes(str(out), source, wanted, resources=resources, progress=progress, check=check, shard=shard)
     return GenomeResults(out)
 
 
@@ -217,6 +218,8 @@ def check_format(run: Path, args: argparse.Namespace, manifest: GenomeManifest) 
                 refuse_side(chosen, side["role"], side["spec"], genome)
             if not args.quiet and (alike := same_names(genome)):
                 say(f"{side['spec']}: {alike}")
+    if not args.quiet and not rundir.finished(str(run)) and (found := repeats(str(run.absolute()), manifest)):
+        say(str(found))
 
 
 def same_names(genome: Genome) -> str:

@@ -56,13 +56,10 @@ def _finished(run: Path, plan: dict[str, Any], layout: Layout) -> Any:
 
         run_search(run, SearchSource.from_json(plan["source"]), SearchParameters.from_json(plan["parameters"]), resources=HERE)
         return SearchResults(run)
-    from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+    from tidalign.pipeline.genome.input.source import GenomeSource
     from tidalign.pipeline.genome.parameters import GenomeParameters
     from tidalign.pipeline.genome.results import GenomeResults
     from tidalign.workflows.run.genome.run import run_genomes
 
-    said = plan["source"]
-    pairs = tuple(Pair(**pair) for pair in said["genomes"])
-    source = GenomeSource(pairs, said["all_vs_all"], said["segments"], tuple(said["keep"]), tuple(said["files"]))
-    run_genomes(run, source, GenomeParameters.from_json(plan["parameters"]), resources=HERE)
+    run_genomes(run, GenomeSource.from_json(plan["source"]), GenomeParameters.from_json(plan["parameters"]), resources=HERE)
     return GenomeResults(run)

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from tidalign.pipeline.device import Device
+from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.sequences import Genome
-from tidalign.pipeline.genome.input.sides import read_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import MODES, GenomeParameters
 from tidalign.pipeline.genome.plan import GenomeManifest, strands, write_manifest
@@ -132,7 +132,7 @@ def _planned(place: str, parameters: GenomeParameters) -> GenomeManifest:
     source = GenomeSource((Pair("sample", f"{place}/target.fa", f"{place}/query.fa"),))
     rundir.create(place, parameters.to_json(), source.to_json(), GENOMES)
     letters = parameters.scoring.ambiguous[0] if parameters.scoring.ambiguous else None
-    return write_manifest(place, [read_side(place, side, role, spec, letters) for side, (role, spec) in enumerate(source.sides())])
+    return write_manifest(place, read_all(place, source, letters))
 
 
 # ---- calibration

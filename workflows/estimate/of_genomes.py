@@ -33,7 +33,8 @@ def forecast(source: GenomeSource, parameters: GenomeParameters) -> Forecast:
         raise InputError(pipe, "a file, to look at before it is read", "a pipe, which can be read only once", "write it to a file")
     core, sizes = of_core(), np.array([_size(pair.target) * _size(pair.query) for pair in source.pairs])
     looked = np.unique(np.argsort(sizes)[np.linspace(0, len(sizes) - 1, min(JOBS, len(sizes))).round().astype(int)])
-    scale = float(sizes.sum() / max(1.0, sizes[looked].sum()))
+    share = 0.5 if source.triangle else 1.0  # of the square of one file
+    scale = share * float(sizes.sum() / max(1.0, sizes[looked].sum()))
     jobs = [_looked(source.pairs[job], parameters) for job in looked]
     total = {name: scale * sum(job.total(term) for job in jobs) for name, term in _TERMS.items()}
     rows = scale * sum(each.rows for job in jobs for each in job.work)
@@ -43,7 +44,7 @@ def forecast(source: GenomeSource, parameters: GenomeParameters) -> Forecast:
         what={"pairs": len(source.pairs), "letters": letters, **total, "alignments": rows},
         read=core.of("read genome", {"letter": letters}),
         readers=len(source.sides()),
-        tasks=[(seconds, max(1, round(scale))) for job in jobs for seconds in job.tasks(core, parameters)],
+        tasks=[(share * seconds, max(1, round(scale))) for job in jobs for seconds in job.tasks(core, parameters)],
         gpu=known,
         host=0.0,
         export=0.0,

@@ -13,6 +13,11 @@ from tidalign.workflows.options.common import add_device, add_new, add_shard, ad
 from tidalign.workflows.options.given import check
 from tidalign.workflows.options.lastz import OUTPUT
 
+_ALL_VS_ALL = (
+    "align every sequence of the first file with every one of the second; of one file each with those after it; "
+    "of a list, a table with the column genome and, if wanted, name, each file with those after it"
+)
+
 _KEPT = ("hits", "hsps", "anchors")
 
 
@@ -34,9 +39,9 @@ def add_genome(parser: argparse.ArgumentParser) -> None:
 
 def add_genomes(parser: argparse.ArgumentParser) -> None:
     """Add all arguments of `tidalign genomes`."""
-    inputs = "a table of jobs: a header line with target, query and, if wanted, name, tabs between; with --all-vs-all: TARGETS QUERIES, two files"
+    inputs = "a table of jobs: a header line with target, query and, if wanted, name, tabs between; with --all-vs-all: TARGETS QUERIES, two files, or one"
     parser.add_argument("inputs", metavar="JOBS.tsv", nargs="+", help=inputs)
-    parser.add_argument("--all-vs-all", action="store_true", help="align every sequence of the first file with every sequence of the second")
+    parser.add_argument("--all-vs-all", action="store_true", help=_ALL_VS_ALL)
     parser.add_argument("-o", dest="output", metavar="DIR", required=True, help="a folder: a file for each pair, and the run directory DIR/run")
     parser.add_argument("--merge", action="store_true", help="one file for all pairs")
     _add_common(parser)
@@ -108,10 +113,8 @@ def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
 
 
 def _check_genomes(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
-    if len(args.inputs) != (2 if args.all_vs_all else 1):
-        error(
-            "--all-vs-all takes two files, TARGETS and QUERIES" if args.all_vs_all else "expected one table of jobs; two files of sequences need --all-vs-all"
-        )
+    if len(args.inputs) > (2 if args.all_vs_all else 1):
+        error("--all-vs-all takes one file or two, TARGETS and QUERIES" if args.all_vs_all else "expected one table of jobs; two files need --all-vs-all")
     if args.all_vs_all and args.options.get("masking"):
         error("--masking counts the alignments of all queries of a file: --all-vs-all has pairs of sequences, each by itself; leave one of the two out")
     if args.output == "-":

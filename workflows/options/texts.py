@@ -40,6 +40,7 @@ GENOME = f"""examples:
 GENOMES = f"""examples:
   tidalign genomes jobs.tsv -o out --format axt --step=20                  out/NAME.axt for each line of jobs.tsv
   tidalign genomes --all-vs-all a.fa b.fa -o out --merge                   every sequence of a.fa with every one of b.fa, in out/all.maf
+  tidalign genomes --all-vs-all a.fa -o out                                every sequence of a.fa with those after it
 {_PRESETS}"""
 
 SEARCH = """examples:

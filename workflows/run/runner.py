@@ -18,6 +18,7 @@ from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.history import history
 from tidalign.pipeline.store.layout import Layout
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.busy import Busy
@@ -187,7 +188,7 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
         counted = kind.counted(planned, tracker)
         if predicted and not fresh:
             del predicted["read"]
-        count, total, faults = rundir.history(crew.directory)
+        count, total, faults = history(crew.directory)
         report = kind.report(
             **counted,
             seconds=round(time.monotonic() - began, 3),

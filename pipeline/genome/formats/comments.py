@@ -1,5 +1,6 @@
 """Lines that begin with #: what a run computed with, and what LASTZ says of each alignment in `maf+` and `axt+`."""
 
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -9,6 +10,7 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.text import joined
 
 
+@cache
 def program() -> str:
     return f"tidalign.v{version('tidalign')}"
 

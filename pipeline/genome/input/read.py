@@ -1,7 +1,7 @@
 """Read one side of a genome run: FASTA, FASTQ or 2bit, with LASTZ's actions after the file's name."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,9 +23,16 @@ _AT_ONCE = 4_000_000  # letters; what stays in a core's cache
 
 
 def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome:
-    """Read the sequences of `path[actions]` (actions.py): FASTA or FASTQ, plain, gzip or BGZF, or 2bit; `-` is standard input.
+    """Read the sequences of a file in one role: see `read_roles`."""
+    (genome,) = read_roles(spec, (role,), ambiguous)
+    return genome
 
-    role: `target`, of which each has a name where there are several, or `query`. ambiguous: None, "n" or "iupac", see LetterRules.
+
+def read_roles(spec: str, roles: Sequence[str], ambiguous: str | None = None) -> list[Genome]:
+    """Read a file once, in each role: the sequences of `path[actions]` (actions.py), with one array of letters for all.
+
+    The file is FASTA or FASTQ, plain, gzip or BGZF, or 2bit; `-` is standard input.
+    roles: `target`, of which each has a name where there are several, and `query`. ambiguous: None, "n" or "iupac", see LetterRules.
     Takes a byte for each letter, of FASTQ two. A target of several sequences is read as with [multiple], which makes one query of several. The pieces that
     [separator=C] makes of a query are sequences of their own, at their places in the full ones. Records without letters are no sequences; those without a name
     are named as by LASTZ.
@@ -33,15 +40,19 @@ def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome
     Raises MissingInput (66) and InputError (65).
     """
     wanted = Specifier.parse(spec)
-    if role == "target" and wanted.path == "-":
+    if "target" in roles and wanted.path == "-":
         raise InputError("-", "a file for the target", "standard input", "give the target's path; the query may be -")
     rules = LetterRules(ambiguous=ambiguous, unmask=wanted.unmask, separator=wanted.separator)
     records, with_qualities = _records(wanted, rules)
     genome = _gather(records, wanted, spec, with_qualities=with_qualities)
+    return [_in_role(genome, role, wanted) for role in roles]
+
+
+def _in_role(genome: Genome, role: str, wanted: Specifier) -> Genome:
     if role == "target":
         _check_names(genome.names, wanted)
-    genome.names[:] = [name or _UNNAMED[role] for name in genome.names]
-    genome.empty[:] = [(number, name or _UNNAMED[role]) for number, name in genome.empty]
+    empty = [(number, name or _UNNAMED[role]) for number, name in genome.empty]
+    genome = replace(genome, names=[name or _UNNAMED[role] for name in genome.names], empty=empty)
     if role == "target":
         return genome
     if wanted.separator is not None:

@@ -1,21 +1,18 @@
 """One side of a genome run: the sequences of a file in one array, and what their places in it stand for; and strands of some of a query's in another."""
 
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.letters.nucleotides import SEPARATOR, Codes, encode, reverse_complement
-from tidalign.pipeline.store.files import lasts, read_json, write_json, writing_error
 
 Positions = npt.NDArray[np.int64]
 
-LETTERS, QUALITIES, _PLACES = "letters", "qualities", "genome.json"
+LETTERS, QUALITIES = "letters", "qualities"
 _COLUMNS = ("starts", "lengths", "offsets", "full_lengths", "numbers")
 
 
@@ -92,33 +89,18 @@ class Genome:
         """Give the arrays that have files of their own, by the files' names."""
         return {LETTERS: self.letters} | ({} if self.qualities is None else {QUALITIES: self.qualities})
 
-    def save(self, folder: str) -> None:
-        """Write it into a folder, for `load`. Raises CannotWrite and DiskFull."""
-        for name, array in self.mapped().items():
-            path = str(Path(folder, name))
-            try:
-                Path(folder).mkdir(parents=True, exist_ok=True)
-                with Path(path).open("wb") as file:
-                    file.write(array.data)
-                    file.flush()
-                    if lasts(path):
-                        os.fsync(file.fileno())
-            except OSError as error:
-                raise writing_error(path, error) from error
+    def to_json(self) -> dict[str, Any]:
+        """Say all but the arrays that are mapped, for `from_json`."""
         columns = {name: getattr(self, name).tolist() for name in (*_COLUMNS, "pieces")}
-        others = {"names": self.names, "empty": self.empty, "together": self.together, "qualities": self.qualities is not None}
-        write_json(str(Path(folder, _PLACES)), others | columns)
+        return {"names": self.names, "empty": self.empty, "together": self.together, **columns}
 
     @classmethod
-    def load(cls, folder: str) -> "Genome":
-        """Load what `save` wrote. The letters are mapped: they take no memory until they are read, and processes of one machine share them."""
-        values = read_json(str(Path(folder, _PLACES)))
+    def from_json(cls, values: Mapping[str, Any], letters: npt.NDArray[np.uint8], qualities: npt.NDArray[np.uint8] | None = None) -> Self:
+        """Make one of what `to_json` gave, and its arrays."""
         columns = {name: np.array(values[name], np.int64) for name in _COLUMNS}
-        letters = np.asarray(np.memmap(Path(folder, LETTERS), np.uint8, "r"))
-        qualities = np.asarray(np.memmap(Path(folder, QUALITIES), np.uint8, "r")) if values.get("qualities", False) else None
         empty = [(number, name) for number, name in values["empty"]]
         pieces = np.array(values["pieces"], np.int64).reshape(-1, 2)
-        return cls(letters, values["names"], **columns, pieces=pieces, empty=empty, together=values.get("together", False), qualities=qualities)
+        return cls(letters, values["names"], **columns, pieces=pieces, empty=empty, together=values["together"], qualities=qualities)
 
 
 def turned(codes: Codes) -> Codes:

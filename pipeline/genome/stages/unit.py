@@ -20,7 +20,7 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.genome.input.sequences import Queries, turned
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import read_manifest, unit_name, unit_of
+from tidalign.pipeline.genome.plan import read_manifest, unit_name
 from tidalign.pipeline.genome.stages import host
 from tidalign.pipeline.genome.stages.covering import LEAST
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
@@ -146,7 +146,7 @@ class Unit:
         self.keep: list[str] = manifest.source["keep"]
         self.job_number, self.job = job, manifest.jobs[job]
         self.name = unit_name(job, number)
-        self.query_index, self.strand = unit_of(number, self.parameters)
+        self.query_index, self.strand = self.job.unit_of(number, self.parameters)
         self.target, self.target_codes = load_side(directory, manifest.run, self.job.target, self.job.sequence)
         self.query, self._every_query = load_side(directory, manifest.run, self.job.query)
         self.joint = self.query.joint and not self.job.each
@@ -178,7 +178,7 @@ class Unit:
         """Load the strands of the units from this one on, up to number `stop`, of so many letters or one more strand."""
         codes, strands = load_side(self.directory, self.run, self.job.query)[1], []
         for number in range(self.number, stop):
-            i, strand = unit_of(number, self.parameters)
+            i, strand = self.job.unit_of(number, self.parameters)
             one = codes[self.query.starts[i] : self.query.starts[i] + self.query.lengths[i]]
             strands.append((i, strand, one if strand == "+" else reverse_complement(one)))
             letters -= len(one)

@@ -18,7 +18,7 @@ from tidalign.kernels.seed import host as seed_host
 from tidalign.kernels.ungapped import host as ungapped_host
 from tidalign.pipeline.device import CPU
 from tidalign.pipeline.genome import units
-from tidalign.pipeline.genome.input.sides import read_side
+from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Tile, read_manifest, write_manifest
@@ -69,7 +69,7 @@ def small_queries(folder: Path, parameters: GenomeParameters, count: int = 80) -
         (folder / f"{name}.fa").write_text(fasta(sequences, name))
     source = GenomeSource((Pair("pair", str(folder / "t.fa"), str(folder / "q.fa")),))
     rundir.create(str(folder), parameters.to_json(), source.to_json(), GENOMES)
-    write_manifest(str(folder), [read_side(str(folder), side, role, spec, None) for side, (role, spec) in enumerate(source.sides())])
+    write_manifest(str(folder), read_all(str(folder), source))
     return str(folder)
 
 

@@ -73,7 +73,7 @@ GENOME = ["genome", "t.fa", "q.fa"]
         ([*GENOME, "-o", "x", "--keep-run"], "always kept"),
         ([*GENOME, "-o", "x", "--mode=fast"], "independent"),
         (["genomes", "a.fa", "b.fa", "-o", "x"], "--all-vs-all"),
-        (["genomes", "a.fa", "--all-vs-all", "-o", "x"], "two files"),
+        (["genomes", "a.fa", "b.fa", "c.fa", "--all-vs-all", "-o", "x"], "one file or two"),
         (["genomes", "jobs.tsv", "-o", "-"], "tidalign export"),
         (["plot", "run", "-o", "x.gif"], ".png"),
     ],

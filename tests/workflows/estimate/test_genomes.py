@@ -56,6 +56,14 @@ def test_every_way_has_a_forecast(sides: tuple[str, str], options: dict[str, Any
     assert found.work > 0 and found.what["hits"] > 100 and found.bytes["in"] == sum(Path(side).stat().st_size for side in sides)
 
 
+def test_the_pairs_of_one_file_are_half_its_square(sides: tuple[str, str]) -> None:
+    square, half = (
+        of_genomes.forecast(GenomeSource((Pair("p", sides[1], sides[1]),), all_vs_all=True, triangle=triangle), GenomeParameters())
+        for triangle in (False, True)
+    )
+    assert half.what["hits"] == pytest.approx(square.what["hits"] / 2) and half.work == pytest.approx(square.work / 2)
+
+
 def test_many_pairs_are_as_much_as_they_are_long(sides: tuple[str, str]) -> None:
     one = of_genomes.forecast(GenomeSource((Pair("p", *sides),)), GenomeParameters())
     many = of_genomes.forecast(GenomeSource(tuple(Pair(f"p{number}", *sides) for number in range(12))), GenomeParameters())

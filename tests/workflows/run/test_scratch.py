@@ -42,14 +42,14 @@ def test_sides_are_read_once_a_node(tmp_path: Path, sides: Any, answers: Any) ->
         (tmp_path / name).mkdir()
     plain = genome(tmp_path / "without", sides)
     copied = genome(tmp_path / "with", sides, scratch=str(tmp_path / "scratch"))
-    assert len(copied) == len(plain) == 4
+    assert len(copied) == len(plain) == 2  # of one folder, as the files are small
     assert min(plain.values()) >= 4, "each of three processes looks at it and maps it"
     assert set(copied.values()) == {1}
     assert answer(tmp_path / "with" / "run") == answer(tmp_path / "without" / "run") == answers["exact"]
     assert list((tmp_path / "scratch").iterdir()) == []
     assert not (tmp_path / "with" / "run" / staging.MARK).exists()
     (staged,) = journal(tmp_path / "with" / "run", "staged")
-    assert (staged["copies"], len(staged["hosts"])) == (2, 1)
+    assert (staged["copies"], len(staged["hosts"])) == (1, 1)
     assert staged["bytes"] == sum(path.stat().st_size for path in (tmp_path / "with" / "run" / "sides").rglob("*") if path.is_file())
 
 

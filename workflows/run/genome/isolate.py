@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tidalign.pipeline.genome.plan import Tile
+from tidalign.pipeline.genome.plan import Tile, read_manifest
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS
 from tidalign.pipeline.store import parts
@@ -45,7 +45,11 @@ def isolate_tile(directory: str, run: str, tile: Tile, patience: float, most: in
 
 def _reject(directory: str, run: str, tile: Tile, reason: str) -> None:
     """Write a part without rows that names the reason."""
-    unit = Unit(directory, tile.job, tile.start if tile.stage == "units" else tile.unit)
+    where = tile.job, tile.unit
+    if tile.stage == "units":
+        ((job, _, start, _),) = read_manifest(directory).pieces(tile.cut(tile.start, tile.start + 1, None))
+        where = job, start
+    unit = Unit(directory, *where)
     shortfall: dict[str, Any] = {**unit.where(), "status": "rejected", "reason": reason}
     if tile.stage == "extend":
         shortfall["anchor"] = tile.start

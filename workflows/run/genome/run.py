@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tidalign.cluster.stop import Stop
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
-from tidalign.pipeline.genome.input.sides import check_piped, load_side, read_side, side_record
+from tidalign.pipeline.genome.input.folders import folders
+from tidalign.pipeline.genome.input.jobs import begun_with
+from tidalign.pipeline.genome.input.sides import IN_A_FOLDER, Side, check_piped, folder_records, load_side, read_sides
 from tidalign.pipeline.genome.input.source import GenomeSource, piped
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Check, GenomeManifest, read_manifest, write_manifest
@@ -72,7 +74,7 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
 
     def __init__(self, source: GenomeSource, parameters: GenomeParameters, check: Check | None = None, shard: Shard | None = None) -> None:
         self._shard = shard
-        self._source, self._parameters, self._check = source, parameters, check
+        self._source, self._parameters, self._check = source.found(), parameters, check
         self._letters = parameters.scoring.ambiguous[0] if parameters.scoring.ambiguous else None
 
     def parameters(self) -> dict[str, Any]:
@@ -80,12 +82,6 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
 
     def source(self) -> dict[str, Any]:
         return self._source.to_json()
-
-    def open(self, directory: str) -> None:
-        super().open(directory)
-        for side, (role, spec) in enumerate(self._source.sides()):
-            if piped(spec):
-                check_piped(directory, side, role, spec, self._letters)
 
     def chosen(self, gpus: Gpus, resources: Resources) -> Gpus:
         if len(gpus.names) > 1 and not resources.gpus and self._source.size() <= ONE_GPU_INPUT:
@@ -100,24 +96,47 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
     def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
         return super().threads(resources, readers, gpus) if self._source.size() > READ_AT_ONCE else (1, 0)
 
+    def open(self, directory: str) -> None:
+        if not rundir.exists(directory):
+            self.begin(directory)
+            return
+        source, begun = self._source, rundir.read_plan(directory)["source"]
+        several = source.table or max(len(source.pairs), len(begun.get("genomes", ()))) > 1
+        if several and (begun.get("all_vs_all"), begun.get("triangle")) == (source.all_vs_all, source.triangle):
+            source = source.first(begun_with(directory, begun, source))
+        rundir.compare(directory, self.parameters(), source.to_json(), self.layout)
+        within, identities = self._folders(directory)
+        for folder, sides in within.items():
+            if piped(sides[0][1]):  # which has a folder of its own
+                check_piped(directory, folder, sides[0], self._letters, identities[folder])
+
+    def _folders(self, directory: str) -> tuple[dict[int, list[Side]], dict[int, str]]:
+        """Say which sides lie in which folder, and by what it is known whether their files are the same."""
+        before = read_manifest(directory).sides if rundir.has_manifest(directory) else ()
+        within = folders(self._source.sides(), self._source.sizes(), before)
+        return within, self._source.identities(within)
+
     def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> GenomeManifest:
-        sides = self._source.sides()
-        if rundir.has_manifest(crew.directory) and all(side_record(crew.directory, side) for side in range(len(sides))):
-            manifest = read_manifest(crew.directory)
-            for side in range(len(sides)):
-                load_side(crew.directory, manifest.run, side)
+        sides, directory = self._source.sides(), crew.directory
+        before = read_manifest(directory) if rundir.has_manifest(directory) else None
+        within, identities = self._folders(directory)
+        there = all(folder_records(directory, folder, of, identities[folder]) is not None for folder, of in within.items())
+        if before and there and before.source == self.source() == rundir.read_plan(directory)["source"]:
+            for folder in within:
+                load_side(directory, before.run, folder * IN_A_FOLDER)
             if self._check:
-                self._check(manifest)
-            return manifest
+                self._check(before)
+            return before
         told("read", 0, len(sides))
-        arguments = [(crew.directory, side, role, spec, self._letters) for side, (role, spec) in enumerate(sides)]
+        arguments = [(directory, folder, of, self._letters, identities[folder]) for folder, of in within.items()]
         if any(file["size"] < 0 for file in self._source.files()):  # only this process can read a pipe
-            records = [read_side(*each) for each in arguments]
+            read = [read_sides(*each) for each in arguments]
         else:
-            records = crew.map(read_side, *zip(*arguments, strict=True), here=readers != "workers")
+            read = crew.map(read_sides, *zip(*arguments, strict=True), here=readers != "workers")
         told("read", len(sides), len(sides))
-        manifest = write_manifest(crew.directory, records, self._check)
-        rundir.journal(crew.directory, "read", sides=records, jobs=len(manifest.jobs), tiles=sum(len(job.tiles) for job in manifest.jobs))
+        manifest = write_manifest(directory, [record for records in read for record in records], self._check, self.source())
+        tiles = sum(len(job.tiles) for job in manifest.jobs)
+        rundir.journal(directory, "read", sides=manifest.sides[:100], jobs=len(manifest.jobs), tiles=tiles, added=before is not None)
         return manifest
 
     def tracker(self, directory: str, manifest: GenomeManifest, stop: Stop, told: Told, gpus: Gpus) -> Tiles:

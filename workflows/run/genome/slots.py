@@ -5,7 +5,7 @@ import signal
 import time
 from collections.abc import Mapping
 
-from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.history import history
 
 UnitPlace = tuple[int, int]
 """A job, and where one of its planned tiles begins."""
@@ -24,7 +24,7 @@ def foremost(directory: str, work: Mapping[UnitPlace, float], workers: int) -> s
 
     work: seconds that are left of each planned tile. A run that was begun by an earlier call had slots too short for it.
     """
-    if sum(work.values()) / max(1, workers) < time_left() and rundir.history(directory)[0] < 2:
+    if sum(work.values()) / max(1, workers) < time_left() and history(directory)[0] < 2:
         return None
     return set(sorted(work, key=lambda unit: (-work[unit], unit))[: workers // 2])
 

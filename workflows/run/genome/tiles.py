@@ -9,7 +9,7 @@ from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.genome.input.sides import load_side
-from tidalign.pipeline.genome.plan import GenomeManifest, Tile, job_name, unit_of
+from tidalign.pipeline.genome.plan import GenomeManifest, Tile, job_name
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.store import parts
 from tidalign.pipeline.store.parts import gaps
@@ -52,6 +52,7 @@ class Tiles(Tracker[Tile]):
         self._manifest = manifest
         planned = [((number, tile["start"]), tile["work"]) for number, job in enumerate(manifest.jobs) for tile in job.tiles]
         self._mine = shard.members(planned) if shard else {key for key, _ in planned}
+        self._total = float(sum(work for key, work in planned if key in self._mine))
         self._ahead: dict[Task, tuple[int, int]] = {}
         self._stretches: dict[tuple[int, int], tuple[int, int, int]] = {}
         self._foremost: set[slots.UnitPlace] | None = None
@@ -76,8 +77,10 @@ class Tiles(Tracker[Tile]):
 
     def missing(self) -> Iterable[Tile]:
         for number, job in enumerate(self._manifest.jobs):
+            if not job.tiles:  # it is in another's chunk
+                continue
             done = [(part.start, part.stop) for part in self.parts.get(job_name(number), [])]
-            for a, b in gaps(0, job.units, done):
+            for a, b in gaps(0, self._manifest.chunks[job_name(number)], done):
                 for planned in job.tiles:
                     start, stop = max(a, planned["start"]), min(b, planned["stop"])
                     if start < stop and (number, planned["start"]) in self._mine:
@@ -112,13 +115,13 @@ class Tiles(Tracker[Tile]):
     def _letters(self, job: int, unit: int) -> int:
         """Count the letters of a unit's query, by which it is told how far its seeding is."""
         query = load_side(self.directory, self.run, self._manifest.jobs[job].query)[0]
-        return query.sought()[unit_of(unit, self._manifest.parameters)[0]]
+        return query.sought()[self._manifest.jobs[job].unit_of(unit, self._manifest.parameters)[0]]
 
     def divisible(self, piece: Tile) -> bool:
         return piece.stage in DIVISIBLE
 
     def total(self) -> float:
-        return float(sum(tile["work"] for number, job in enumerate(self._manifest.jobs) for tile in job.tiles if (number, tile["start"]) in self._mine))
+        return self._total
 
     def amount(self, piece: Tile) -> float:
         return self._share(piece, STAGE_SHARES)

@@ -144,7 +144,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
 
     def _tracker(self, directory: str, stop: Stop, told: Told, gpus: Gpus) -> Alignment:
         plan = rundir.read_plan(directory)
-        run = rundir.run_id(plan["parameters"], plan["source"])
+        run = rundir.run_of(plan)
         count = max(1, len(gpus.names))
         return Alignment(
             directory, run, self.parameters(), stop, told, gpus.device, count, self.gpu_tasks if not gpus.apart else TASKS_OF_A_GPU * count, gpus.cores

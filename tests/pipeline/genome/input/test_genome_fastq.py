@@ -14,7 +14,7 @@ from tidalign.pipeline.genome.input.actions import LetterRules
 from tidalign.pipeline.genome.input.fastq import records
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.sequences import Genome
-from tidalign.pipeline.genome.input.sides import load_side, read_side, side_path
+from tidalign.pipeline.genome.input.sides import load_side, read_sides
 from tidalign.pipeline.pairs.input.read import inspect, stream_blocks
 
 BAD = Path(__file__).parents[3] / "data" / "bad"
@@ -93,15 +93,16 @@ def test_files_and_pipes(packed: Any, tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_side_keeps_them(tmp_path: Path) -> None:
     made = [record for record in random_records(5) if record[1]]
-    record = read_side(str(tmp_path), 0, "query", put(tmp_path, fastq(made)), None)
-    assert set(record["sums"]) == {"letters", "qualities", "codes"}
-    genome = load_side(str(tmp_path), "run", 0)[0]
-    assert qualities(genome) == [quality for *_, quality in made]
-    assert qualities(load_side(str(tmp_path), "run", 0, 3)[0]) == [made[3][2]]
-    at = Path(side_path(str(tmp_path), 0), "qualities")
+    others = [put(tmp_path, b">x\nACGT\n>y\nACCA\n", f"{name}.fa") for name in "ab"]  # in the same folder, before and behind
+    read_sides(str(tmp_path), 0, [("target", others[0]), ("query", put(tmp_path, fastq(made))), ("query", others[1])], None)
+    genomes = [load_side(str(tmp_path), "run", side)[0] for side in range(3)]
+    assert [genome.qualities is None for genome in genomes] == [True, False, True] and genomes[1].to_json() == read(put(tmp_path, fastq(made))).to_json()
+    assert qualities(genomes[1]) == [quality for *_, quality in made]
+    assert qualities(load_side(str(tmp_path), "run", 1, 3)[0]) == [made[3][2]]
+    at = Path(tmp_path, "sides", "s0000", "qualities")
     at.write_bytes(at.read_bytes().replace(made[0][2].encode(), b"!" * len(made[0][2])))
     with pytest.raises(Exception, match="qualities: damaged"):
-        load_side(str(tmp_path), "run", 0)
+        load_side(str(tmp_path), "run", 1)
 
 
 SHORT = {

@@ -96,12 +96,10 @@ def test_pieces_over_the_borders_of_what_is_looked_at_at_once(tmp_path: Path, mo
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
     genome = target(f"{make(tmp_path, PLAIN + '>none' + chr(10))}[separator=T,2..5]")
-    genome.save(str(tmp_path / "side"))
-    loaded = Genome.load(str(tmp_path / "side"))
+    loaded = Genome.from_json(json.loads(json.dumps(genome.to_json())), genome.letters)
     for name in ("letters", "starts", "lengths", "offsets", "full_lengths", "numbers", "pieces"):
         assert np.array_equal(getattr(loaded, name), getattr(genome, name)), name
     assert (loaded.names, loaded.empty) == (["a", "b"], [(2, "none")])
-    assert isinstance(loaded.letters.base, np.memmap)
 
 
 def _bgzf(text: bytes) -> bytes:

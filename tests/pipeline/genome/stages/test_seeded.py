@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tidalign.pipeline.errors import Damaged
-from tidalign.pipeline.genome.input.sides import read_side
+from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import write_manifest
@@ -51,7 +51,7 @@ def begun(folder: Path, parameters: GenomeParameters) -> str:
     run = str(folder / "run")
     rundir.probe(run, GENOMES)
     rundir.create(run, parameters.to_json(), source.to_json(), GENOMES)
-    write_manifest(run, [read_side(run, side, role, spec, None) for side, (role, spec) in enumerate(source.sides())])
+    write_manifest(run, read_all(run, source))
     return run
 
 

@@ -29,6 +29,7 @@ from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.manifest import read_manifest
 from tidalign.pipeline.schema import COUNTS
 from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.history import history
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import devices, watch
@@ -429,7 +430,7 @@ def test_a_report_counts_the_calls_that_a_run_took(inputs: list[str], tmp_path: 
     assert report.predicted is not None and "read" not in report.predicted, "what an earlier call had read"
     with (tmp_path / "journal.jsonl").open("a") as lines:
         lines.write('{"time": 1, "ev')  # cut short by a kill
-    assert rundir.history(str(tmp_path))[0] == 2
+    assert history(str(tmp_path))[0] == 2
 
 
 def test_workers_leave_logs_by_host(inputs: list[str], tmp_path: Path) -> None:
