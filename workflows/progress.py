@@ -64,30 +64,6 @@ class _Left:
         return max(left - silent, silent)  # what has said nothing for long will take as long again, for all that is known
 
 
-class Compiled:
-    """Counts kernels that are compiled, and the seconds in which any was; call it, from any thread, as `numba_cache.LISTENERS` are called."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.kernels = 0
-        self.now = 0
-        self._clock, self._began, self._before = clock, 0.0, 0.0
-        self._lock = Lock()
-
-    def __call__(self, begins: bool) -> None:
-        with self._lock:
-            if begins and not self.now:
-                self._began = self._clock()
-            self.now += 1 if begins else -1
-            self.kernels += not begins
-            if not self.now:
-                self._before += self._clock() - self._began
-
-    @property
-    def seconds(self) -> float:
-        """Tell how long that has taken in all."""
-        return self._before + (self._clock() - self._began if self.now else 0.0)
-
-
 class Progress:
     """Call it with (stage, what is done, all or None), from any thread, as `workflows.run.runner` does; `close` it before anything else is written."""
 
@@ -102,7 +78,10 @@ class Progress:
         self._busy: dict[str, int] = {}
         self._drawn = False
         self._lock = Lock()
-        self._compiled = Compiled()
+        self._compiling = self._kernels = 0
+        """That are compiled now, and that were."""
+        self._compiled = (0.0, 0.0)
+        """When it last began, and how long it took before."""
         self._timer: Timer | None = None
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
@@ -118,17 +97,22 @@ class Progress:
     def compiling(self, begins: bool) -> None:
         """Note that a kernel begins to be compiled, or is (`numba_cache.LISTENERS`): that is said once, after `SILENT_SECONDS` of it in all."""
         with self._lock:
-            self._compiled(begins)
-            if begins and self._compiled.now == 1 and (spent := self._compiled.seconds) < SILENT_SECONDS:
-                self._timer = Timer(SILENT_SECONDS - spent, self._say_compiling)
-                self._timer.daemon = True
-                self._timer.start()
-            elif not self._compiled.now:
+            self._compiling += 1 if begins else -1
+            self._kernels += not begins
+            (began, spent), now = self._compiled, time.monotonic()
+            if begins and self._compiling == 1:
+                self._compiled = now, spent
+                if spent < SILENT_SECONDS:
+                    self._timer = Timer(SILENT_SECONDS - spent, self._say_compiling)
+                    self._timer.daemon = True
+                    self._timer.start()
+            elif not self._compiling:
                 self._cancel()
+                self._compiled = now, spent + now - began
 
     def _say_compiling(self) -> None:
         with self._lock:
-            if self._compiled.now:
+            if self._compiling:
                 self._write("compiling for this machine; the next run finds it done")
 
     def _show(self, stage: str, now: float, done: int, total: int | None) -> None:
@@ -154,8 +138,8 @@ class Progress:
         things = _COUNTED.get(self._stage)
         known = f"{done / (total or 1):.0%}" if things is None else f"{done:,} of {total:,} {things} ({done / total:.0%})" if total else f"{done:,} {things}"
         counted = (total - done) / rate if total and rate > 0 else None
-        if self._stage in _WORKED and not done and self._compiled.kernels and self._compiled.now:
-            return f"{known}, kernels compiled: {self._compiled.kernels}"  # how long the rest will take nobody knows
+        if self._stage in _WORKED and not done and self._kernels and self._compiling:
+            return f"{known}, kernels compiled: {self._kernels}"  # how long the rest will take nobody knows
         seconds = self._left.seconds(now) if self._stage in _WORKED else counted
         left = "" if seconds is None else f", {duration(seconds)} left"
         return f"{known}, {rate:,.0f} {things}/s{left}{self._gpus()}" if things == "pairs" and rate > 0 else f"{known}{left}{self._gpus()}"

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from tidalign.cluster.errors import NoGuard
 from tidalign.cluster.task import cores
-from tidalign.kernels.runtime.numba_cache import LISTENERS
+from tidalign.kernels.runtime.numba_cache import COMPILING, LISTENERS
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.table import Format
@@ -21,14 +21,14 @@ from tidalign.pipeline.store.files import passing
 from tidalign.pipeline.store.layout import Layout, of_kind
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.options.common import STANDARD_OUTPUT, is_stream
-from tidalign.workflows.progress import Compiled, Progress, by_status, say
+from tidalign.workflows.progress import Progress, by_status, say
 from tidalign.workflows.run.devices import Resources, device_of
 from tidalign.workflows.run.tracker import Told
 
 A = TypeVar("A")
 
-COMPILING = 1.0
-"""Seconds of it in a command from which on its last line says so."""
+COMPILED_SECONDS = 1.0
+"""Of compiling in a command from which on its last line says so."""
 
 
 def resources_of(args: argparse.Namespace) -> Resources:
@@ -97,7 +97,7 @@ class Command:
     run: Path
     began: float
     finished: bool
-    compiled: Compiled
+    compiled: float
 
     def export(self, results: Any, **options: Any) -> None:
         """Write the results to the output, if a format is wanted."""
@@ -131,7 +131,8 @@ class Command:
         if self.args.quiet:
             return
         seconds = time.monotonic() - self.began
-        said = self._beside_estimate(report) if self.compiled.seconds < COMPILING else f", {self.compiled.seconds:.1f} of them compiling for this machine"
+        compiled = COMPILING.seconds - self.compiled
+        said = self._beside_estimate(report) if compiled < COMPILED_SECONDS else f", {compiled:.1f} of them compiling for this machine"
         took = "the run was finished already" if self.finished else f"{seconds:.1f} s{said}{rate(seconds)} on {device_of(report)}"
         kept = f"; the run directory is kept: {self.run}" if beside and self.run.exists() else ""
         say(f"{what}: {by_status(statuses, none)}; {took}; {where or ('standard output' if output == STANDARD_OUTPUT else output)}{kept}")
@@ -157,13 +158,8 @@ def command(args: argparse.Namespace, run: Path | None = None) -> Iterator[Comma
         raise CannotWrite("standard output: closed; open it, or name a file with -o")
     with tempfile.TemporaryDirectory(prefix="tidalign-") if run is None and is_stream(args.output) else _nowhere() as folder:
         place = run or (Path(folder, "run") if folder else _beside(args))
-        compiled = Compiled()
-        LISTENERS.append(compiled)
-        try:
-            with passing(folder) if folder else nullcontext():
-                yield Command(args, place, time.monotonic(), rundir.finished(str(place)) is not None and not args.new, compiled)
-        finally:
-            LISTENERS.remove(compiled)
+        with passing(folder) if folder else nullcontext():
+            yield Command(args, place, time.monotonic(), rundir.finished(str(place)) is not None and not args.new, COMPILING.seconds)
 
 
 def format_of(output: str | Path, kind: str) -> Format | None:

@@ -5,12 +5,14 @@ import hashlib
 import os
 import pickle
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from tidalign.kernels.runtime import entries
@@ -72,6 +74,27 @@ def _kept_by_numba(function: Callable[..., Any]) -> Any:
 LISTENERS: list[Callable[[bool], None]] = []
 """Told True when this process begins to compile a kernel, for cores or for a GPU, and False when that is done, in whichever thread it is; not of kernels that
 are found kept."""
+
+
+class Compiling:
+    """Counts the seconds in which this process compiles any kernel: `seconds`, of what is done."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.seconds = 0.0
+        self._clock, self._began, self._now = clock, 0.0, 0
+        self._lock = Lock()
+
+    def __call__(self, begins: bool) -> None:
+        with self._lock:
+            if begins and not self._now:
+                self._began = self._clock()
+            self._now += 1 if begins else -1
+            if not self._now:
+                self.seconds += self._clock() - self._began
+
+
+COMPILING = Compiling()
+LISTENERS.append(COMPILING)
 
 
 def _tell(begins: bool) -> None:
