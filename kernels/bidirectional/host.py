@@ -85,8 +85,8 @@ def align_long(
     `model` and `free` as in wavefront_host. With free ends the end is the one that a penalty-only pass finds (the first diagonal, from the lowest, that
     ends it), the begin the one that such a pass finds backwards from there, and what lies between is aligned from end to end.
 
-    Invariant: the problems on the stack, from its top down, hold what is still to be aligned, from left to right, and their penalties, less the openings that
-    two neighbours both count, add up to the pair's. One that is too dear for a leaf is cut at a cell (v, h) and in a state of an optimal path:
+    Invariant: the problems on the stack, from its top down, hold what is still to be aligned, from left to right, and their penalties and those of what is
+    done add up to the pair's (a gap's opening is of the problem that it begins in). One too dear for a leaf is cut at a cell (v, h) of an optimal path:
 
         q0      +---------+                      forward wavefronts from the upper left, backward ones from the lower right; the other two corners
                 |  first  |                      are not looked at again

@@ -148,7 +148,7 @@ class Batch:
         Invariant: a team of threads holds what its pair needs, and takes the next pair when it is done. A pair's rows lie on chip if they fit there:
 
             shared memory   letters of both sides [words] | rows [model.rows x width], or in global memory
-            global memory   directions up to `steps`, where each step's begin, operations, status
+            global memory   directions and where those of each step begin, up to `steps`; operations; status
         """
         import cupy
 

@@ -169,7 +169,7 @@ def run_id(parameters: dict[str, Any], source: dict[str, Any]) -> str:
 
 
 def run_of(plan: dict[str, Any]) -> str:
-    """The `run_id` of a run, by its plan: where jobs were added to it, that with which it was begun."""
+    """Give the `run_id` of a run, by its plan: where jobs were added to it, that with which it was begun."""
     return str(plan.get("run") or run_id(plan["parameters"], plan["source"]))
 
 

@@ -119,7 +119,7 @@ class Block:
         return text_column(text, offsets)
 
     def _aligned(self, values: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], Numbers]:
-        """What alignments have of an array beside the query's letters, on the query's strand; where each begins."""
+        """Gather what alignments have of an array beside the query's letters, on the query's strand; where each begins."""
         spans = np.concatenate(([0], np.cumsum(self.numbers("query_end") - self.numbers("query_start"))))
         starts, count = self._places("query"), len(self)
         _, text, offsets = gapped_texts(

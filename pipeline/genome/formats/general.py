@@ -155,7 +155,7 @@ def _whole(side: str) -> Field:
 
 
 def _qualities(name: str, *, aligned: bool) -> Field:
-    """Qualities of alignments as `align1` and `align2` have their letters, or of whole sequences."""
+    """Make the field of the qualities of alignments, as `align1` and `align2` have their letters, or of whole sequences."""
     side = _QUALITIES[name]
 
     def field(block: Block) -> Any:

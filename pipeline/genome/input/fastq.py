@@ -14,7 +14,7 @@ _QUALITY = bytes(range(ord("!"), ord("~") + 1))
 
 
 def records(pieces: Iterator[bytes], rules: LetterRules, file: str) -> Iterator[Record]:
-    """(name, letters, qualities) of a text that comes in pieces, as `fasta.records`: letters first, then as many qualities. Lines end in LF or CRLF.
+    """Read (name, letters, qualities) of a text that comes in pieces, as `fasta.records`: letters first, then as many qualities. Lines end in LF or CRLF.
 
     Raises InputError for records that are not four lines, for letters that the rules do not allow, and for damaged data.
     """

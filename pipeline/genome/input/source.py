@@ -117,7 +117,7 @@ def _rooted(path: str) -> str:
 
 
 def piped(side: str) -> bool:
-    """Whether a specifier, `path[actions]`, names standard input or a pipe that is there."""
+    """Tell whether a specifier, `path[actions]`, names standard input or a pipe that is there."""
     path = Specifier.parse(side).path
     return path in STANDARD_INPUT or (Path(path).exists() and not Path(path).is_file())
 
