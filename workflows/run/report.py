@@ -1,11 +1,14 @@
 """Say what a run did: report.json, of what all kinds of runs have."""
 
+import json
 import platform
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Self
 
 from tidalign.workflows.status import Exit
@@ -68,3 +71,23 @@ class Report:
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         known: dict[str, Any] = {each.name: values[each.name] for each in fields(cls) if each.name in values}
         return cls(**known | {name: tuple(value) for name, value in known.items() if isinstance(value, list)})
+
+
+def history(directory: str, most: int = 1000) -> tuple[int, float, list[dict[str, Any]]]:
+    """Read of a run's journal how many calls it took, this one too, the seconds of all (of one that was killed, those to its last line), and tasks that were
+    lost or failed, the first `most`, with how often each had been before."""
+    count, seconds, began, last = 0, 0.0, 0.0, 0.0
+    faults: list[dict[str, Any]] = []
+    for line in Path(directory, "journal.jsonl").read_text(errors="replace").splitlines():
+        try:
+            said = json.loads(line)
+            when, name = float(said.pop("time")), said.pop("event")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue  # cut short by a kill
+        if name == "start":
+            count, seconds, began = count + 1, seconds + max(0.0, last - began), when
+        elif name in ("lost", "failed") and len(faults) < most:
+            before = sum(each["task"] == said.get("task") for each in faults)
+            faults.append({"why": said.pop("error", ""), "task": "", **said, "retries": before})
+        last = when
+    return count, round(seconds + max(0.0, time.time() - began), 3), faults

@@ -18,13 +18,12 @@ from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.store import rundir
-from tidalign.pipeline.store.history import history
 from tidalign.pipeline.store.layout import Layout
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.busy import Busy
 from tidalign.workflows.run.crew import Crew, Readers, mending, opened
 from tidalign.workflows.run.devices import Gpus, Resources
-from tidalign.workflows.run.report import Report
+from tidalign.workflows.run.report import Report, history
 from tidalign.workflows.run.scratch import staged
 from tidalign.workflows.run.tracker import Told, Tracker
 

@@ -5,7 +5,7 @@ import signal
 import time
 from collections.abc import Mapping
 
-from tidalign.pipeline.store.history import history
+from tidalign.workflows.run.report import history
 
 UnitPlace = tuple[int, int]
 """A job, and where one of its planned tiles begins."""

@@ -29,7 +29,6 @@ from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.pairs.manifest import read_manifest
 from tidalign.pipeline.schema import COUNTS
 from tidalign.pipeline.store import rundir
-from tidalign.pipeline.store.history import history
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.run import devices, watch
@@ -37,6 +36,7 @@ from tidalign.workflows.run.isolate import TooManyRejected
 from tidalign.workflows.run.pairs import alignment, run
 from tidalign.workflows.run.pairs.run import partition_pairs, run_pairs
 from tidalign.workflows.run.pairs.tasks import isolate_range
+from tidalign.workflows.run.report import history
 from tidalign.workflows.status import Exit
 
 WORKFLOWS = Path(__file__).parents[2]
