@@ -75,9 +75,9 @@ def _top(rng: random.Random, case: Case) -> Case:
 
 
 def _immediate(rng: random.Random, case: Case) -> Case:
-    """The first alignments that are found. Of rdotplot LASTZ limits the gap-free runs."""
+    """The first alignments that are found."""
     others = ("--segments", "--chain", "--inner", "--masking", "--queryhsp", "--hspthresh=top", "--self", "--filter=nmismatch")
-    if case.mode != "exact" or case.format == "rdotplot" or _has(case, *others):
+    if case.mode != "exact" or _has(case, *others):
         return case
     return _with(case, rng.choice(["--anyornone", "--limitperquery=1", "--limitperquery=2", "--limitperquery=5", "--stopafter=40"]))
 
@@ -101,11 +101,11 @@ def _people(rng: random.Random, case: Case) -> Case:
     if case.mode != "exact" or case.format == "segments":
         return case
     formats = ["blastn", "differences"]
-    if "[mul" not in case.query or _has(case, "--strand=plus"):
+    if "[mul" not in (case.query or case.target) or _has(case, "--strand=plus"):
         formats += ["text", "text", "zerotext"]
         if not any(action in case.target + case.query for action in ("[mul", "separator")):
             formats.append("lav+text")  # LAV is of one sequence
-    return replace(case, format=rng.choice(formats))
+    return replace(case, format=rng.choice(formats), options=[option for option in case.options if option != "--runtime"])  # which is told there
 
 
 WAYS = {"top": _top, "self": _self, "masking": _masking, "matching": _matching, "immediate": _immediate, "depth": _depth, "bounds": _bounds, "people": _people}
