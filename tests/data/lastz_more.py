@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lastz_cases import Case, _mutated, _random, _reversed
 
-SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1, "top": 0.15, "immediate": 0.1, "depth": 0.1, "bounds": 0.1, "people": 0.2}
+SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1, "top": 0.15, "immediate": 0.1, "depth": 0.1, "bounds": 0.1, "people": 0.2, "fastq": 0.2}
 """Of cases that are given each of these."""
 
 
@@ -108,4 +108,37 @@ def _people(rng: random.Random, case: Case) -> Case:
     return replace(case, format=rng.choice(formats), options=[option for option in case.options if option != "--runtime"])  # which is told there
 
 
-WAYS = {"top": _top, "self": _self, "masking": _masking, "matching": _matching, "immediate": _immediate, "depth": _depth, "bounds": _bounds, "people": _people}
+def _fastq(rng: random.Random, case: Case) -> Case:
+    """The query with qualities, and perhaps the target; in SAM and in fields of `general` they are shown."""
+    if case.mode != "exact":
+        return case
+    sides = ["query"] * bool(case.query) + ["target"] * (rng.random() < 0.3 or not case.query)
+    for side in sides:
+        path = Path(getattr(case, side).partition("[")[0])
+        made = []
+        for record in path.read_text().split(">")[1:]:
+            name, _, letters = record.partition("\n")
+            letters = letters.replace("\n", "")
+            qualities = "".join(chr(rng.randint(33, 126)) for _ in letters)
+            made.append(f"@{name}\n{letters}\n+{name if rng.random() < 0.2 and "subset" not in case.query else ''}\n{qualities}\n")
+        path.write_text("".join(made))
+    format = case.format
+    if format.startswith(("general", "mapping")) and rng.random() < 0.7:
+        numbers = [number for number, side in ((1, "target"), (2, "query")) if side in sides or not case.query]
+        format = "general-:score,zstart1,zstart2,strand2," + ",".join(f"{word}{number}" for number in numbers for word in ("qalign", "quals"))
+    if "separator" in case.query and format.startswith(("softsam", "general")):
+        format = "maf"
+    return replace(case, format=format)
+
+
+WAYS = {
+    "top": _top,
+    "self": _self,
+    "masking": _masking,
+    "matching": _matching,
+    "immediate": _immediate,
+    "depth": _depth,
+    "bounds": _bounds,
+    "people": _people,
+    "fastq": _fastq,
+}
