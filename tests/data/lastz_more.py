@@ -120,7 +120,8 @@ def _fastq(rng: random.Random, case: Case) -> Case:
             name, _, letters = record.partition("\n")
             letters = letters.replace("\n", "")
             qualities = "".join(chr(rng.randint(33, 126)) for _ in letters)
-            made.append(f"@{name}\n{letters}\n+{name if rng.random() < 0.2 and "subset" not in case.query else ''}\n{qualities}\n")
+            again = name if rng.random() < 0.2 and "subset" not in case.query else ""
+            made.append(f"@{name}\n{letters}\n+{name if rng.random() < 0.2 and 'subset' not in case.query else ''}\n{qualities}\n")
         path.write_text("".join(made))
     format = case.format
     if format.startswith(("general", "mapping")) and rng.random() < 0.7:
