@@ -109,8 +109,8 @@ def _people(rng: random.Random, case: Case) -> Case:
 
 
 def _fastq(rng: random.Random, case: Case) -> Case:
-    """The query with qualities, and perhaps the target; in SAM and in fields of `general` they are shown."""
-    if case.mode != "exact":
+    """The query with qualities, and perhaps the target; in SAM and in fields of `general` they are shown, where LASTZ has none of --self on the strand -."""
+    if case.mode != "exact" or (_has(case, "--self") and case.format.startswith(("general", "mapping", "sam", "softsam"))):
         return case
     sides = ["query"] * bool(case.query) + ["target"] * (rng.random() < 0.3 or not case.query)
     for side in sides:
@@ -121,7 +121,7 @@ def _fastq(rng: random.Random, case: Case) -> Case:
             letters = letters.replace("\n", "")
             qualities = "".join(chr(rng.randint(33, 126)) for _ in letters)
             again = name if rng.random() < 0.2 and "subset" not in case.query else ""
-            made.append(f"@{name}\n{letters}\n+{name if rng.random() < 0.2 and 'subset' not in case.query else ''}\n{qualities}\n")
+            made.append(f"@{name}\n{letters}\n+{again}\n{qualities}\n")
         path.write_text("".join(made))
     format = case.format
     if format.startswith(("general", "mapping")) and rng.random() < 0.7:
