@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lastz_cases import Case, _mutated, _random, _reversed
 
-SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1, "top": 0.15, "immediate": 0.1, "depth": 0.1, "bounds": 0.1, "people": 0.2}
+SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1, "top": 0.15, "immediate": 0.1, "depth": 0.1, "bounds": 0.1, "people": 0.2, "fastq": 0.2}
 """Of cases that are given each of these."""
 
 
@@ -75,9 +75,9 @@ def _top(rng: random.Random, case: Case) -> Case:
 
 
 def _immediate(rng: random.Random, case: Case) -> Case:
-    """Take the first alignments that are found. Of rdotplot LASTZ limits the gap-free runs."""
+    """Take the first alignments that are found."""
     others = ("--segments", "--chain", "--inner", "--masking", "--queryhsp", "--hspthresh=top", "--self", "--filter=nmismatch")
-    if case.mode != "exact" or case.format == "rdotplot" or _has(case, *others):
+    if case.mode != "exact" or _has(case, *others):
         return case
     return _with(case, rng.choice(["--anyornone", "--limitperquery=1", "--limitperquery=2", "--limitperquery=5", "--stopafter=40"]))
 
@@ -101,11 +101,45 @@ def _people(rng: random.Random, case: Case) -> Case:
     if case.mode != "exact" or case.format == "segments":
         return case
     formats = ["blastn", "differences"]
-    if "[mul" not in case.query or _has(case, "--strand=plus"):
+    if "[mul" not in (case.query or case.target) or _has(case, "--strand=plus"):
         formats += ["text", "text", "zerotext"]
         if not any(action in case.target + case.query for action in ("[mul", "separator")):
             formats.append("lav+text")  # LAV is of one sequence
-    return replace(case, format=rng.choice(formats))
+    return replace(case, format=rng.choice(formats), options=[option for option in case.options if option != "--runtime"])  # which is told there
 
 
-WAYS = {"top": _top, "self": _self, "masking": _masking, "matching": _matching, "immediate": _immediate, "depth": _depth, "bounds": _bounds, "people": _people}
+def _fastq(rng: random.Random, case: Case) -> Case:
+    """The query with qualities, and perhaps the target; in SAM and in fields of `general` they are shown, where LASTZ has none of --self on the strand -."""
+    if case.mode != "exact" or (_has(case, "--self") and case.format.startswith(("general", "mapping", "sam", "softsam"))):
+        return case
+    sides = ["query"] * bool(case.query) + ["target"] * (rng.random() < 0.3 or not case.query)
+    for side in sides:
+        path = Path(getattr(case, side).partition("[")[0])
+        made = []
+        for record in path.read_text().split(">")[1:]:
+            name, _, letters = record.partition("\n")
+            letters = letters.replace("\n", "")
+            qualities = "".join(chr(rng.randint(33, 126)) for _ in letters)
+            again = name if rng.random() < 0.2 and "subset" not in case.query else ""
+            made.append(f"@{name}\n{letters}\n+{again}\n{qualities}\n")
+        path.write_text("".join(made))
+    format = case.format
+    if format.startswith(("general", "mapping")) and rng.random() < 0.7:
+        numbers = [number for number, side in ((1, "target"), (2, "query")) if side in sides or not case.query]
+        format = "general-:score,zstart1,zstart2,strand2," + ",".join(f"{word}{number}" for number in numbers for word in ("qalign", "quals"))
+    if "separator" in case.query and format.startswith(("softsam", "general")):
+        format = "maf"
+    return replace(case, format=format)
+
+
+WAYS = {
+    "top": _top,
+    "self": _self,
+    "masking": _masking,
+    "matching": _matching,
+    "immediate": _immediate,
+    "depth": _depth,
+    "bounds": _bounds,
+    "people": _people,
+    "fastq": _fastq,
+}

@@ -93,3 +93,30 @@ def test_what_goes_with_the_command_is_not_forced_to_disk(tmp_path: Path, monkey
     assert capfd.readouterr().out.startswith("##maf") and not forced
     assert cli.main([*words, "-o", str(tmp_path / "run")]) == Exit.COMPLETE
     assert len(forced) > 5
+
+
+@pytest.mark.parametrize("words", ["a.fa - < b.fa", "a.fa < b.fa", "a.fa /dev/stdin < b.fa", "a.fa --step=1 <(cat b.fa)"])
+@pytest.mark.parametrize("end", ["", " --workers 1"])
+def test_queries_on_standard_input(words: str, end: str, folder: Path) -> None:
+    whole = expected(folder, "genome")
+    answer = shell(folder, f"genome {words} --format maf --device cpu --quiet{end}")
+    assert (answer.returncode, answer.stdout) == (Exit.COMPLETE, whole), answer.stderr
+
+
+def test_a_run_goes_on_with_what_came_on_standard_input(folder: Path) -> None:
+    (folder / "c.fa").write_text(f">b.fa\n{LETTERS[1:]}\n")
+    run = "genome a.fa - -o run --device cpu --quiet"
+    for given, status in (("cat b.fa |", 0), ("cat b.fa |", 0), ("true |", 0), ("cat c.fa |", 78), ("cat a.fa |", 78), ("cat b.fa |", 0)):
+        answer = subprocess.run(["bash", "-c", f"{given} {PROGRAM} {run}"], capture_output=True, text=True, cwd=folder)
+        assert answer.returncode == status, (given, answer.stderr)
+        assert ("begun with other sequences from -" in answer.stderr) == (status == 78)
+    (folder / "run" / "SUCCESS").unlink()  # as if it had been stopped
+    answer = shell(folder, f"{run} < c.fa")
+    assert answer.returncode == 78, answer.stderr
+
+
+@pytest.mark.parametrize(("words", "status", "message"), [("/dev/stdin /dev/stdin < a.fa", 65, "it for both"), ("a.fa < /dev/null", 66, "found nothing")])
+def test_one_stream_is_one_side(words: str, status: int, message: str, folder: Path) -> None:
+    answer = shell(folder, f"genome {words} --format maf --device cpu --quiet")
+    assert answer.returncode == status
+    assert message in answer.stderr

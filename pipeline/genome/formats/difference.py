@@ -16,22 +16,26 @@ _UPPER[ord("a") : ord("z") + 1] -= 32
 _EQUAL, _OTHER, _IN_TARGET, _IN_QUERY = range(4)
 """Kinds of columns: letters that are equal whatever their case, or not; a gap in one of the two."""
 
+_BASES = np.frombuffer(b"ACGT", np.uint8)
+
 
 def lines(block: Block, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: the lines of each row, none for one without differences."""
-    return _lines(block, whole=True)
+    return _lines(block, request, whole=True)
 
 
 def bare_lines(block: Block, request: Request[GenomeRows]) -> Any:
     """Make a column as `lines`, without the whole alignment (`differences-`)."""
-    return _lines(block, whole=False)
+    return _lines(block, request, whole=False)
 
 
-def _lines(block: Block, *, whole: bool) -> Any:
+def _lines(block: Block, request: Request[GenomeRows], *, whole: bool) -> Any:
     texts = block.texts
     target, query = (np.frombuffer(text.buffers()[2], np.uint8) for text in texts)
     offsets = np.frombuffer(texts[0].buffers()[1], np.int64)[: len(block) + 1]
     kind = np.where(_UPPER[target] == _UPPER[query], _EQUAL, _OTHER)
+    if request.rows.parameters.scoring.ambiguous:  # any letter may be what another stands for
+        kind[~(np.isin(_UPPER[target], _BASES) & np.isin(_UPPER[query], _BASES))] = _EQUAL
     kind[target == ord("-")], kind[query == ord("-")] = _IN_TARGET, _IN_QUERY
     begin = np.ones(len(kind), np.bool_)
     begin[1:] = kind[1:] != kind[:-1]

@@ -84,7 +84,8 @@ def _sequences(block: Block, request: Request[GenomeRows], row: int) -> str:
         first = int(genome.offsets[number])
         record = int(genome.numbers[number]) + 1
         places.append(f'  "{path}" {first + 1} {first + int(genome.lengths[number])} {int(turned)} {record}\n')
-        names.append(f'   ">{genome.names[number]}{" (reverse complement)" if turned else ""}"\n')
+        mark = ">" if genome.qualities is None else ""
+        names.append(f'   "{mark}{genome.names[number]}{" (reverse complement)" if turned else ""}"\n')
     return f"#:lav\ns {{\n{''.join(places)}}}\nh {{\n{''.join(names)}}}\n"
 
 

@@ -1,16 +1,21 @@
 """LASTZ's `text`: alignments for people, lines of fifty columns, the two sequences with marks of what is equal between them."""
 
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.genome.census import keys
+from tidalign.pipeline.genome.formats import headed
 from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers, padded, text_column, within
 from tidalign.pipeline.genome.formats.comments import seeding
 from tidalign.pipeline.genome.formats.general import differences
 from tidalign.pipeline.text import empty, joined, strings
+
+_OF = ("job", "query_number", "strand")
+"""What rows of one strand have in common."""
 
 WIDTH = 50
 """Columns of a line."""
@@ -22,19 +27,35 @@ _MARKS = np.arange(256, dtype=np.uint8)
 _MARKS[np.frombuffer(b".:xX-", np.uint8)] = np.frombuffer(b"|:  -", np.uint8)
 
 
-def header(request: Request[GenomeRows]) -> list[bytes]:
-    """Say how hits were found."""
-    return [seeding(request.rows.parameters).replace("# ", "").encode()]
+def write(request: Request[GenomeRows], sink: BinaryIO) -> int:
+    """Write how hits were found and the paragraphs of each row, places counted from 1; with --masking what was masked, after each strand. Returns how many."""
+    return _write(request, sink, 1)
 
 
-def lines(block: Block, request: Request[GenomeRows]) -> Any:
-    """Make a large_string column: the paragraphs of each row, places counted from 1."""
-    return paragraphs(block, request, 1)
+def write_from_0(request: Request[GenomeRows], sink: BinaryIO) -> int:
+    """Write as `write`, places counted from 0 (`zerotext`)."""
+    return _write(request, sink, 0)
 
 
-def lines_from_0(block: Block, request: Request[GenomeRows]) -> Any:
-    """Make a column as `lines`, places counted from 0 (`zerotext`)."""
-    return paragraphs(block, request, 0)
+def _write(request: Request[GenomeRows], sink: BinaryIO, origin: int) -> int:
+    sink.write(seeding(request.rows.parameters).replace("# ", "").encode())
+    last: tuple[int, int] | None = None
+
+    def masked() -> str:
+        """Say how many letters the strand of the last row masked."""
+        masks = None if last is None else request.rows.masks(last[0])
+        return "" if masks is None or last is None else f"num_masked={masks.of_strand(last[1])}\n"
+
+    def head(block: Block, request: Request[GenomeRows], row: int, before: headed.Values | None) -> str:
+        nonlocal last
+        here = block["job"][row].as_py(), int(keys(block.rows.slice(row, 1), joint=block.query.joint)[0])
+        said = masked() if here != last else ""
+        last = here
+        return said
+
+    count, _ = headed.write(request, sink, _OF, head, lambda block: paragraphs(block, request, origin))
+    sink.write((masked() + (request.format.footer if request.markend else "")).encode())
+    return count
 
 
 def with_lav(block: Block, request: Request[GenomeRows]) -> Any:
@@ -73,7 +94,7 @@ def _wrapped(block: Block, origin: int) -> Any:
     offsets = np.concatenate((starts, ends[-1:]))
     letters = {"target": _letters(target), "query": _letters(query)}
     before = {side: _taken(text)[starts] - _taken(text)[begins[row]] for side, text in letters.items()}
-    at = {side: within(block, side)[row] + before[side] for side in ("target", "query")}
+    at = {side: (within(block, side) - _before_piece(block, side))[row] + before[side] for side in ("target", "query")}
     last = block.query.lengths[block.numbers("query_number") if len(block.query) > 1 else np.zeros(len(block), np.int64)][row] - 1
     places = {"target": at["target"] + origin, "query": np.where(block.reverse[row], last - at["query"], at["query"]) + origin}
     first, second = (
@@ -83,6 +104,16 @@ def _wrapped(block: Block, origin: int) -> Any:
     whole = pc.binary_join(pa.LargeListArray.from_arrays(pa.array(cuts), pieces), empty())
     spans = [pa.array(block.numbers(f"{side}_end") - block.numbers(f"{side}_start")) for side in ("target", "query")]
     return joined("score:", block["score"], " length:(", spans[0], " ", strings(spans[1]), ")\n\n", whole)
+
+
+def _before_piece(block: Block, side: str) -> Numbers:
+    """Count the letters of what was read of a target's sequence before the piece of it that a row is in ([separator=C]): LASTZ counts from there."""
+    if side == "query":
+        return np.zeros(len(block), np.int64)
+    start = block.target.starts[block.numbers("target_number")] if len(block.target) > 1 else block.target.starts[:1]
+    place = start + within(block, side)
+    begins = block.target.pieces[:, 0]
+    return np.asarray(begins[np.searchsorted(begins, place, "right") - 1] - start)
 
 
 def _letters(text: Any) -> Any:

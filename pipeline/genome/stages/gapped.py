@@ -32,6 +32,9 @@ OPERATION_BYTES, ROW_BYTES = 16, 256
 MARKED = 32
 """Letters by which pieces are told apart before they are compared whole."""
 
+_CAPITAL = np.uint8(0xDF)
+"""Bits of a letter but that of its case."""
+
 TRIVIAL = -1
 """The anchor of an alignment of a sequence with itself: it has none."""
 
@@ -55,8 +58,12 @@ def trivial(unit: "Unit") -> list[Extended]:
 def equal_pieces(unit: "Unit", queries: Queries) -> dict[int, list[Extended]]:
     """Align pieces of a query with equal ones of the target, case apart, as LASTZ does whatever the thresholds; on the strand + only. By strand.
 
-    The score is what the letters give, or the threshold where that is more. Places are counted from the strand's first letter.
+    The score is what the letters give, or the threshold where that is more. Places are counted from the strand's first letter. Where all sequences of a query
+    are one ([multiple]), the two arrays have to be equal as they are, and each sequence is aligned with that in its place.
     """
+    together = unit.query.together and not unit.job.each
+    if together and not np.array_equal(unit.target.letters & _CAPITAL, unit.query.letters & _CAPITAL):
+        return {}
     which, pieces = _pieces(unit.query, queries)
     lengths = unit.bounds[:, 1] - unit.bounds[:, 0]
     likely = unit.bounds[np.isin(lengths, pieces[:, 1] - pieces[:, 0])]
@@ -68,7 +75,9 @@ def equal_pieces(unit: "Unit", queries: Queries) -> dict[int, list[Extended]]:
         strand, (q, end) = int(which[i]), pieces[i]
         piece = _UPPER[queries.codes[q:end]]
         alike = likely[order[firsts[i] : ends[i]], 0]
-        t = next((t for t in alike if np.array_equal(_UPPER[unit.target_codes[t : t + end - q]], piece)), None)
+        t = next(
+            (t for t in (alike[alike == unit.bounds[i, 0]] if together else alike) if np.array_equal(_UPPER[unit.target_codes[t : t + end - q]], piece)), None
+        )
         if t is not None:
             score = max(int(unit.costs.plain[piece, piece].sum(dtype=np.int64)), unit.least)
             places = np.array([t, t + end - q, q - queries.starts[strand], end - queries.starts[strand]], np.int64)
