@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tidalign.cluster.errors import NoWorkers
+from tidalign.cluster.given import KnownAddress
 
 EXPECTED = "expected the address of a Dask scheduler, as tls://host:8786, or a scheduler file"
 
@@ -18,6 +19,8 @@ def address_of(scheduler: str, *, insecure: bool = False) -> str:
     Raises NoWorkers for what is no address, for another machine without TLS, for TLS without certificates, and where Dask is to use TLS and is not. The
     scheduler is not asked.
     """
+    if isinstance(scheduler, KnownAddress):
+        return scheduler
     import dask  # by none who have no scheduler
 
     address = scheduler if "://" in scheduler or not Path(scheduler).exists() else _in_file(scheduler)
@@ -35,7 +38,7 @@ def address_of(scheduler: str, *, insecure: bool = False) -> str:
         raise NoWorkers(f"{scheduler}: Dask's configuration requires encryption (distributed.comm.require-encryption); give tls://{place}")
     elif not insecure and not all(ipaddress.ip_address(str(each[4][0]).partition("%")[0]).is_loopback for each in found):
         raise NoWorkers(
-            f"{scheduler}: another machine is talked to by TLS alone, as anybody on the way could run code as you; configure Dask for it and give "
+            f"{scheduler}: a scheduler of another machine must use TLS, as anybody on the network could run code as you; configure Dask for it and give "
             f"tls://{place}, or give --insecure"
         )
     return f"{scheme or 'tcp'}://{place}"
@@ -45,11 +48,11 @@ def _in_file(path: str) -> str:
     try:
         return str(json.loads(Path(path).read_text())["address"])
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise NoWorkers(f"{path}: {EXPECTED}, found a file that is none") from error
+        raise NoWorkers(f"{path}: {EXPECTED}, found a file without one") from error
 
 
 def _see_certificates(scheduler: str) -> None:
-    """See that Dask's configuration names certificates that can be read."""
+    """Check that Dask's configuration names certificates that can be read"""
     from distributed.security import Security
 
     names = "ca-file, client.cert and client.key of distributed.comm.tls in Dask's configuration (~/.config/dask/*.yaml)"

@@ -7,10 +7,10 @@ do, for want of a resource that none has, stand for those that wait. They are wi
 import secrets
 from typing import Any
 
-EACH = 10
+TASK_UNITS = 10
 """That stand for a task: Dask takes one whose time it does not know for half a second, and wants a worker for five seconds (`adaptive.target-duration`)."""
 
-MOST = 200
+MAX_UNITS = 200
 """In all: workers for twenty tasks are asked for at a time, then for as many more."""
 
 RESOURCE = "tidalign-waiting"
@@ -25,9 +25,9 @@ class Backlog:
         self._made = 0
 
     def show(self, waiting: int) -> None:
-        """Have so many tasks seen to wait, unless the scheduler has gone: whoever looks at workers tells that."""
+        """Tell the scheduler how many tasks wait, unless it has gone: whoever looks at workers tells that."""
         try:
-            self._show(min(MOST, EACH * waiting))
+            self._show(min(MAX_UNITS, TASK_UNITS * waiting))
         except Exception:
             if self._client.status == "running":
                 raise

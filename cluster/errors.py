@@ -7,6 +7,10 @@ class NoWorkers(Exception):
     """No usable GPU or no workers (69)."""
 
 
+class NoGuard(NoWorkers):
+    """A script that starts workers lacks `if __name__ == "__main__":` (69)."""
+
+
 class ClusterLost(Exception):
     """The scheduler or all workers went away (75): run the same command again to resume."""
 

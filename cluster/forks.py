@@ -20,7 +20,7 @@ _FILES, _FILES_OF_A_WORKER = 64, 16
 
 
 def make_room(count: int) -> None:
-    """See that the files of so many workers may be open, as far as the system lets this process decide. Raises NoWorkers: with too few, Dask fails with
+    """Raise the limit of open files for so many workers, as far as the system lets this process decide. Raises NoWorkers: with too few, Dask fails with
     thousands of lines, or waits."""
     needed = _FILES + _FILES_OF_A_WORKER * count
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -33,7 +33,7 @@ def make_room(count: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
-_LONGEST = 107 - len("/pymp-12345678/listener-12345678")
+_MAX_FOLDER_PATH = 107 - len("/pymp-12345678/listener-12345678")
 """Letters of the path of a temporary folder in which multiprocessing can make its socket."""
 
 
@@ -41,7 +41,7 @@ def _make_folder() -> None:
     """Have multiprocessing make the folder of its socket: in /tmp where the path of the temporary folder is too long for one, as Python 3.14 does."""
     chosen, given = tempfile.tempdir, tempfile.gettempdir()
     try:
-        if len(os.fsencode(given)) > _LONGEST:
+        if len(os.fsencode(given)) > _MAX_FOLDER_PATH:
             tempfile.tempdir = "/tmp"
         util.get_temp_dir()
     except OSError as error:
@@ -51,7 +51,7 @@ def _make_folder() -> None:
 
 
 def serve(modules: Sequence[str]) -> None:
-    """Have it begin to load Dask and `modules`, where there is to be one and is none yet. Returns at once."""
+    """Start the fork server and have it load Dask and `modules`, where workers are forked and none is there yet. Returns at once."""
     if METHOD != "forkserver":
         return
     # Ctrl-C goes to every process of a terminal. Workers must not die of it while their tasks are let finish; processes inherit the mask

@@ -14,12 +14,12 @@ WAY_OUT = "install tidalign[cuda12] or tidalign[cuda13] on a machine with an NVI
 OLDEST = (8, 0)
 """Least compute capability: the kernels have warps reduce in one instruction."""
 
-TASKS_OF_A_CARD = 2
+TASKS_OF_A_GPU = 2
 """Tasks that a process with a GPU has at a time: one aligns, while another reads what it will need or writes what it had."""
 
 
 def installed(name: str) -> bool:
-    """Whether a Python package is."""
+    """Tell whether a Python package is installed."""
     try:
         return find_spec(name) is not None
     except ValueError:  # hidden by None in sys.modules
@@ -27,7 +27,7 @@ def installed(name: str) -> bool:
 
 
 def usable(count: int | None = None) -> dict[str, str]:
-    """Names of this machine's devices by what CUDA_VISIBLE_DEVICES calls them, the first `count` of them (None: all).
+    """Name this machine's devices by what CUDA_VISIBLE_DEVICES calls them, the first `count` of them (None: all).
 
     Raises NoWorkers, saying what is missing and the way out.
     """
@@ -55,8 +55,8 @@ def usable(count: int | None = None) -> dict[str, str]:
 
 
 def _visible(nvml: Any) -> Iterator[tuple[str, Any]]:
-    """(name, handle) of the devices that CUDA shows a process: all, or those that CUDA_VISIBLE_DEVICES lists, up to the first that does not exist. Each is a
-    number, or a UUID, of which the beginning is enough."""
+    """List (name, handle) of the devices that CUDA shows a process: all, or those that CUDA_VISIBLE_DEVICES lists, up to the first that does not exist. Each is
+    a number, or a UUID, of which the beginning is enough."""
     handles = [nvml.nvmlDeviceGetHandleByIndex(i) for i in range(nvml.nvmlDeviceGetCount())]
     listed = os.environ.get("CUDA_VISIBLE_DEVICES")
     if listed is None:
@@ -75,7 +75,7 @@ def _visible(nvml: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _named(nvml: Any, handle: Any) -> str:
-    """A device's name. NoWorkers where it is too old for the kernels."""
+    """Ask a device's name. NoWorkers where it is too old for the kernels."""
     name = str(nvml.nvmlDeviceGetName(handle))
     capability = tuple(nvml.nvmlDeviceGetCudaComputeCapability(handle))
     if capability < OLDEST:
@@ -87,9 +87,9 @@ def _named(nvml: Any, handle: Any) -> str:
 
 
 def begin(count: int | None) -> None:
-    """Have CUDA begin on the one card that this process is to use, if it is to use one, while others import: it takes as long, and they need it later.
+    """Have CUDA begin on the one GPU that this process is to use, if it is to use one, while others import: it takes as long, and they need it later.
 
-    count: of cards that are wanted, None for all. Nothing is said of what goes wrong: whoever uses the card meets it again.
+    count: of GPUs that are wanted, None for all. Nothing is said of what goes wrong: whoever uses the GPU meets it again.
     """
     global _known
     _known = threading.Event()
@@ -101,7 +101,7 @@ _one: dict[str, str] = {}
 
 
 def _begun() -> dict[str, str]:
-    """The card, as `usable` has it, that CUDA begins on; none, or several, are for NVML to find."""
+    """Give the GPU, as `usable` has it, that CUDA begins on; none, or several, are for NVML to find."""
     if _known:
         _known.wait()
     return dict(_one)
@@ -119,7 +119,7 @@ def _begin(count: int | None, known: threading.Event) -> None:
 
 
 def _found(driver: Any, count: int | None) -> ctypes.c_int | None:
-    """The device, if it is one, of which `_one` has the name then."""
+    """Find the device, if it is one, and put its name into `_one`."""
     number, device, name = ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(256)
     if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(number)) or number.value == 0 or (count or number.value) != 1:
         return None
@@ -137,6 +137,6 @@ _MAJOR = 75
 
 
 def _attribute(driver: Any, device: ctypes.c_int, which: int) -> int:
-    """0 where the driver does not say."""
+    """Ask an attribute of a device; 0 where the driver does not say."""
     value = ctypes.c_int()
     return 0 if driver.cuDeviceGetAttribute(ctypes.byref(value), which, device) else value.value

@@ -18,21 +18,21 @@ from tidalign.cluster.backlog import Backlog
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.start import Workers
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import Kind, Outcomes, Queue, Task, Threads
+from tidalign.cluster.task import Outcomes, Queue, Task, TaskKind, Threads
 from tidalign.cluster.together import Pace, together
 
-TICK = 1.0
+POLL_SECONDS = 1.0
 """Seconds between looks at workers and at tasks that may hang."""
 
-SHORT_HANDED = 30.0
+SHORT_HANDED_SECONDS = 30.0
 """Seconds with fewer workers than wanted after which more are started: Dask's own restart takes one. Twice as many each time, as a busy machine takes
 longer to start them than whoever asks has patience."""
 
-SLOWEST = 10.0
+SILENCE_FACTOR = 10.0
 """How much longer than its patience a task may say nothing while its worker uses little CPU time: on a busy machine it gets little, and one that
 sleeps uses none. The worker's process does more than the task, so the two are not told apart by CPU time alone."""
 
-DESERTED = 300.0
+DESERTED_SECONDS = 300.0
 """Seconds without a single worker after which the run gives up; it can be resumed."""
 
 _Crew = tuple[float, bool]
@@ -66,7 +66,12 @@ class _Flight:
 
 
 def run_on(
-    workers: Workers, tasks: Iterable[Task] | Queue, outcomes: Outcomes, stop: Stop, threads: Threads | None = None, kinds: Collection[Kind] = ("work", "read")
+    workers: Workers,
+    tasks: Iterable[Task] | Queue,
+    outcomes: Outcomes,
+    stop: Stop,
+    threads: Threads | None = None,
+    kinds: Collection[TaskKind] = ("work", "read"),
 ) -> None:
     """Run tasks, and those that their outcomes ask for, until none is left; as many at a time as workers have threads.
 
@@ -79,7 +84,9 @@ def run_on(
 
 
 class _Run:
-    def __init__(self, workers: Workers, outcomes: Outcomes, stop: Stop, queue: Queue, threads: Threads, kinds: Collection[Kind]) -> None:
+    """Runs tasks on workers: gives them out, looks whether they hang, and tells what became of each."""
+
+    def __init__(self, workers: Workers, outcomes: Outcomes, stop: Stop, queue: Queue, threads: Threads, kinds: Collection[TaskKind]) -> None:
         self.workers, self.outcomes, self.stop, self.queue, self.beside, self.kinds = workers, outcomes, stop, queue, threads, kinds
         self.flights: dict[str, _Flight] = {}
         self.pace = Pace()
@@ -101,7 +108,7 @@ class _Run:
                 self.beside.collect(self.queue, self.outcomes)
                 if self.stop.number is not None and (not (self.flights or self.beside) or self.stop.at_once()):
                     raise Stopped(self.stop.number)
-                if time.monotonic() - looked >= TICK:
+                if time.monotonic() - looked >= POLL_SECONDS:
                     self._look_at_workers()
                     self._look_at_tasks()
                     self.beside.look()
@@ -110,7 +117,7 @@ class _Run:
                 if self.backlog and self.fit:
                     self.backlog.show(len(self.queue))
                 if self.flights or self.queue or self.beside:
-                    self.wake.wait(TICK / 2)
+                    self.wake.wait(POLL_SECONDS / 2)
         finally:
             with suppress(Exception):
                 # Tasks that run finish all the same; those that do not must not begin.
@@ -134,7 +141,7 @@ class _Run:
                 self._submit(tasks, crew, workers)
 
     def _next(self, crew: _Crew, most: float) -> list[Task]:
-        """Take the task that goes next to some workers, and those that go with it."""
+        """Take from the queue the task that goes next to some workers, and those that go with it."""
         if (first := self.queue.pop(self.kinds, most)) is None:
             return []
         room = self.pace.room(first.function, crew, len(self.queue), sum(self.fit.values()))
@@ -180,7 +187,7 @@ class _Run:
                 self._lost(key, False, "the workers that it was for left" if flight.left else "the scheduler went away")
 
     def _lost(self, key: str, killed: bool, why: str, worker: str = "") -> None:
-        """Say where a task was lost, after which time and why, and do what is then to be done."""
+        """Report where a task was lost, after which time and why, and retry or give up as the caller answers."""
         flight = self.flights.pop(key)
         place = asdict(self.workers.places[worker]) if worker in self.workers.places else {"worker": worker}
         self.outcomes.note(
@@ -197,7 +204,7 @@ class _Run:
             self.queue.push(self.outcomes.died(task, killed and task is begun))
 
     def _land(self, key: str, result: Any, error: BaseException | None = None) -> None:
-        """Say what became of tasks that were done."""
+        """Report what became of tasks that were done."""
         flight = self.flights.pop(key)
         said = [(result, error, time.monotonic() - flight.began)] if len(flight.tasks) == 1 else result
         for task, (found, failed, seconds) in zip(flight.tasks, said, strict=True):
@@ -223,15 +230,16 @@ class _Run:
         if live != before:
             self.outcomes.note("workers", live=live)
         local, wanted = self.workers.local, self.workers.wanted
-        if now - self.alive_at > DESERTED:
+        if now - self.alive_at > DESERTED_SECONDS:
             raise (NoWorkers if local else ClusterLost)(
-                f"no worker left, and none came back in {DESERTED:.0f} s; run the same command again to resume" + ("" if local else ", with workers running")
+                f"no worker left, and none came back in {DESERTED_SECONDS:.0f} s; run the same command again to resume"
+                + ("" if local else ", with workers running")
             )
         if wanted is not None and wanted <= len({str(self.workers.places.get(worker, worker)) for worker in self.workers.refused()}) and not live:
             raise NoWorkers(f"no worker is left: {next(iter(self.workers.refused().values()))}")
         if local is None or wanted is None or live >= wanted:
             self.full_at, self.asked = now, 0
-        elif now - self.full_at > SHORT_HANDED * 2**self.asked:
+        elif now - self.full_at > SHORT_HANDED_SECONDS * 2**self.asked:
             self.outcomes.note("short-handed", live=live, wanted=wanted)
             if self.asked and not live:
                 local.scale(0)  # what brings workers back when asking for more does not
@@ -242,8 +250,8 @@ class _Run:
         late = []
         for key, flight in self.flights.items():
             if self.workers.tried and self.fit and set(self.fit).isdisjoint(flight.among):
-                flight.silent += TICK
-                if flight.silent > 2 * TICK:  # it did not even begin
+                flight.silent += POLL_SECONDS
+                if flight.silent > 2 * POLL_SECONDS:  # it did not even begin
                     flight.left = True
                     self.workers.client.cancel([flight.future], force=True)
                 continue
@@ -252,7 +260,7 @@ class _Run:
                 flight.pulse, flight.silent, flight.used = pulse, 0.0, None
                 continue
             # Looks are counted, not the clock: who was stopped or starved along with the workers did not look.
-            flight.silent += TICK
+            flight.silent += POLL_SECONDS
             if flight.silent > flight.patience:
                 late.append(key)
         if not late:
@@ -269,9 +277,9 @@ class _Run:
                 self.workers.client.restart_workers([at[key]], timeout=20, raise_for_error=False)
 
     def _hangs(self, flight: _Flight, worker: str) -> bool:
-        """Whether a task that is late has no excuse left."""
+        """Tell whether a task that is late has no excuse left."""
         used, patience = self.workers.cpu_seconds(worker), flight.patience
         if flight.used is None:
             flight.used = used
         spent = used - flight.used if used is not None and flight.used is not None else 0.0
-        return spent > patience or flight.silent > SLOWEST * patience
+        return spent > patience or flight.silent > SILENCE_FACTOR * patience

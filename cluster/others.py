@@ -14,6 +14,7 @@ from distributed import Client
 
 import tidalign
 from tidalign.cluster.errors import ClusterLost, NoWorkers
+from tidalign.cluster.given import KnownAddress
 
 CONNECT_TIMEOUT = 30.0
 """Seconds to reach a scheduler, at the start or again after it went away, and for its first worker to appear."""
@@ -30,7 +31,8 @@ def connected(address: str) -> Iterator[Any]:
     """
     was_there = _listens(address)
     try:
-        client = cast("Any", Client)(address, timeout=CONNECT_TIMEOUT, set_as_default=False)
+        security = {"security": address.security} if isinstance(address, KnownAddress) and address.security else {}
+        client = cast("Any", Client)(address, timeout=CONNECT_TIMEOUT, set_as_default=False, **security)
     except (OSError, ValueError, RuntimeError) as error:
         if was_there and not _listens(address):
             raise _lost(address) from error
@@ -76,7 +78,7 @@ def answering(client: Any) -> Iterator[None]:
 
 
 def package_digest() -> str:
-    """SHA-256 over the Python and CUDA sources of the installed tidalign: workers must run the same ones."""
+    """Compute SHA-256 over the Python and CUDA sources of the installed tidalign: workers must run the same ones."""
     root = Path(next(iter(tidalign.__path__)))
     digest = hashlib.sha256()
     for folder in ("kernels", "pipeline", "cluster", "workflows"):
@@ -86,7 +88,7 @@ def package_digest() -> str:
 
 
 def unfit(client: Any, workers: Collection[str]) -> dict[str, str | None]:
-    """Say of each of the workers what keeps it from doing what we ask, or None; of those that leave meanwhile nothing is said.
+    """Find what keeps each of the workers from doing what we ask, or None; of those that leave meanwhile nothing is said.
 
     Raises NoWorkers where the scheduler cannot: functions pass through it.
     """

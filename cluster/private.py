@@ -53,7 +53,7 @@ def keep(security: Any, folder: Path) -> dict[str, Any]:
 
 
 def kept(folder: Path) -> dict[str, Any]:
-    """Name what `keep` wrote, in Dask's settings."""
+    """Give Dask's settings that name the files `keep` wrote."""
     certificate, key = str(folder / "certificate.pem"), str(folder / "key.pem")
     roles = {f"distributed.comm.tls.{role}.{part}": path for role in ("client", "scheduler", "worker") for part, path in (("key", key), ("cert", certificate))}
     return {"distributed.comm.require-encryption": True, "distributed.comm.tls.ca-file": certificate, **roles}

@@ -26,7 +26,8 @@ from distributed.utils import silence_logging_cmgr
 from tidalign.cluster import forks
 from tidalign.cluster.beside import with_cores
 from tidalign.cluster.errors import NoWorkers
-from tidalign.cluster.gpus import TASKS_OF_A_CARD
+from tidalign.cluster.gpus import TASKS_OF_A_GPU
+from tidalign.cluster.guard import see_guard
 from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, unfit
 from tidalign.cluster.private import MuteNanny, credentials, with_mute_scheduler
 from tidalign.cluster.settings import settings
@@ -40,7 +41,7 @@ Trial = Callable[[Collection[str]], dict[str, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkerPlace:
     """Says where a worker is: host, GPU by its name for CUDA, if it has one, and process."""
 
     host: str
@@ -63,7 +64,7 @@ class Workers:
     tried: bool = True
     trials: list[Trial] = field(default_factory=list)
     said: dict[str, str | None] = field(default_factory=dict)
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, WorkerPlace] = field(default_factory=dict)
     crews: dict[str, tuple[float, bool]] = field(default_factory=dict)
 
     def crew(self, worker: str) -> tuple[float, bool]:
@@ -90,11 +91,11 @@ class Workers:
             return len(self.fit())
 
     def refused(self) -> dict[str, str]:
-        """Say what is wrong with each worker that a trial found something against, whether it is still there or not."""
+        """List what a trial found against each worker, whether it is still there or not."""
         return {worker: trouble for worker, trouble in self.said.items() if trouble}
 
     def undergo(self, trial: Trial) -> dict[str, str]:
-        """Try the workers that there are, and those that will join; what is wrong with the first ones."""
+        """Try the workers that there are, and those that will join; gives what is wrong with the first ones."""
         with answering(self.client):
             said = trial(list(self.live()))
         self.trials.append(trial)
@@ -102,12 +103,12 @@ class Workers:
         return {worker: trouble for worker, trouble in said.items() if trouble}
 
     def live(self) -> dict[str, int]:
-        """Threads of each worker by address; OSError where the scheduler does not answer."""
+        """Ask the scheduler for the threads of each worker by address; OSError where it does not answer."""
         threads: dict[str, int] = self.client.nthreads()
         return threads
 
     def everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        """What `function` returns on each worker, or the exception it raised there."""
+        """Call `function` on each worker; gives what it returns there, or the exception it raised."""
         results: dict[str, Any] = self.client.run(function, *arguments, on_error="return")
         return results
 
@@ -117,7 +118,7 @@ class Workers:
         return results
 
     def answers(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        """Call a function on each worker, see `everywhere`. ClusterLost where the scheduler does not answer."""
+        """Call a function on each worker, as `everywhere` does. ClusterLost where the scheduler does not answer."""
         with answering(self.client):
             return self.everywhere(function, *arguments)
 
@@ -125,10 +126,10 @@ class Workers:
         """Learn the places of workers that are new, from their nannies, which answer whatever the workers are at."""
         if new := [worker for worker in workers if worker not in self.places]:
             answers = self.client.run(_place_of_worker, workers=new, nanny=True, on_error="return")
-            self.places.update({worker: place for worker, place in answers.items() if isinstance(place, Place)})
+            self.places.update({worker: place for worker, place in answers.items() if isinstance(place, WorkerPlace)})
 
     def measure(self, workers: Collection[str], function: Callable[[], float]) -> None:
-        """Have workers tell the scheduler, whenever they tell it that they live, what a function gives there."""
+        """Let workers tell the scheduler, whenever they tell it that they live, what a function gives there."""
         self.client.run(_measure, function, workers=list(workers), on_error="return")
 
     def measured(self) -> dict[str, tuple[str, float]]:
@@ -141,7 +142,7 @@ class Workers:
         return found
 
     def cpu_seconds(self, worker: str) -> float | None:
-        """CPU time that the process of the worker at that address has used, as its nanny says; None where nobody says."""
+        """Ask how much CPU time the process of the worker at that address has used, as its nanny says; None where nobody says."""
         try:
             answer = self.client.run(_cpu_seconds_of_worker, workers=[worker], nanny=True, on_error="return")[worker]
         except Exception:  # it has just gone
@@ -160,13 +161,13 @@ def _measure(function: Callable[[], float], dask_worker: Any) -> None:
     dask_worker.metrics[_METRIC] = lambda _: function()
 
 
-def _place_of_worker(dask_worker: Any) -> Place:
-    """On a nanny, as `_cpu_seconds_of_worker`."""
-    return Place(platform.node(), dask_worker.env.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0] or None, dask_worker.pid)
+def _place_of_worker(dask_worker: Any) -> WorkerPlace:
+    """Say, on a nanny, as `_cpu_seconds_of_worker` does, where its worker is."""
+    return WorkerPlace(platform.node(), dask_worker.env.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0] or None, dask_worker.pid)
 
 
 def _cpu_seconds_of_worker(dask_worker: Any) -> float:
-    """On a nanny, which is what Dask gives here: it answers where its worker does not."""
+    """Measure a worker's CPU time on its nanny, which is what Dask gives here: it answers where its worker does not."""
     times = psutil.Process(dask_worker.pid).cpu_times()
     return float(times.user + times.system)
 
@@ -184,7 +185,7 @@ def start(
     folder: str = ".",
     cores_beside: int = 0,
 ) -> Iterator[Workers]:
-    """Workers for as long as the context lasts.
+    """Start workers, for as long as the context lasts.
 
     count: worker processes on this machine, one thread each; None: one for each core.
     gpus: devices of this machine (`gpus.usable`), a worker process for each, which sees it as its first; `count` is not used.
@@ -224,7 +225,8 @@ def _here(count: int, gpus: Sequence[str], modules: Sequence[str]) -> Iterator[W
 
 
 def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str) -> Any:
-    """A LocalCluster of `count` processes with one thread each, or a LocalCUDACluster. Dask gives up if one dies while it starts, so this tries again."""
+    """Start a LocalCluster of `count` processes with one thread each, or a LocalCUDACluster. Dask gives up if one dies while it starts, so this tries again."""
+    see_guard()
     forks.make_room(count)
     kind, more = _kind(gpus)
     kind, security = with_mute_scheduler(kind if len(gpus) in (0, count) else with_cores(kind)), credentials()
@@ -239,7 +241,7 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
             try:
                 return kind(
                     n_workers=count,
-                    threads_per_worker=TASKS_OF_A_CARD if gpus else 1,
+                    threads_per_worker=TASKS_OF_A_GPU if gpus else 1,
                     host="127.0.0.1",
                     dashboard_address=None,
                     security=security,

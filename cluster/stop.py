@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-GRACE = 10.0
+GRACE_SECONDS = 10.0
 """Seconds that running tasks get to finish after SIGTERM; batch systems send SIGKILL some 30 s after it."""
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM)
@@ -15,8 +15,8 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGALRM)
 
 
 class Stop:
-    """Whether to stop. `number`: the signal that asked, or None. SIGINT lets running tasks finish if we are `patient`, else gives them `GRACE` seconds, as
-    the others do."""
+    """Holds whether a run is to stop, and why. `number`: the signal that asked, or None. SIGINT lets running tasks finish if we are `patient`, else gives
+    them `GRACE_SECONDS`, as the others do."""
 
     def __init__(self, *, patient: bool = True) -> None:
         self.number: int | None = None
@@ -24,19 +24,19 @@ class Stop:
         self._deadline = float("inf")
 
     def ask(self, number: int) -> None:
-        """Stop, as after the signal `number`."""
+        """Ask to stop, as after the signal `number`."""
         self.number = number
         if number != signal.SIGINT or not self._patient:
-            self._deadline = time.monotonic() + GRACE
+            self._deadline = time.monotonic() + GRACE_SECONDS
 
     def at_once(self) -> bool:
-        """Whether tasks that still run are to be left behind."""
+        """Tell whether tasks that still run are to be left behind."""
         return time.monotonic() >= self._deadline
 
 
 @contextmanager
 def on_signals(*, patient: bool = True) -> Iterator[Stop]:
-    """A Stop that the first of the signals sets; the second raises KeyboardInterrupt, later ones are ignored until the run has closed.
+    """Give a Stop that the first of the signals sets; the second raises KeyboardInterrupt, later ones are ignored until the run has closed.
 
     Signals reach Python's main thread only: elsewhere they keep the handlers they have.
     """
@@ -63,7 +63,7 @@ def on_signals(*, patient: bool = True) -> Iterator[Stop]:
 
 @contextmanager
 def limited(seconds: float | None) -> Iterator[None]:
-    """Have this process stopped after so many seconds, by SIGALRM; None: it has its time."""
+    """Set a clock that stops this process after so many seconds, by SIGALRM; None: it has its time."""
     if seconds is None:
         yield
         return

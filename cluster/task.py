@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol, TextIO
 from tidalign.cluster.errors import Hangs, Stopped
 from tidalign.cluster.stop import Stop
 
-Kind = Literal["work", "read", "here"]
+TaskKind = Literal["work", "read", "here"]
 """Who may do a task: `work` whoever is there, workers before this process; `read`, which makes work for others, threads of this process too, beside them;
 `here` this process alone."""
 
@@ -45,32 +45,32 @@ class Task:
     weight: float = 0.0
     pulse: Callable[[], object] | None = None
     patience: float = float("inf")
-    kind: Kind = "work"
+    kind: TaskKind = "work"
     seconds: float = 0.0
     on_core: tuple[tuple[Any, ...], float] | None = None
 
 
 class Outcomes(Protocol):
-    """What became of tasks, told in the caller's thread. What they return is run as well; what any of them raises ends the run."""
+    """Hears what became of tasks, in the caller's thread. What they return is run as well; what any of them raises ends the run."""
 
     def done(self, task: Task, result: Any) -> Iterable[Task] | None:
-        """The task returned `result`."""
+        """Hear that the task returned `result`; give further tasks, or None."""
 
     def died(self, task: Task, killed: bool) -> Iterable[Task]:
-        """The task was lost: its worker died while it was assigned there, begun or not (`killed`), or the scheduler forgot it."""
+        """Hear that the task was lost: its worker died with it, begun or not (`killed`), or the scheduler forgot it; give what to do then."""
 
     def failed(self, task: Task, error: BaseException) -> Iterable[Task]:
-        """The task raised `error`."""
+        """Hear that the task raised `error`; give what to do then."""
 
     def note(self, event: str, **details: Any) -> None:
-        """Something happened to the workers."""
+        """Hear that something happened to the workers."""
 
 
 class Queue:
     """Holds tasks until somebody is free: the longest of a kind first, equals as they came."""
 
     def __init__(self, tasks: Iterable[Task] = ()) -> None:
-        self._heaps: dict[Kind, list[tuple[float, int, Task]]] = {}
+        self._heaps: dict[TaskKind, list[tuple[float, int, Task]]] = {}
         self._pushed = 0
         self.seconds = 0.0  # predicted for all of them
         self.push(tasks)
@@ -81,7 +81,7 @@ class Queue:
             self._pushed += 1
             self.seconds += task.seconds
 
-    def pop(self, kinds: Iterable[Kind], most: float = float("inf"), like: Callable[..., Any] | None = None) -> Task | None:
+    def pop(self, kinds: Iterable[TaskKind], most: float = float("inf"), like: Callable[..., Any] | None = None) -> Task | None:
         """Take the longest task of these kinds that is to take one core `most` seconds; None where there is none, or it is no call of `like`."""
         heaps = [heap for kind in kinds if (heap := self._heaps.get(kind))]
         # Who is slow looks at all of them where the longest does not fit.
@@ -103,8 +103,8 @@ class Queue:
 
 
 def cores() -> int:
-    """Processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Count the processor cores this process may use: all, or as many as TIDALIGN_CORES says, which `--threads` sets for all processes of a command."""
+    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, int(os.environ.get("TIDALIGN_CORES") or 1 << 20))
 
 
 _log: TextIO | None = None  # of this worker, in the folder that it works for now
@@ -142,10 +142,10 @@ def _note(line: str) -> None:
             _log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {line}\n")
 
 
-PULSE = 1.0
+PULSE_SECONDS = 1.0
 """Seconds between looks at the pulses of tasks that run in this process."""
 
-KINDS: tuple[Kind, ...] = ("work", "read", "here")
+KINDS: tuple[TaskKind, ...] = ("work", "read", "here")
 
 
 def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop, threads: int = 1, watch: Callable[[Iterable[Task]], object] = lambda _: None) -> None:
@@ -176,7 +176,7 @@ def _looked_at(task: Task) -> Iterator[None]:
     pulse, over = task.pulse, threading.Event()
 
     def look() -> None:
-        while not over.wait(PULSE):
+        while not over.wait(PULSE_SECONDS):
             pulse()
 
     looking = threading.Thread(target=look, name="pulse", daemon=True)
@@ -199,7 +199,7 @@ class Threads:
     run; may raise Hangs. wake: called in any thread when a task has ended.
     """
 
-    def __init__(self, room: Callable[[], Mapping[Kind, int]], watch: Callable[[Iterable[Task]], object] = lambda _: None) -> None:
+    def __init__(self, room: Callable[[], Mapping[TaskKind, int]], watch: Callable[[Iterable[Task]], object] = lambda _: None) -> None:
         self._room, self.watch = room, watch
         self._given: SimpleQueue[tuple[Future[Any], Task] | None] = SimpleQueue()
         self._threads = 0
@@ -238,7 +238,7 @@ class Threads:
             elif not self._running:
                 raise Stopped(stop.number)
             coming = others()
-            wait([*self._running, *([coming] if coming else [])], PULSE, FIRST_COMPLETED)
+            wait([*self._running, *([coming] if coming else [])], PULSE_SECONDS, FIRST_COMPLETED)
             self.collect(queue, outcomes)
             if (coming := others()) and coming.done():
                 return

@@ -4,23 +4,23 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-SECONDS = 0.1
+TOGETHER_SECONDS = 0.1
 """That calls sent together take, by those that came before: a worker that dies loses little, and all are done at about the same time."""
 
-MOST = 32
+MAX_CALLS = 32
 """Calls that are sent together."""
 
 _FORGET = 0.9
 """Share that counts, with each later call, of the seconds that the longest of the last calls took."""
 
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
-Said = tuple[Any, Exception | None, float]
+CallOutcome = tuple[Any, Exception | None, float]
 """A call's value, the error that it raised, and the seconds that it took."""
 
 
-def together(calls: Sequence[Call]) -> list[Said]:
-    """On a worker: make calls, one after the other."""
-    said: list[Said] = []
+def together(calls: Sequence[Call]) -> list[CallOutcome]:
+    """Make calls on a worker, one after the other."""
+    said: list[CallOutcome] = []
     for function, arguments in calls:
         began = time.perf_counter()
         result, failed = None, None
@@ -39,7 +39,7 @@ class Pace:
         self._took: dict[tuple[Callable[..., Any], object], float] = {}
 
     def learn(self, function: Callable[..., Any], kind: object, seconds: float) -> None:
-        """Hear of a call, or that several went wrong together: infinity."""
+        """Note how long a call took, or that several went wrong together: infinity."""
         before = self._took.get((function, kind), 0.0)
         self._took[function, kind] = max(seconds, _FORGET * before) if before < float("inf") else seconds
 
@@ -48,4 +48,4 @@ class Pace:
         took = self._took.get((function, kind))
         if took is None:
             return 1
-        return max(1, min(MOST, int(SECONDS / max(took, 1e-6)), 1 + waiting // (2 * threads)))
+        return max(1, min(MAX_CALLS, int(TOGETHER_SECONDS / max(took, 1e-6)), 1 + waiting // (2 * threads)))

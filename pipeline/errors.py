@@ -15,7 +15,7 @@ SHORTEN = "shorten it, or end the line before it"
 
 
 def shown(value: object) -> str:
-    """A name or another value as messages have it: quoted, and only the beginning of a long one."""
+    """Write a name or another value as messages have it: quoted, and only the beginning of a long one."""
     if isinstance(value, str):
         return repr(value) if len(value) <= 80 else f"{value[:40]!r}... of {len(value)} letters"
     text = repr(value)
@@ -52,8 +52,8 @@ def _restore_input_error(message: str, file: str, record: int | None, line: int 
     return error
 
 
-class MissingInput(Exception):
-    """No such input, or nothing in it (66)."""
+class MissingInput(FileNotFoundError):
+    """No such input, or nothing in it (66). It has a message alone, no `errno`: what looks at errors of the system lets it pass."""
 
 
 class CannotWrite(Exception):

@@ -24,7 +24,7 @@ BATCH_BYTES = 1 << 26
 PIECE_BYTES = 1 << 22
 """Most bytes of a piece of a sorted run, of which one of each run is held while many are merged."""
 
-LONGEST_TEXT = (1 << 31) - 1
+MAX_TEXT_BYTES = (1 << 31) - 1
 """Bytes of one value of a column of strings, in Arrow and in Parquet."""
 
 
@@ -43,7 +43,7 @@ def cuts(weights: npt.NDArray[Any], limit: float, most: int) -> list[tuple[int, 
 
 
 def row_bytes(rows: Any) -> npt.NDArray[np.int64]:
-    """Bytes of each row of a table or batch, int64[n]: 8 for each column, and its texts and letters."""
+    """Count the bytes of each row of a table or batch, int64[n]: 8 for each column, and its texts and letters."""
     sizes = np.full(rows.num_rows, 8 * rows.num_columns, np.int64)
     for column in rows.columns:
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type):
@@ -52,7 +52,7 @@ def row_bytes(rows: Any) -> npt.NDArray[np.int64]:
 
 
 def in_batches(tables: Iterable[Any], most: int) -> Iterator[Any]:
-    """The rows of tables, in order, in tables of at most `most` bytes, as many in each as fit; where they are cut depends on the rows alone."""
+    """Cut the rows of tables, in order, into tables of at most `most` bytes, as many in each as fit; where they are cut depends on the rows alone."""
     held: list[Any] = []
     room = most
     for table in tables:
@@ -73,7 +73,7 @@ def in_batches(tables: Iterable[Any], most: int) -> Iterator[Any]:
 
 
 def in_order(table: Any, order: npt.NDArray[Any]) -> Iterator[Any]:
-    """The rows of a table at these indices, in their order, in tables of at most TABLE_BYTES. The table itself may be of any size."""
+    """Take the rows of a table at these indices, in their order, in tables of at most TABLE_BYTES. The table itself may be of any size."""
     sizes = row_bytes(table)[order]
     if sizes.sum() <= TABLE_BYTES:
         yield table.combine_chunks().take(pa.array(order))
@@ -85,12 +85,12 @@ def in_order(table: Any, order: npt.NDArray[Any]) -> Iterator[Any]:
 
 
 def narrow(texts: Any) -> Any:
-    """A large_string array without nulls as a chunked array of strings, the type of columns. MemoryError for a text that a string cannot hold."""
+    """Make a large_string array without nulls a chunked array of strings, the type of columns. MemoryError for a text that a string cannot hold."""
     _, offset_buffer, data = texts.buffers()
     offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1] if len(texts) else np.zeros(1, np.int64)
     sizes = np.diff(offsets)
-    if sizes.max(initial=0) > LONGEST_TEXT:
-        raise MemoryError(f"a text of {sizes.max():,} bytes in one row, of at most {LONGEST_TEXT:,}")
+    if sizes.max(initial=0) > MAX_TEXT_BYTES:
+        raise MemoryError(f"a text of {sizes.max():,} bytes in one row, of at most {MAX_TEXT_BYTES:,}")
     chunks = []
     for start, stop in cuts(sizes, TABLE_BYTES, max(len(sizes), 1)):
         places = (offsets[start : stop + 1] - offsets[start]).astype(np.int32)
@@ -100,7 +100,7 @@ def narrow(texts: Any) -> Any:
 
 
 def strings(values: Any) -> Any:
-    """A column as large_string, for offsets of 64 bits: long CIGARs of one batch may pass 2 GiB."""
+    """Make a column large_string, for offsets of 64 bits: long CIGARs of one batch may pass 2 GiB."""
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     return array if array.type == pa.large_string() else array.cast(pa.large_string())
 
@@ -110,7 +110,7 @@ def empty() -> Any:
 
 
 def joined(*pieces: Any) -> Any:
-    """One large_string for each row: columns (of texts or whole numbers; a null is an empty text) and constant texts (str, bytes) one after the other;
+    """Join columns (of texts or whole numbers; a null is an empty text) and constant texts (str, bytes), one after the other, to one large_string for each row;
     of `Words` it is bytes, of no encoding."""
     from tidalign.kernels.text import writing  # numba is not loaded before it is wanted
 
@@ -162,7 +162,7 @@ def _piece(piece: Any) -> tuple[Any, ...]:
 
 
 def content(lines: Any) -> memoryview:
-    """The bytes of a large_string array, one row after the other, without a copy."""
+    """Give the bytes of a large_string array, one row after the other, without a copy."""
     _, offset_buffer, data = lines.buffers()
     if len(lines) == 0 or data is None:
         return memoryview(b"")
@@ -171,7 +171,7 @@ def content(lines: Any) -> memoryview:
 
 
 def two_kinds(batch: Any, first: Any, first_lines: Any, second_lines: Any) -> Any:
-    """Lines of a batch whose rows are of two kinds: those where `first` holds and the others, each written by its own function, in the order of the rows."""
+    """Write lines of a batch whose rows are of two kinds, those where `first` holds and the others, each by its own function, in the order of the rows."""
     if pc.all(first).as_py() is not False:
         return first_lines(batch)
     mask = first.to_numpy(zero_copy_only=False)
@@ -182,7 +182,7 @@ def two_kinds(batch: Any, first: Any, first_lines: Any, second_lines: Any) -> An
 
 
 def alignment_score(batch: Any) -> Any:
-    """The column of AS tags: the score, or minus the penalty."""
+    """Give the column of AS tags: the score, or minus the penalty."""
     if "penalty" not in batch.schema.names:
         return batch["score"]
     return pc.coalesce(batch["score"], pc.negate(batch["penalty"]))
@@ -201,13 +201,13 @@ def differences(form: int, rows: Any, alphabet: str) -> tuple[Any, npt.NDArray[n
         sides += [letters, places[:-1] + rows[f"{side}_start"].to_numpy()]
     edits, ends, codes = np.empty(len(offsets) - 1, np.int64), np.zeros(len(offsets), np.int64), writing.BASES if alphabet == "dna" else writing.RESIDUES
     spans = sum(int(pc.sum(pc.subtract(rows[f"{side}_end"], rows[f"{side}_start"])).as_py() or 0) for side in ("query", "target"))
-    text = np.empty(3 * spans + writing.ROOM * (len(edits) + 1), np.uint8)  # what is not written to takes no memory
+    text = np.empty(3 * spans + writing.NUMBER_BYTES * (len(edits) + 1), np.uint8)  # what is not written to takes no memory
     writing.differences(form, cigar, offsets, *sides, codes, edits, ends, text)
     return pa.Array.from_buffers(pa.large_string(), len(edits), [None, pa.py_buffer(ends), pa.py_buffer(text)]), edits
 
 
 def content_of(column: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Bytes of a column of texts, and where each row lies in them, int64[n + 1]."""
+    """Give the bytes of a column of texts, and where each row lies in them, int64[n + 1]."""
     array = column.cast(pa.large_binary()) if column.type in (pa.string(), pa.large_string()) else column
     _, offset_buffer, data = array.buffers()
     places = np.frombuffer(offset_buffer, np.int64)[array.offset : array.offset + len(array) + 1] if len(array) else np.zeros(1, np.int64)
@@ -215,7 +215,7 @@ def content_of(column: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64
 
 
 def status_tags(batch: Any) -> Any:
-    """SAM and PAF tags `st:Z` (status) and `rs:Z` (reason) of the rows that are not exact: a column, or an empty text when all are."""
+    """Write SAM's and PAF's tags `st:Z` (status) and `rs:Z` (reason) of the rows that are not exact: a column, or an empty text when all are."""
     exact = pc.equal(batch["status"], "exact")
     if pc.all(exact).as_py() is not False:
         return ""
@@ -245,7 +245,7 @@ class Operations:
 
     @classmethod
     def parse(cls, cigars: Any) -> "Operations":
-        """Operations of a string column such as `70=1X29=`; a null row has none."""
+        """Parse a string column of CIGARs such as `70=1X29=`; a null row has none."""
         array = strings(cigars).fill_null("")
         _, offset_buffer, data = array.buffers()
         bounds = np.frombuffer(offset_buffer, np.int64)[array.offset : array.offset + len(array) + 1]
@@ -260,7 +260,7 @@ class Operations:
         return cls(text[places], lengths, np.searchsorted(places, bounds - bounds[0]))
 
     def merged(self) -> "Operations":
-        """The same alignments with M for matches and mismatches alike."""
+        """Merge operations: the same alignments with M for matches and mismatches alike."""
         letters = np.where(np.isin(self.letters, np.frombuffer(b"=X", np.uint8)), np.uint8(ord("M")), self.letters)
         # An operation starts a new run where its letter changes or its row begins.
         fresh = np.concatenate(([True], letters[1:] != letters[:-1])) if len(letters) else np.empty(0, bool)
@@ -272,7 +272,7 @@ class Operations:
         return Operations(letters[places], lengths, runs[self.offsets])
 
     def text(self) -> Any:
-        """A large_string column of CIGARs."""
+        """Write a large_string column of CIGARs."""
         if self.lengths.max(initial=0) >= 1 << 28:
             return self._text_of_any_length()
         words = (self.lengths << 4 | _CODES[self.letters]).astype(np.uint32)

@@ -9,7 +9,7 @@ END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
 
 def blocks(data: bytes) -> list[bytes]:
-    """What each block of BGZF holds; AssertionError for what section 4.1 does not allow."""
+    """Unpack each block of BGZF; AssertionError for what section 4.1 does not allow."""
     assert data.endswith(END)
     found, at = [], 0
     while at < len(data):
@@ -24,7 +24,7 @@ def blocks(data: bytes) -> list[bytes]:
 
 
 def text(data: bytes) -> str:
-    """The lines of SAM of a BAM file, its header's first."""
+    """Write the lines of SAM of a BAM file, its header's first."""
     content = b"".join(blocks(data))
     assert content[:4] == b"BAM\1"
     (size,) = struct.unpack_from("<i", content, 4)
@@ -89,7 +89,7 @@ def _record(data: bytes, references: list[str]) -> str:
 
 
 def _bin(start: int, stop: int) -> int:
-    """reg2bin of section 5.3."""
+    """Compute reg2bin of section 5.3."""
     stop -= 1
     for shift, first in ((14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)):
         if start >> shift == stop >> shift:
@@ -98,7 +98,7 @@ def _bin(start: int, stop: int) -> int:
 
 
 def query(data: bytes, index: bytes, contig: int, start: int, stop: int) -> list[str]:
-    """The names of records that overlap [start, stop) of a contig, by number: nothing is read but what the index (BAI, CSI) says. Section 5.3."""
+    """Find the names of records that overlap [start, stop) of a contig, by number: nothing is read but what the index (BAI, CSI) says. Section 5.3."""
     shift, depth, contigs, _ = parsed_index(index)
     bins, windows = contigs[contig]
     least = windows[start >> shift] if start >> shift < len(windows) else 0
@@ -159,7 +159,7 @@ def parsed_index(index: bytes) -> tuple[int, int, list[tuple[dict[int, tuple[int
 
 
 def _records_between(data: bytes, begin: int, end: int) -> list[bytes]:
-    """Records between two virtual places."""
+    """Read the records between two virtual places."""
     found, held, here = [], b"", []  # here: (bytes held before, place in the file) of each block
     at, skip = begin >> 16, begin & 0xFFFF
     while at <= end >> 16:

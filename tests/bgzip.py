@@ -4,7 +4,7 @@ import zlib
 
 
 def bgzf(data: bytes, block: int = 65_280) -> bytes:
-    """As bgzip would write it (SAM specification, section 4.1), by `block` bytes of text."""
+    """Compress as bgzip would (SAM specification, section 4.1), by `block` bytes of text."""
     out = b""
     for begin in [*range(0, len(data), block), len(data)]:
         piece = data[begin : begin + block]

@@ -22,7 +22,7 @@ class Breakpoint:
 
 
 def wavefronts(query: bytes, target: bytes, mismatch: int, gaps: dict[str, tuple[int, int]], one_state: bool, begin: str, steps: int) -> list[States]:
-    """Wavefronts 0 to `steps`. `gaps`: opening and extension of I1, D1, ..."""
+    """Make wavefronts 0 to `steps`. `gaps`: opening and extension of I1, D1, ..."""
     n, m = len(query), len(target)
 
     def extended(cells: dict[int, int]) -> dict[int, int]:
@@ -59,7 +59,7 @@ def wavefronts(query: bytes, target: bytes, mismatch: int, gaps: dict[str, tuple
 
 
 def examined(steps: int) -> Iterator[tuple[int, int]]:
-    """Pairs of penalties (forward, backward) in order: each new wavefront against the other direction's from its newest to the oldest."""
+    """List pairs of penalties (forward, backward) in order: each new wavefront against the other direction's from its newest to the oldest."""
     yield 0, 0
     for s in range(1, steps + 1):
         yield from ((s, r) for r in range(s - 1, -1, -1))
@@ -67,7 +67,7 @@ def examined(steps: int) -> Iterator[tuple[int, int]]:
 
 
 def breakpoint_of(query: bytes, target: bytes, penalties: Penalties, begin: str, end: str, steps: int) -> Breakpoint:
-    """The first of the best meetings. `steps`: wavefronts of each direction, more than half of the penalty."""
+    """Find the first of the best meetings. `steps`: wavefronts of each direction, more than half of the penalty."""
     n, m, unit = len(query), len(target), penalties.unit()
     one_state = penalties.model in ("edit", "linear")
     gaps = {f"{letter}{i}": (o // unit, e // unit) for i, (o, e) in enumerate(penalties.pieces, 1) for letter in "ID"}

@@ -49,7 +49,7 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """Every preset in every span and with N both ways; other penalties end to end and with free ends."""
+    """List every preset in every span and with N both ways; other penalties end to end and with free ends."""
     presets, others = PENALTIES[: -len(OTHER_PENALTIES)], OTHER_PENALTIES
     spanned = [Case(text, span) for texts, spans in ((presets, SPANS), (others, SPANS[:2])) for text in texts for span in spans]
     return spanned + [Case(text, None, "match") for text in presets]
@@ -57,7 +57,7 @@ def cases() -> list[Case]:
 
 @cache
 def pairs() -> list[simulate.Pair]:
-    """The batch: the same for every case and run."""
+    """Draw the batch: the same for every case and run."""
     random = np.random.default_rng(20)
     found: list[simulate.Pair] = [(b"", b""), (b"A", b""), (b"", b"C"), (b"A", b"a"), (b"N", b"N"), (b"N", b"A"), (b"ACGT", b""), (b"", b"ACGTN")]
     for length in range(71):  # corner lengths, both sides moving
@@ -77,7 +77,7 @@ def pairs() -> list[simulate.Pair]:
 
 @cache
 def expected(case: Case) -> list[tuple[int, oracle.Alignment | None]]:
-    """For each pair its penalty and, if it is small, its alignment."""
+    """Compute for each pair its penalty and, if it is small, its alignment."""
     penalties = Penalties.parse(case.penalties)
     rows = []
     for query, target in pairs():
@@ -127,7 +127,7 @@ def check_aligner(align: Aligner, case: Case) -> None:
 
 
 def same(one: Alignments, other: Alignments, what: str, with_cigar: bool = True) -> None:
-    """The same numbers, and the same operations unless CIGARs were left out of `other`."""
+    """Check that both have the same numbers, and the same operations unless CIGARs were left out of `other`."""
     for column in ("penalty", "query_start", "query_end", "target_start", "target_end"):
         differ = np.flatnonzero(getattr(one, column) != getattr(other, column))
         assert len(differ) == 0, f"{what}: another {column} for pairs {differ[:5].tolist()}"

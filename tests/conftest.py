@@ -21,6 +21,6 @@ __all__ = ["pytest_terminal_summary"]  # a hook
 
 @pytest.fixture
 def short_path() -> Iterator[Path]:
-    """A folder of which a message says the whole path, unlike that of `tmp_path`."""
+    """Make a folder of which a message says the whole path, unlike that of `tmp_path`."""
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder)

@@ -127,7 +127,7 @@ def _made(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def installed(patch: pytest.MonkeyPatch) -> Recorder:
-    """The recorder of what this process launches from now on."""
+    """Record what this process launches from now on."""
 
     class Failure(RuntimeError):
         pass

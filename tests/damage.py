@@ -37,7 +37,7 @@ class Run(NamedTuple):
 
 
 def mutated(letters: str, random: random.Random) -> str:
-    """Letters of which one in twenty is another or none."""
+    """Change letters: one in twenty is another or none."""
     return "".join(random.choice(["", "A", "C", "G", "T"]) if random.random() < 0.05 else letter for letter in letters)
 
 

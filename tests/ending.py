@@ -15,7 +15,7 @@ def wait_until(true: Callable[[], object], process: "psutil.Popen") -> None:
 
 
 def survivors(processes: Iterable[psutil.Process], seconds: float = 120) -> list[psutil.Process]:
-    """Those that still run after so many seconds; a process that ended and that nobody has asked for its status does not run."""
+    """List the processes that still run after so many seconds; one that ended and that nobody has asked for its status does not run."""
     until, left = time.monotonic() + seconds, list(processes)
     while (left := [process for process in left if runs(process)]) and time.monotonic() < until:
         time.sleep(0.1)
@@ -23,7 +23,7 @@ def survivors(processes: Iterable[psutil.Process], seconds: float = 120) -> list
 
 
 def runs(process: psutil.Process) -> bool:
-    """Whether it does."""
+    """Tell whether a process runs."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:

@@ -65,7 +65,7 @@ class Case:
 
 
 def single(seed: int) -> Case:
-    """One anchor, anything goes."""
+    """Draw a case of one anchor, anything goes."""
     rng = random.Random(seed)
     alphabet = rng.choice(["ACGT", "ACGT", "AC", "AT", "ACG", "ACGTN", "ACGTacgtN", "ACGTX", "ACGTRYn"])
     base = "".join(rng.choices(alphabet, k=rng.choice([5, 30, 80, 200, 400])))
@@ -96,7 +96,7 @@ def single(seed: int) -> Case:
 
 
 def crowded(seed: int) -> Case:
-    """Many anchors in tandem repeats: fences and masks everywhere."""
+    """Draw many anchors in tandem repeats: fences and masks everywhere."""
     rng = random.Random(seed)
     unit = "".join(rng.choices("ACGT", k=rng.choice([7, 20, 50])))
     length = rng.choice([100, 250, 600])

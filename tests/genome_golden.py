@@ -28,5 +28,5 @@ def side(run: str, role: str) -> Genome:
 
 
 def below(output: str) -> list[str]:
-    """The lines of an output that are not LASTZ's own comments."""
+    """Read the lines of an output that are not LASTZ's own comments."""
     return [line for line in output.splitlines() if not line.startswith("#") or line.startswith(("#score", "#name", "#number"))]

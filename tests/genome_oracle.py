@@ -30,7 +30,7 @@ def reverse_complement(sequence: Letters) -> Letters:
 
 
 def tables(scoring: Any) -> tuple[np.ndarray, np.ndarray]:
-    """int64[256, 256] twice: plain (gapped stage, anchors) and masked (gap-free stage)."""
+    """Make both tables of scores, int64[256, 256]: plain (gapped stage, anchors) and masked (gap-free stage)."""
     plain, masked = (np.full((256, 256), value, np.int64) for value in (scoring.fill, scoring.bad))
     for row, scores in zip(b"ACGTN", scoring.matrix, strict=False):
         for column, score in zip(b"ACGTN", scores, strict=False):
@@ -63,7 +63,7 @@ def tables(scoring: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def words(sequence: Letters, pattern: str) -> list[tuple[int, tuple[int, ...]]]:
-    """(end, word) of every window of upper-case ACGT: two bits for a 1 of the pattern, the low one of them for a T."""
+    """List (end, word) of every window of upper-case ACGT: two bits for a 1 of the pattern, the low one of them for a T."""
     codes = np.full(256, -1)
     codes[list(b"ACGT")] = range(4)
     coded = codes[sequence]
@@ -78,7 +78,7 @@ def words(sequence: Letters, pattern: str) -> list[tuple[int, tuple[int, ...]]]:
 def raw_hits(
     target: Letters, query: Letters, pattern: str = SEED_12_OF_19, transitions: int = 1, step: int = 1, max_word_count: int | None = None
 ) -> list[Hit]:
-    """All hits in the order in which LASTZ finds them."""
+    """Find all hits in the order in which LASTZ finds them."""
     index: dict[tuple[int, ...], list[int]] = {}
     for end, word in words(target, pattern):
         if end % step == 0:
@@ -94,7 +94,7 @@ def raw_hits(
 
 
 def _flipped(word: tuple[int, ...], full: list[int], transitions: int) -> list[tuple[int, ...]]:
-    """The word, and those with one (or two) transitions: the rightmost position first, each single followed by its pairs."""
+    """List the word, and those with one (or two) transitions: the rightmost position first, each single followed by its pairs."""
 
     def flip(word: tuple[int, ...], i: int) -> tuple[int, ...]:
         return (*word[:i], word[i] ^ 2, *word[i + 1 :])
@@ -109,7 +109,7 @@ def _flipped(word: tuple[int, ...], full: list[int], transitions: int) -> list[t
 
 
 def seed_filter(hits: list[Hit], target: Letters, query: Letters, span: int, least_matches: int, most_transversions: int) -> list[Hit]:
-    """`--filter=V,M` on seeds: windows with enough matches and few enough transversions."""
+    """Filter seeds as `--filter=V,M` does: windows with enough matches and few enough transversions."""
     pyrimidine = {ord(letter): letter in "CT" for letter in "ACGT"}
     kept = []
     for t, q in hits:
@@ -121,7 +121,7 @@ def seed_filter(hits: list[Hit], target: Letters, query: Letters, span: int, lea
 
 
 def used_hits(hits: list[Hit], span: int, slots: int | None = 65536) -> list[tuple[int, int, int]]:
-    """(target start, query start, length) of the hits that start at or beyond the end of the last one used on their diagonal (slots None: exact diagonals)."""
+    """Find (target start, query start, length) of hits that start at or beyond the end of the last one used on their diagonal (slots None: exact diagonals)."""
     ends: dict[int, int] = {}
     used = []
     for t, q in hits:
@@ -153,7 +153,7 @@ def hsps(
     with_entropy: bool = True,
     slots: int | None = 65536,
 ) -> list[Segment]:
-    """Gap-free extension of hits in their order; hits below the query place where their diagonal's last scan to the right ended are passed over."""
+    """Extend hits gap-free in their order; hits below the query place where their diagonal's last scan to the right ended are passed over."""
     scanned: dict[int, int] = {}
     found = []
     for t, q in hits:
@@ -182,7 +182,7 @@ def sequence_around(target: Letters, place: int) -> tuple[int, int]:
 
 
 def _scan(target: Letters, query: Letters, masked: np.ndarray, start: int, step: int, limit: int, diagonal: int, xdrop: int) -> tuple[int, int, int]:
-    """(where the sum was best, that sum, where the scan ended), from target place `start`."""
+    """Scan from target place `start`: (where the sum was best, that sum, where the scan ended)."""
     place = best_place = start
     running = best = 0
     while (place > limit if step < 0 else place < limit) and running >= best - xdrop:
@@ -195,7 +195,7 @@ def _scan(target: Letters, query: Letters, masked: np.ndarray, start: int, step:
 
 
 def anchor_point(target: Letters, query: Letters, segment: Segment, plain: np.ndarray) -> tuple[int, int]:
-    """The middle of the leftmost best window of 31, or of a segment that is shorter."""
+    """Find the middle of the leftmost best window of 31, or of a segment that is shorter."""
     t, q, length, _ = segment
     offset = length // 2
     if length > 31:
@@ -205,7 +205,7 @@ def anchor_point(target: Letters, query: Letters, segment: Segment, plain: np.nd
 
 
 def chain(segments: list[Segment], match: int = 91) -> list[Segment]:
-    """The best chain without gap penalties; an overlap costs the match score of every base of it. Of equals, what comes first in LASTZ's search tree."""
+    """Find the best chain without gap penalties; an overlap costs the match score of every base of it. Of equals, what comes first in LASTZ's search tree."""
     segments = sorted(segments, key=lambda segment: (segment[0], segment[2], segment[1], segment[3]))
     tree = _tree(segments, list(range(len(segments))), by_query=True)
     best: list[int] = []
@@ -234,7 +234,7 @@ def chain(segments: list[Segment], match: int = 91) -> list[Segment]:
 
 
 def _tree(segments: list[Segment], order: list[int], by_query: bool) -> Any:
-    """At most three segments, or (cut, lower tree, upper tree), cut by query place and by diagonal in turn."""
+    """Build a tree: at most three segments, or (cut, lower tree, upper tree), cut by query place and by diagonal in turn."""
     if len(order) <= 3:
         return order
     places = [q if by_query else t - q for t, q, *_ in segments]
@@ -260,7 +260,7 @@ def _tree(segments: list[Segment], order: list[int], by_query: bool) -> Any:
 
 
 def _searched(tree: Any, t: int, q: int, by_query: bool) -> Iterator[int]:
-    """Segments in the order they are looked at as what may come before (t, q): first the side of a cut where that is."""
+    """List segments in the order they are looked at as what may come before (t, q): first the side of a cut where that is."""
     if isinstance(tree, list):
         yield from tree
         return
@@ -279,13 +279,13 @@ def anchors_of(target: Letters, query: Letters, segments: list[Segment], plain: 
 
 
 def anchors(target: Letters, query: Letters, parameters: Any) -> list[Anchor]:
-    """Anchors of one query strand in the order of their hits, by the parameters of a run (tidalign.pipeline.genome.parameters)."""
+    """Find the anchors of one query strand in the order of their hits, by the parameters of a run (tidalign.pipeline.genome.parameters)."""
     plain, masked = tables(parameters.scoring)
     return anchors_of(target, query, segments_of(target, query, parameters, masked), plain)
 
 
 def segments_of(target: Letters, query: Letters, parameters: Any, masked: np.ndarray) -> list[Segment]:
-    """HSPs; without gap-free extension bare seeds, or all hits where nothing comes after them; those of the best chain where one is asked for."""
+    """Find HSPs; without gap-free extension bare seeds, or all hits where nothing comes after them; those of the best chain where one is asked for."""
     pattern, slots = parameters.seed, 65536 if parameters.mode == "exact" else None
     limit = None if parameters.max_word_count is None else int(parameters.max_word_count)
     hits = raw_hits(target, query, pattern, parameters.transitions, parameters.step, limit)

@@ -14,7 +14,7 @@ COLUMN, INSERT, DELETE = 0, 1, 2  # a pair of letters; query letters against a g
 def one_sided(
     target, query, plain, gap_open, gap_extend, ydrop, use_left, left, use_right, right, limited, mask_starts, mask_columns, bounded, room, trim
 ):  # pragma: no cover - compiled
-    """y-drop extension of target (rows) and query (columns) that lead away from the anchor.
+    """Extend target (rows) and query (columns) that lead away from the anchor, by y-drop.
 
     Fences are one for each row, of no effect where not bounded; `room` is the traceback buffer. Returns score, rows, columns, operations from the end
     back to the anchor, cells, whether it was cut, and for each row the first and one past the last column looked at.
@@ -204,7 +204,7 @@ class Alignment:
         return self.target_start, self.target_end, self.query_start, self.query_end
 
     def cigar(self, target: Letters, query: Letters) -> str:
-        """Letters = X I D; a column with a letter other than ACGT is an X."""
+        """Write the CIGAR, letters = X I D; a column with a letter other than ACGT is an X."""
         t, q, spelled = self.target_start, self.query_start, ""
         for op, length in self.runs:
             if op == COLUMN:
@@ -218,7 +218,7 @@ class Alignment:
 
 
 def merged(values: Any) -> list[tuple[Any, int]]:
-    """Runs of equal values."""
+    """Gather runs of equal values."""
     runs: list[tuple[Any, int]] = []
     for value in values:
         if runs and runs[-1][0] == value:
@@ -235,7 +235,7 @@ FREE = (_NO_FLAGS, _NO_ROWS, _NO_FLAGS, _NO_ROWS, _NO_FLAGS, _NO_ROWS, _NO_ROWS,
 def extend(
     target: Letters, query: Letters, t: int, q: int, costs: Costs, fences: Any = None, footprints: list[tuple[np.ndarray, np.ndarray]] | None = None
 ) -> Alignment | None:
-    """Both sides of one anchor within its target sequence; free, or between `fences` (genome_oracle_fences.Fences). Thresholds are the caller's."""
+    """Extend both sides of one anchor within its target sequence; free, or between `fences` (genome_oracle_fences.Fences). Thresholds are the caller's."""
     low, high = sequence_around(target, t)
     sides = []
     for left in (True, False):
@@ -280,7 +280,7 @@ def path_score(target: Letters, query: Letters, t: int, q: int, runs: Any, costs
 
 
 def independent(target: Letters, query: Letters, anchors: list[Anchor], costs: Costs) -> list[Alignment]:
-    """Every anchor on its own; of alignments with the same ends the best, then the first in order of the anchors."""
+    """Extend every anchor on its own; of alignments with the same ends the best, then the first in order of the anchors."""
     found: dict[tuple[int, int, int, int], Alignment] = {}
     for t, q, _ in anchors:
         alignment = extend(target, query, t, q, costs)
@@ -292,13 +292,13 @@ def independent(target: Letters, query: Letters, anchors: list[Anchor], costs: C
 
 
 def strands(query: Letters, parameters: Any) -> list[tuple[str, Letters]]:
-    """The strands of a query that a run looks at, in its order."""
+    """List the strands of a query that a run looks at, in its order."""
     wanted = {"both": "+-", "plus": "+", "minus": "-"}[parameters.strand]
     return [(strand, query if strand == "+" else reverse_complement(query)) for strand in wanted]
 
 
 def align_independent(target: str | bytes, query: str | bytes, parameters: Any) -> list[tuple[str, Alignment]]:
-    """(strand, alignment) of one query in independent mode."""
+    """Align one query in independent mode: (strand, alignment)."""
     array = letters(target)
     costs = Costs.of(parameters)
     found = []

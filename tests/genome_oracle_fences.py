@@ -70,7 +70,7 @@ class Kept:
 
 
 def nearest(kept: list[Kept], t: int, q: int) -> tuple[Neighbour, Neighbour] | None:
-    """The closest pieces left and right of a point on its row; None where the point is on one."""
+    """Find the closest pieces left and right of a point on its row; None where the point is on one."""
     left_distance = right_distance = FAR
     left: Neighbour = None
     right: Neighbour = None
@@ -91,7 +91,7 @@ def nearest(kept: list[Kept], t: int, q: int) -> tuple[Neighbour, Neighbour] | N
 
 
 def neighbours(kept: list[Kept], new: Kept) -> None:
-    """Links a new alignment to those beside its two ends."""
+    """Link a new alignment to those beside its two ends."""
     distances = [[FAR, FAR], [FAR, FAR]]
     found: list[list[Neighbour]] = [[None, None], [None, None]]
     alignment = new.alignment
@@ -120,7 +120,7 @@ class Fences:
     before: list[Kept]
 
     def rows(self, leftward: bool, rows: int, t: int, q: int, columns: int) -> tuple[Any, ...]:
-        """For each row of one side what genome_oracle_extension.one_sided takes: left and right limits, whether there is one, and masked columns."""
+        """Make for each row of one side what genome_oracle_extension.one_sided takes: left and right limits, whether there is one, and masked columns."""
         use_left, use_right, limited = (np.zeros(rows + 2, np.bool_) for _ in range(3))
         left_limit, right_limit = np.zeros(rows + 2, np.int64), np.zeros(rows + 2, np.int64)
         left_column, right_column = (None if beside is None else beside[1].column(t) - q for beside in (self.left, self.right))
@@ -196,7 +196,7 @@ def _current(piece: Piece, leftward: bool, row: int, t: int) -> bool:
 
 
 def _following(at: tuple[Kept, Piece], leftward: bool, row: int, t: int, q: int, *, right: bool) -> tuple[Neighbour, int]:
-    """The piece a fence goes on with, and its column."""
+    """Find the piece a fence goes on with, and its column."""
     kept, piece = at
     step = piece.previous if leftward else piece.next
     if step is not None:
@@ -213,7 +213,7 @@ def _following(at: tuple[Kept, Piece], leftward: bool, row: int, t: int, q: int,
 
 
 def gapped_stage(target: Letters, query: Letters, anchors: list[Anchor], costs: Costs) -> list[Alignment]:
-    """Alignments of one query strand in LASTZ's order of output."""
+    """Align one query strand, in LASTZ's order of output."""
     by_start: list[Kept] = []  # of equal starts the newest first
     by_end: list[Kept] = []  # falling; of equal ends the newest first
     for t, q, _ in sorted(anchors, key=lambda anchor: (-anchor[2], anchor[1], anchor[0])):
@@ -232,7 +232,7 @@ def gapped_stage(target: Letters, query: Letters, anchors: list[Anchor], costs: 
 
 
 def align_exact(target: str | bytes, query: str | bytes, parameters: Any) -> list[tuple[str, Alignment]]:
-    """(strand, alignment) of one query in exact mode, in order of output."""
+    """Align one query in exact mode: (strand, alignment), in order of output."""
     array = letters(target)
     costs = Costs.of(parameters)
     found = []

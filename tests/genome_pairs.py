@@ -7,7 +7,7 @@ COMPLEMENT = bytes.maketrans(b"ACGTacgt", b"TGCAtgca")
 
 
 def related(random: np.random.Generator, length: int = 600) -> tuple[bytes, bytes]:
-    """Letters of a target and of a query; a target of several sequences has a NUL before each, as LASTZ keeps it."""
+    """Draw the letters of a target and of a query; a target of several sequences has a NUL before each, as LASTZ keeps it."""
     base = simulate.sequence(random, length)
     for _ in range(random.integers(0, 4)):  # copies that give a place several HSPs
         size, source, place = random.integers(30, 150), random.integers(0, length), random.integers(0, length)
@@ -26,7 +26,7 @@ def related(random: np.random.Generator, length: int = 600) -> tuple[bytes, byte
 
 
 def spoiled(random: np.random.Generator, letters: bytes) -> bytes:
-    """Some of the letters in lower case, or in their place N or X."""
+    """Put some of the letters into lower case, or in their place N or X."""
     for _ in range(random.integers(0, 4)):
         start, size = int(random.integers(0, len(letters))), int(random.integers(1, 30))
         found = letters[start : start + size]
@@ -36,9 +36,8 @@ def spoiled(random: np.random.Generator, letters: bytes) -> bytes:
 
 
 def sharing_a_record(followed: bool) -> tuple[bytes, bytes]:
-    """Two sequences of a target as one array, and a query. The query's first 100 letters end at the end of the second sequence, 65,536 diagonals beyond that of
-    19 letters which follow in the query and are in the first one. followed: by a third sequence, so that a separator stands at that end.
-    """
+    """Make two sequences of a target as one array, and a query. The query's first 100 letters end at the end of the second sequence, 65,536 diagonals beyond
+    that of 19 letters which follow in the query and are in the first one. followed: by a third sequence, so that a separator stands at that end."""
     random = np.random.default_rng(5)
     second, apart, tail = (random.choice(np.frombuffer(b"ACGT", np.uint8), length).tobytes() for length in (200, 19, 40))
     place = 66_000 + 1 + 200 - 65_536

@@ -1,4 +1,4 @@
-"""An upper bound of what anchors can score, between fences or not, cell by cell: what the card's inspector bounds by strips (kernels/inspection/device.py)."""
+"""An upper bound of what anchors can score, between fences or not, cell by cell: what the GPU's inspector bounds by strips (kernels/inspection/device.py)."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ import numpy as np
 
 from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.gapped.extender import Extender
-from tidalign.kernels.gapped.speculated import LOOKED
+from tidalign.kernels.gapped.speculated import REJECTION_LETTERS
 
 
 @numba.njit(cache=True)  # type: ignore[untyped-decorator]
 def _side(target: Any, query: Any, t: int, q: int, onward: int, rows: int, columns: int, plain: Any, opened: int, extended: int, ydrop: int) -> Any:
-    """(bound, best of the first pairs on the diagonal, rows, columns) of a side whose first letters are t, q; a bound of -1: it may go on beyond an end."""
-    looked = min(LOOKED, ydrop // max(plain.max(), 1))
+    """Bound a side from the letters t, q on: (bound, best of the first pairs on the diagonal, rows, columns); a bound of -1: it may go on beyond an end."""
+    looked = min(REJECTION_LETTERS, ydrop // max(plain.max(), 1))
     least = total = 0
     for i in range(min(looked, rows, columns)):
         total += plain[target[t + onward * i], query[q + onward * i]]
@@ -49,7 +49,7 @@ def _side(target: Any, query: Any, t: int, q: int, onward: int, rows: int, colum
 
 
 def reject(target: Any, query: Any, bounds: Any, t: Any, q: Any, costs: Costs) -> tuple[Any, Any]:
-    """As `inspection_device.Inspector.inspect`; only costs matter, whether 16 bits hold them or not."""
+    """Reject anchors as `inspection_device.Inspector.inspect` does; only costs matter, whether 16 bits hold them or not."""
     extender = Extender(target, query, bounds, costs)
     sure, boxes = np.zeros(len(t), np.bool_), np.zeros((len(t), 4), np.int64)
     opened, extended = costs.gap_open + costs.gap_extend, costs.gap_extend

@@ -27,7 +27,7 @@ FORMAT = f"--format=general-:{','.join(FIELDS)}"
 
 
 def rows_of(general: str, **columns: list[object]) -> pa.RecordBatch:
-    """The alignments of a table in FORMAT, in `schema.GENOME_ALIGNMENTS`; columns: instead of LASTZ's."""
+    """Read the alignments of a table in FORMAT, in `schema.GENOME_ALIGNMENTS`; columns: instead of LASTZ's."""
     lines = [line.split("\t") for line in general.splitlines() if not line.startswith("#")]
     table: dict[str, list[object]] = {name: [line[i] for line in lines] for i, name in enumerate(FIELDS.values())}
     table |= {name: [oracle.counts(str(cigar))[name] for cigar in table["cigar"]] for name in ("gap_openings", "gap_letters")}

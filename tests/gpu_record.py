@@ -1,4 +1,4 @@
-"""What the GPU tests last ran on: all of `pytest -m gpu`, on a card, writes gpu_record.json; elsewhere one line says if kernels/ has changed since."""
+"""What the GPU tests last ran on: all of `pytest -m gpu`, on a GPU, writes gpu_record.json; elsewhere one line says if kernels/ has changed since."""
 
 import hashlib
 import json
@@ -12,15 +12,15 @@ KERNELS = Path(__file__).parents[1] / "kernels"
 
 
 def digest() -> str:
-    """Of every source of kernels/, names included."""
+    """Digest every source of kernels/, names included."""
     found = hashlib.sha256()
     for file in sorted(file for ending in ("py", "cu", "cuh") for file in KERNELS.rglob(f"*.{ending}")):
         found.update(f"{file.relative_to(KERNELS).as_posix()}\0".encode() + file.read_bytes())
     return found.hexdigest()
 
 
-def card() -> dict[str, Any]:
-    """The current device and what runs on it."""
+def gpu() -> dict[str, Any]:
+    """Describe the current device and what runs on it."""
     import cupy
 
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.runtime.getDevice())
@@ -58,10 +58,10 @@ def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
     }
     whole = config.option.markexpr == "gpu" and not config.option.keyword and config.args_source is not config.ArgsSource.ARGS
     if whole and outcomes["passed"]:
-        record = {"kernels": digest(), "passed": outcomes["passed"], "failed": outcomes["failed"] + outcomes["error"], **card()}
+        record = {"kernels": digest(), "passed": outcomes["passed"], "failed": outcomes["failed"] + outcomes["error"], **gpu()}
         RECORD.write_text(json.dumps(record, indent=1) + "\n")
         terminalreporter.write_line(f"{RECORD.name} written: {record['passed']} passed, {record['failed']} failed on {record['card']}")
     elif RECORD.exists():
         record = json.loads(RECORD.read_text())
         if record["kernels"] != digest():
-            terminalreporter.write_line(f"GPU tests last ran on other kernels ({record['card']}, {record['passed']} passed): run `pytest -m gpu` on a card")
+            terminalreporter.write_line(f"GPU tests last ran on other kernels ({record['card']}, {record['passed']} passed): run `pytest -m gpu` on a GPU")

@@ -19,7 +19,7 @@ EndsFree = tuple[int, int, int, int]
 
 
 def equal_letters(query: bytes, target: bytes, ambiguous: str = "mismatch") -> np.ndarray:
-    """bool[len(query), len(target)]: which letters match."""
+    """Tell which letters match: bool[len(query), len(target)]."""
     q, t = (np.frombuffer(letters.upper(), np.uint8) for letters in (query, target))
     known_q, known_t = (np.isin(letters, np.frombuffer(b"ACGT", np.uint8)) for letters in (q, t))
     both = known_q[:, None] & known_t[None, :]
@@ -69,9 +69,8 @@ class Alignment:
 
 
 def wavefront(query: bytes, target: bytes, penalties: Penalties, ends_free: EndsFree | None = None, ambiguous: str = "mismatch") -> Alignment:
-    """The optimal alignment by WFA2-lib's tie rule: at each step of the way back the largest source offset; equal ones by X, then I before D, the second piece
-    before the first, extending before opening. Free ends are left out of the CIGAR. Memory: penalty x diagonals x states.
-    """
+    """Find the optimal alignment by WFA2-lib's tie rule: at each step of the way back the largest source offset; equal ones by X, then I before D, the
+    second piece before the first, extending before opening. Free ends are left out of the CIGAR. Memory: penalty x diagonals x states."""
     n, m = len(query), len(target)
     free = tuple(min(f, length) for f, length in zip(ends_free or (0, 0, 0, 0), (n, n, m, m), strict=True))
     shift = n + 1  # column of diagonal 0
@@ -171,12 +170,12 @@ def wavefront(query: bytes, target: bytes, penalties: Penalties, ends_free: Ends
 
 
 def run_lengths(operations: str) -> str:
-    """ "==X" -> "2=1X"."""
+    """Shorten "==X" to "2=1X"."""
     return "".join(f"{len(run.group())}{run.group()[0]}" for run in re.finditer(r"(.)\1*", operations))
 
 
 def counts(cigar: str) -> dict[str, int]:
-    """Letters and runs of a CIGAR, as the columns `schema.COUNTS` have them; every X is a mismatch."""
+    """Count letters and runs of a CIGAR, as the columns `schema.COUNTS` have them; every X is a mismatch."""
     runs = [(int(length), letter) for length, letter in re.findall(r"(\d+)(.)", cigar)]
     letters = {letter: sum(length for length, other in runs if other == letter) for letter in "=XID"}
     openings = sum(letter in "ID" for _, letter in runs)
@@ -190,7 +189,7 @@ def identity(cigar: str) -> float | None:
 
 
 def rescore(cigar: str, query: bytes, target: bytes, penalties: Penalties, ambiguous: str = "mismatch") -> int:
-    """The penalty of a CIGAR over exactly these letters. ValueError if it does not spell both sequences or two neighbouring runs have one letter."""
+    """Compute the penalty of a CIGAR over exactly these letters. ValueError if it does not spell both sequences or two neighbouring runs have one letter."""
     if not re.fullmatch(r"(?:[1-9]\d*[=XID])*", cigar):
         raise ValueError(f"not a CIGAR: {cigar!r}")
     codes = np.arange(256, dtype=np.uint8)

@@ -24,7 +24,7 @@ def read_fasta(path: Path) -> list[bytes]:
 
 
 def read_folder(folder: Path) -> dict[str, list[Pair]]:
-    """Every set of pairs in a folder: NAME.seq.gz, or NAME_query.fasta.gz with NAME_target.fasta.gz."""
+    """Read every set of pairs in a folder: NAME.seq.gz, or NAME_query.fasta.gz with NAME_target.fasta.gz."""
     sets = {path.name.removesuffix(".seq.gz"): read_seq(path) for path in sorted(folder.glob("*.seq.gz"))}
     for path in sorted(folder.glob("*_query.fasta.gz")):
         name = path.name.removesuffix("_query.fasta.gz")

@@ -42,7 +42,7 @@ class Called:
 
 @contextmanager
 def watched() -> Iterator[set[str]]:
-    """The files called inside."""
+    """Note the files called inside."""
     called = Called()
     threading.setprofile(called)
     sys.setprofile(called)
@@ -54,7 +54,7 @@ def watched() -> Iterator[set[str]]:
 
 
 def inputs(kind: str, folder: Path) -> list[str]:
-    """A read and its window, or two mitochondrial genomes, without compression; and where the answer goes."""
+    """Write a read and its window, or two mitochondrial genomes, without compression; gives them and where the answer goes."""
     letters = "GATTACACCTGAGTCATTGCCA" * 4
     texts = {"reads.fq": f"@r\n{letters}\n+\n{'I' * len(letters)}\n", "windows.fa": f">w\n{letters}\n"}
     if kind == "genome":
@@ -65,7 +65,7 @@ def inputs(kind: str, folder: Path) -> list[str]:
 
 
 def files(kind: str) -> list[str]:
-    """The files that `tidalign pairs` or `tidalign genome` calls, by name."""
+    """Name the files that `tidalign pairs` or `tidalign genome` calls."""
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         # Once before, so that what has to be compiled, which takes long enough for more to be done about it, is there.
         commands = [[kind, *inputs(kind, Path(folder)), "--device", "cpu", "--quiet"] for folder in (first, second)]

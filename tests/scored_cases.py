@@ -37,7 +37,7 @@ def mutated(random: random.Random, letters: str, alphabet: str) -> Iterator[str]
 
 
 def cases(seed: int, alphabet: str, count: int, longest: int = 40) -> tuple[list[str], list[str]]:
-    """Pairs that are alike, alike but for their ends, and unrelated, of 0, 1 and up to `longest` letters."""
+    """Draw pairs that are alike, alike but for their ends, and unrelated, of 0, 1 and up to `longest` letters."""
     chance = random.Random(seed)
     queries, targets = [], []
 

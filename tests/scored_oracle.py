@@ -111,7 +111,7 @@ def align(query: str, target: str, scoring: Substitution, span: str, ambiguous: 
 
 
 def rescored(query: str, target: str, places: tuple[int, int, int, int], cigar: str, scoring: Substitution, ambiguous: str = "mismatch") -> int:
-    """What a CIGAR scores; AssertionError where it does not spell its pair."""
+    """Score a CIGAR; AssertionError where it does not spell its pair."""
     matrix = Matrix("", "", scoring, "global", ambiguous)
     matrix.query, matrix.target = query.upper(), target.upper()
     i, stop, j, target_stop = places

@@ -16,13 +16,13 @@ def sequence(random: np.random.Generator, length: int) -> bytes:
 
 
 def repeat(random: np.random.Generator, length: int) -> bytes:
-    """A unit of 1 to 6 letters over and over: many alignments of equal penalty, the test of ties."""
+    """Draw a unit of 1 to 6 letters over and over: many alignments of equal penalty, the test of ties."""
     unit = sequence(random, int(random.integers(1, 7)))
     return (unit * (length // len(unit) + 1))[:length]
 
 
 def mutate(random: np.random.Generator, letters: bytes, rate: float, kind: str = "mixed") -> bytes:
-    """`letters` with about `rate` differences a letter: substitutions, single-letter insertions and deletions, or a third of each."""
+    """Change `letters` by about `rate` differences a letter: substitutions, single-letter insertions and deletions, or a third of each."""
     text = np.frombuffer(letters, np.uint8)
     hit = random.random(len(text)) < rate
     choice = {"substitution": (0, 1), "indel": (1, 3), "mixed": (0, 3)}[kind]
@@ -34,7 +34,7 @@ def mutate(random: np.random.Generator, letters: bytes, rate: float, kind: str =
 
 
 def long_gap(random: np.random.Generator, letters: bytes, share: float = 0.3) -> bytes:
-    """`letters` without one stretch of up to `share` of it, then with an unrelated stretch put in elsewhere."""
+    """Cut one stretch of up to `share` out of `letters`, then put an unrelated stretch in elsewhere."""
     most = max(1, int(len(letters) * share))
     start, cut = int(random.integers(0, len(letters) + 1)), int(random.integers(0, most + 1))
     letters = letters[:start] + letters[start + cut :]
@@ -43,20 +43,20 @@ def long_gap(random: np.random.Generator, letters: bytes, share: float = 0.3) ->
 
 
 def ambiguous(random: np.random.Generator, letters: bytes, rate: float = 0.1) -> bytes:
-    """N and other IUPAC letters in place of about `rate` of the letters."""
+    """Put N and other IUPAC letters in place of about `rate` of the letters."""
     text = np.frombuffer(letters, np.uint8)
     other = np.frombuffer(b"NNNNRYKM", np.uint8)[random.integers(0, 8, len(text))]
     return np.where(random.random(len(text)) < rate, other, text).tobytes()
 
 
 def lower(random: np.random.Generator, letters: bytes) -> bytes:
-    """About half of the letters in lower case."""
+    """Put about half of the letters into lower case."""
     text = np.frombuffer(letters, np.uint8)
     return np.where(random.random(len(text)) < 0.5, text | 0x20, text).tobytes()
 
 
 def pair(random: np.random.Generator, length: int, rate: float, kind: str) -> Pair:
-    """One pair of about `length` letters. `kind`: one of ERRORS, `repeats`, `gaps`, `unrelated`, `ambiguous` or `lower`."""
+    """Draw one pair of about `length` letters. `kind`: one of ERRORS, `repeats`, `gaps`, `unrelated`, `ambiguous` or `lower`."""
     if kind == "unrelated":
         return sequence(random, length), sequence(random, int(random.integers(0, length + 1)))
     query = repeat(random, length) if kind == "repeats" else sequence(random, length)
@@ -74,6 +74,6 @@ KINDS = (*ERRORS, "repeats", "gaps", "unrelated", "ambiguous", "lower")
 
 
 def pairs(seed: int, count: int, length: int, rate: float, kind: str = "mixed") -> list[Pair]:
-    """`count` pairs like `pair`; the same for the same arguments."""
+    """Draw `count` pairs like `pair`; the same for the same arguments."""
     random = np.random.default_rng([seed, count, length, int(rate * 1e6), KINDS.index(kind)])
     return [pair(random, length, rate, kind) for _ in range(count)]

@@ -17,18 +17,19 @@ FORMATS = [(name, format) for name, run in golden.RUNS.items() for format in run
 
 SMALL = json.loads((golden.PLACE / "small.json").read_text())["cases"]
 PIPELINES = json.loads(golden.text("pipelines.json.gz"))["cases"]
+SEARCHES = json.loads(golden.text("searches.json.gz"))["cases"]
 SEPARATED = json.loads((golden.PLACE / "separated.json").read_text())["cases"]
 
 
 def options(wanted: list[str]) -> dict[str, str | bool]:
-    """LASTZ's options as keywords of align_genomes; none is given twice."""
+    """Give LASTZ's options as keywords of align_genomes; none is given twice."""
     given = (option.removeprefix("--").partition("=") for option in wanted)
     return {name: value if equals else True for name, equals, value in given}
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tidalign.GenomeResults]:
-    """Results by name, each aligned when it is first asked for."""
+    """Give results by name, each aligned when it is first asked for."""
 
     class Runs(dict[str, tidalign.GenomeResults]):
         def __missing__(self, name: str) -> tidalign.GenomeResults:
@@ -85,16 +86,18 @@ def test_small_cases(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.M
 
 
 def as_pipelines_see_it(text: str) -> list[str]:
-    """Lines of an output but those that name the program: comments, and LAV's first stanza."""
+    """Read the lines of an output but those that name the program: comments, and LAV's first stanza."""
     text = text[text.index("}") + 2 :] if text.startswith("#:lav") else text
     return [line for line in text.splitlines() if not line.startswith("#") or line.startswith("#:")]
 
 
-@pytest.mark.parametrize(
-    "case", PIPELINES, ids=lambda case: case.get("preset") or " ".join([case["target"], case["query"], *case["options"], case["format"][:8]])
-)
+def named(case: dict[str, Any]) -> str:
+    return str(case["preset"]) if "preset" in case else " ".join([case["target"], case["query"] or "", *case["options"], case["format"][:8]])
+
+
+@pytest.mark.parametrize("case", [*PIPELINES, *SEARCHES], ids=named)
 def test_as_pipelines_call_it(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The search between alignments, a query of several sequences that are one, LAV: as LASTZ prints them."""
+    """The search between alignments, a query of several sequences that are one, LAV, options of searches: as LASTZ prints them."""
     for name, text in case["files"].items():
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)

@@ -164,7 +164,7 @@ CHOOSERS = {"pipeline.device", "workflows.run.devices"}
 
 
 def told_apart(tree: ast.AST) -> list[int]:
-    """Lines that compare something with a device or its name, or choose by it in a match, a dict or a lookup."""
+    """Find lines that compare something with a device or its name, or choose by it in a match, a dict or a lookup."""
     lines = []
     for node in ast.walk(tree):
         looked: list[ast.expr | None] = []

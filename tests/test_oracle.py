@@ -12,7 +12,7 @@ MODELS = ("edit", "linear:3,2", "affine:4,6,2", "affine2p:4,6,2,24,1", "affine2p
 
 
 def by_trying(query: bytes, target: bytes, penalties: Penalties) -> int:
-    """Every split into a last column or a last gap of any length."""
+    """Try every split into a last column or a last gap of any length."""
 
     @cache
     def best(n: int, m: int) -> int:

@@ -20,7 +20,7 @@ def _record(letters: str, order: str) -> bytes:
 
 
 def write(path: Path, records: Iterable[tuple[str, str]], *, order: str = "<", version: int = 0) -> None:
-    """records: (name, letters ACGTN of either case). order: of bytes, < or >."""
+    """Write records: (name, letters ACGTN of either case). order: of bytes, < or >."""
     names = [name.encode() for name, _ in records]
     parts = [_record(letters, order) for _, letters in records]
     width = 8 if version else 4

@@ -4,23 +4,25 @@ loaded; what is closed of the standard streams leads nowhere."""
 import os
 import signal
 import sys
-from types import FrameType
-from typing import TYPE_CHECKING
 
 from tidalign.cluster.errors import Stopped
 
+TYPE_CHECKING = False  # typing's own takes as long to load as Python itself
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
+    from typing import NoReturn
 
 
-def _end(number: int, frame: FrameType | None) -> None:
+def end(number: int, frame: "FrameType | None" = None) -> "NoReturn":
     """End at once: nothing has begun, and an exception would come up inside a library that may swallow it, or be half loaded after it."""
     os.write(2, f"tidalign: {Stopped(number)}\n".encode())
     os._exit(Stopped(number).status)
 
 
 def _fill_standard_streams() -> None:
-    """Have no file of a run opened under the number of a standard stream that is closed: libraries would write their messages into it."""
+    """Open the null device under the numbers of standard streams that are closed, so that no file of a run gets one: libraries would write their messages
+    into it."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -30,12 +32,17 @@ def _fill_standard_streams() -> None:
         sys.stderr = os.fdopen(2, "w", closefd=False)  # where there is none, print takes standard output
 
 
-def main(told: "Callable[[int], int]" = int) -> int:
-    """Run the command of `sys.argv`; its exit status, of which `told` makes what the process ends with."""
+def heed() -> None:
+    """Handle signals from now on by ending this process in good order."""
     _fill_standard_streams()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
         if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, _end)
+            signal.signal(number, end)
+
+
+def main(told: "Callable[[int], int]" = int) -> int:
+    """Run the command of `sys.argv`; its exit status, of which `told` makes what the process ends with."""
+    heed()
     from tidalign.workflows import cli
 
     return cli.main(told=told)

@@ -26,7 +26,7 @@ from tidalign.cluster.stop import STOPPING, limited
 from tidalign.cluster.task import THREAD
 from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput, OutputClosed
-from tidalign.workflows import limits
+from tidalign.workflows import limits, logs
 from tidalign.workflows.options import texts
 from tidalign.workflows.options.arguments import parse, parser
 from tidalign.workflows.options.place import command_at
@@ -63,7 +63,7 @@ class _LeftOut:
 
 
 def _load(module: str) -> Any:
-    """A command's module."""
+    """Load a command's module."""
     hidden = _LeftOut()
     sys.meta_path.insert(0, hidden)
     try:
@@ -75,15 +75,15 @@ def _load(module: str) -> Any:
         sys.meta_path.remove(hidden)
 
 
-class _Said(logging.Handler):
+class _WarningPrinter(logging.Handler):
     """Prints warnings as other messages."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(record.getMessage())
 
 
-def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int) -> int:
-    """Run one command; its exit status, of which `told` makes what the process ends with."""
+def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int, settle: Callable[[argparse.Namespace], object] = lambda args: None) -> int:
+    """Run one command; its exit status, of which `told` makes what the process ends with. settle: changes the arguments before they are used."""
     if argv is None:
         gc.disable()  # what is imported stays
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -101,18 +101,24 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int)
         try:
             limits.see_addresses()
         except NoWorkers as error:
-            return _fail(error, debug=False)
+            return fail(error, debug=False)
     if place is not None and chosen in ("genome", "genomes"):
         from tidalign.workflows.options.spelling import spell_out
 
         arguments[place + 1 :] = spell_out(arguments[place + 1 :])
     args = parse(arguments, parser(chosen, before=before))
-    logging.getLogger("tidalign").addHandler(_Said())
+    settle(args)
+    if not any(isinstance(handler, _WarningPrinter) for handler in logging.getLogger("tidalign").handlers):
+        logging.getLogger("tidalign").addHandler(_WarningPrinter(logging.WARNING))
     if argv is None and not args.debug:
         logging.getLogger().addHandler(logging.NullHandler())  # what libraries say of a cluster that ends is no message of ours
+    if args.threads:
+        os.environ["TIDALIGN_CORES"] = str(args.threads)
     if int(os.environ.get("SLURM_RESTART_COUNT") or 0) and vars(args).get("new"):
         args.new = False  # this job threw away what was there when it first ran
     try:
+        if args.log or args.verbose:
+            logs.begin(args.log, args.verbose, asked)
         if args.cluster == "slurm":
             from tidalign.workflows.commands.submit import submit
 
@@ -124,7 +130,7 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int)
         if argv is None:
             _begin(args)
         name = f"tidalign.workflows.commands.{args.module}"
-        module = _load(name) if argv is None and chosen in ("pairs", "genome", "genomes", "search", "export") else import_module(name)
+        module = _load(name) if argv is None and chosen in ("pairs", "genome", "genomes", "search", "export", "serve") else import_module(name)
         if argv is None:
             gc.freeze()
             gc.set_threshold(20_000, 20, 20)  # looking for cycles after every 700 objects takes a tenth of a run over thousands of small sequences
@@ -142,18 +148,20 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int)
     except Stopped as error:
         if args.debug:
             traceback.print_exception(error)
-        status = tell(error, asked, requeue=args.requeue) if error.status == Exit.TERMINATED else _fail(error, debug=False)
+        status = tell(error, asked, requeue=args.requeue) if error.status == Exit.TERMINATED else fail(error, debug=False)
     except KeyboardInterrupt:
-        status = _fail(Stopped(signal.SIGINT), debug=args.debug)
+        status = fail(Stopped(signal.SIGINT), debug=args.debug)
     except Exception as error:
-        status, hangs = _fail(error, debug=args.debug), isinstance(error, Hangs)
+        status, hangs = fail(error, debug=args.debug), isinstance(error, Hangs)
+    if args.log or args.verbose:
+        logs.end()
     if argv is None:
         _leave(told(status), at_once=hangs)
     return told(status)
 
 
 def _begin(args: argparse.Namespace) -> None:
-    """Have begin what takes as long as loading a command's module, and is needed after it: a GPU, or what workers are forked from."""
+    """Begin in the background what takes as long as loading a command's module, and is needed after it: a GPU, or what workers are forked from."""
     wanted = vars(args)
     gpus = "device" in wanted and may_take_gpu(wanted["device"]) and installed("cupy")
     if wanted.get("scheduler") or (args.cluster == "auto" and "SLURM_JOB_ID" in os.environ and allocation()):
@@ -182,10 +190,11 @@ def _leave(status: int, *, at_once: bool) -> None:
         os._exit(status)
 
 
-def _fail(error: Exception, *, debug: bool) -> int:
-    """Say what went wrong; the status for it."""
+def fail(error: Exception, *, debug: bool) -> int:
+    """Print what went wrong; gives the status for it."""
     if debug:
         traceback.print_exception(error)
+    logging.getLogger("tidalign").info("", exc_info=error)
     known = (status for kind, status in EXITS.items() if isinstance(error, kind))
     status = Exit(error.status) if isinstance(error, Stopped) else next(known, Exit.BUG)
     if status == Exit.OUTPUT_CLOSED:

@@ -7,7 +7,9 @@ LAV unless `--format` is, the query comes from standard input where none is name
 import os
 import re
 import sys
-from importlib.metadata import version
+
+from tidalign.workflows.__main__ import end, heed
+from tidalign.workflows.serve import client
 
 OPTION = re.compile(r"-|[A-Za-z]=")
 """What an option begins with; anything else is a file."""
@@ -28,7 +30,7 @@ def translated(words: list[str]) -> tuple[list[str], str | None]:
             output = word.partition("=")[2]
         else:
             kept.append(word)
-    if sum(not OPTION.match(word) for word in kept) == 1:
+    if "--self" not in kept and sum(not OPTION.match(word) for word in kept) == 1:
         kept.insert(next(i for i, word in enumerate(kept) if not OPTION.match(word)) + 1, "/dev/stdin")
     if not any(word.startswith("--format=") for word in kept):
         kept.append("--format=lav")
@@ -42,8 +44,11 @@ def status_of(status: int) -> int:
 
 def main() -> int:
     """Run LASTZ's command line of `sys.argv`; its exit status."""
+    heed()
     words = sys.argv[1:]
     if not words or any(re.match(r"--(help|version)\b", word) for word in words):
+        from importlib.metadata import version
+
         sys.stderr.write(USAGE.format(version=version("tidalign")))
         return 1
     sys.argv[1:], output = translated(words)
@@ -55,12 +60,35 @@ def main() -> int:
             return 1
         os.dup2(opened, 1)
         os.close(opened)
+    try:
+        served = client.call(sys.argv[1:])
+    except client.Stopped as stopped:
+        end(stopped.number)
+    except client.Unwritten as error:
+        return status_of(_told(error))
+    return _alone() if served is None else status_of(served)
+
+
+def _alone() -> int:
+    """Run the command in this process, without a server."""
     from tidalign.workflows.__main__ import main as program
 
     try:
         return program(told=status_of)
     except SystemExit as error:  # words that are none of LASTZ's
         return status_of(int(error.code or 0))
+
+
+def _told(unwritten: client.Unwritten) -> int:
+    """Print what could not be written, as a command that writes it itself does; gives its status."""
+    from tidalign.pipeline.formats.export import write_errors
+    from tidalign.workflows.cli import fail
+
+    try:
+        with write_errors(unwritten.name):
+            raise OSError(unwritten.number, os.strerror(unwritten.number))
+    except Exception as error:
+        return fail(error, debug=False)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def see_addresses() -> None:
 
 
 def met(error: BaseException) -> str | None:
-    """Say which limit an error comes from, and the way out; None: from none."""
+    """Find which limit an error comes from, and the way out; None: from none."""
     kind = next(filter(None, map(_kind, _causes(error))), None)
     files, addresses = (resource.getrlimit(which)[0] for which in (resource.RLIMIT_NOFILE, resource.RLIMIT_AS))
     if kind == "files":
@@ -52,7 +52,7 @@ def _kind(error: BaseException) -> str | None:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Give an error and what it came from."""
+    """List an error and what it came from."""
     while error is not None:
         yield error
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)

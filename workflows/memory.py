@@ -4,18 +4,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidalign.kernels.local.pairs import MOST_LETTERS
+from tidalign.kernels.local.pairs import MAX_LETTERS
 from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.pairs.scored import WORK_PER_CELL
 from tidalign.pipeline.schema import SEARCH_HITS
 from tidalign.pipeline.search import database as databases
-from tidalign.pipeline.search.hits import Slice
+from tidalign.pipeline.search.hits import LoadedSlice
 from tidalign.pipeline.search.hits import search as search_slice
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.search.records import COLUMN, NAME, empty_database
 from tidalign.pipeline.search.records import sequences as packed
-from tidalign.workflows.table import columns_of, device_of, names_of, sequences
+from tidalign.pipeline.search.statistics import DatabaseSize
+from tidalign.workflows.options.nearest import named
+from tidalign.workflows.run.devices import of_process
+from tidalign.workflows.table import columns_of, names_of, sequences
 
 
+@named
 def search(
     queries: Any,
     database: Any,
@@ -28,12 +33,13 @@ def search(
     span: str = "local",
     report: str = "cigar",
     ambiguous: str = "mismatch",
-    device: str = "cpu",
-) -> Any:
+    device: str = "auto",
+) -> pa.Table:
     """Find the best hits of every query in a database: a pyarrow.Table in `schema.SEARCH_HITS`, queries in order and of each the best first.
 
     queries, database: lists, arrays or Series of sequences, as `align` takes them; or a table with the columns `sequence` and, if there is one,
-    `name`. Names are numbers from 0 otherwise. device: `cpu`, or `gpu` for this process's first. All else: see `SearchParameters`. A query without a hit has
+    `name`. Names are numbers from 0 otherwise. device: `cpu`, `gpu` for this process's first, or `auto`, which is
+    that where there is one and the work is worth its start. All else: see `SearchParameters`. A query without a hit has
     no row. `search_files` does the same of files.
 
     Raises ValueError for parameters that make no sense, NoWorkers where there is no usable GPU for `gpu`, and InputError, a ValueError, for letters that are
@@ -42,13 +48,14 @@ def search(
     >>> search(["GATTACA"], ["CCGATTACACC", "TTTT"], min_score=10)["target_start"].to_pylist()
     [2]
     """
-    on = device_of(device)
     parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
     query, target = (_side(given, role, parameters.alphabet) for given, role in ((queries, "queries"), (database, "database")))
     letters = databases.letters_of(target)
     if not letters:
         raise empty_database("database")
-    tables = [search_slice(query, Slice.of(target, letters, parameters, on.name), parameters)]
+    work = WORK_PER_CELL * letters * len(parameters.strands) * int(query["length"].to_numpy().sum())
+    on = of_process(device, lambda: work)
+    tables = [search_slice(query, LoadedSlice.of(target, DatabaseSize(letters, len(target)), parameters, on.name), parameters)]
     return pa.concat_tables([SEARCH_HITS.empty_table(), *tables]).combine_chunks()
 
 
@@ -62,6 +69,6 @@ def _side(given: Any, role: str, alphabet: str) -> Any:
         given = columns[COLUMN]
     table = packed(names, sequences(given, role, alphabet), 0)
     longest = int(table["length"].to_numpy().max(initial=0))
-    if longest > MOST_LETTERS:
-        raise InputError(role, f"sequences of at most {MOST_LETTERS:,} letters", f"{longest:,}", "cut it")
+    if longest > MAX_LETTERS:
+        raise InputError(role, f"sequences of at most {MAX_LETTERS:,} letters", f"{longest:,}", "cut it")
     return table

@@ -11,7 +11,7 @@ from typing import TextIO
 SILENT_SECONDS = 2.0
 """A run that is over sooner says nothing on its way."""
 
-MOST_GPUS = 8
+MAX_GPUS = 8
 """Whose shares are each told."""
 
 REDRAW_SECONDS = 0.2
@@ -44,7 +44,7 @@ class _Left:
         self._total = 0
 
     def hear(self, now: float, done: int, total: int) -> None:
-        """Take in what was done by now, in thousandths of a nominal second; less than before: a run begins."""
+        """Note what was done by now, in thousandths of a nominal second; less than before: a run begins."""
         self._total = total
         if not self._told or done < self._told[-1][1]:
             self._told, self._began = deque([(now, done)]), now
@@ -78,7 +78,8 @@ class Progress:
         self._busy: dict[str, int] = {}
         self._drawn = False
         self._lock = Lock()
-        self._compiling = 0
+        self._compiling = self._kernels = 0
+        """That are compiled now, and that were."""
         self._compiled = (0.0, 0.0)
         """When it last began, and how long it took before."""
         self._timer: Timer | None = None
@@ -94,9 +95,10 @@ class Progress:
                 self._show(stage, now, done, total)
 
     def compiling(self, begins: bool) -> None:
-        """Hear that a kernel begins to be compiled, or is (`numba_cache.LISTENERS`): that is said once, after `SILENT_SECONDS` of it in all."""
+        """Note that a kernel begins to be compiled, or is (`numba_cache.LISTENERS`): that is said once, after `SILENT_SECONDS` of it in all."""
         with self._lock:
             self._compiling += 1 if begins else -1
+            self._kernels += not begins
             (began, spent), now = self._compiled, time.monotonic()
             if begins and self._compiling == 1:
                 self._compiled = now, spent
@@ -136,19 +138,21 @@ class Progress:
         things = _COUNTED.get(self._stage)
         known = f"{done / (total or 1):.0%}" if things is None else f"{done:,} of {total:,} {things} ({done / total:.0%})" if total else f"{done:,} {things}"
         counted = (total - done) / rate if total and rate > 0 else None
+        if self._stage in _WORKED and not done and self._kernels and self._compiling:
+            return f"{known}, kernels compiled: {self._kernels}"  # how long the rest will take nobody knows
         seconds = self._left.seconds(now) if self._stage in _WORKED else counted
         left = "" if seconds is None else f", {duration(seconds)} left"
         return f"{known}, {rate:,.0f} {things}/s{left}{self._gpus()}" if things == "pairs" and rate > 0 else f"{known}{left}{self._gpus()}"
 
     def _gpus(self) -> str:
-        """Say what share of the last seconds each GPU was busy; of many, the least, the mean and the most."""
+        """Write what share of the last seconds each GPU was busy; of many, the least, the mean and the most."""
         shares = [round(share / 10) for share in self._busy.values()]
-        if len(shares) > MOST_GPUS:
+        if len(shares) > MAX_GPUS:
             return f", {len(shares)} GPUs {min(shares)} to {max(shares)}%, {sum(shares) // len(shares)}% busy"
         return f", GPU{'s' * (len(shares) > 1)} {' '.join(f'{share}%' for share in shares)} busy" if shares else ""
 
     def close(self) -> None:
-        """Take the drawn line away."""
+        """Clear the drawn line."""
         with self._lock:
             self._cancel()
             if self._drawn:
@@ -163,7 +167,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """`9 s`, `3:07` (minutes) or `2:03:07` (hours)."""
+    """Write seconds as `9 s`, `3:07` (minutes) or `2:03:07` (hours)."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -172,7 +176,7 @@ def duration(seconds: float) -> str:
 
 
 def by_status(statuses: Mapping[str, int], none: str = "no pairs") -> str:
-    """`9,999 exact, 1 rejected`; `none` where there are no rows."""
+    """Write counts of rows as `9,999 exact, 1 rejected`; `none` where there are no rows."""
     return ", ".join(f"{rows:,} {status}" for status, rows in statuses.items() if rows) or none
 
 
@@ -183,8 +187,14 @@ _WORD = 20
 """Letters that are left of a word, at least, before others are shortened with it."""
 
 
+LISTENERS: list[Callable[[str], object]] = []
+"""Hear of each message, besides the user."""
+
+
 def say(message: str) -> None:
     """Print one line for the user."""
+    for hear in LISTENERS:
+        hear(message)
     with suppress(OSError):  # a full disk, or nobody who reads: there is nowhere else to say it
         print(brief(f"tidalign: {message}"), file=sys.stderr, flush=True)
 

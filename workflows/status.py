@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """Permanent errors stay outside 130..145, which workflow managers retry."""
+    """List the command's exit statuses. Permanent errors stay outside 130..145, which workflow managers retry."""
 
     COMPLETE = 0
     BUG = 1

@@ -16,7 +16,7 @@ TIME_IS_OVER = (signal.SIGUSR1, signal.SIGALRM)
 
 
 def tell(stopped: Stopped, arguments: Sequence[str], *, requeue: bool) -> int:
-    """Say what stopped the command with these arguments, and, as the last line, which one goes on; the exit status."""
+    """Print what stopped the command with these arguments, and, as the last line, which one goes on; gives the exit status."""
     job = os.environ.get("SLURM_JOB_ID")
     again = "what is done is kept, and this goes on from here:"
     if requeue and job and stopped.number in TIME_IS_OVER:

@@ -5,24 +5,27 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidalign.cluster.gpus import usable
-from tidalign.pipeline.device import DEVICES, Device, DeviceName
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.pairs import subset
-from tidalign.pipeline.pairs.aligner import PairParameters, align_batch, aligner_of, batches
-from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, pack_pairs
+from tidalign.pipeline.pairs import models, subset
+from tidalign.pipeline.pairs.aligner import PairParameters, align_batch, aligner_of, work
+from tidalign.pipeline.pairs.models import PenaltiesLike
+from tidalign.pipeline.pairs.pack import RecordPlace, check_letters, check_names, pack_pairs
 from tidalign.pipeline.pairs.scored import ScoreParameters
+from tidalign.pipeline.pairs.threads import on_threads, shared, threads_of
 from tidalign.pipeline.schema import PAIRS
+from tidalign.workflows.options.nearest import named
+from tidalign.workflows.run.devices import of_process
 
 
+@named
 def align(
     queries: Any,
     targets: Any = None,
-    penalties: str | tuple[Any, ...] = "affine:4,6,2",
+    penalties: PenaltiesLike = "affine:4,6,2",
     ends_free: int | tuple[int, int, int, int] | None = None,
     penalty_only: bool = False,
     ambiguous: str = "mismatch",
-    device: DeviceName = "cpu",
+    device: str = "auto",
     *,
     pairs: tuple[Any, Any] | None = None,
     scoring: str | None = None,
@@ -33,7 +36,8 @@ def align(
     end_bonus: int = 0,
     strand: str = "plus",
     heuristic: str | None = None,
-) -> Any:
+    threads: int | None = 1,
+) -> pa.Table:
     """Align query i with target i, or those that `pairs` names: a pyarrow.Table in `schema.ALIGNMENTS`, one row for each pair, in order.
 
     queries, targets: lists, arrays or Series of sequences (str, bytes, or what has bytes(), as Bio.Seq); or Arrow arrays of any string or binary type; or one
@@ -42,10 +46,12 @@ def align(
     pairs: (i, j), arrays of whole numbers: align query i[k] with target j[k] for each k, any of them any number of times; there may then be more of one side
     than of the other. A row's `ordinal` is k. Letters are read and packed once; by scores they are aligned where they lie, by penalties those of a batch are
     copied packed.
-    penalties: text as of `PairParameters`; or a tuple, the model's name and its numbers: ("affine", 4, 6, 2). ends_free: as there; one number is for all ends.
-    scoring: text as `match:2,mismatch:-4,gap:4,2` or `blosum62,gap:11,1`, to align by scores in place of penalties, on the CPU; with it span, report, alphabet,
+    penalties: text as of `PairParameters`; a tuple, the model's name and its numbers: ("affine", 4, 6, 2); or `Affine(4, 6, 2)`, `Edit()`, `Linear(4, 2)`,
+    `TwoPiece(4, 6, 2, 24, 1)`, of `tidalign` too. ends_free: as there; one number is for all ends.
+    scoring: text as `match:2,mismatch:-4,gap:4,2` or `blosum62,gap:11,1`, to align by scores in place of penalties; with it span, report, alphabet,
     zdrop and end_bonus, see `ScoreParameters`.
-    penalty_only, ambiguous, strand, heuristic: see `PairParameters`. device: `cpu`, or `gpu` for the current CUDA device; the rows are the same.
+    penalty_only, ambiguous, strand, heuristic: see `PairParameters`. device: `cpu`, `gpu` for the current CUDA device, or `auto`, which is that where there is
+    one and the work is worth its start. threads: that align on cores; None: one for each core. The rows are the same on all and for any number.
 
     Raises ValueError for parameters that make no sense and numbers of pairs that are not there, TypeError for other shapes, NoWorkers where there is no usable
     GPU for `gpu`, and InputError, a ValueError, for letters that are no DNA (U and X are none) and for nulls, naming the record (counted from 1).
@@ -53,11 +59,11 @@ def align(
     >>> align(["ACGT"], ["AGT"])["cigar"].to_pylist()
     ['1=1I2=']
     """
-    on = device_of(device)
-    penalised: dict[str, Any] = {"penalties": _model(penalties), "ends_free": _ends(ends_free), "penalty_only": penalty_only, "heuristic": heuristic}
+    count = threads_of(threads)
+    penalised: dict[str, Any] = {"penalties": models.text(penalties), "ends_free": _ends(ends_free), "penalty_only": penalty_only, "heuristic": heuristic}
     parameters: Any = PairParameters(**penalised, ambiguous=ambiguous, strand=strand)
     if scoring is not None and heuristic is not None:
-        raise ValueError("heuristic is of penalties: leave it out with scoring")
+        raise ValueError("heuristic is for alignment by penalties: leave it out with scoring")
     if scoring is not None:
         parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
     aligner = aligner_of(parameters)
@@ -75,23 +81,18 @@ def align(
         sides = [
             subset.side(letters, names.get(f"{role}_name"), role, ambiguous, plain=parameters.plain) for letters, role in ((query, "query"), (target, "target"))
         ]
-        return subset.align(aligner, sides[0], sides[1], chosen, parameters, on)
+        lengths = [table[f"{role}_length"].to_numpy()[numbers] for table, role, numbers in zip(sides, ("query", "target"), chosen, strict=True)]
+        on = of_process(device, lambda: float(aligner.work(*lengths).sum()))
+        return subset.align(aligner, sides[0], sides[1], chosen, parameters, on, count)
     if len(query) != len(target):
         raise ValueError(f"expected as many targets as queries, found {len(query)} queries and {len(target)} targets")
     ordinals = pa.array(range(len(query)), pa.int64())
     rows = {"ordinal": ordinals, "query_name": ordinals.cast(pa.string()), "target_name": ordinals.cast(pa.string()), "query": query, "target": target}
     chunk = pack_pairs(pa.table(rows | names).cast(PAIRS), ambiguous=ambiguous, file="pairs", plain=parameters.plain)
-    tables = [align_batch(aligner, chunk.slice(start, stop - start), parameters, on) for start, stop in batches(aligner, chunk, on)]
+    weights = work(aligner, chunk)
+    on = of_process(device, lambda: float(weights.sum()))
+    tables = on_threads(lambda start, stop: align_batch(aligner, chunk.slice(start, stop - start), parameters, on), shared(weights, on, count), on, count)
     return pa.concat_tables([aligner.schema.empty_table(), *tables]).combine_chunks()
-
-
-def _model(penalties: Any) -> Any:
-    """Penalties as text."""
-    if isinstance(penalties, str):
-        return penalties
-    if isinstance(penalties, tuple | list) and penalties and isinstance(penalties[0], str) and all(_whole(number) for number in penalties[1:]):
-        return f"{penalties[0]}:{','.join(str(int(number)) for number in penalties[1:])}".removesuffix(":")
-    raise ValueError(f"penalties {penalties!r}: expected a text, as 'affine:4,6,2', or a tuple, as ('affine', 4, 6, 2)")
 
 
 def _ends(ends_free: Any) -> Any:
@@ -106,17 +107,8 @@ def _whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def device_of(name: str) -> Device:
-    """Find a device by its name; one that takes a GPU must have one here. ValueError for an unknown name, NoWorkers where there is no usable GPU."""
-    if name not in DEVICES:
-        raise ValueError(f"device {name!r}: expected {' or '.join(map(repr, DEVICES))}")
-    if DEVICES[name].takes_gpu:
-        usable(1)
-    return DEVICES[name]
-
-
 def columns_of(given: Any) -> dict[Any, Any]:
-    """A table's columns by name; of a pandas DataFrame or a polars one as those have them."""
+    """Give a table's columns by name; of a pandas DataFrame or a polars one as those have them."""
     if isinstance(given, pa.Table | pa.RecordBatch):
         return {name: given[name] for name in given.schema.names}
     if hasattr(given, "columns") and hasattr(given, "__getitem__"):
@@ -125,19 +117,19 @@ def columns_of(given: Any) -> dict[Any, Any]:
 
 
 def names_of(values: Any, column: str) -> Any:
-    """A string array of names, none of them null."""
-    return check_names(_array(values, column, "a name", "name every record, or leave the column out"), Place(column, 0))
+    """Check names and make a string array of them, none of them null."""
+    return check_names(_array(values, column, "a name", "name every record, or leave the column out"), RecordPlace(column, 0))
 
 
 def sequences(values: Any, side: str, alphabet: str) -> Any:
-    """A large_binary array of letters of an alphabet."""
+    """Check letters of an alphabet and make a large_binary array of them."""
     if isinstance(values, str | bytes):
         raise TypeError(f"{side}: expected a list of sequences, found one {type(values).__name__}")
-    return check_letters(_array(values, side), None, Place(side, 0, alphabet=alphabet))
+    return check_letters(_array(values, side), None, RecordPlace(side, 0, alphabet=alphabet))
 
 
 def _array(values: Any, side: str, expected: str = "a sequence", way_out: str = "leave such pairs out") -> Any:
-    """A large_binary array without nulls, of texts, or for names of what can be one."""
+    """Make a large_binary array without nulls, of texts, or for names of what can be one."""
     if hasattr(values, "to_arrow"):  # a Series of polars
         values = values.to_arrow()
     if isinstance(values, pa.ChunkedArray):
@@ -156,7 +148,7 @@ def _array(values: Any, side: str, expected: str = "a sequence", way_out: str = 
 
 
 def _bytes(value: Any, row: int, side: str, expected: str) -> bytes | None:
-    """One value as bytes; None for the nulls of Python, NumPy and pandas, of which none is equal to itself but None."""
+    """Give one value as bytes; None for the nulls of Python, NumPy and pandas, of which none is equal to itself but None."""
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):

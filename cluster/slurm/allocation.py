@@ -22,13 +22,13 @@ from typing import Any, cast
 
 from tidalign.cluster.errors import NoWorkers
 
-PATIENCE = 120.0
+JOIN_SECONDS = 120.0
 """Seconds for the first worker of an allocation to join: Python and its libraries may come from a slow file system."""
 
-LATE = 10.0
+LATE_JOIN_SECONDS = 10.0
 """Seconds more for those of the other nodes; who joins later is used all the same."""
 
-LEAVE = 20.0
+LEAVE_SECONDS = 20.0
 """Seconds in which workers end once their work is over; Slurm kills 30 s (KillWait) after it asked."""
 
 _INTERACTIVE = ("4294967290", "-6")
@@ -119,17 +119,17 @@ def _scheduler(security: Any, host: str) -> Iterator[Any]:
     finally:
         closing = threading.Thread(target=_close, args=(cluster,), daemon=True)
         closing.start()
-        closing.join(LEAVE)
+        closing.join(LEAVE_SECONDS)
 
 
 def _close(cluster: Any) -> None:
     with suppress(Exception):
-        cluster.close(timeout=LEAVE / 2)
+        cluster.close(timeout=LEAVE_SECONDS / 2)
 
 
 @contextmanager
 def _workers(allocation: Allocation, own: str, cluster: Any) -> Iterator[None]:
-    """Have srun start node.py on each node. It ends when its standard input does, so also when this process dies."""
+    """Start node.py on each node, by srun. It ends when its standard input does, so also when this process dies."""
     nodes = str(allocation.nodes)
     layout = ("--nodes", nodes, "--ntasks", nodes, "--ntasks-per-node=1", "--overlap", "--no-kill", "--kill-on-bad-exit=0", "--wait=0", "--cpu-bind=none")
     log = Path(own, "srun.log")
@@ -145,7 +145,7 @@ def _workers(allocation: Allocation, own: str, cluster: Any) -> Iterator[None]:
             with suppress(OSError):
                 srun.stdin.close()
         try:
-            srun.wait(LEAVE)
+            srun.wait(LEAVE_SECONDS)
         except subprocess.TimeoutExpired:
             srun.kill()
             srun.wait()
@@ -157,11 +157,13 @@ def _await(allocation: Allocation, cluster: Any, srun: "subprocess.Popen[bytes]"
     while True:
         workers = list(cluster.scheduler.workers.values())
         now = time.monotonic()
-        if len({worker.name.partition("-")[0] for worker in workers if isinstance(worker.name, str)}) >= allocation.nodes or (workers and now - first > LATE):
+        if len({worker.name.partition("-")[0] for worker in workers if isinstance(worker.name, str)}) >= allocation.nodes or (
+            workers and now - first > LATE_JOIN_SECONDS
+        ):
             return
         if not workers:
             first = now
-            if srun.poll() is not None or now - began > PATIENCE:
+            if srun.poll() is not None or now - began > JOIN_SECONDS:
                 lines = log.read_text(errors="replace").split("\n")
                 last = next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")[:120]
                 raise NoWorkers(f"srun started no workers on the {allocation.nodes} nodes of job {allocation.job}: {last}; --cluster none uses this node alone")

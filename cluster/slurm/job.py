@@ -12,7 +12,7 @@ from pathlib import Path
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.slurm.site import Profile
 
-LOOK = 2.0
+POLL_SECONDS = 2.0
 """Seconds between questions to Slurm, whose controller serves many."""
 
 _OVER = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "DEADLINE", "BOOT_FAIL", "REVOKED")
@@ -61,12 +61,12 @@ def seconds(time: str) -> int:
 
 
 def _notice(profile: Profile) -> int:
-    """Seconds before the end at which a run is told: of a short job no more than half of it."""
+    """Say how many seconds before its end a run is told: of a short job no more than half of it."""
     return min(profile.notice, max(1, seconds(profile.time) // 2)) if profile.time else profile.notice
 
 
 def submit(text: str) -> str:
-    """Submit a script; the job's number. Raises NoWorkers with what sbatch says against it."""
+    """Submit a script to Slurm; gives the job's number. Raises NoWorkers with what sbatch says against it."""
     if not shutil.which("sbatch"):
         raise NoWorkers("no Slurm here: sbatch is not found; run this on a login node of the cluster, or show the script with --dry-run")
     # What this process has of a job around it, or of an srun, is not for the new one.
@@ -91,7 +91,7 @@ def follow(number: str, log: Path, show: Callable[[str], None]) -> int:
                 show(text.decode(errors="replace"))
         if state in _OVER:
             return status
-        time.sleep(LOOK)
+        time.sleep(POLL_SECONDS)
 
 
 def _state(number: str) -> tuple[str, int]:
@@ -102,12 +102,12 @@ def _state(number: str) -> tuple[str, int]:
         if "JobState" in found:
             status, _, signalled = found.get("ExitCode", "0:0").partition(":")
             return found["JobState"], int(status) or (128 + int(signalled) if int(signalled or 0) else _STATUSES.get(found["JobState"], 1))
-        time.sleep(LOOK * attempt)
+        time.sleep(POLL_SECONDS * attempt)
     raise NoWorkers(f"job {number}: Slurm does not know it any more ({' '.join(asked.stderr.split())[:100]}); its log says how it ended")
 
 
 def requeue(number: str) -> str | None:
-    """Have Slurm start this job again; what it says against that, or None. The job ends by it, a moment later."""
+    """Ask Slurm to start this job again; gives what it says against that, or None. The job ends by it, a moment later."""
     try:
         done = subprocess.run(["scontrol", "requeue", number], capture_output=True, text=True, check=False)
     except OSError as error:

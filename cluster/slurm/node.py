@@ -24,11 +24,11 @@ from tidalign.cluster.private import MuteNanny, kept
 from tidalign.cluster.settings import settings
 from tidalign.cluster.task import cores
 
-CLOSE = 4.0
+CLOSE_SECONDS = 4.0
 """Seconds that a worker gets to end by itself."""
 
 
-AGAIN = 1.0
+RESTART_SECONDS = 1.0
 """Seconds before a worker is started again whose nanny has ended, too."""
 
 
@@ -50,30 +50,30 @@ def environments(said: dict[str, Any]) -> list[dict[str, str]]:
 
 
 async def _work(address: str, names: list[dict[str, str]], scratch: str) -> None:
-    """Be the nannies of workers, each with this environment, until standard input ends."""
+    """Run the nannies of workers, each with this environment, until standard input ends."""
     node = os.environ.get("SLURM_NODEID", "0")
     here = cast("Any", get_ip)(address.rpartition("://")[2].rpartition(":")[0].strip("[]"))  # of this node, where it is on the scheduler's network
     nannies: dict[int, Any] = {}
 
     async def keep(place: int, own: dict[str, str]) -> None:
-        """Have a worker, and another one whenever it and its nanny have ended, as they do where the network is cut for long."""
+        """Keep a worker running: start another one whenever it and its nanny have ended, as they do where the network is cut for long."""
         options = {"host": here, "nthreads": 1, "name": f"{node}-{place}", "local_directory": scratch, "env": dict(os.environ) | own, "death_timeout": "60s"}
         while True:
             nannies[place] = nanny = cast("Any", MuteNanny)(address, **options)
             with suppress(Exception):  # the scheduler does not answer, or still has who was cut off
                 await nanny
                 await nanny.finished()
-            await nanny.close(timeout=CLOSE)
-            await asyncio.sleep(AGAIN)
+            await nanny.close(timeout=CLOSE_SECONDS)
+            await asyncio.sleep(RESTART_SECONDS)
 
     kept_up = asyncio.gather(*(keep(place, own) for place, own in enumerate(names)), return_exceptions=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.buffer.read)
     kept_up.cancel()
-    await asyncio.gather(*(nanny.close(timeout=CLOSE) for nanny in nannies.values()), return_exceptions=True)
+    await asyncio.gather(*(nanny.close(timeout=CLOSE_SECONDS) for nanny in nannies.values()), return_exceptions=True)
 
 
 def main(folder: Path) -> None:
-    """Work for the scheduler of a folder."""
+    """Run workers for the scheduler that a folder names."""
     # Slurm sends its signals to every process of a job. What becomes of tasks is decided by the one that drives the run.
     resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1})

@@ -31,7 +31,7 @@ class Profile:
     before: str = ""
 
     def override(self, given: Mapping[str, Any]) -> "Profile":
-        """Take what is given in place of what the profile says."""
+        """Replace what the profile says by what is given."""
         known = {field.name for field in fields(self)}
         return replace(self, **{name: value for name, value in given.items() if name in known and value is not None})
 

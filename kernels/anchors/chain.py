@@ -10,7 +10,7 @@ SCALE = 100
 
 
 def best_chain(segments: Segments, match: int, diagonal: int = 0, anti: int = 0) -> npt.NDArray[np.int64]:
-    """The members of the best chain, places in `segments`, by target start.
+    """Find the chain of segments with the highest score; gives its members, int64[k], places in `segments`, by target start.
 
     A segment may follow one that starts before it in both sequences. It costs `diagonal` for each diagonal between them and `anti` for each base
     between them on the nearer sequence; a base of overlap costs SCALE times `match` (the score of A with A). The chain with the highest sum of SCALE

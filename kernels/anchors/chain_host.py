@@ -69,7 +69,7 @@ def _split(t, q, order, first, last, by_query):
 
 @jit
 def plant(t, q, order, nodes, leaf):
-    """The tree over segments 0 to n - 1: fills nodes (int64[2n, FIELDS]), the root first, order (in: 0 to n - 1) and leaf, each segment's node.
+    """Build the tree over segments 0 to n - 1: fill nodes (int64[2n, FIELDS]), the root first, order (in: 0 to n - 1) and leaf, each segment's node.
 
     Returns how many levels there are.
     """
@@ -107,7 +107,7 @@ def _joined(t, q, other_t, other_q, other_length, diagonal, anti, overlap):
 
 @jit
 def best_chain(t, q, length, score, diagonal, anti, overlap, order, nodes, leaf, levels, highest, best, before):
-    """best[i] = score of the best chain that ends with segment i, before[i] = the segment before it in that chain (NONE: it is the first).
+    """Fill best, best[i] the score of the best chain that ends with segment i, and before, the segment before it in that chain (NONE: it is the first).
 
     Segments come in order of target start; order, nodes, leaf, levels: of `plant`. highest: int64[nodes], zeros, of the best chain in each node so far. No
     penalty is negative, so a node whose best chain is no better than what was found is passed over.

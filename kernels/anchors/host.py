@@ -10,7 +10,7 @@ WINDOW = np.int64(31)
 
 @jit
 def choose_points(target, query, starts, query_starts, lengths, table, points):
-    """points[i] = the middle of segment i, or of its leftmost best window where it is longer than one; counted from its start."""
+    """Fill points[i] with the middle of segment i, or of its leftmost best window where it is longer than one; counted from its start."""
     for i in range(len(starts)):
         t, q, length = starts[i], query_starts[i], lengths[i]
         points[i] = length // 2

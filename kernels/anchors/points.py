@@ -9,7 +9,7 @@ from tidalign.kernels.ungapped.hsps import Segments
 
 
 def anchor_points(target: Codes, query: Codes, segments: Segments, plain: npt.NDArray[np.int32]) -> tuple[Positions, Positions]:
-    """Places in target and query, int64[n] each: the middle of a segment up to 31 long, else the middle of its leftmost best window of 31.
+    """Choose a place of each segment, on target and query, int64[n] each: the middle of one up to 31 long, else of its leftmost best window of 31.
 
     plain: int32[64, 64], `Scoring.plain()`. Case does not matter.
     """
@@ -21,7 +21,7 @@ def anchor_points(target: Codes, query: Codes, segments: Segments, plain: npt.ND
 
 
 def lastz_order(target: Positions, query: Positions, score: Positions) -> npt.NDArray[np.int64]:
-    """The order in which LASTZ extends anchors: by falling score, then by query place, then by target place; int64[n], places of the input.
+    """Order anchors as LASTZ extends them: by falling score, then by query place, then by target place; int64[n], places of the input.
 
     Where the three fit a word of 64 bits that is what is sorted, several times as fast.
     """

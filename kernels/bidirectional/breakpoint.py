@@ -18,19 +18,19 @@ import numpy as np
 from tidalign.kernels.bidirectional.direction import extension_of, opening_of, scope_of, slot_of, start, step
 from tidalign.kernels.runtime.numba_cache import jit
 
-NONE = 1 << 60
+UNKNOWN = 1 << 60
 """No penalty is known, no diagonal found."""
 
 
 @jit
 def _meeting(forward, backward, model, state, f, r, n, m):
-    """The first diagonal k on which forward's cells of a state at penalty f and backward's at r (on its diagonal m - n - k) reach each other, or NONE."""
+    """Find the first diagonal k where forward's cells of a state at penalty f and backward's at r (on its diagonal m - n - k) reach each other, or UNKNOWN."""
     scope = len(forward.low)
     f_low, f_high = forward.low[f % scope], forward.high[f % scope]
     r_low, r_high = backward.low[r % scope], backward.high[r % scope]
     low, high = max(f_low, m - n - r_high), min(f_high, m - n - r_low)
     if f_low > f_high or r_low > r_high or low > high:
-        return NONE
+        return UNKNOWN
     ahead = forward.rows[slot_of(model, state, f), low + forward.centre : high + 1 + forward.centre]
     behind = backward.rows[slot_of(model, state, r), m - n - high + backward.centre : m - n - low + 1 + backward.centre]
     count = len(ahead)
@@ -39,19 +39,19 @@ def _meeting(forward, backward, model, state, f, r, n, m):
     for j in range(count):  # a vector loop first: it nearly always ends here
         signs |= np.int32(np.int32(short - ahead[j]) - behind[count - 1 - j])
     if signs >= 0:
-        return NONE
+        return UNKNOWN
     for j in range(count):
         h, back = np.int64(ahead[j]), np.int64(behind[count - 1 - j])
         k = low + j
         # Cells of gap states may lie outside the matrix.
         if h + back >= m and 0 <= h <= m and 0 <= h - k <= n and 0 <= back <= m and 0 <= back - (m - n - k) <= n:
             return k
-    return NONE
+    return UNKNOWN
 
 
 @jit
 def _better(forward, backward, model, f, b, best, lowest, n, m):
-    """The best meeting so far, (reduced penalty, forward's part, state, v, h), once the newest wavefront is held against the other direction's.
+    """Hold the newest wavefront against the other direction's; gives the best meeting so far, (reduced penalty, forward's part, state, v, h).
 
     Forward's newest is f, backward's b: forward is a step ahead, or backward has just drawn level. Only penalties of at least `lowest` are looked at.
     """
@@ -67,7 +67,7 @@ def _better(forward, backward, model, f, b, best, lowest, n, m):
                 continue
             part = s if f > b else r
             k = _meeting(forward, backward, model, state, part, s + r - part, n, m)
-            if k != NONE:
+            if k != UNKNOWN:
                 h = np.int64(forward.rows[slot_of(model, state, part), k + forward.centre])
                 best = (np.int64(total), np.int64(part), np.int64(state), h - k, h)
     return best
@@ -75,12 +75,13 @@ def _better(forward, backward, model, f, b, best, lowest, n, m):
 
 @jit
 def breakpoint(forward, backward, model, q, n, t, m, back_q, back_t, begin, end, known):
-    """Where a problem is cut: both directions, and (its reduced penalty, the forward part's penalty, the state, v, h). `known`: the reduced penalty, or NONE.
+    """Find where a problem is cut: both directions, and (its reduced penalty, the forward part's penalty, the state, v, h). `known`: the reduced penalty, or
+    UNKNOWN.
 
     `back_q`, `back_t`: addresses of the reversed letters from the problem's end on.
     """
-    lowest = 0 if known == NONE else known
-    nothing = NONE if known == NONE else known + 1
+    lowest = 0 if known == UNKNOWN else known
+    nothing = UNKNOWN if known == UNKNOWN else known + 1
     s = np.int64(0)
     best = (np.int64(nothing), s, s, s, s)
     forward = start(forward, model, q, n, t, m, begin, s, s)

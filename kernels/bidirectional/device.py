@@ -3,7 +3,7 @@
 Marco-Sola et al. 2023, Optimal gap-affine alignment in O(s) space (BiWFA, Bioinformatics 39:btad074), level by level instead of recursively: all parts of
 all pairs of a group that have as many cuts behind them are cut together, and what is left in the end is aligned together. A sweep adds wavefronts of
 many penalties at once: a block computes some diagonals more on both sides than it owns (bidirectional_sweep.cuh), so blocks never wait for each other, and a
-single pair fills much of the card. A group's work goes through one lane (runtime/lanes.py); others run beside it.
+single pair fills much of the GPU. A group's work goes through one lane (runtime/lanes.py); others run beside it.
 """
 
 from collections.abc import Iterator
@@ -14,29 +14,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels.bidirectional.launches import MOST_LETTERS, Launches
+from tidalign.kernels.bidirectional.launches import MAX_LETTERS, Launches
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.runtime.lanes import Lane, Steps, run
 from tidalign.kernels.wavefront.alignments import Alignments
-from tidalign.kernels.wavefront.device import Span
+from tidalign.kernels.wavefront.device import CallSettings
 
 Letters = Sequences | PackedSequences
 Integers = npt.NDArray[np.int64]
-Parts = npt.NDArray[np.void]
+Subproblems = npt.NDArray[np.void]
 
 GROUP_PAIRS, GROUP_LETTERS = 32, 1 << 23
-"""Pairs of a group, and letters of both sides: enough to fill the card together with a few other groups."""
+"""Pairs of a group, and letters of both sides: enough to fill the GPU together with a few other groups."""
 
 THREADS = 4
 """Threads that pack letters and put operations together while the device works on other groups."""
 
-PART = np.dtype([(name, np.int64) for name in ("pair", "q0", "q1", "t0", "t1", "begin", "end", "penalty")])
+SUBPROBLEM = np.dtype([(name, np.int64) for name in ("pair", "q0", "q1", "t0", "t1", "begin", "end", "penalty")])
 """Rows [q0, q1) and columns [t0, t1) of a pair, the states at begin and end, and the penalty in units, -1 where it is unknown (bidirectional_host.Part)."""
 
 
-def align(queries: Letters, targets: Letters, rows: list[int], span: Span) -> tuple[dict[int, Alignments], list[int]]:
-    """Alignments of the pairs `rows`, by row, and the rows that this device cannot take: too little memory, or numbers too large for its kernels."""
+def align(queries: Letters, targets: Letters, rows: list[int], settings: CallSettings) -> tuple[dict[int, Alignments], list[int]]:
+    """Align the pairs `rows`: alignments by row, and the rows that this device cannot take: too little memory, or numbers too large for its kernels."""
     import cupy
 
     found: dict[int, Alignments] = {}
@@ -50,7 +50,7 @@ def align(queries: Letters, targets: Letters, rows: list[int], span: Span) -> tu
                 query_side, target_side = (threads.submit(_packed, side, these) for side in (queries, targets))
                 yield query_side.done
                 yield target_side.done
-                group = _Group(lane, threads, query_side.result(), target_side.result(), span)
+                group = _Group(lane, threads, query_side.result(), target_side.result(), settings)
                 found.update(zip(these, (yield from group.align()), strict=True))
             except (cupy.cuda.memory.OutOfMemoryError, DeviceLimit):
                 lane.stream.synchronize()
@@ -66,7 +66,7 @@ def align(queries: Letters, targets: Letters, rows: list[int], span: Span) -> tu
 
 
 def _groups(queries: Letters, targets: Letters, rows: list[int]) -> Iterator[list[int]]:
-    """Rows of similar work together, the longest first."""
+    """Put rows of similar work together, the longest first."""
     letters = {row: length(queries, row) + length(targets, row) for row in rows}
     group: list[int] = []
     for row in sorted(rows, key=lambda row: -letters[row]):
@@ -79,12 +79,12 @@ def _groups(queries: Letters, targets: Letters, rows: list[int]) -> Iterator[lis
 
 
 def length(side: Letters, row: int) -> int:
-    """Letters of one sequence."""
+    """Count the letters of one sequence."""
     return int(side.lengths[row] if isinstance(side, PackedSequences) else side.offsets[row + 1] - side.offsets[row])
 
 
 def _packed(side: Letters, rows: list[int]) -> PackedSequences:
-    """These sequences only."""
+    """Pack the sequences `rows`, and no others."""
 
     def sums(pieces: list[npt.NDArray[np.uint8]]) -> Integers:
         return np.cumsum([0, *(len(piece) for piece in pieces)], dtype=np.int64)
@@ -100,21 +100,21 @@ def _packed(side: Letters, rows: list[int]) -> PackedSequences:
 class _Group:
     """Pairs aligned together."""
 
-    def __init__(self, lane: Lane, threads: ThreadPoolExecutor, queries: PackedSequences, targets: PackedSequences, span: Span) -> None:
-        self._threads, self._span, self._model = threads, span, span.model
+    def __init__(self, lane: Lane, threads: ThreadPoolExecutor, queries: PackedSequences, targets: PackedSequences, settings: CallSettings) -> None:
+        self._threads, self._settings, self._model = threads, settings, settings.model
         self._lengths = queries.lengths, targets.lengths
-        self._launches = Launches(lane, span.model, queries, targets, span.ambiguous)
+        self._launches = Launches(lane, settings.model, queries, targets, settings.ambiguous)
 
     def align(self) -> Steps[list[Alignments]]:
         """Align each pair."""
         from tidalign.kernels.bidirectional.host import LEAF
 
-        parts = np.zeros(len(self._lengths[0]), PART)
+        parts = np.zeros(len(self._lengths[0]), SUBPROBLEM)
         parts["pair"], parts["q1"], parts["t1"], parts["penalty"] = np.arange(len(parts)), *self._lengths, -1
-        if self._span.free:
+        if self._settings.free:
             parts = yield from self._between_free_ends(parts)
         whole = parts.copy()
-        leaves: list[Parts] = []
+        leaves: list[Subproblems] = []
         smallest = max(LEAF, 4 * (self._model.deepest + 1))
         while len(parts):
             gaps = (parts["q0"] == parts["q1"]) | (parts["t0"] == parts["t1"])
@@ -124,11 +124,11 @@ class _Group:
             small = gaps | ((parts["penalty"] >= 0) & (parts["penalty"] <= smallest))
             leaves.append(parts[small])
             parts = parts[~small]
-            if not self._span.cigar:
+            if not self._settings.cigar:
                 parts = parts[parts["penalty"] < 0]
             if len(parts):
                 parts = yield from self._cut(parts, whole, smallest)
-        pieces = (yield from self._finish(np.concatenate(leaves))) if self._span.cigar else [None] * len(whole)
+        pieces = (yield from self._finish(np.concatenate(leaves))) if self._settings.cigar else [None] * len(whole)
         return [self._alignment(part, cigar) for part, cigar in zip(whole, pieces, strict=True)]
 
     def _alignment(self, part: Any, cigar: npt.NDArray[np.uint32] | None) -> Alignments:
@@ -143,10 +143,10 @@ class _Group:
         costs = np.min([model.open_extend[piece] + (letters - 1) * model.extend[piece] for piece in pieces], axis=0)
         return np.where(letters > 0, costs, 0)
 
-    def _between_free_ends(self, parts: Parts) -> Steps[Parts]:
+    def _between_free_ends(self, parts: Subproblems) -> Steps[Subproblems]:
         """Find what remains between the ends: the first that a pass forwards finds, and the first that one backwards finds from there."""
         n, m = self._lengths
-        query_begin, query_end, target_begin, target_end = self._span.ends
+        query_begin, query_end, target_begin, target_end = self._settings.ends
         table = self._launches.table(parts, np.full(len(parts), -1))
         table["first"], table["last"] = -np.minimum(query_begin, n), np.minimum(target_begin, m)
         table["goal_low"], table["goal_high"] = m - n - np.minimum(target_end, m), m - n + np.minimum(query_end, n)
@@ -161,21 +161,21 @@ class _Group:
         ended["q0"], ended["t0"] = v - back_v, h - back_h
         return ended
 
-    def _free_end(self, table: Parts) -> Steps[tuple[Integers, Integers, Integers]]:
-        """Penalty, rows and columns to the end of each."""
+    def _free_end(self, table: Subproblems) -> Steps[tuple[Integers, Integers, Integers]]:
+        """Find the free ends of all problems: penalty, row and column of each."""
         keys, _, _ = yield from self._launches.sweep(table, free=True)
-        k = (keys & np.uint64(MOST_LETTERS - 1)).astype(np.int64) - table["n"]
+        k = (keys & np.uint64(MAX_LETTERS - 1)).astype(np.int64) - table["n"]
         h = np.minimum(table["m"], table["n"] + k)
         return (keys >> np.uint64(40)).astype(np.int64), h - k, h
 
-    def _cut(self, parts: Parts, whole: Parts, smallest: int) -> Steps[Parts]:
-        """Each part in two, but for those whose penalty turns out to be at most `smallest`; penalties found are those of the pairs, too."""
+    def _cut(self, parts: Subproblems, whole: Subproblems, smallest: int) -> Steps[Subproblems]:
+        """Cut each part in two, but for those whose penalty turns out to be at most `smallest`; penalties found are those of the pairs, too."""
         known = np.where(parts["penalty"] < 0, -1, parts["penalty"] - self._launches.openings[parts["end"]])
         table = self._launches.table(parts, known)
         keys, block_keys, block_columns = yield from self._launches.sweep(table)
         total = (keys >> np.uint64(40)).astype(np.int64)
         lag, made, rank = ((keys >> np.uint64(at)).astype(np.int64) & mask for at, mask in ((31, 511), (30, 1), (27, 7)))
-        k = (keys & np.uint64(MOST_LETTERS - 1)).astype(np.int64) - table["n"]
+        k = (keys & np.uint64(MAX_LETTERS - 1)).astype(np.int64) - table["n"]
         state = np.argsort(-self._launches.openings, kind="stable")[rank]
         newest = (total + lag) // 2
         before = np.where(made == 0, newest, newest - (lag - self._launches.openings[state]))
@@ -191,8 +191,8 @@ class _Group:
         left["penalty"], right["penalty"] = before, parts["penalty"] - before
         return np.concatenate([parts[entire], left[~entire], right[~entire]])
 
-    def _finish(self, leaves: Parts) -> Steps[list[npt.NDArray[np.uint32]]]:
-        """The operations of each pair, from those of its leaves."""
+    def _finish(self, leaves: Subproblems) -> Steps[list[npt.NDArray[np.uint32]]]:
+        """Gather the operations of each pair from those of its leaves, which are aligned here."""
         letters = leaves["q1"] - leaves["q0"] + leaves["t1"] - leaves["t0"]
         gaps = (leaves["q0"] == leaves["q1"]) | (leaves["t0"] == leaves["t1"])
         aligned = leaves[~gaps]
@@ -209,8 +209,8 @@ class _Group:
         return joined.result()
 
 
-def _joined(runs: npt.NDArray[np.uint32], places: Integers, counts: Integers, leaves: Parts, pairs: int) -> list[npt.NDArray[np.uint32]]:
-    """Operations of each pair: those of its leaves in order, the last of one and the first of the next together where they are the same."""
+def _joined(runs: npt.NDArray[np.uint32], places: Integers, counts: Integers, leaves: Subproblems, pairs: int) -> list[npt.NDArray[np.uint32]]:
+    """Join the operations of each pair's leaves in order, the last of one and the first of the next together where they are the same."""
     order = np.lexsort((leaves["q0"] + leaves["t0"], leaves["pair"]))
     counts = counts[order]
     ends = np.cumsum(counts)

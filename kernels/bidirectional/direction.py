@@ -36,7 +36,7 @@ class Direction(NamedTuple):
 
 @jit
 def scope_of(model):
-    """Rows of M that a step may look back to, the new one included. `model`: (states, x, o1, e1, o2, e2) in units, states 1, 3 or 5."""
+    """Count the rows of M that a step may look back to, the new one included. `model`: (states, x, o1, e1, o2, e2) in units, states 1, 3 or 5."""
     return max(model[1], model[2] + model[3], model[4] + model[5]) + 1
 
 
@@ -54,7 +54,7 @@ def opening_of(model, state):
 
 @jit
 def slot_of(model, state, s):
-    """Row number of a state (0 M, 1 I1, 2 D1, 3 I2, 4 D2) at penalty s."""
+    """Find the row that holds a state (0 M, 1 I1, 2 D1, 3 I2, 4 D2) at penalty s."""
     scope = scope_of(model)
     if state == 0:
         return s % scope
@@ -65,7 +65,7 @@ def slot_of(model, state, s):
 
 
 def new_direction(model):
-    """Empty rings for a model; `start` readies them for a pair."""
+    """Make empty rings for a model; `start` readies them for a pair."""
     scope = scope_of(model)
     slots = scope + sum(extension_of(model, state) + 1 for state in range(1, model[0]))
     edges = np.empty((3, scope), np.int64)
@@ -74,7 +74,7 @@ def new_direction(model):
 
 @jit
 def _widen(side, low, high):
-    """A direction whose rows hold at least diagonals [low, high], twice as many as were asked for."""
+    """Copy a direction to rows that hold at least diagonals [low, high], twice as many as were asked for."""
     spare = (high - low) // 2 + 1
     low, high = low - spare, high + spare
     rows = np.empty((side.rows.shape[0], high - low + 1), np.int32)
@@ -151,14 +151,15 @@ def _extend(row, low, q, n, t, m):
 
 @jit
 def _next_1(mismatch, gap, new):
-    """One state. Here and below a source of gaps has a column more on each side, and cells outside the matrix are left to `_extend`."""
+    """Compute the next wavefront of one state. Here and below a source of gaps has a column more on each side, and cells outside the matrix are left to
+    `_extend`."""
     for j in range(len(new)):
         new[j] = max(np.int32(max(mismatch[j], gap[j]) + 1), gap[j + 2])
 
 
 @jit
 def _next_3(mismatch, opening, insertion, deletion, new, new_i, new_d):
-    """Three states."""
+    """Compute the next wavefront of three states, M and the gaps of one piece."""
     for j in range(len(new)):
         i = max(opening[j + 2], insertion[j + 2])
         d = np.int32(max(opening[j], deletion[j]) + 1)
@@ -169,7 +170,7 @@ def _next_3(mismatch, opening, insertion, deletion, new, new_i, new_d):
 
 @jit
 def _add_piece(opening, insertion, deletion, new, new_i, new_d):
-    """The gap states of the second piece, and what they add to M."""
+    """Compute the gap states of the second piece, and raise M to what they reach."""
     for j in range(len(new)):
         i = max(opening[j + 2], insertion[j + 2])
         d = np.int32(max(opening[j], deletion[j]) + 1)
@@ -180,7 +181,7 @@ def _add_piece(opening, insertion, deletion, new, new_i, new_d):
 
 @jit
 def _union(side, s, wider, low, high):
-    """[low, high] and the diagonals of wavefront s, `wider` on each side."""
+    """Widen [low, high] to hold the diagonals of wavefront s, and `wider` more on each side."""
     here = s % len(side.low)
     if side.low[here] > side.high[here]:
         return low, high
@@ -189,14 +190,14 @@ def _union(side, s, wider, low, high):
 
 @jit
 def _source(side, slot, low, high):
-    """The columns of a row for diagonals [low, high], readable."""
+    """Give the columns of a row for diagonals [low, high], to be read."""
     _define(side, slot, low, high)
     return side.rows[slot, low + side.centre : high + 1 + side.centre]
 
 
 @jit
 def _target(side, slot, low, high):
-    """The columns of a row for diagonals [low, high], to be written."""
+    """Give the columns of a row for diagonals [low, high], to be written."""
     side.filled[0, slot], side.filled[1, slot] = low, high
     return side.rows[slot, low + side.centre : high + 1 + side.centre]
 
@@ -213,7 +214,7 @@ def _alive(side, model, s, k, n, m):
 
 @jit
 def step(side, model, s, q, n, t, m):
-    """Wavefront s from those before it."""
+    """Make wavefront s from those before it."""
     states, x, o1, e1, o2, e2 = model
     here = slot_of(model, M, s)
     low, high = _union(side, s - x, NOTHING, FAR, -FAR)
@@ -261,7 +262,8 @@ def step(side, model, s, q, n, t, m):
 
 @jit
 def free_end(side, model, q, n, t, m, free):
-    """Penalty and cell (v, h) where a pair with free ends (query begin and end, target begin and end) ends: the first diagonal from the lowest that can."""
+    """Find where a pair with free ends (query begin and end, target begin and end) ends: penalty and cell (v, h), on the first diagonal from the lowest that
+    can."""
     query_begin, query_end, target_begin, target_end = free
     side = start(side, model, q, n, t, m, M, -query_begin, target_begin)
     s = np.int64(0)

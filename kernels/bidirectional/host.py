@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels.bidirectional.breakpoint import NONE, breakpoint
+from tidalign.kernels.bidirectional.breakpoint import UNKNOWN, breakpoint
 from tidalign.kernels.bidirectional.direction import Direction, free_end, new_direction, opening_of, scope_of
 from tidalign.kernels.letters.host import BEHIND, SENTINEL
 from tidalign.kernels.runtime.numba_cache import jit
 from tidalign.kernels.runtime.workspace import CIGAR, CIGAR_COUNT, CIGAR_FIRST, LETTERS, Memory, reserve
-from tidalign.kernels.wavefront.host import NEVER, solve
+from tidalign.kernels.wavefront.host import NO_PAUSE, solve
 from tidalign.kernels.wavefront.trace import DELETION, INSERTION, emit
 
 LEAF = 1024
@@ -39,8 +39,8 @@ Model = tuple[int, int, int, int, int, int]
 Free = tuple[int, int, int, int]
 
 
-class Part(NamedTuple):
-    """Rows and columns of the matrix, first and last; states; the penalty in units, with the opening of the end state, or NONE where it is not known yet."""
+class Subproblem(NamedTuple):
+    """Rows and columns of the matrix, first and last; states; the penalty in units, with the opening of the end state, or UNKNOWN where it is not known yet."""
 
     query: tuple[int, int]
     target: tuple[int, int]
@@ -62,7 +62,7 @@ def align_encoded(
     out: Integers,
     ends: Integers,
 ) -> None:
-    """batch_host.align_encoded for long and dear pairs: all of `rows`, whose letters lie encoded at `places`."""
+    """Align long and dear pairs as batch_host.align_encoded does: all of `rows`, whose letters lie encoded at `places`."""
     work = memory.work
     for i, place in zip(rows.tolist(), places.tolist(), strict=True):
         lengths = int(n[i]), int(m[i])
@@ -80,10 +80,20 @@ def _letters_at(address: int, length: int) -> Letters:
 def align_long(
     memory: Memory, query: Letters, target: Letters, model: Model, free: Free, keep: bool, leaf: int = LEAF
 ) -> tuple[int, tuple[int, int], tuple[int, int]]:
-    """Optimal penalty of one pair in units, and the rows and columns that the alignment covers; with `keep` its operations are appended to the CIGAR.
+    """Find the optimal penalty of one pair in units, and the rows and columns that the alignment covers; with `keep` its operations are appended to the CIGAR.
 
     `model` and `free` as in wavefront_host. With free ends the end is the one that a penalty-only pass finds (the first diagonal, from the lowest, that
     ends it), the begin the one that such a pass finds backwards from there, and what lies between is aligned from end to end.
+
+    Invariant: the problems on the stack, from its top down, hold what is still to be aligned, from left to right, and their penalties and those of what is
+    done add up to the pair's (a gap's opening is of the problem that it begins in). One too dear for a leaf is cut at a cell (v, h) of an optimal path:
+
+        q0      +---------+                      forward wavefronts from the upper left, backward ones from the lower right; the other two corners
+                |  first  |                      are not looked at again
+        q0 + v  +---------o---------------+
+                          |    second     |
+        q1                +---------------+
+                t0      t0 + h            t1
     """
     n, m = len(query) - BEHIND, len(target) - BEHIND
     directions = new_direction(model), new_direction(model)
@@ -98,19 +108,19 @@ def align_long(
         rows, columns = (v - back_v, v), (h - back_h, h)
     back_query, back_target = with_sentinels(query[:n][::-1]), with_sentinels(target[:m][::-1])
     leaf = max(leaf, 4 * int(scope_of(model)))
-    parts = [Part(rows, columns, 0, 0, NONE)]
+    parts = [Subproblem(rows, columns, 0, 0, UNKNOWN)]
     penalty = -1
     while parts:
         part = parts.pop()
         (q0, q1), (t0, t1) = part.query, part.target
-        if part.penalty == NONE and (q0 == q1 or t0 == t1):
+        if part.penalty == UNKNOWN and (q0 == q1 or t0 == t1):
             penalty = gap_penalty(model, q1 - q0 + t1 - t0)
             part = part._replace(penalty=penalty)
         if part.penalty <= leaf or q0 == q1 or t0 == t1:
             if keep:
                 _finish(memory, query[q0:q1], target[t0:t1], model, part)
             continue
-        known = NONE if part.penalty == NONE else part.penalty - opening_of(model, part.end)
+        known = UNKNOWN if part.penalty == UNKNOWN else part.penalty - opening_of(model, part.end)
         forward, backward, (reduced, before, state, v, h) = breakpoint(
             *directions, model,
             query.ctypes.data + q0, q1 - q0, target.ctypes.data + t0, t1 - t0,
@@ -118,7 +128,7 @@ def align_long(
             part.begin, part.end, known,
         )  # fmt: skip
         directions = Direction(*forward), Direction(*backward)
-        if part.penalty == NONE:
+        if part.penalty == UNKNOWN:
             penalty = reduced
             if not keep:
                 break
@@ -126,13 +136,13 @@ def align_long(
             if penalty <= leaf:
                 parts.append(part)
                 continue
-        parts.append(Part((q0 + v, q1), (t0 + h, t1), state, part.end, part.penalty - before))
-        parts.append(Part((q0, q0 + v), (t0, t0 + h), part.begin, state, before))
+        parts.append(Subproblem((q0 + v, q1), (t0 + h, t1), state, part.end, part.penalty - before))
+        parts.append(Subproblem((q0, q0 + v), (t0, t0 + h), part.begin, state, before))
     return penalty, rows, columns
 
 
 def with_sentinels(letters: npt.NDArray[np.uint8]) -> Letters:
-    """A copy of encoded letters with sentinels behind."""
+    """Copy encoded letters, with sentinels behind."""
     padded = np.full(len(letters) + BEHIND, SENTINEL, np.uint8)
     padded[: len(letters)] = letters
     return padded
@@ -151,7 +161,7 @@ def append(work, operation, length):
     work[CIGAR_COUNT] = emit(work[CIGAR], work[CIGAR_FIRST], work[CIGAR_COUNT], operation, length)
 
 
-def _finish(memory: Memory, query: Letters, target: Letters, model: Model, part: Part) -> None:
+def _finish(memory: Memory, query: Letters, target: Letters, model: Model, part: Subproblem) -> None:
     """Append the operations of a part whose penalty is known."""
     work, n, m = memory.work, len(query), len(target)
     if n == 0 or m == 0:
@@ -163,7 +173,7 @@ def _finish(memory: Memory, query: Letters, target: Letters, model: Model, part:
 
     def solved(end: int, penalty: int, keep: bool) -> int:
         pair = query.ctypes.data, n, target.ctypes.data, m
-        return int(solve(work, memory.spare, *pair, model, (0, 0, 0, 0), part.begin, end, penalty, NEVER, keep, null)[0])
+        return int(solve(work, memory.spare, *pair, model, (0, 0, 0, 0), part.begin, end, penalty, NO_PAUSE, keep, null)[0])
 
     end, penalty = part.end, part.penalty
     if end != 0 and solved(0, penalty, False) == penalty - opening_of(model, end):

@@ -13,12 +13,12 @@ from tidalign.kernels.wavefront.device import SMALL
 from tidalign.kernels.wavefront.model import Model
 
 Integers = npt.NDArray[np.int64]
-Parts = npt.NDArray[np.void]
+Subproblems = npt.NDArray[np.void]
 
 SHAPES = ((32, 512), (16, 128))
 """Penalties a sweep adds, and diagonals of a block: the first whose rows fit on chip."""
 
-POLL = 16
+POLL_SWEEPS = 16
 """Sweeps between two looks at what they found."""
 
 FIRST_STEPS = 2048
@@ -29,7 +29,7 @@ WORD_BLOCKS, WORD_THREADS = 16, 256
 LEAF_THREADS = 512
 
 # What keys of 64 bits hold (bidirectional.cuh).
-MOST_LETTERS, MOST_STEPS, MOST_LAG = 1 << 27, 1 << 23, 511
+MAX_LETTERS, MAX_STEPS, MAX_LAG = 1 << 27, 1 << 23, 511
 NO_KEY = np.uint64(2**64 - 1)
 
 _BOTH = ("query", "target", "query_origin", "target_origin", "state")  # one for each direction
@@ -49,7 +49,7 @@ class Launches:
         self._least = min(model.extend[: max(model.pieces, 1)])
         self._slack = model.deepest + int(self.openings.max()) - 1
         fitting = [shape for shape in SHAPES if self._sweep_bytes(*shape) <= compiler.most_shared_bytes()]
-        if not fitting or self._slack + 1 > MOST_LAG or (queries.lengths + targets.lengths).max() >= MOST_LETTERS:
+        if not fitting or self._slack + 1 > MAX_LAG or (queries.lengths + targets.lengths).max() >= MAX_LETTERS:
             raise DeviceLimit("these penalties or lengths are more than the bidirectional kernels take")
         self._steps, self._columns = fitting[0]
         self._send()
@@ -59,7 +59,7 @@ class Launches:
         return 4 * self._model.rows * (columns + 2) if columns > 2 * halo else 2**31
 
     def _send(self) -> None:
-        """Letters to the device, there to words forwards and backwards."""
+        """Send the letters to the device, and make words of them there, forwards and backwards."""
         import cupy
 
         count = len(self._sides[0])
@@ -89,8 +89,8 @@ class Launches:
         }
         return compiler.kernel("bidirectional/bidirectional.cu", entry, macros, shared_bytes=shared_bytes)
 
-    def table(self, parts: Parts, known: Integers) -> Parts:
-        """Give what the kernels take, without rows. `parts`: bidirectional_device.PART."""
+    def table(self, parts: Subproblems, known: Integers) -> Subproblems:
+        """Give what the kernels take, without rows. `parts`: bidirectional_device.SUBPROBLEM."""
         table = np.zeros(len(parts), TABLE)
         for side, (name, begin, end, count) in enumerate((("query", "q0", "q1", "n"), ("target", "t0", "t1", "m"))):
             table[name] = self._places[side][:, parts["pair"]].T
@@ -100,8 +100,8 @@ class Launches:
         table["known"] = known
         return table
 
-    def sweep(self, table: Parts, *, free: bool = False) -> Steps[tuple[Any, Any, Any]]:
-        """Wavefronts until every part has its key: keys, and of each block of `bidirectional_meet` the best key and forward's column there."""
+    def sweep(self, table: Subproblems, *, free: bool = False) -> Steps[tuple[Any, Any, Any]]:
+        """Make wavefronts until every part has its key: keys, and of each block of `bidirectional_meet` the best key and forward's column there."""
         import cupy
 
         count, model, steps = len(table), self._model, self._steps
@@ -116,10 +116,10 @@ class Launches:
         block_columns = cupy.zeros((count, MEET_BLOCKS), np.int32)
         rows, on_device, allotted, first = None, None, 0, 0
         while True:
-            many = POLL if least_known < 0 else max(1, min(8 * POLL, (most_known + self._slack) // 2 // steps + 1 - first // steps))
+            many = POLL_SWEEPS if least_known < 0 else max(1, min(8 * POLL_SWEEPS, (most_known + self._slack) // 2 // steps + 1 - first // steps))
             if first + many * steps > allotted:
                 allotted = max(FIRST_STEPS, 2 * allotted, first + many * steps)
-                if allotted > MOST_STEPS:
+                if allotted > MAX_STEPS:
                     raise DeviceLimit("a penalty is more than the bidirectional kernels take")
                 before = table.copy()
                 size = self._allot(table, np.full(count, allotted) if least_known < 0 else (table["known"] + self._slack) // 2 + steps + 1, ring)
@@ -130,8 +130,8 @@ class Launches:
             for _ in range(many):
                 last = first + steps - 1
                 wide = last // self._least + 1
-                span = int(min(wide - table["first"].min(), table["n"].max()) + 1 + min(wide + table["last"].max(), table["m"].max()))
-                tiles = -(-span // own)
+                settings = int(min(wide - table["first"].min(), table["n"].max()) + 1 + min(wide + table["last"].max(), table["m"].max()))
+                tiles = -(-settings // own)
                 compiler.launch(
                     *(sweep, count * directions * tiles, self._columns, on_device, tiles, first, self._words, self._masks, rows, reach, keys),
                     shared_bytes=shared,
@@ -147,8 +147,8 @@ class Launches:
             if least_known >= 0 and 2 * first > most_known + self._slack + 2:
                 raise RuntimeError("bidirectional alignment: no breakpoint at the known penalty")
 
-    def leaves(self, table: Parts) -> Steps[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32]]]:
-        """Operations of parts of a known penalty, the dearest first; and how many each has at its `place`, which this sets."""
+    def leaves(self, table: Subproblems) -> Steps[tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32]]]:
+        """Trace the operations of parts of a known penalty, the dearest first; and how many each has at its `place`, which this sets."""
         import cupy
 
         penalties, letters = table["known"], table["n"] + table["m"]
@@ -177,8 +177,8 @@ class Launches:
             raise RuntimeError("bidirectional alignment: a part has another penalty than its breakpoint says")
         return found[0].copy(), found[1].copy()
 
-    def _allot(self, table: Parts, penalties: Integers, ring: int) -> int:
-        """Rows for wavefronts up to these penalties; gives their size."""
+    def _allot(self, table: Subproblems, penalties: Integers, ring: int) -> int:
+        """Lay out rows for wavefronts up to these penalties; gives their size."""
         wide = penalties // self._least + 1
         table["centre"] = np.minimum(wide - table["first"], table["n"])
         table["width"] = table["centre"] + 1 + np.minimum(wide + table["last"], table["m"])
@@ -187,14 +187,14 @@ class Launches:
         return int(ends[-1])
 
 
-def _on_device(table: Parts) -> Any:
+def _on_device(table: Subproblems) -> Any:
     import cupy
 
     return cupy.asarray(table.view(np.int64))
 
 
-def _move(before: Parts, after: Parts, rows: Any, larger: Any, ring: int) -> None:
-    """Rows to where they have more room on both sides."""
+def _move(before: Subproblems, after: Subproblems, rows: Any, larger: Any, ring: int) -> None:
+    """Copy rows to where they have more room on both sides."""
     for old, new in zip(before, after, strict=True):
         source = rows[int(old["place"]) : int(old["place"]) + ring * int(old["width"])].reshape(ring, int(old["width"]))
         target = larger[int(new["place"]) : int(new["place"]) + ring * int(new["width"])].reshape(ring, int(new["width"]))

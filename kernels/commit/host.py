@@ -6,17 +6,17 @@ import numpy as np
 from tidalign.kernels.commit.paths_host import forget, has_room, keep
 from tidalign.kernels.extension.fences import (
     BIN_BITS,
+    END_COLUMN,
     FIRST,
-    HIGH,
+    FIRST_COLUMN,
+    HIGH_PIECE,
     HIGH_QUERY,
     HIGH_TARGET,
     HOLES,
     LAST,
-    LOW,
+    LOW_PIECE,
     LOW_QUERY,
     LOW_TARGET,
-    ONE,
-    OTHER,
     QUERY_FIRST,
     QUERY_LAST,
     TARGET_FIRST,
@@ -27,8 +27,8 @@ from tidalign.kernels.extension.fences import (
     piece_at,
     step,
 )
-from tidalign.kernels.extension.host import NOTHING, QUERY_END, QUERY_START, RESULT, SCORE, TARGET_START, VISITED, extend_anchor
-from tidalign.kernels.gapped.speculated import ABOVE, LOOKED, REJECTED, UNDECIDED, UNKNOWN
+from tidalign.kernels.extension.host import NO_SCORE, QUERY_END, QUERY_START, RESULT, SCORE, TARGET_START, VISITED, extend_anchor
+from tidalign.kernels.gapped.speculated import ABOVE, REJECTED, REJECTION_LETTERS, UNDECIDED, UNKNOWN
 from tidalign.kernels.runtime.numba_cache import inline, jit
 
 MARGIN = np.int64(2)
@@ -45,7 +45,7 @@ EXTENDED = STOOD
 
 @inline
 def _columns(kept, alignment, low, high):
-    """First and last query place of an alignment at target rows low..high, both of which it has; gaps at their borders included."""
+    """Find the first and last query place of an alignment at target rows low..high, both of which it has; gaps at their borders included."""
     pieces = kept.pieces
     at = piece_at(kept, alignment, low)
     first = column_at(pieces, at, low)
@@ -86,9 +86,9 @@ def untouched(kept, fence, holes, leftward, anchor, ranges):
     for i in range(ranges.shape[0]):
         low, high = np.int64(ranges[i, 0]), np.int64(ranges[i, 1])
         step(kept, fence, holes, np.int64(i + 1), low, high)
-        if fence[ONE] >= 0 and fence[LOW] > low:
+        if fence[LOW_PIECE] >= 0 and fence[FIRST_COLUMN] > low:
             return False
-        if (fence[OTHER] >= 0 and fence[HIGH] <= high) or fence[HOLES] > 0:
+        if (fence[HIGH_PIECE] >= 0 and fence[END_COLUMN] <= high) or fence[HOLES] > 0:
             return False
     return True
 
@@ -98,8 +98,8 @@ def _apart(kept, t, q, known, boxes, i):
     """Tell whether nothing kept comes near what an anchor (BELOW, ABOVE or REJECTED) is known by: then it is on no alignment, and its free extension stands."""
     around = known[i] == REJECTED
     box = boxes[i]
-    above, below = (LOOKED, LOOKED) if around else (box[0], box[2])
-    before, after = (LOOKED, LOOKED) if around else (box[1], box[3])
+    above, below = (REJECTION_LETTERS, REJECTION_LETTERS) if around else (box[0], box[2])
+    before, after = (REJECTION_LETTERS, REJECTION_LETTERS) if around else (box[1], box[3])
     return clear(kept, t[i] - above, t[i] + below, q[i] - before, q[i] + after)
 
 
@@ -117,7 +117,7 @@ def _stands(kept, fence, holes, t, q, known, free, i, left, right):
 
 @inline
 def _width(ranges):
-    """Cells of the rows of one side."""
+    """Count the cells in the rows of one side."""
     cells = np.int64(0)
     for i in range(ranges.shape[0]):
         cells += np.int64(ranges[i, 1]) - np.int64(ranges[i, 0])
@@ -126,8 +126,8 @@ def _width(ranges):
 
 @jit
 def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen, counts):
-    """Walks anchors [i, stop): past those on a kept alignment, and past those whose extension is sure to stay below the threshold; keeps
-    free extensions that reach it and met nothing.
+    """Walk anchors [i, stop) past those on a kept alignment and those whose extension is sure to stay below the threshold; keep free extensions that reach it
+    and met nothing.
 
     known: uint8[n], UNKNOWN .. REJECTED. boxes: int64[n, 4], rows and columns that a free extension looked at left and right. free: of those ABOVE.
     most: cells after which it ends. chosen: int64[n], to which anchors whose free extension is kept are added. counts: int64[4], PASSED .. SKIPPED, added to;
@@ -164,7 +164,7 @@ def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen,
 
 @jit
 def ahead(kept, t, q, known, i, room):
-    """Next anchors, from the i-th on and not far from it, of which nothing is known and that lie on no kept alignment: int64[at most room]."""
+    """List the next anchors, from the i-th on and not far from it, of which nothing is known and that lie on no kept alignment: int64[at most room]."""
     found = np.empty(room, np.int64)
     n = 0
     stop = min(len(t), i + 64 * room)
@@ -180,7 +180,7 @@ def ahead(kept, t, q, known, i, room):
 def walk_few(
     memory, target, query, strands, begins, t, q, limits, costs, kept, fence, holes, at, found, run_offsets, run_ops, run_lengths, order, counts, null
 ):
-    """Walks the anchors of strands from the `at`-th on, each strand by itself, and extends between fences all that are on no kept alignment.
+    """Walk the anchors of strands from the `at`-th on, each strand by itself, and extend between fences all that are on no kept alignment.
 
     memory: int64 arrays to work in, work, spare and state. query: an array of strands, strand i from strands[i, 0] to strands[i, 1]. begins: int64[k + 1], of
     each strand's anchors (t, q), places in this array, with `limits` of their target sequences, int64[n, 2]. costs: classes, scores and costs as
@@ -208,7 +208,7 @@ def walk_few(
             )
             counts[EXTENDED] += 1
             counts[CELLS] += result[VISITED]
-            if result[SCORE] == NOTHING or result[SCORE] < threshold:
+            if result[SCORE] == NO_SCORE or result[SCORE] < threshold:
                 continue
             ends, run = result[TARGET_START : QUERY_END + 1], run_offsets[n]
             short = not has_room(kept, ends, len(ops))

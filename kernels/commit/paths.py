@@ -10,7 +10,7 @@ from tidalign.kernels.extension.costs import Integers
 from tidalign.kernels.extension.fences import BIN_BITS, empty, room
 from tidalign.kernels.gapped.alignments import Extensions
 
-NEAR = 64
+NEAR_DIAGONALS = 64
 """Diagonals from an alignment within which an anchor is expected to lie on it."""
 
 
@@ -56,7 +56,7 @@ class Paths:
     def near(self, t: Any, q: Any, since: int = 0) -> npt.NDArray[np.bool_]:
         """Tell whether anchors, int64[n] places on target and query, are about where one of them runs. since: `entries` of before those that matter."""
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
-        found: npt.NDArray[np.bool_] = paths_host.near(self.kept, t, q, np.int64(NEAR), np.int64(since))
+        found: npt.NDArray[np.bool_] = paths_host.near(self.kept, t, q, np.int64(NEAR_DIAGONALS), np.int64(since))
         return found
 
     def keep_apart(self, t: Any, q: Any, found: Extensions) -> None:
@@ -64,12 +64,12 @@ class Paths:
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
         ends, offsets, ops, lengths = (np.require(values, None, ["C", "W"]) for values in (found.ends(), *found.runs()))
         i = 0
-        while (i := paths_host.keep_apart(self.kept, t, q, ends, offsets, ops, lengths, np.int64(i), np.int64(NEAR))) < len(found):
+        while (i := paths_host.keep_apart(self.kept, t, q, ends, offsets, ops, lengths, np.int64(i), np.int64(NEAR_DIAGONALS))) < len(found):
             self.grow(ends[i], int(offsets[i + 1] - offsets[i]))
 
 
 def _larger(array: Integers, count: int) -> Integers:
-    """The array, or a copy twice as long where it has not `count` rows."""
+    """Give the array, or a copy twice as long where it has not `count` rows."""
     if count <= len(array):
         return array
     longer = np.full((max(count, 2 * len(array)), *array.shape[1:]), -1, np.int64)

@@ -34,7 +34,7 @@ from tidalign.kernels.runtime.numba_cache import jit
 
 @jit
 def forget(kept):
-    """Forgets all of them; the arrays stay, of which one is as long as the target."""
+    """Forget all alignments; the arrays stay, of which one is as long as the target."""
     for alignment in range(kept.counts[1]):
         for block in range(kept.alignments[alignment, LOW_TARGET] >> BIN_BITS, (kept.alignments[alignment, HIGH_TARGET] >> BIN_BITS) + 1):
             kept.heads[block] = -1
@@ -43,7 +43,7 @@ def forget(kept):
 
 @jit
 def _insert(order, alignment, places, falling):
-    """Puts the newest alignment into an order of all by their places, before those that are equal."""
+    """Put the newest alignment into an order of all by their places, before those that are equal."""
     low, high = np.int64(0), alignment
     while low < high:
         middle = (low + high) >> 1
@@ -59,7 +59,7 @@ def _insert(order, alignment, places, falling):
 
 @jit
 def keep(kept, ends, operations, lengths):
-    """Adds an alignment; arrays have room. ends: target start, target end, query start, query end, half open."""
+    """Add an alignment; arrays have room. ends: target start, target end, query start, query end, half open."""
     pieces, counts = kept.pieces, kept.counts
     alignment = counts[1]
     first = n = counts[0]
@@ -135,7 +135,8 @@ def _within(kept, target, query, diagonals, since):
 
 @jit
 def keep_apart(kept, t, q, ends, run_offsets, run_ops, run_lengths, i, diagonals):
-    """Keeps those of alignments i.. of which no earlier one is near the anchor (t, q). Returns the first for which there is no room, or how many there are."""
+    """Keep those of alignments from i on of which no earlier one is near the anchor (t, q). Returns the first for which there is no room, or how many there
+    are."""
     while i < len(t):
         a, b = run_offsets[i], run_offsets[i + 1]
         if not _within(kept, t[i], q[i], diagonals, 0):

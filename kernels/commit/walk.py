@@ -19,17 +19,17 @@ from tidalign.kernels.extension.host import CAPPED, QUERY_END, RESULT, SCORE, TA
 from tidalign.kernels.extension.sweep import STATE
 from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.gapped.extender import Extender, memory, read_only
-from tidalign.kernels.gapped.speculated import ABOVE, BELOW, REJECTED, UNDECIDED, UNKNOWN, Free, Speculated
+from tidalign.kernels.gapped.speculated import ABOVE, BELOW, REJECTED, UNDECIDED, UNKNOWN, FreeExtensions, Speculated
 from tidalign.kernels.letters.nucleotides import Codes
-from tidalign.kernels.runtime.vectors import LANES
+from tidalign.kernels.runtime.vectors import VECTOR_LANES
 
-AHEAD = 4 * LANES
+AHEAD = 4 * VECTOR_LANES
 """Anchors inspected at once."""
 
-RUNS = 16
+FIRST_RUNS = 16
 """Runs of an alignment of a small query that there is room for; where they are more, room is made for twice as many."""
 
-STRETCH = 1 << 16
+CLOCK_ANCHORS = 1 << 16
 """Anchors between two looks at the clock."""
 
 ENDLESS = 1 << 62
@@ -37,7 +37,7 @@ ENDLESS = 1 << 62
 
 
 @cache
-def _nothing_free() -> Free:
+def _nothing_free() -> FreeExtensions:
     """Free extensions of anchors of which nothing is known: none."""
     return Speculated.nothing(0).free()
 
@@ -62,7 +62,7 @@ class Commit:
         self.cells = 0
 
     def walk(self, t: Any, q: Any, speculated: Speculated | None = None, *, cells: int | None = None, seconds: float | None = None) -> int:
-        """Goes through anchors, int64[n] places on target and query, until none is left or the walk has looked at so many cells or seconds.
+        """Walk anchors, int64[n] places on target and query, until none is left or the walk has looked at so many cells or seconds.
 
         Returns how many were consumed; the next call goes on with the others.
         """
@@ -78,7 +78,7 @@ class Commit:
         extended: list[Extended] = []
         done = 0
         while counts[commit_host.CELLS] < last_cell and (deadline is None or monotonic() < deadline):
-            stop = min(len(t), done + STRETCH)
+            stop = min(len(t), done + CLOCK_ANCHORS)
             kept, fence, holes = self._kept.kept, self._kept.fence, self._kept.holes
             where = np.int64(done), np.int64(stop), np.int64(last_cell)
             done, outcome, left, right = commit_host.advance(kept, fence, holes, t, q, known, boxes, free, *where, chosen, counts)
@@ -124,14 +124,14 @@ class Commit:
         }
 
     def _inspect(self, t: Integers, q: Integers, known: npt.NDArray[np.uint8], boxes: Integers, i: int) -> bool:
-        """Looks at the next anchors all at once; whether the i-th is below the threshold."""
+        """Inspect the next anchors all at once; tells whether the i-th is below the threshold."""
         next_ones = commit_host.ahead(self._kept.kept, t, q, known, i, np.int64(AHEAD))
         below, boxes[next_ones] = self._extender.inspect(t[next_ones], q[next_ones])
         known[next_ones] = np.where(below, BELOW, UNDECIDED)
         return bool(below[0])
 
     def _note(self, extended: list[Extended], stood: Extensions | None) -> None:
-        """Alignments that a call of `walk` has kept, made here and made before, each in their order."""
+        """Note the alignments that a call of `walk` has kept, made here and made before, each in their order."""
         found = Extensions.of(extended)
         if stood is not None and len(stood):
             found = Extensions.concat([found, stood])
@@ -151,7 +151,7 @@ class Commit:
         return self._found[0]
 
     def restore(self, kept: Extensions, consumed: int) -> None:
-        """Sets the walk to where another one was."""
+        """Set the walk to where another one was."""
         self._found = []
         self._kept = Paths(len(self._extender.target))
         for one in kept:
@@ -159,7 +159,7 @@ class Commit:
         self.consumed = consumed
 
     def keep(self, one: Extended) -> None:
-        """Adds an alignment: it fences all that follow."""
+        """Add an alignment: it fences all that follow."""
         self._kept.keep(one.ends, one.ops, one.lengths)
         self._found.append(Extensions.of([one]))
 
@@ -188,7 +188,7 @@ class Walks:
         parts, at, size = [Extensions.empty()], 0, len(t)
         while at < len(strands):
             found, order, offsets = np.empty((size, RESULT), np.int64), np.empty(size, np.int64), np.zeros(size + 1, np.int64)
-            ops, lengths = np.empty(RUNS * size, np.uint8), np.empty(RUNS * size, np.int64)
+            ops, lengths = np.empty(FIRST_RUNS * size, np.uint8), np.empty(FIRST_RUNS * size, np.int64)
             room = self.paths.kept, self.paths.fence, self.paths.holes
             at, n, short = commit_host.walk_few(*fixed, *room, np.int64(at), found, offsets, ops, lengths, order, self._counts, self._null)
             parts.append(_of_results(found[:n], offsets[: n + 1], ops, lengths).take(order[:n]))
@@ -205,7 +205,7 @@ class Walks:
 
 
 def _of_results(found: Integers, offsets: Integers, ops: npt.NDArray[np.uint8], lengths: Integers) -> Extensions:
-    """Alignments of rows of results and of their runs."""
+    """Make alignments of rows of results and of their runs."""
     t, end, q, query_end = (found[:, i] for i in range(TARGET_START, QUERY_END + 1))
     runs = slice(0, int(offsets[-1]))
     return Extensions(np.arange(len(found)), found[:, SCORE], t, end, q, query_end, found[:, CAPPED] != 0, offsets, ops[runs], lengths[runs])

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.extension import sweep
-from tidalign.kernels.extension.vectors import LANES
+from tidalign.kernels.extension.vectors import COLUMN_LANES
 from tidalign.kernels.letters.nucleotides import ALPHABET
 
 Integers = npt.NDArray[np.int64]
@@ -48,14 +48,14 @@ class Costs:
             raise ValueError(f"y-drop {self.ydrop}, gap costs {self.gap_open}, {self.gap_extend} and scores up to {self.plain.max()} pass 32 bits together")
 
     def _headroom(self, null: np.signedinteger[Any]) -> int | None:
-        """How far above its base a best value may grow in lanes of the type of `null`; None where the costs do not fit.
+        """Compute how far above its base a best value may grow in lanes of the type of `null`; None where the costs do not fit.
 
-        Within a row the best value grows by one score; a lane's gap is raised by what LANES letters cost, which must not overflow, nor bring what is
+        Within a row the best value grows by one score; a lane's gap is raised by what COLUMN_LANES letters cost, which must not overflow, nor bring what is
         dead above the line.
         """
         top = int(np.iinfo(null.dtype).max)
         best = max(int(self.plain.max()), 0)
-        raised = best + LANES * self.gap_extend + 1
+        raised = best + COLUMN_LANES * self.gap_extend + 1
         headroom = top - raised
         if self.ydrop + raised > top or self.gap_open + self.gap_extend > top or headroom < best:
             return None

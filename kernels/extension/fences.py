@@ -18,7 +18,7 @@ from tidalign.kernels.runtime.vectors import apart
 
 DIAGONAL, HORIZONTAL, VERTICAL = (np.int64(kind) for kind in range(3))
 
-NONE = np.int64(-1)
+NO_PIECE = np.int64(-1)
 """No piece."""
 
 # Columns of a piece.
@@ -32,7 +32,7 @@ BIN_BITS = np.int64(12)
 Integers = npt.NDArray[np.int64]
 
 
-class Kept(NamedTuple):
+class KeptAlignments(NamedTuple):
     """Alignments kept so far; arrays have room for more.
 
     pieces: int64[., 6]; alignments: int64[., 10]. by_start: alignments by first target place, of equal ones the newest first; by_end: by last target
@@ -51,28 +51,28 @@ class Kept(NamedTuple):
 
 # Slots of a fence: the pieces followed on the left and right, their columns, whether they limit this row; anchor, direction, the next alignment to
 # begin masking (place in by_start or by_end), alignments that mask now, and this row's masks. Then four slots for each that masks.
-ONE, OTHER, LOW, HIGH, ANCHOR_TARGET, ANCHOR_QUERY, LEFTWARD, NEXT, MASKING, HOLES = range(10)
+LOW_PIECE, HIGH_PIECE, FIRST_COLUMN, END_COLUMN, ANCHOR_TARGET, ANCHOR_QUERY, LEFTWARD, NEXT, MASKING, HOLES = range(10)
 HEADER = 16
 AT_PIECE, SINCE, COLUMN, UNTIL = range(4)
 
 
-def empty(target: int) -> Kept:
-    """Nothing kept, on a target of so many letters."""
+def empty(target: int) -> KeptAlignments:
+    """Make the arrays of kept alignments, none yet, on a target of so many letters."""
     pieces, alignments, by_start, by_end, heads, entries = (
         np.full(shape, -1, np.int64) for shape in ((1024, 6), (64, 10), (64,), (64,), ((target >> int(BIN_BITS)) + 1,), (256, 2))
     )
-    return Kept(pieces, alignments, by_start, by_end, heads, entries, np.zeros(3, np.int64))
+    return KeptAlignments(pieces, alignments, by_start, by_end, heads, entries, np.zeros(3, np.int64))
 
 
-def room(kept: Kept) -> tuple[Integers, Integers]:
-    """Arrays for the fence of one extension and for the masks of a row, large enough for all alignments kept so far."""
+def room(kept: KeptAlignments) -> tuple[Integers, Integers]:
+    """Make arrays for the fence of one extension and for the masks of a row, large enough for all alignments kept so far."""
     count = len(kept.alignments)
     return np.zeros(HEADER + 4 * (count + 1), np.int64), np.zeros((2 * count + 2, 2), np.int64)
 
 
 @inline
 def column_at(pieces, piece, target):
-    """Query place of a piece at a target row."""
+    """Give the query place of a piece at a target row."""
     column = pieces[piece, QUERY_FIRST]
     if pieces[piece, KIND] == DIAGONAL:
         column += target - pieces[piece, TARGET_FIRST]
@@ -81,7 +81,7 @@ def column_at(pieces, piece, target):
 
 @uncounted
 def piece_at(kept, alignment, target):
-    """The first piece of an alignment that does not end before a target row (at least one does not)."""
+    """Find the first piece of an alignment that does not end before a target row (at least one does not)."""
     pieces = kept.pieces
     low, high = kept.alignments[alignment, FIRST], kept.alignments[alignment, LAST]
     while low < high:
@@ -95,10 +95,10 @@ def piece_at(kept, alignment, target):
 
 @uncounted
 def beside(kept, target, query):
-    """(whether the place is on a kept alignment, the nearest piece left of it on its row, and right of it; -1: none)."""
+    """Look along the row of a place: (whether the place is on a kept alignment, the nearest piece left of it, and right of it; -1: none)."""
     apart()
     on = False
-    left = right = NONE
+    left = right = NO_PIECE
     left_gap = right_gap = np.int64(0)
     entry = kept.heads[target >> BIN_BITS]
     while entry >= 0:
@@ -128,7 +128,7 @@ def _first_of(kept, piece, other):
 
 @uncounted
 def begin(kept, fence, left, right, target, query, leftward):
-    """Sets a fence up for one side of an anchor; `left`, `right` as `beside` gives them."""
+    """Set a fence up for one side of an anchor; `left`, `right` as `beside` gives them."""
     pieces = kept.pieces
     low = high = np.int64(0)
     if left >= 0:
@@ -139,7 +139,7 @@ def begin(kept, fence, left, right, target, query, leftward):
         # Going left they change roles.
         left, right = right, left
         low, high = -high + 1, -low - 1
-    fence[ONE], fence[OTHER], fence[LOW], fence[HIGH] = left, right, low, high
+    fence[LOW_PIECE], fence[HIGH_PIECE], fence[FIRST_COLUMN], fence[END_COLUMN] = left, right, low, high
     fence[ANCHOR_TARGET], fence[ANCHOR_QUERY], fence[LEFTWARD] = target, query, leftward
     fence[MASKING] = 0
     fence[HOLES] = 0
@@ -158,7 +158,7 @@ def begin(kept, fence, left, right, target, query, leftward):
 
 @inline
 def _followed(kept, fence, piece, column, row, right, shift):
-    """(piece, column) of a fence at a row, from those of the row before; `shift`: by which a new piece's own column is passed."""
+    """Follow a fence to a row from the one before: its (piece, column) there; `shift`: by which a new piece's own column is passed."""
     pieces = kept.pieces
     target, query = fence[ANCHOR_TARGET], fence[ANCHOR_QUERY]
     current = pieces[piece, TARGET_LAST] >= target + row
@@ -199,7 +199,7 @@ def _followed(kept, fence, piece, column, row, right, shift):
 
 @inline
 def _hole(fence, holes, first, last, low, high):
-    """Notes masked columns first..last of this row if they meet [low, high), in their order."""
+    """Note masked columns first..last of this row if they meet [low, high), in their order."""
     if last < low or first >= high:
         return
     i = fence[HOLES]
@@ -212,7 +212,7 @@ def _hole(fence, holes, first, last, low, high):
 
 @inline
 def _start(kept, fence, holes, at, piece, row, low, high):
-    """The alignment at slot `at` of a fence goes on with a piece at this row."""
+    """Let the alignment at slot `at` of a fence go on with a piece at this row."""
     pieces = kept.pieces
     target, query = fence[ANCHOR_TARGET], fence[ANCHOR_QUERY]
     if fence[LEFTWARD]:
@@ -228,19 +228,19 @@ def _start(kept, fence, holes, at, piece, row, low, high):
 
 @uncounted
 def step(kept, fence, holes, row, low, high):
-    """Moves a fence on to the next row of the extension.
+    """Move a fence on to the next row of the extension.
 
-    Then the slots ONE and OTHER are the pieces that limit the row (-1: none), LOW its first column, HIGH one past its last one; and `holes` has HOLES masked
-    stretches that meet columns [low, high), by first column, ends included.
+    Then the slots LOW_PIECE and HIGH_PIECE are the pieces that limit the row (-1: none), FIRST_COLUMN its first column, END_COLUMN one past its last one; and
+    `holes` has HOLES masked stretches that meet columns [low, high), by first column, ends included.
     """
     apart()
     leftward = fence[LEFTWARD] != 0
-    if fence[ONE] >= 0:
-        fence[ONE], fence[LOW] = _followed(kept, fence, fence[ONE], fence[LOW], row, leftward, 1)
-    if fence[OTHER] >= 0:
-        fence[OTHER], fence[HIGH] = _followed(kept, fence, fence[OTHER], fence[HIGH], row, not leftward, -1)
-        if fence[OTHER] < 0:
-            fence[HIGH] = -1
+    if fence[LOW_PIECE] >= 0:
+        fence[LOW_PIECE], fence[FIRST_COLUMN] = _followed(kept, fence, fence[LOW_PIECE], fence[FIRST_COLUMN], row, leftward, 1)
+    if fence[HIGH_PIECE] >= 0:
+        fence[HIGH_PIECE], fence[END_COLUMN] = _followed(kept, fence, fence[HIGH_PIECE], fence[END_COLUMN], row, not leftward, -1)
+        if fence[HIGH_PIECE] < 0:
+            fence[END_COLUMN] = -1
     fence[HOLES] = 0
     onward = np.int64(-1 if leftward else 1)
     still = np.int64(HEADER)

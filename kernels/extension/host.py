@@ -24,10 +24,10 @@ from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import apart, load_i64
 
 # What an extension leaves in its row of results: score; ends, half open; whether it was cut; cells looked at; rows and columns looked at left (the
-# anchor's letter included) and right. SCORE is NOTHING where there is no alignment at all.
+# anchor's letter included) and right. SCORE is NO_SCORE where there is no alignment at all.
 SCORE, TARGET_START, TARGET_END, QUERY_START, QUERY_END, CAPPED, VISITED, LEFT_ROWS, LEFT_COLUMNS, RIGHT_ROWS, RIGHT_COLUMNS, RESULT = range(12)
 
-NOTHING = np.int64(-(1 << 62))
+NO_SCORE = np.int64(-(1 << 62))
 
 
 @inline
@@ -55,10 +55,10 @@ def _path_score(target, query, t, q, operations, lengths, classes, scores, costs
 
 @jit
 def join(target, query, words, left_count, classes, scores, costs, result, operations, lengths):
-    """Joins the paths of two sides: gaps at the ends are cut off, and then the score is that of what remains.
+    """Join the paths of two sides: gaps at the ends are cut off, and then the score is that of what remains.
 
     words: int64[count], runs (length << 2 | operation) of the left side, `left_count` of them, and of the right one, each from its far end to the anchor.
-    result: int64[RESULT] with the score of both sides and the ends of both paths; becomes that of the alignment, SCORE NOTHING if there is none.
+    result: int64[RESULT] with the score of both sides and the ends of both paths; becomes that of the alignment, SCORE NO_SCORE if there is none.
     operations, lengths: uint8[count], int64[count], filled with runs from left to right. Returns how many.
     """
     count = words.shape[0]
@@ -88,7 +88,7 @@ def join(target, query, words, left_count, classes, scores, costs, result, opera
         for i in range(first, stop):
             operations[i - first], lengths[i - first] = operations[i], lengths[i]
     if first == stop:
-        result[SCORE] = NOTHING
+        result[SCORE] = NO_SCORE
     elif first > 0 or stop < n:
         kept = stop - first
         result[SCORE] = _path_score(target, query, result[TARGET_START], result[QUERY_START], operations[:kept], lengths[:kept], classes, scores, costs)
@@ -97,7 +97,8 @@ def join(target, query, words, left_count, classes, scores, costs, result, opera
 
 @jit
 def join_all(target, query, words, offsets, classes, scores, costs, results, operations, lengths, counts):
-    """`join` of many: runs of side i are words[offsets[i]..offsets[i + 1]), left and right sides by turns; those of anchor i are left at offsets[2 * i]."""
+    """Join the sides of many anchors as `join` does: runs of side i are words[offsets[i]..offsets[i + 1]), left and right sides by turns; those of anchor i are
+    left at offsets[2 * i]."""
     for i in range(results.shape[0]):
         begin, middle, end = offsets[2 * i], offsets[2 * i + 1], offsets[2 * i + 2]
         counts[i] = join(*(target, query, words[begin:end], middle - begin, classes, scores, costs, results[i], operations[begin:end], lengths[begin:end]))
@@ -105,7 +106,7 @@ def join_all(target, query, words, offsets, classes, scores, costs, results, ope
 
 @jit
 def _ranges(work, state, count):
-    """Columns looked at in rows 1.. of the last side, int32[rows, 2]: first, and one past the last."""
+    """Copy the columns looked at in the rows of the last side, from 1 on, int32[rows, 2]: first, and one past the last."""
     found = np.empty((count, 2), np.int32)
     for i in range(count):
         both = load_i64(work[RANGES] + 8 * (i + 1))
@@ -115,7 +116,7 @@ def _ranges(work, state, count):
 
 @jit
 def extend_anchor(work, spare, state, target, query, anchor, limits, classes, scores, costs, kept, fence, holes, fenced, ranges, result, null):
-    """Extends an anchor to both sides.
+    """Extend an anchor to both sides.
 
     anchor: (target place, query place, nearest pieces left and right of it as `fences_host.beside` gives them; the base itself belongs to the left
     side). limits: first place and end of its target sequence, and of its

@@ -21,11 +21,11 @@ SOURCES = {
     "extension_trace_block": "extension/trace.cu",
 }
 """Files of the entry points that are not in SOURCE: what takes long to compile, so that it is compiled side by side."""
-ROWS = 64
+CHECKPOINT_ROWS = 64
 """Rows between checkpoints (extension_record.cuh)."""
 
 UNIT_BYTES, FIRST_UNIT = 128, 2
-FRESH_UNITS = -(-(32 + 2 * ROWS) // 32)
+FRESH_UNITS = -(-(32 + 2 * CHECKPOINT_ROWS) // 32)
 """Units of a record without columns."""
 
 CELL = (1 << 16) - 1
@@ -34,10 +34,10 @@ CELL = (1 << 16) - 1
 LARGEST_GAP, LOWEST_SCORE = 1 << 15, -(1 << 27)
 """Of a gap's further letter: a whole window of them must be far from overflow. Scores below are as good as this one."""
 
-POOL_BYTES, RANGE_BYTES, SHARE = 16 << 30, 1 << 30, 4
-"""At most for records and ranges; of the memory that is free when they are asked for, no more than 1 / SHARE each."""
+POOL_BYTES, RANGE_BYTES, MEMORY_SHARE = 16 << 30, 1 << 30, 4
+"""At most for records and ranges; of the memory that is free when they are asked for, no more than 1 / MEMORY_SHARE each."""
 
-RECORDS = 256
+BATCH_RECORDS = 256
 """Of a sweep at a time: all have been begun before any of them goes on, and meets them."""
 
 WARP_TEAMS, BLOCK, THREADS = 128, 128, 256
@@ -67,7 +67,7 @@ def fits(costs: Costs) -> bool:
 
 
 def bias(costs: Costs) -> int:
-    """One more than the largest score."""
+    """Give one more than the largest score."""
     return max(int(costs.plain.max()), 0) + 1
 
 
@@ -77,7 +77,7 @@ def needed(costs: Costs, *, general: bool = False) -> list[tuple[str, dict[str, 
 
 
 def macros(costs: Costs, general: bool) -> dict[str, object]:
-    """Give the macros of all sources here."""
+    """Give the macros that all sources of this folder are compiled with."""
     return {
         "EXTENSION_OPENED": costs.gap_open + costs.gap_extend,
         "EXTENSION_EXTENDED": costs.gap_extend,
@@ -85,7 +85,7 @@ def macros(costs: Costs, general: bool) -> dict[str, object]:
         "EXTENSION_BIAS": bias(costs),
         "EXTENSION_TRIM": int(costs.trim),
         "EXTENSION_GENERAL": int(general),
-        "EXTENSION_ROWS": ROWS,
+        "EXTENSION_ROWS": CHECKPOINT_ROWS,
     }
 
 
@@ -99,7 +99,7 @@ class Launches:
         self._macros = macros(costs, general)
         compiler.ready(needed(costs, general=general))
         self._room = np.int64(costs.compiled[2][ROOM])
-        units = min(POOL_BYTES, cupy.cuda.runtime.memGetInfo()[0] // SHARE) // UNIT_BYTES
+        units = min(POOL_BYTES, cupy.cuda.runtime.memGetInfo()[0] // MEMORY_SHARE) // UNIT_BYTES
         self._units = min(units, (1 << 32) - 1)
         self._pool = cupy.empty(self._units * UNIT_BYTES // 4, np.uint32)
         self._table = cupy.zeros(1 << max(10, (self._units // 32).bit_length()), np.uint64)
@@ -114,7 +114,7 @@ class Launches:
         self.clear()
 
     def clear(self) -> None:
-        """Forgets all records."""
+        """Forget all records."""
         self._table[:] = 0
         self._counters[0] = FIRST_UNIT
         self._counters[1] = 0
@@ -125,7 +125,7 @@ class Launches:
         return int(max(self._units // (8 * FRESH_UNITS), 1))
 
     def sweep(self, places: npt.NDArray[np.void]) -> Sides:
-        """Sides from their anchors on, FETCHED of each of PLACE[n]. State DONE, STUCK (too wide for the kernels), or PENDING where there was no room."""
+        """Sweep sides from their anchors on, FETCHED of each of PLACE[n]. State DONE, STUCK (too wide for the kernels), or PENDING where there was no room."""
         import cupy
 
         count = len(places)
@@ -153,16 +153,16 @@ class Launches:
                 break
             if wide:
                 with self._beside:
-                    self.launch_queue("extension_sweep_block", wide, BLOCK, wide_jobs, wide, RECORDS)
+                    self.launch_queue("extension_sweep_block", wide, BLOCK, wide_jobs, wide, BATCH_RECORDS)
             if pending:
-                self.launch_queue("extension_sweep", pending, WARP_TEAMS, jobs, pending, RECORDS)
+                self.launch_queue("extension_sweep", pending, WARP_TEAMS, jobs, pending, BATCH_RECORDS)
             self._beside.synchronize()
         wanted = cupy.asarray(np.array([_SIDE.index(name) for name in FETCHED]))
         self.found: Sides = dict(zip(FETCHED, cupy.asnumpy(cupy.ascontiguousarray(self.sides.T[wanted])), strict=True))
         return self.found
 
     def ranges(self, which: Integers) -> npt.NDArray[np.int32]:
-        """Columns looked at in every row of these sides, one side after the other."""
+        """Fetch the columns looked at in every row of these sides, one side after the other."""
         import cupy
 
         offsets = offsets_of(self.found["rows"][which])
@@ -182,11 +182,11 @@ class Launches:
         return compiler.kernel(SOURCES.get(entry, SOURCE), entry, self._macros)
 
     def launch(self, entry: str, blocks: int, threads: int, *arguments: Any, memory: bool = True) -> None:
-        """A kernel of these sources; memory: it takes all that lies behind these launches first."""
+        """Launch a kernel of these sources; memory: it takes all that lies behind these launches first."""
         compiler.launch(self._kernel(entry), blocks, threads, *((self._memory,) if memory else ()), *arguments)
 
     def launch_queue(self, entry: str, jobs: int, threads: int, *arguments: Any) -> None:
-        """Blocks that stay until no job is left; the last argument of the kernel is the queue's."""
+        """Launch blocks that stay until no job is left; the last argument of the kernel is the queue's."""
         import cupy
 
         function = self._kernel(entry)
@@ -195,17 +195,17 @@ class Launches:
 
 
 def pointer(array: Any) -> int:
-    """Where an array is on the device."""
+    """Give the address of an array on the device."""
     return int(array.data.ptr)
 
 
 def offsets_of(counts: Any) -> Integers:
-    """Where each of so many begins, and the end of the last."""
+    """Add counts up to offsets: where each begins, and the end of the last."""
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64)
 
 
 def _letters(target: Codes, query: Codes, plain: npt.NDArray[np.int32]) -> tuple[Any, Any, Any, bool]:
-    """(target, query: a byte a letter; scores, whether they are 32 bits of every letter of the query).
+    """Send both sides' letters and their scores to the device: (target, query: a byte a letter; scores, whether they are 32 bits of every letter of the query).
 
     Letters that occur are put into classes that score alike. Where the query has at most eight and scores are bytes, a class of target letters has eight.
     """

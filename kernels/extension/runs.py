@@ -6,18 +6,18 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.extension.costs import Integers
-from tidalign.kernels.extension.launches import BLOCK, SHARE, THREADS, UNIT_BYTES, WARP_TEAMS, Launches, offsets_of
+from tidalign.kernels.extension.launches import BLOCK, MEMORY_SHARE, THREADS, UNIT_BYTES, WARP_TEAMS, Launches, offsets_of
 from tidalign.kernels.runtime.errors import DeviceLimit, KernelError
 
 TRACE_BYTES = 8 << 30
-"""At most for traces; of the memory that is free, no more than 1 / SHARE."""
+"""At most for traces; of the memory that is free, no more than 1 / MEMORY_SHARE."""
 
-RUNS = 16
+FIRST_RUNS = 16
 """Room for runs of each record of a path, at first."""
 
 
 def runs(launches: Launches, which: Integers) -> tuple[npt.NDArray[np.uint32], Integers]:
-    """Paths of sides `which` of those swept last.
+    """Trace the paths of sides `which` of those swept last.
 
     Returns words, uint32[.], runs (length << 2 | operation) from the ends towards the anchors, and pieces, int64[n, 2, 2]: side i has the words
     [pieces[i, 0, 0], pieces[i, 0, 1]), which are those of another side with the same end too, and then [pieces[i, 1, 0], pieces[i, 1, 1]).
@@ -45,7 +45,7 @@ def runs(launches: Launches, which: Integers) -> tuple[npt.NDArray[np.uint32], I
 
 
 def _traced(launches: Launches, which: Integers, offsets: Any, count: int) -> tuple[Any, Any, Any]:
-    """Records of all paths, (row, column) of each end in its last record, and the traces of those records."""
+    """Trace the records of all paths: these records, (row, column) of each end in its last record, and their traces."""
     import cupy
 
     paths, traced, by_blocks = (cupy.empty(max(count, 1), np.uint32) for _ in range(3))
@@ -56,7 +56,7 @@ def _traced(launches: Launches, which: Integers, offsets: Any, count: int) -> tu
         *(launches.epoch, paths, ends, traced, by_blocks, counts),
     )
     warp_records, block_records, units = (int(count) for count in cupy.asnumpy(counts))
-    if units * UNIT_BYTES > min(TRACE_BYTES, cupy.cuda.runtime.memGetInfo()[0] // SHARE):
+    if units * UNIT_BYTES > min(TRACE_BYTES, cupy.cuda.runtime.memGetInfo()[0] // MEMORY_SHARE):
         raise DeviceLimit(f"paths of {len(which)} sides: {units * UNIT_BYTES} bytes of trace at once")
     trace = cupy.empty(max(units, 1) * UNIT_BYTES // 4, np.uint32)
     for entry, records, jobs, threads in (
@@ -81,7 +81,7 @@ def _leads(last: npt.NDArray[np.uint32], ends: npt.NDArray[np.int32], records: I
 
 
 def _walked(launches: Launches, leads: npt.NDArray[np.int32], records: Integers, traces: tuple[Any, Any, Any, Any]) -> tuple[Any, Any, Integers, Integers]:
-    """Each side's own runs, where they lie, how many there are, and how many of its lead's come before them."""
+    """Walk each side's own way back: its runs, where they lie, how many there are, and how many of its lead's come before them."""
     import cupy
 
     paths, offsets, ends, trace = traces
@@ -92,19 +92,19 @@ def _walked(launches: Launches, leads: npt.NDArray[np.int32], records: Integers,
     note_places, notes = cupy.asarray(np.where(led, noted[:-1], -1)), cupy.empty((int(noted[-1]), 4), np.int32)
     own, meets, numbers, before = (cupy.empty(count, np.int64) for _ in range(4))
     launches.launch("extension_meet", -(-count // THREADS), THREADS, paths, offsets, cupy.asarray(leads), note_places, count, own, meets, memory=False)
-    room = RUNS * cupy.asnumpy(own) + 16
+    room = FIRST_RUNS * cupy.asnumpy(own) + 16
     while True:
         places = offsets_of(room)
-        on_card, found = cupy.asarray(places), cupy.empty(int(places[-1]), np.uint32)
+        on_gpu, found = cupy.asarray(places), cupy.empty(int(places[-1]), np.uint32)
         for sides in (np.flatnonzero(is_lead), np.flatnonzero(~is_lead)):
             if len(sides):
                 launches.launch_queue(
                     *("extension_walk", len(sides), WARP_TEAMS, trace, paths, offsets, ends, cupy.asarray(sides.astype(np.int32)), len(sides), own, meets),
-                    *(note_places, notes, on_card, found, numbers, before),
+                    *(note_places, notes, on_gpu, found, numbers, before),
                 )
         lengths = cupy.asnumpy(numbers)
         if (lengths < 0).any():
             raise KernelError("gapped extension: a trace leads nowhere")
         if (lengths <= room).all():
-            return found, on_card, lengths, cupy.asnumpy(before)
+            return found, on_gpu, lengths, cupy.asnumpy(before)
         room = np.maximum(lengths, 1)

@@ -11,7 +11,6 @@ from tidalign.kernels.extension.sweep import (
     FIRST,
     FIRST_ROW,
     FLIPPED,
-    PAD,
     PAUSED,
     ROW,
     ROWS,
@@ -19,6 +18,7 @@ from tidalign.kernels.extension.sweep import (
     STATE,
     TRAIL,
     TRAIL_END,
+    WINDOW_PAD,
     WINDOW_START,
     lane,
     start,
@@ -38,7 +38,7 @@ PAIR, ALONG, DOWN = (np.int64(operation) for operation in range(3))
 
 @jit
 def _save(spare, work, state, fence, last, null):
-    """Appends the live row of a paused sweep to what is saved; `last`: place of the record before. Returns the place of the record's end."""
+    """Append the live row of a paused sweep to what is saved; `last`: place of the record before. Returns the place of the record's end."""
     size = lane_bytes(null)
     first, end = state[FIRST], state[END]
     fence_slots = HEADER + 4 * fence[MASKING]
@@ -62,13 +62,13 @@ def _save(spare, work, state, fence, last, null):
 
 @jit
 def _restore(spare, work, state, fence, place, null):
-    """Sets a sweep back to a saved record."""
+    """Set a sweep back to a saved record."""
     size = lane_bytes(null)
     saved = spare[SAVED]
     for i in range(STATE):
         state[i] = load_i64(saved + 8 * (place + i))
     place += STATE
-    state[WINDOW_START] = state[FIRST] - PAD
+    state[WINDOW_START] = state[FIRST] - WINDOW_PAD
     state[SCORED] = state[FIRST]
     for line in range(2):
         values = lane(work, state, 2 * state[FLIPPED] + line, 0, size)
@@ -83,7 +83,8 @@ def _restore(spare, work, state, fence, place, null):
 
 @jit
 def _walk_back(spare, work, state, at, count):
-    """Runs of operations from `at` (row, column, operation before) back to the first row of the segment in the trail, or to the anchor; returns how many."""
+    """Walk from `at` (row, column, operation before) back to the first row of the segment in the trail, or to the anchor, and write runs of operations; returns
+    how many."""
     reserve(spare, RUNS, 8 * (count + at[0] + at[1] + 1))
     runs = spare[RUNS]
     r, column, before = at[0], at[1], at[2]
@@ -119,7 +120,7 @@ def _walk_back(spare, work, state, at, count):
 
 @jit
 def one_side(work, spare, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, ranges, count, null):
-    """Extends one side of an anchor and walks back; `fence` is set up for its first row.
+    """Extend one side of an anchor and walk back; `fence` is set up for its first row.
 
     The runs of operations are appended to `count` of them in the slot RUNS, from the end back to the anchor. Returns how many there are, and leaves
     the result in `state`.

@@ -14,8 +14,8 @@ kB); on the way back earlier segments are swept again, each once. So memory is b
 
 import numpy as np
 
-from tidalign.kernels.extension.fences import HIGH, HOLES, LOW, ONE, OTHER, step
-from tidalign.kernels.extension.vectors import GAP, LANES, PROLONGED, row
+from tidalign.kernels.extension.fences import END_COLUMN, FIRST_COLUMN, HIGH_PIECE, HOLES, LOW_PIECE, step
+from tidalign.kernels.extension.vectors import COLUMN_LANES, GAP, PROLONGED, row
 from tidalign.kernels.runtime.numba_cache import inline
 from tidalign.kernels.runtime.uncounted import uncounted
 from tidalign.kernels.runtime.vectors import apart, lane_bytes, load_i64, load_lane, load_u8, store_i64, store_lane, store_u8, zeros_below
@@ -36,18 +36,18 @@ WIDTH = 12  # lanes of a line of the window
 
 PAUSED, FINISHED = np.int64(0), np.int64(1)
 
-PAD = np.int64(2 * LANES)
+WINDOW_PAD = np.int64(2 * COLUMN_LANES)
 """Lanes of the window kept beside the columns in reach: blocks are whole."""
 
 SCORED_AHEAD = np.int64(32)
 """Columns whose scores are looked up before a row reaches them."""
 
-LEAST = np.int64(-(1 << 62))
+MIN_SCORE = np.int64(-(1 << 62))
 
 
 @inline
 def lane(work, state, line, column, size):
-    """Address of a column's lane in a line of the window: C and D of one row, C and D of the next, then scores of each class."""
+    """Find the address of a column's lane in a line of the window: C and D of one row, C and D of the next, then scores of each class."""
     return work[WINDOW] + (line * work[WIDTH] + column - state[WINDOW_START]) * size
 
 
@@ -58,13 +58,13 @@ def dead(null):
 
 @uncounted
 def _reach(work, state, lines, column, null):
-    """Lets the window hold the columns from the row's first to `column`."""
+    """Let the window hold the columns from the row's first to `column`."""
     size = lane_bytes(null)
-    start = state[FIRST] - PAD
+    start = state[FIRST] - WINDOW_PAD
     width = work[WIDTH]
     target = WINDOW
-    if 2 * (column + PAD - start) > width:
-        width = 4 * (column + PAD - start)
+    if 2 * (column + WINDOW_PAD - start) > width:
+        width = 4 * (column + WINDOW_PAD - start)
         target = GROWN
         reserve(work, GROWN, lines * width * size)
     stop = min(max(state[SCORED], state[END] + 1), state[WINDOW_START] + work[WIDTH])
@@ -82,7 +82,7 @@ def _reach(work, state, lines, column, null):
 
 @uncounted
 def _score_columns(work, state, query, origin, onward, stop, scores, null):
-    """Scores of the columns up to `stop` against every class of target letters."""
+    """Score the columns up to `stop` against every class of target letters."""
     size = lane_bytes(null)
     first = state[SCORED]
     for kind in range(scores.shape[0]):
@@ -96,18 +96,18 @@ def _score_columns(work, state, query, origin, onward, stop, scores, null):
 
 @uncounted
 def start(work, state, columns, costs, classes, null):
-    """Row 0 of a side, gaps along the query; `classes`: how many of target letters."""
+    """Fill row 0 of a side, gaps along the query; `classes`: how many of target letters."""
     size = lane_bytes(null)
     lines = 4 + classes
     work[WIDTH] = max(work[WIDTH], 4096 + 352)  # lines do not begin at the same place of a page: loads would wait for stores to others
     reserve(work, WINDOW, lines * work[WIDTH] * size)
     reserve(work, CARRY, 16)
     state[:] = 0
-    state[WINDOW_START] = -PAD
-    state[BORDER] = LEAST
+    state[WINDOW_START] = -WINDOW_PAD
+    state[BORDER] = MIN_SCORE
     opened, extended, ydrop = costs[OPENED], costs[EXTENDED], costs[YDROP]
     reached = min(columns, ydrop // extended + 2) if extended > 0 else columns
-    if reached + PAD > state[WINDOW_START] + work[WIDTH]:
+    if reached + WINDOW_PAD > state[WINDOW_START] + work[WIDTH]:
         _reach(work, state, lines, reached, null)
     floor = dead(null)
     from_c, from_d = lane(work, state, 0, 0, size), lane(work, state, 1, 0, size)
@@ -126,7 +126,7 @@ def start(work, state, columns, costs, classes, null):
 
 @uncounted
 def _border(work, state, last_row, columns, low, limit, best, to_c, trail, null):
-    """Without trimming an alignment may end in the last row or column: at the best cell reached by a pair of letters there, the last of equals.
+    """Let an alignment that is not trimmed end in the last row or column: at the best cell reached by a pair of letters there, the last of equals.
 
     `best`: as it was before the row; in the last row the order in which cells came counts.
     """
@@ -145,7 +145,7 @@ def _border(work, state, last_row, columns, low, limit, best, to_c, trail, null)
 
 @uncounted
 def _rebase(work, state, null):
-    """Moves the base to the best value: the live row becomes relative to it."""
+    """Move the base to the best value: the live row becomes relative to it."""
     size = lane_bytes(null)
     best = state[BEST]
     for line in range(2 * state[FLIPPED], 2 * state[FLIPPED] + 2):
@@ -160,7 +160,14 @@ def _rebase(work, state, null):
 
 @uncounted
 def sweep(work, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, ranges, null):
-    """Rows of a side from where `state` is, until none is alive (FINISHED), or until the trail is full (PAUSED).
+    """Sweep rows of a side from where `state` is, until none is alive (FINISHED), or until the trail is full (PAUSED).
+
+    Invariant: before row r, C and D of row r - 1 lie in their lines at columns [FIRST, END), relative to BASE; what is below BEST - y-drop is dead. BEST is
+    that of all cells before, in LASTZ's order: row after row, column after column. A cell looks up and to its left:
+
+        row r - 1    C[c-1]    C[c], D[c]        C[r, c] = max(C[r-1, c-1] + score, D[r, c], I[r, c])
+        row r        C[c-1] -> C[c]              D[r, c], of the cells above: target letters alone; I[r, c], of those on the left: query letters alone.
+                     I[c-1]                      Both open only at cells that a pair of letters led to, or go on.
 
     side: (first target place, first query place, 1 or -1 for the direction, rows, columns). classes: uint8[64], of target letters; scores: [classes, 64].
     fenced: rows keep to `fence`. ranges: with the columns looked at in every row, int32 pairs in the slot RANGES.
@@ -177,23 +184,23 @@ def sweep(work, state, target, query, side, classes, scores, costs, kept, fence,
         r = state[ROW] + 1
         first, end = state[FIRST], state[END]
         beyond = min(end + ydrop // extended + 6, columns + 1) if extended > 0 else columns + 1
-        if state[TRAIL_END] > 0 and state[TRAIL_END] + beyond - first + PAD > costs[SEGMENT]:
+        if state[TRAIL_END] > 0 and state[TRAIL_END] + beyond - first + WINDOW_PAD > costs[SEGMENT]:
             return PAUSED
         last_column = columns
         if fenced:
             step(kept, fence, holes, r, first, end)
-            if fence[ONE] >= 0 and fence[LOW] > first:
-                first = fence[LOW]
-            if fence[OTHER] >= 0:
-                end = max(min(end, fence[HIGH]), 0)
-            if (fence[ONE] if onward < 0 else fence[OTHER]) >= 0 and fence[HIGH] > 0:
-                last_column = fence[HIGH] - 1
+            if fence[LOW_PIECE] >= 0 and fence[FIRST_COLUMN] > first:
+                first = fence[FIRST_COLUMN]
+            if fence[HIGH_PIECE] >= 0:
+                end = max(min(end, fence[END_COLUMN]), 0)
+            if (fence[LOW_PIECE] if onward < 0 else fence[HIGH_PIECE]) >= 0 and fence[END_COLUMN] > 0:
+                last_column = fence[END_COLUMN] - 1
             end = max(end, first)
         if state[CELLS] + (end - first + spare) >= costs[ROOM]:
             state[CUT] = 1
             break
         state[ROW] = r
-        if beyond + PAD > state[WINDOW_START] + work[WIDTH]:
+        if beyond + WINDOW_PAD > state[WINDOW_START] + work[WIDTH]:
             _reach(work, state, lines, beyond, null)
         limit = min(end, columns + 1)
         if limit > state[SCORED]:
@@ -204,7 +211,7 @@ def sweep(work, state, target, query, side, classes, scores, costs, kept, fence,
         from_c, from_d = lane(work, state, old, 0, size), lane(work, state, old + 1, 0, size)
         to_c, to_d = lane(work, state, 2 - old, 0, size), lane(work, state, 3 - old, 0, size)
         against = lane(work, state, 4 + kind, 0, size)
-        reserve(work, TRAIL, state[TRAIL_END] + beyond - first + 2 * PAD)
+        reserve(work, TRAIL, state[TRAIL_END] + beyond - first + 2 * WINDOW_PAD)
         reserve(work, ROWS, 8 * (r - state[FIRST_ROW] + 1))
         store_i64(work[ROWS] + 8 * (r - state[FIRST_ROW]), state[TRAIL_END] - first)
         trail = work[TRAIL] + state[TRAIL_END] - first

@@ -16,7 +16,9 @@ from numba.core import cgutils
 from tidalign.kernels.runtime import vectors as vectors_host
 from tidalign.kernels.runtime.vectors import I8, I64, POINTER, intrinsic
 
-LANES = 2 * vectors_host.LANES if binding.get_host_cpu_features().get("avx512bw") and "TIDALIGN_LANES" not in os.environ else vectors_host.LANES
+COLUMN_LANES = (
+    2 * vectors_host.VECTOR_LANES if binding.get_host_cpu_features().get("avx512bw") and "TIDALIGN_LANES" not in os.environ else vectors_host.VECTOR_LANES
+)
 """Columns of a block; a row is long, so the widest vectors there are pay."""
 
 # What a byte of the trail says, each a bit of its negative: reached by a gap; I is above D; the gap that leaves to the right was opened here; the one that
@@ -32,18 +34,18 @@ def _element(null):
 
 
 def floor(element):
-    """The value of what is dead."""
+    """Give the value of what is dead."""
     return -(1 << (element.width - 1))
 
 
 def _constant(values, vector):
-    return ir.Constant(vector, values if isinstance(values, list) else [values] * LANES)
+    return ir.Constant(vector, values if isinstance(values, list) else [values] * COLUMN_LANES)
 
 
 def _splat(b, value, vector):
     empty = ir.Constant(vector, ir.Undefined)
     first = b.insert_element(empty, b.trunc(value, vector.element), ir.Constant(ir.IntType(32), 0))
-    return _shuffle(b, first, empty, [0] * LANES)
+    return _shuffle(b, first, empty, [0] * COLUMN_LANES)
 
 
 def _shuffle(b, one, other, lanes):
@@ -52,7 +54,7 @@ def _shuffle(b, one, other, lanes):
 
 def _call(b, name, one, other):
     function = ir.FunctionType(one.type, [one.type, other.type])
-    return b.call(cgutils.get_or_insert_function(b.module, function, f"llvm.{name}.v{LANES}i{one.type.element.width}"), [one, other])
+    return b.call(cgutils.get_or_insert_function(b.module, function, f"llvm.{name}.v{COLUMN_LANES}i{one.type.element.width}"), [one, other])
 
 
 def _larger(b, one, other):
@@ -78,24 +80,24 @@ def _store(b, value, address):
 
 
 def _prefix_maximum(b, values, low):
-    """Inclusive. Steps within groups of eight lanes first: on x86 those stay in a half of a register."""
-    group = min(8, LANES)
+    """Replace each lane by the maximum of itself and all before it. Steps within groups of eight lanes first: on x86 those stay in a half of a register."""
+    group = min(8, COLUMN_LANES)
     step = 1
     while step < group:
-        values = _larger(b, values, _shuffle(b, values, low, [i - step if i % group >= step else LANES + group - step + i for i in range(LANES)]))
+        values = _larger(b, values, _shuffle(b, values, low, [i - step if i % group >= step else COLUMN_LANES + group - step + i for i in range(COLUMN_LANES)]))
         step *= 2
-    while step < LANES:
-        values = _larger(b, values, _shuffle(b, values, low, [i // step * step - 1 if i // step % 2 else LANES for i in range(LANES)]))
+    while step < COLUMN_LANES:
+        values = _larger(b, values, _shuffle(b, values, low, [i // step * step - 1 if i // step % 2 else COLUMN_LANES for i in range(COLUMN_LANES)]))
         step *= 2
     return values
 
 
 class _Block:
-    """LANES columns of a row."""
+    """COLUMN_LANES columns of a row."""
 
     def __init__(self, b, places, costs, null):
         self.b = b
-        self.vector = ir.VectorType(_element(null), LANES)
+        self.vector = ir.VectorType(_element(null), COLUMN_LANES)
         self.size = null.bitwidth // 8
         self.places = places
         opened, extended, self.threshold, best = costs
@@ -104,9 +106,9 @@ class _Block:
         self.extended = _splat(b, extended, self.vector)
         self.best = _splat(b, best, self.vector)
         self.threshold = _splat(b, self.threshold, self.vector)
-        self.ramp = b.mul(self.extended, _constant(list(range(LANES)), self.vector))
+        self.ramp = b.mul(self.extended, _constant(list(range(COLUMN_LANES)), self.vector))
         self.raised = b.sub(b.add(self.ramp, self.extended), self.opened)
-        self.whole = b.mul(self.extended, _constant(LANES, self.vector))
+        self.whole = b.mul(self.extended, _constant(COLUMN_LANES, self.vector))
 
     def cells(self, offset, carry, inside=None):
         """Emit a block at a column offset. `carry`: I entering it, in all lanes; `inside`: lanes that are columns, or None for all.
@@ -121,9 +123,9 @@ class _Block:
         if inside is not None:
             raised = b.select(inside, raised, low)
         raised = _prefix_maximum(b, raised, low)
-        before = _shuffle(b, raised, carry, [2 * LANES - 1, *range(LANES - 1)])
+        before = _shuffle(b, raised, carry, [2 * COLUMN_LANES - 1, *range(COLUMN_LANES - 1)])
         across = _minus(b, _larger(b, carry, before), self.ramp)
-        last = _shuffle(b, raised, low, [LANES - 1] * LANES)
+        last = _shuffle(b, raised, low, [COLUMN_LANES - 1] * COLUMN_LANES)
         carry = _minus(b, _larger(b, carry, last), self.whole)
         gap = _larger(b, down, across)
         is_gap = b.icmp_signed(">", gap, diagonal)
@@ -138,7 +140,7 @@ class _Block:
         flags = b.sext(opened_down, vector)
         for condition in (opened_across, b.icmp_signed(">", across, down), is_gap):
             flags = b.add(b.add(flags, flags), b.sext(condition, vector))
-        _store(b, b.trunc(flags, ir.VectorType(I8, LANES)), b.add(trail, offset))
+        _store(b, b.trunc(flags, ir.VectorType(I8, COLUMN_LANES)), b.add(trail, offset))
         reached = b.icmp_signed(">=", diagonal, self.best)
         if inside is not None:
             reached = b.and_(reached, inside)
@@ -146,14 +148,20 @@ class _Block:
 
 
 def _bits(b, lanes):
-    """A vector of flags as the low bits of an int64."""
-    mask = b.bitcast(lanes, ir.IntType(LANES))
-    return b.zext(mask, I64) if LANES < 64 else mask
+    """Gather a vector of flags into the low bits of an int64."""
+    mask = b.bitcast(lanes, ir.IntType(COLUMN_LANES))
+    return b.zext(mask, I64) if COLUMN_LANES < 64 else mask
 
 
 @intrinsic
 def row(typing, places, columns, costs, carried, null):
-    """A stretch of columns of one row.
+    """Compute a stretch of columns of one row.
+
+    Invariant: columns before `offset` are stored, and `carry` is I of its first column, so a block depends on the row above and on the block before:
+
+        block      0            1            2         ...   tail
+        row above  C D          C D          C D             C D         and C one column on the left
+        carry    -> I I I I I -> I I I I I -> I I I I I ...  I I . .     I within a block by a prefix maximum; lanes beyond the last column are dead
 
     Arguments: addresses of C and D of the row before, of the scores, and of the new C, D and trail, each at the first column (the letter before the
     first C is read too); the number of columns; (o + e, e, threshold, best) relative to the base; an address of two int64, I entering the first column
@@ -162,10 +170,10 @@ def row(typing, places, columns, costs, carried, null):
     """
 
     def codegen(context, b, signature, args):
-        vector = ir.VectorType(_element(null), LANES)
+        vector = ir.VectorType(_element(null), COLUMN_LANES)
         block = _Block(b, cgutils.unpack_tuple(b, args[0]), cgutils.unpack_tuple(b, args[2]), null)
         columns, carried = args[1], args[3]
-        zero, lanes = ir.Constant(I64, 0), ir.Constant(I64, LANES)
+        zero, lanes = ir.Constant(I64, 0), ir.Constant(I64, COLUMN_LANES)
         entering = _splat(b, b.load(b.inttoptr(carried, POINTER), align=8, typ=I64), vector)
         begin = b.block
         loop, body, rest, tail, hit, done, out = (b.append_basic_block(f"row.{name}") for name in ("loop", "body", "rest", "tail", "hit", "done", "out"))
@@ -191,7 +199,7 @@ def row(typing, places, columns, costs, carried, null):
         b.cbranch(b.icmp_signed(">", left, zero), tail, done)
 
         b.position_at_end(tail)
-        ramp = _constant(list(range(LANES)), vector)
+        ramp = _constant(list(range(COLUMN_LANES)), vector)
         inside = b.icmp_signed("<", ramp, _splat(b, left, vector))
         tail_carry, tail_reached = block.cells(offset, carry, inside)
         tail_bits = _bits(b, tail_reached)

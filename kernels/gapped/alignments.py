@@ -29,30 +29,29 @@ class Alignments:
         return len(self.anchor)
 
     def ends(self) -> Integers:
-        """int64[n, 4]: target start, target end, query start, query end."""
+        """Stack the ends, int64[n, 4]: target start, target end, query start, query end."""
         return np.stack([self.target_start, self.target_end, self.query_start, self.query_end], axis=1)
 
     def columns(self, rows: Any = slice(None)) -> dict[str, npt.NDArray[Any]]:
-        """All but the runs, of the rows at these indices."""
+        """Give all columns but the runs, of the rows at these indices."""
         return {field.name: getattr(self, field.name)[rows] for field in fields(Alignments)}
 
 
 @dataclass(frozen=True, eq=False)
 class Extensions(Alignments):
     """Runs of alignment i are [run_offsets[i], run_offsets[i + 1]): run_ops 0 pairs of letters, 1 query letters against a gap (I), 2 target letters against a
-    gap (D).
-    """
+    gap (D)."""
 
     run_offsets: Integers
     run_ops: npt.NDArray[np.uint8]
     run_lengths: Integers
 
     def runs(self) -> tuple[Integers, npt.NDArray[np.uint8], Integers]:
-        """run_offsets, run_ops, run_lengths."""
+        """Give the runs: run_offsets, run_ops, run_lengths."""
         return self.run_offsets, self.run_ops, self.run_lengths
 
     def take(self, rows: Any) -> "Extensions":
-        """The rows at these indices, in their order."""
+        """Take the rows at these indices, in their order."""
         rows = np.asarray(rows, np.int64)
         counts = np.diff(self.run_offsets)[rows]
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -68,7 +67,7 @@ class Extensions(Alignments):
 
     @classmethod
     def concat(cls, parts: "list[Extensions]") -> "Extensions":
-        """Rows of several, one after the other."""
+        """Join the rows of several, one after the other."""
         parts = [*parts] or [cls.empty()]
         joined = {field.name: np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls) if field.name != "run_offsets"}
         counts = np.concatenate([np.diff(part.run_offsets) for part in parts])
@@ -80,7 +79,7 @@ class Extensions(Alignments):
 
     @classmethod
     def of(cls, found: "list[Extended]") -> "Extensions":
-        """One row for each."""
+        """Make one row for each alignment found."""
         ends = np.array([one.ends for one in found], np.int64).reshape(-1, 4)
         return cls(
             anchor=np.array([one.anchor for one in found], np.int64),

@@ -32,10 +32,10 @@ Flags = npt.NDArray[np.bool_]
 
 NO_COLUMNS = np.empty((0, 2), np.int32)
 
-ANCHORS = 1 << 17
+BATCH_ANCHORS = 1 << 17
 """Of a batch."""
 
-BINS = (512, 2048, 8192, 32768)
+LENGTH_BINS = (512, 2048, 8192, 32768)
 """Lengths of alignments by which FastZ sorts its work."""
 
 
@@ -49,7 +49,7 @@ def needed(costs: Costs) -> list[tuple[str, dict[str, object]]]:
 class DeviceExtender:
     """Extends anchors of one query strand on one target on the current device; arguments as `gapped.Extender`.
 
-    taken_by_host: anchors that the host extended. above_by_length: int64[5], alignments by FastZ's bins (BINS) and longer ones.
+    taken_by_host: anchors that the host extended. above_by_length: int64[5], alignments by FastZ's bins (LENGTH_BINS) and longer ones.
     """
 
     def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs) -> None:
@@ -58,10 +58,10 @@ class DeviceExtender:
         self._launches: Launches | None = None
         self._inspector: Any = None
         self.taken_by_host = 0
-        self.above_by_length = np.zeros(len(BINS) + 1, np.int64)
+        self.above_by_length = np.zeros(len(LENGTH_BINS) + 1, np.int64)
 
     def inspect(self, t: Any, q: Any) -> tuple[npt.NDArray[np.bool_], Integers]:
-        """As `gapped.Extender.inspect`; a box may be larger than what the exact rule looks at."""
+        """Reject anchors as `gapped.Extender.inspect` does; a box may be larger than what the exact rule looks at."""
         from tidalign.kernels.inspection.device import Inspector
 
         if self._inspector is None:
@@ -70,7 +70,7 @@ class DeviceExtender:
         return below, boxes
 
     def speculate(self, t: Any, q: Any, *, ranges: bool = True) -> Speculated:
-        """As `commit.speculate`: what cannot be rejected is extended exactly."""
+        """Extend anchors as `commit.speculate` does: what cannot be rejected is extended exactly."""
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
         below, boxes = self.inspect(t, q)
         undecided = np.flatnonzero(~below)
@@ -81,7 +81,7 @@ class DeviceExtender:
         return Speculated(known, boxes, found, exact.range_offsets, exact.ranges)
 
     def folded(self, t: Any, q: Any) -> Folded:
-        """The alignments of `speculate`, runs held once: those of many anchors on one alignment take no more memory or time than those of a few."""
+        """Find the alignments of `speculate`, runs held once: those of many anchors on one alignment take no more memory or time than those of a few."""
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
         below, _ = self.inspect(t, q)
         undecided = np.flatnonzero(~below)
@@ -89,7 +89,7 @@ class DeviceExtender:
         return replace(found, anchor=undecided[found.anchor])
 
     def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False) -> Speculated:
-        """The exact free extension of every anchor, none of them inspected before; the columns looked at only with `ranges`.
+        """Extend every anchor exactly and free of fences, none of them inspected before; the columns looked at only with `ranges`.
 
         distinct: of alignments with the same ends the best, of equal ones the first anchor's, is enough; others may be left out (they pass for BELOW).
         """
@@ -118,13 +118,13 @@ class DeviceExtender:
         return found
 
     def _batch_size(self) -> int:
-        """Anchors extended together; 0 where the kernels cannot do with these costs or sequences."""
+        """Say how many anchors are extended together; 0 where the kernels cannot do with these costs or sequences."""
         if not fits(self._costs) or min(len(self._host.query), len(self._host.target)) == 0:
             return 0
         if self._launches is None:
             with guarded("gapped extension"):
                 self._launches = Launches(self._host.target, self._host.query, self._costs)
-        return min(ANCHORS, self._launches.most_sides // 2)
+        return min(BATCH_ANCHORS, self._launches.most_sides // 2)
 
     def _by_host(self, t: Integers, q: Integers, anchors: Integers, ranges: bool, found: "_Found") -> None:
         self.taken_by_host += len(anchors)
@@ -135,7 +135,7 @@ class DeviceExtender:
                 found.add(Folded.of(Extensions.of([one])), np.concatenate([looked.left, looked.right]), np.array([len(looked.left), len(looked.right)]))
 
     def _batch(self, t: Integers, q: Integers, anchors: Integers, ranges: bool, distinct: bool, found: "_Found") -> tuple[Flags, Flags]:
-        """Extends anchors at once. Returns which are done and which are too wide for the kernels; for the others there was no memory."""
+        """Extend anchors at once. Returns which are done and which are too wide for the kernels; for the others there was no memory."""
         import cupy
 
         launches = self._launches
@@ -168,11 +168,11 @@ class DeviceExtender:
         found.boxes[anchors[done]] = np.stack([sides[name][done, side] for side in range(2) for name in ("rows", "widest")], axis=1)
         found.add(aligned, columns, heights)
         lengths = np.maximum(aligned.target_end - aligned.target_start, aligned.query_end - aligned.query_start)
-        self.above_by_length += np.bincount(np.searchsorted(BINS, lengths), minlength=len(BINS) + 1)
+        self.above_by_length += np.bincount(np.searchsorted(LENGTH_BINS, lengths), minlength=len(LENGTH_BINS) + 1)
         return done, wide
 
     def _places(self, t: Integers, q: Integers) -> npt.NDArray[np.void]:
-        """Left and right side of each anchor, whose own letters belong to the left one."""
+        """Place the left and right side of each anchor, whose own letters belong to the left one."""
         bounds = self._host.bounds[np.searchsorted(self._host.bounds[:, 0], t, "right") - 1]
         places = np.zeros((len(t), 2), PLACE)
         places["target"] = np.stack([t, t + 1], axis=1)
@@ -182,7 +182,7 @@ class DeviceExtender:
         return places.reshape(-1)
 
     def _join(self, t: Integers, q: Integers, anchors: Integers, sides: Sides, score: Integers, words: npt.NDArray[np.uint32], pieces: Integers) -> Folded:
-        """Alignments of both sides' paths, those that reach the threshold."""
+        """Join both sides' paths to alignments, those that reach the threshold."""
         found = Folded(
             anchor=anchors,
             score=score,
@@ -202,7 +202,7 @@ class DeviceExtender:
         return Folded.concat([kept, Folded.of(self._cut_back(found.take(np.flatnonzero(begun))))])
 
     def _cut_back(self, found: Extensions) -> Extensions:
-        """Without gaps at the ends, those that then reach the threshold."""
+        """Cut off gaps at the ends, and keep those that then reach the threshold."""
         classes, scores, costs, _ = self._costs.compiled
         results = np.zeros((len(found), extension_host.RESULT), np.int64)
         results[:, extension_host.SCORE] = found.score
@@ -212,7 +212,7 @@ class DeviceExtender:
         operations, lengths, counts = np.empty(len(words), np.uint8), np.empty(len(words), np.int64), np.zeros(len(found), np.int64)
         extension_host.join_all(self._host.target, self._host.query, words, offsets, classes, scores, costs, results, operations, lengths, counts)
         final = results[:, extension_host.SCORE]
-        above = np.flatnonzero((final != extension_host.NOTHING) & (final >= self._costs.threshold))
+        above = np.flatnonzero((final != extension_host.NO_SCORE) & (final >= self._costs.threshold))
         run_offsets = np.concatenate([[0], np.cumsum(counts[above])]).astype(np.int64)
         places = np.arange(run_offsets[-1]) + np.repeat(found.run_offsets[:-1][above] - run_offsets[:-1], counts[above])
         return Extensions(
@@ -245,14 +245,14 @@ class _Found:
         self._heights: list[Integers] = []
 
     def add(self, extensions: Folded, columns: npt.NDArray[np.int32], heights: Integers) -> None:
-        """columns: int32[., 2], looked at in the rows of the left and the right side of each; heights: how many rows, int64[2 * n]."""
+        """Add extensions; columns: int32[., 2], looked at in the rows of the left and the right side of each; heights: how many rows, int64[2 * n]."""
         if len(extensions):
             self._extensions.append(extensions)
             self._columns.append(columns)
             self._heights.append(heights)
 
     def speculated(self) -> Speculated:
-        """All of it, by anchor."""
+        """Give all that was found, by anchor."""
         folded = Folded.concat(self._extensions)
         order = np.argsort(folded.anchor, kind="stable")
         extensions = folded.take(order)
@@ -268,11 +268,11 @@ class _Found:
         return Speculated(known, self.boxes, extensions, np.concatenate([[0], np.cumsum(heights)]).astype(np.int64), columns)
 
     def folded(self) -> Folded:
-        """Alignments by anchor."""
+        """Give the alignments alone, by anchor."""
         found = Folded.concat(self._extensions)
         return found.select(np.argsort(found.anchor, kind="stable"))
 
 
 def extend(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Costs) -> Extensions:
-    """As `gapped.extend`, on the current device."""
+    """Extend anchors as `gapped.extend` does, on the current device."""
     return DeviceExtender(target, query, bounds, costs).speculate(t, q, ranges=False).extensions

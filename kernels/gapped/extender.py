@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tidalign.kernels.extension import host as extension_host
 from tidalign.kernels.extension import sweep as gapped_host
 from tidalign.kernels.extension.costs import Costs, Integers
-from tidalign.kernels.extension.fences import Kept, empty, room
+from tidalign.kernels.extension.fences import KeptAlignments, empty, room
 from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.inspection import host as inspection_host
 from tidalign.kernels.letters.nucleotides import Codes
@@ -18,7 +18,7 @@ from tidalign.kernels.runtime.workspace import Memory
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
+class Explored:
     """Hold what an extension looked at. box: rows and columns left and right. cells: how many. left, right: int32[rows, 2], of each row."""
 
     box: Integers
@@ -52,7 +52,7 @@ class Extender:
         return self.bounds[i, 0], self.bounds[i, 1], self.query_bounds[j, 0], self.query_bounds[j, 1]
 
     def inspect(self, t: Any, q: Any) -> tuple[npt.NDArray[np.bool_], Integers]:
-        """(whether an anchor is sure to stay below the threshold, its box as in `Looked`) of many anchors, free of fences; boxes only where it is sure.
+        """Reject anchors at once, free of fences: (whether each is sure to stay below the threshold, its box as in `Explored`); boxes only where it is sure.
 
         Several times as fast as `extend`, which the others are left to.
         """
@@ -72,10 +72,10 @@ class Extender:
         t: int,
         q: int,
         *,
-        fences: tuple[Kept, int, int, Integers, Integers] | None = None,
+        fences: tuple[KeptAlignments, int, int, Integers, Integers] | None = None,
         ranges: bool = False,
-    ) -> tuple[Extended | None, Looked]:
-        """The alignment of an anchor at target t, query q, if it reaches the threshold, and what was looked at.
+    ) -> tuple[Extended | None, Explored]:
+        """Extend an anchor at target t, query q: its alignment, if it reaches the threshold, and what was looked at.
 
         fences: (alignments kept, pieces left and right of the anchor, fence and masks as `fences_host.room` makes them), or None for a free extension.
         """
@@ -87,8 +87,8 @@ class Extender:
             *(self.limits(t, q), classes, scores, costs, kept, fence, holes, fences is not None, ranges, self._result, null),
         )
         found = self._result
-        looked = Looked(found[extension_host.LEFT_ROWS :].copy(), int(found[extension_host.VISITED]), left_ranges, right_ranges)
-        if found[extension_host.SCORE] == extension_host.NOTHING or found[extension_host.SCORE] < self.costs.threshold:
+        looked = Explored(found[extension_host.LEFT_ROWS :].copy(), int(found[extension_host.VISITED]), left_ranges, right_ranges)
+        if found[extension_host.SCORE] == extension_host.NO_SCORE or found[extension_host.SCORE] < self.costs.threshold:
             return None, looked
         score, *_ = found
         ends = found[extension_host.TARGET_START : extension_host.QUERY_END + 1].copy()
@@ -96,7 +96,7 @@ class Extender:
 
 
 def read_only(codes: Any) -> Codes:
-    """A view of one type, whether the codes are mapped or not, may be written to or not: each type is compiled for."""
+    """View codes as one type, whether they are mapped or not, may be written to or not: each type is compiled for."""
     view = np.ascontiguousarray(codes, np.uint8).view(np.ndarray)
     view.flags.writeable = False
     return view
@@ -106,22 +106,22 @@ _thread = threading.local()
 
 
 class ThreadMemory(Memory):
-    """And the columns of inspections."""
+    """Holds the memory that a thread extends anchors in: two workspaces, and the columns of inspections."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.lanes = np.zeros(inspection_host.WORDS, np.int16)
+        self.lanes = np.zeros(inspection_host.MEMORY_WORDS, np.int16)
 
 
 def memory() -> ThreadMemory:
-    """This thread's memory."""
+    """Give this thread its memory."""
     if not hasattr(_thread, "memory"):
         _thread.memory = ThreadMemory()
     return cast("ThreadMemory", _thread.memory)
 
 
 def extend(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Costs) -> Extensions:
-    """Extends every anchor on its own: no fences; cut only where `costs` has a traceback.
+    """Extend every anchor on its own: no fences; cut only where `costs` has a traceback.
 
     target, query: codes (nucleotides.encode), the target's sequences in one array, the query one strand. bounds: int64[k, 2], start and end of each
     target sequence, ascending. t, q: places of the anchors. At most one row for an anchor, in their order: those that reach the threshold.

@@ -6,7 +6,8 @@ from tidalign.kernels.runtime.numba_cache import jit
 
 @jit
 def unfold(words, pieces, rows, offsets, operations, lengths):
-    """Runs of rows[i], from left to right, to [offsets[i], offsets[i + 1]) of operations, uint8[.], and lengths, int64[.]; offsets, int64[n + 1], is filled.
+    """Write the runs of rows[i], from left to right, to [offsets[i], offsets[i + 1]) of operations, uint8[.], and lengths, int64[.]; offsets, int64[n + 1], is
+    filled.
 
     words, pieces: of `Folded`. There is room for every word. Returns how many runs there are: two that meet in one operation are one.
     """

@@ -13,14 +13,14 @@ from tidalign.kernels.gapped.extender import Extender
 from tidalign.kernels.letters.nucleotides import Codes
 
 # What is known of an anchor before it is committed: nothing; its free extension stays below the threshold; reaches it; or has to be made to know. REJECTED:
-# an extension between fences stays below the threshold, too, if none of them comes within LOOKED letters of the anchor (inspection/device.py).
+# an extension between fences stays below the threshold, too, if none of them comes within REJECTION_LETTERS letters of the anchor (inspection/device.py).
 UNKNOWN, BELOW, ABOVE, UNDECIDED, REJECTED = (np.uint8(known) for known in range(5))
 
-LOOKED = np.int64(32)
+REJECTION_LETTERS = np.int64(32)
 """Letters of the anchor's diagonal on each side that a rejection counts on."""
 
 
-class Free(NamedTuple):
+class FreeExtensions(NamedTuple):
     """Free extensions as `advance` takes them. row: int64[n], of each anchor in the other arrays, -1: none. ends: int64[k, 4]; runs as in
     gapped.Extensions; range_offsets: int64[2 k + 1], ranges: int32[., 2] as in commit.Speculated."""
 
@@ -51,21 +51,21 @@ class Speculated:
 
     @classmethod
     def nothing(cls, count: int) -> "Speculated":
-        """Stand for so many anchors of which nothing is known."""
+        """Make a Speculated of so many anchors of which nothing is known."""
         ranges = np.empty((0, 2), np.int32)
         return cls(np.zeros(count, np.uint8), np.zeros((count, 4), np.int64), Extensions.empty(), np.zeros(1, np.int64), ranges)
 
-    def free(self) -> Free:
-        """As the compiled walk takes it: arrays of one type whatever they were made from."""
+    def free(self) -> FreeExtensions:
+        """Give the free extensions as the compiled walk takes them: arrays of one type whatever they were made from."""
         found = self.extensions
         row = np.full(len(self.known), -1, np.int64)
         ours = np.flatnonzero(found.anchor >= 0)
         row[found.anchor[ours]] = ours
         arrays: tuple[Any, ...] = (row, found.ends(), *found.runs(), self.range_offsets, self.ranges)
-        return Free(*(np.require(values, None, ["C", "W"]) for values in arrays))
+        return FreeExtensions(*(np.require(values, None, ["C", "W"]) for values in arrays))
 
     def after(self, first: int) -> "Speculated":
-        """Without the first anchors; `anchor` of their extensions is negative."""
+        """Drop the first anchors; `anchor` of their extensions is negative."""
         extensions = Extensions(**{**self.extensions.to_arrays(), "anchor": self.extensions.anchor - first})
         return Speculated(self.known[first:], self.boxes[first:], extensions, self.range_offsets, self.ranges)
 
@@ -101,8 +101,7 @@ class Speculated:
 
 
 def speculate(target: Codes, query: Codes, bounds: Any, t: Any, q: Any, costs: Costs, query_bounds: Any = None) -> Speculated:
-    """Extends anchors free of fences, with what `Commit` must know to tell whether the results stand. Arguments as `gapped.extend` and `Extender` have
-    them."""
+    """Extend anchors free of fences, with what `Commit` must know to tell whether the results stand. Arguments as `gapped.extend` and `Extender` have them."""
     extender = Extender(target, query, bounds, costs, query_bounds)
     below, boxes = extender.inspect(t, q)
     known = np.full(len(t), BELOW, np.uint8)

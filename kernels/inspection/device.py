@@ -9,8 +9,8 @@ The line. With M(r) the greatest sum of the first r or fewer pairs of letters on
 seen cell (r, r), for r up to y-drop / largest score. For as long as the diagonal is alive its cells are worth no less than the sums. Where a cell is reached by
 a pair of letters, and alive, the best is at least its value; where it is dead, the best is more by the y-drop. Where a gap is better, the gap was opened, at a
 cost, from a cell that counted for the best, so the best is above it all the same. And when the diagonal has died, the best is higher than its last value by
-the y-drop, which the sums do not gain in so few letters. So the line is -y-drop for the first LOOKED rows, and M(LOOKED) - y-drop below them. It is known
-before the sweep, which therefore may go through the cells in any order.
+the y-drop, which the sums do not gain in so few letters. So the line is -y-drop for the first DIAGONAL_LETTERS rows, and
+M(DIAGONAL_LETTERS) - y-drop below them. It is known before the sweep, which therefore may go through the cells in any order.
 
 Fences and masks (extension/fences.py) take cells away from LASTZ, and lower its line; neither lifts a value above U, which knows nothing of LASTZ's best but M.
 So what is said holds between fences, too, as long as none comes as near to the anchor as the letters that M counts (gapped/speculated.py: REJECTED).
@@ -40,31 +40,31 @@ from tidalign.kernels.runtime.errors import KernelError
 
 SOURCE = "inspection/inspection.cu"
 
-WORDS = 24
+COLUMN_WORDS = 24
 """Words of columns that a thread holds, two columns a word."""
 
-STRIP = 2 * WORDS
+STRIP = 2 * COLUMN_WORDS
 """Columns of a strip."""
 
 BLOCKS, THREADS = 4, 128
 """Blocks on a multiprocessor, threads a block."""
 
-LOOKED = 32
+DIAGONAL_LETTERS = 32
 """Letters of the anchor's diagonal that the line is known by."""
 
-ROOM, SKEW = 2048, 32
-"""Rows a side may have, and those between the memory of neighbouring threads: 4 bytes each for every thread on the card."""
+MAX_ROWS, THREAD_SKEW = 2048, 32
+"""Rows a side may have, and those between the memory of neighbouring threads: 4 bytes each for every thread on the GPU."""
 
-STEPS = 40_000
+MAX_STRIP_ROWS = 40_000
 """Rows of strips a side may take; chance takes about 10,000."""
 
-PAD = 256
+PAD_BYTES = 256
 """Bytes of no letter around sequences: strips and groups of rows are whole."""
 
 BATCH = 1 << 18
-"""Anchors of a launch: 50 bytes each on the card. Two are under way, so that one begins where the other ends, and its copies hide behind it."""
+"""Anchors of a launch: 50 bytes each on the GPU. Two are under way, so that one begins where the other ends, and its copies hide behind it."""
 
-MACROS: dict[str, object] = {"INSPECTION_WORDS": WORDS, "INSPECTION_BLOCKS": BLOCKS, "INSPECTION_PLAIN": 0}
+MACROS: dict[str, object] = {"INSPECTION_WORDS": COLUMN_WORDS, "INSPECTION_BLOCKS": BLOCKS, "INSPECTION_PLAIN": 0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Bound:
 
     @classmethod
     def of(cls, costs: Costs) -> "Bound | None":
-        """None where 16 bits cannot hold them."""
+        """Make the bounds of these costs; None where 16 bits cannot hold them."""
         if costs.inspected is None:
             return None
         table = np.maximum(costs.inspected.astype(np.int64), -128)  # more is a bound too
@@ -103,7 +103,7 @@ class Bound:
             start=start,
             threshold=start + costs.threshold - slack,
             line=start - costs.ydrop,
-            looked=min(LOOKED, costs.ydrop // max(most, 1)),
+            looked=min(DIAGONAL_LETTERS, costs.ydrop // max(most, 1)),
             slack=slack,
             raised=costs.ydrop + opened,
             cells=int(costs.compiled[2][TRACEBACK]) - (costs.ydrop // extended + 6),
@@ -111,7 +111,7 @@ class Bound:
 
 
 class Inspector:
-    """Inspects anchors of one query strand on one target, whose letters stay on the card; of one thread at a time.
+    """Inspects anchors of one query strand on one target, whose letters stay on the GPU; of one thread at a time.
 
     target, query: codes (nucleotides.encode); bounds: int64[k, 2], start and end of each target sequence, ascending. A letter takes two bytes.
     `swept` counts cells of the strips that anchors took. Raises OutOfMemoryError of cupy where the letters do not fit.
@@ -129,10 +129,10 @@ class Inspector:
         self._scores = cupy.asarray(self._bound.scores)
 
     def inspect(self, t: Any, q: Any) -> tuple[npt.NDArray[np.bool_], Integers]:
-        """(whether an anchor is sure to stay below the threshold, its box) of anchors at t, q, int64[n], as `gapped.Extender.inspect`: free of fences.
+        """Reject anchors at t, q, int64[n]: (whether each is sure to stay below the threshold, its box), as `gapped.Extender.inspect`: free of fences.
 
         Boxes, int64[n, 4], are rows and columns left and right, at least those that LASTZ looks at; 0 where it is not sure. Anchors are left undecided
-        where the card lacks memory for even one block. Raises KernelError where the device fails: this process cannot use it any more then.
+        where the GPU lacks memory for even one block. Raises KernelError where the device fails: this process cannot use it any more then.
         """
         import cupy
 
@@ -161,10 +161,10 @@ class _Letters:
         import cupy
 
         self.count = len(codes)
-        self.array = cupy.empty(2 * self.count + 3 * PAD, np.uint8)
+        self.array = cupy.empty(2 * self.count + 3 * PAD_BYTES, np.uint8)
         kernel = compiler.kernel(SOURCE, "inspection_letters", MACROS)
         sent = cupy.asarray(np.ascontiguousarray(codes, np.uint8))
-        compiler.launch(kernel, 1024, 256, sent, np.int64(self.count), PAD, int(is_query), self.array)
+        compiler.launch(kernel, 1024, 256, sent, np.int64(self.count), PAD_BYTES, int(is_query), self.array)
 
     @property
     def arguments(self) -> tuple[Any, np.int64]:
@@ -172,7 +172,7 @@ class _Letters:
 
 
 def _turns(inspector: Inspector, most: int, count: int) -> "list[_Turn]":
-    """Up to `count` of them; fewer blocks, then none, where the card's memory is too small."""
+    """Make up to `count` turns; fewer blocks, then none, where the GPU's memory is too small."""
     import cupy
 
     turns: list[_Turn] = []
@@ -197,7 +197,7 @@ class _Turn:
 
         self._of, self._blocks = inspector, blocks
         self._stream = cupy.cuda.Stream(non_blocking=True)
-        self._boundary = cupy.empty(blocks * THREADS * (ROOM + SKEW), np.uint32)
+        self._boundary = cupy.empty(blocks * THREADS * (MAX_ROWS + THREAD_SKEW), np.uint32)
         self._places = cupy.empty((2, most), np.int64)
         self._sides, self._found = cupy.empty((2 * most, 4), np.int32), cupy.empty((2 * most, 4), np.uint16)
         self._below, self._boxes = cupy.empty(most, np.uint8), cupy.empty((most, 4), np.uint16)
@@ -209,7 +209,7 @@ class _Turn:
         cupy.cuda.get_current_stream().synchronize()  # letters are there
 
     def launch(self, t: Integers, q: Integers, start: int, stop: int) -> None:
-        """Begins with anchors [start, stop)."""
+        """Begin with anchors [start, stop)."""
         of, bound, count = self._of, self._of._bound, stop - start
         assert bound is not None
         self._range = (start, stop)
@@ -217,7 +217,7 @@ class _Turn:
             self._places[0, :count].set(t[start:stop])
             self._places[1, :count].set(q[start:stop])
             self._counts.fill(0)
-            letters = (*of._target.arguments, *of._query.arguments, PAD)
+            letters = (*of._target.arguments, *of._query.arguments, PAD_BYTES)
             places = (self._places[0], self._places[1])
             sides = compiler.kernel(SOURCE, "inspection_sides", MACROS)
             sweep = compiler.kernel(SOURCE, "inspection_sweep", MACROS)
@@ -225,7 +225,17 @@ class _Turn:
             compiler.launch(sides, blocks, THREADS, *letters, *places, count, of._bounds, len(of._bounds), of._scores, bound.looked, self._sides)
             compiler.launch(
                 *(sweep, min(self._blocks, blocks), THREADS, *letters, *places, self._sides, 2 * count, of._scores, self._boundary),
-                *(_halves(-bound.opened), _halves(-bound.extended), bound.start, bound.threshold, bound.line, bound.looked, bound.slack, ROOM, STEPS),
+                *(
+                    _halves(-bound.opened),
+                    _halves(-bound.extended),
+                    bound.start,
+                    bound.threshold,
+                    bound.line,
+                    bound.looked,
+                    bound.slack,
+                    MAX_ROWS,
+                    MAX_STRIP_ROWS,
+                ),
                 *(np.uint32(1), self._queue, self._found, self._work),
             )
             verdicts = compiler.kernel(SOURCE, "inspection_verdicts", MACROS)
@@ -238,7 +248,7 @@ class _Turn:
             self._counts.get(out=self._counts_here, blocking=False)
 
     def collect(self, below: npt.NDArray[np.bool_], boxes: Integers) -> None:
-        """Waits for what was begun last."""
+        """Wait for what was begun last, and copy what it found."""
         start, stop = self._range
         if start == stop:
             return

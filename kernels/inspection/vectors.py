@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Rows of LANES y-drop extensions at once, a lane each: a numba intrinsic that emits LLVM vector code.
+"""Rows of VECTOR_LANES y-drop extensions at once, a lane each: a numba intrinsic that emits LLVM vector code.
 
 Every lane goes through its own row column by column, so it has LASTZ's running best and its gaps without a scan (the cell's rule is that of
 extension/vectors.py). What one extension does with the columns of the others is nothing: there its cells are dead.
@@ -9,16 +9,16 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from tidalign.kernels.runtime.vectors import I8, I16, I64, LANES, POINTER, intrinsic
+from tidalign.kernels.runtime.vectors import I8, I16, I64, POINTER, VECTOR_LANES, intrinsic
 
-VECTOR = ir.VectorType(I16, LANES)
-BYTES = 2 * LANES
+VECTOR = ir.VectorType(I16, VECTOR_LANES)
+BYTES = 2 * VECTOR_LANES
 """Of a vector."""
 
 COLUMN_BYTES = 3 * BYTES
 """A column holds C, D and the query's letters of all lanes."""
 
-LOW = -(1 << 15)
+DEAD = -(1 << 15)
 
 # Places of vectors in the rows' state: the least value alive, one past the last column of the row before (before it prolongs), the last column alive, and the
 # target letters' scores against A, C, G, T.
@@ -30,17 +30,17 @@ LETTERS = (0, 0x4040, -0x7F80, -0x3F40)
 
 
 def _constant(value):
-    return ir.Constant(VECTOR, [value] * LANES)
+    return ir.Constant(VECTOR, [value] * VECTOR_LANES)
 
 
 def _splat(b, value):
     empty = ir.Constant(VECTOR, ir.Undefined)
     first = b.insert_element(empty, b.trunc(value, I16), ir.Constant(ir.IntType(32), 0))
-    return b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+    return b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(ir.IntType(32), VECTOR_LANES), [0] * VECTOR_LANES))
 
 
 def _call(b, name, one, other):
-    return b.call(cgutils.get_or_insert_function(b.module, ir.FunctionType(VECTOR, [VECTOR, VECTOR]), f"llvm.{name}.v{LANES}i16"), [one, other])
+    return b.call(cgutils.get_or_insert_function(b.module, ir.FunctionType(VECTOR, [VECTOR, VECTOR]), f"llvm.{name}.v{VECTOR_LANES}i16"), [one, other])
 
 
 def _load(b, address, vectors=0):
@@ -56,7 +56,7 @@ def _store(b, value, address, vectors=0):
 
 
 def _chosen(b, letters, if_set, if_clear):
-    """By the sign of each byte, lane by lane: both bytes of a lane have one sign."""
+    """Choose by the sign of each byte, lane by lane: both bytes of a lane have one sign."""
     octets = ir.VectorType(I8, BYTES)
     choice = b.icmp_signed("<", b.bitcast(letters, octets), ir.Constant(octets, [0] * BYTES))
     return b.bitcast(b.select(choice, b.bitcast(if_set, octets), b.bitcast(if_clear, octets)), VECTOR)
@@ -70,10 +70,10 @@ class _Column:
         self.opened, self.extended, self.ydrop = (_splat(b, cost) for cost in costs)
         self.scores = [_load(b, state, SCORES + i) for i in range(4)]
         self.ends = _load(b, state, ENDS)
-        self.low = _constant(LOW)
+        self.low = _constant(DEAD)
 
     def step(self, values, prolonged):
-        """Values at the next column, and lanes alive by a gap along the row alone (with `prolonged`: columns may lie beyond a lane's row before)."""
+        """Compute the values at the next column, and lanes alive by a gap along the row alone (with `prolonged`: columns may lie beyond the row before)."""
         b = self.b
         address, column, left, across, line, last = values
         letters = _load(b, address, 2)
@@ -103,7 +103,13 @@ class _Column:
 
 @intrinsic
 def inspect_row(typing, columns, first, shared, stop, room, state, costs):
-    """A row of all lanes.
+    """Compute a row of all lanes.
+
+    Invariant: columns before the one at hold the new row, others the row before; C of the row before one column on the left, I, the line and the last column
+    alive are in registers.
+
+        first ........ shared ........ stop ........ room
+          every lane has these   | lanes end one by one | as long as a gap along the row keeps a lane alive
 
     columns: address of column 0. first: the first column that is alive in any lane. shared: columns before it lie before every lane's end; stop: one past the
     last column that any lane looks at without prolonging. room: columns there are. state: address of STATE_VECTORS vectors; costs: (o + e, e, y-drop).
@@ -113,7 +119,7 @@ def inspect_row(typing, columns, first, shared, stop, room, state, costs):
     def codegen(context, b, signature, args):
         columns, first, shared, stop, room, state = args[:6]
         step = _Column(b, state, cgutils.unpack_tuple(b, args[6]))
-        low = _constant(LOW)
+        low = _constant(DEAD)
         types_ = [I64, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR]
         ramp = _splat(b, first)
         place = b.add(columns, b.mul(first, ir.Constant(I64, COLUMN_BYTES)))
@@ -139,8 +145,8 @@ def inspect_row(typing, columns, first, shared, stop, room, state, costs):
         b.position_at_end(rest)
         late, at = phis(I64)
         alive = b.icmp_signed(">=", late[3], late[4])
-        bits = b.bitcast(alive, ir.IntType(LANES))
-        wanted = b.or_(b.icmp_signed("<", at, stop), b.icmp_unsigned("!=", bits, ir.Constant(ir.IntType(LANES), 0)))
+        bits = b.bitcast(alive, ir.IntType(VECTOR_LANES))
+        wanted = b.or_(b.icmp_signed("<", at, stop), b.icmp_unsigned("!=", bits, ir.Constant(ir.IntType(VECTOR_LANES), 0)))
         b.cbranch(b.and_(wanted, b.icmp_signed("<", at, room)), more, out)
         b.position_at_end(more)
         stepped = step.step(late, True)

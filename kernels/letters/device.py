@@ -10,7 +10,7 @@ from tidalign.kernels.letters import staging as host
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences
 from tidalign.kernels.runtime.lanes import Lane
 
-LONGEST = int(host.MOST)
+MAX_SHORT_LETTERS = int(host.MAX_SHORT_LETTERS)
 """Letters of the longer side that 16-bit offsets hold with room for a step (wavefront.cu)."""
 
 Letters = Sequences | PackedSequences
@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 @dataclass(frozen=True, slots=True)
 class Side:
     """One side of a batch on the device: two bits a letter in one stream of bytes, held as whole words (uint32); the letter each sequence begins at (int32) and
-    its length (uint16, at most LONGEST + 1); where its mask of ambiguous letters begins (int32, -1: it has none), or None if no mask was sent."""
+    its length (uint16, at most MAX_SHORT_LETTERS + 1); where its mask of ambiguous letters begins (int32, -1: it has none), or None if no mask was sent."""
 
     codes: Any
     starts: Any
@@ -59,7 +59,7 @@ class Parcel:
         return any(side.ambiguous for side in self._sides)
 
     def stage(self) -> None:
-        """Everything into pinned memory; masks only of sequences that need one, one side's after the other's."""
+        """Put everything into pinned memory; masks only of sequences that need one, one side's after the other's."""
         for side, arrays in zip(self._sides, (self._staged[:3], self._staged[3:6]), strict=True):
             side.stage(*(array.ctypes.data for array in arrays))
         if self._ambiguous:
@@ -67,7 +67,7 @@ class Parcel:
                 self._masks = side.mask(self._staged[8], self._masks, starts)
 
     def send(self) -> tuple[Side, Side, Any]:
-        """Both sides on the device, and the masks that they share (None if no letter is ambiguous)."""
+        """Send both sides to the device, and the masks that they share (None if no letter is ambiguous)."""
         arrays: list[Any]
         if self._ambiguous:
             arrays = self._lane.send([*self._staged[:8], self._staged[8][: self._masks]])
@@ -77,6 +77,8 @@ class Parcel:
 
 
 class _Side:
+    """Stages one side of a parcel."""
+
     def __init__(self, source: Letters, start: int, stop: int, lengths: Integers) -> None:
         self._source, self._lengths, self.count, self.longest = source, lengths, stop - start, 0
         if isinstance(source, Sequences):
@@ -84,7 +86,7 @@ class _Side:
             self._bytes = np.ascontiguousarray(source.letters[self._places[0] : self._places[-1]])
             self.letters = len(self._bytes)
             self.code_bytes, self.most_mask_bytes = -(-self.letters // 4), self.letters // 8 + self.count
-            self._others = np.empty(-(-self.letters // host.BLOCK), np.uint8)
+            self._others = np.empty(-(-self.letters // host.BLOCK_LETTERS), np.uint8)
             self.ambiguous = False
         else:
             self._places = source.code_offsets[start : stop + 1]
@@ -97,7 +99,7 @@ class _Side:
         self._places = np.ascontiguousarray(self._places, np.int64)
 
     def stage(self, codes: int, starts: int, short_lengths: int) -> None:
-        """To these addresses."""
+        """Write codes, starts and short lengths to these addresses."""
         letters, places, to = self._bytes.ctypes.data, self._places.ctypes.data, (codes, starts, short_lengths, self._lengths.ctypes.data)
         if isinstance(self._source, Sequences):
             others = self._others.ctypes.data
@@ -106,7 +108,7 @@ class _Side:
             self.longest = host.stage_packed(letters, len(self._bytes), places, self._packed_lengths.ctypes.data, self.count, *to)
 
     def mask(self, masks: npt.NDArray[np.uint8], used: int, starts: npt.NDArray[np.int32]) -> int:
-        """How many bytes of `masks` are used then."""
+        """Append this side's masks to `masks`, `used` bytes of which are taken; returns how many are used then."""
         if isinstance(self._source, Sequences):
             addresses = self._bytes.ctypes.data, self._places.ctypes.data, self.count, self._others.ctypes.data, masks.ctypes.data
             return int(host.mask_letters(*addresses, used, starts.ctypes.data))

@@ -42,7 +42,7 @@ OTHER = np.array([[SENTINEL, SENTINEL], [QUERY_TAG, TARGET_TAG]], np.uint8)
 
 @inline
 def run(q, t, v, h):
-    """The target position where the letters from query position v and target position h on stop matching."""
+    """Find the target position where the letters from query position v and target position h on stop matching."""
     x = load_u64(q + v) & load_u64(t + h)
     while x == np.uint64(0):
         v += 8

@@ -25,19 +25,33 @@ def _table(letters: bytes) -> Codes:
 
 _CODE = _table(ALPHABET)
 _LETTER = np.frombuffer(ALPHABET, np.uint8)
-_COMPLEMENTED = _CODE[np.frombuffer(ALPHABET.translate(COMPLEMENT), np.uint8)]
+_COMPLEMENTED = np.append(_CODE[np.frombuffer(ALPHABET.translate(COMPLEMENT), np.uint8)], np.full(256 - len(ALPHABET), INVALID, np.uint8))
+
+
+_FEW_LETTERS = 1_000_000  # letters; for fewer it does not pay to load a compiled loop
 
 
 def encode(letters: Any) -> Codes:
-    """Codes of ASCII letters (bytes or uint8[n]) -> uint8[n]; INVALID for a byte that ALPHABET does not have."""
-    return np.asarray(_CODE[np.frombuffer(letters, np.uint8) if isinstance(letters, bytes) else letters])
+    """Give codes of ASCII letters (bytes or uint8[n]) -> uint8[n]; INVALID for a byte that ALPHABET does not have."""
+    return _looked_up(_CODE, np.frombuffer(letters, np.uint8) if isinstance(letters, bytes) else letters)
 
 
 def decode(codes: Codes) -> Codes:
-    """ASCII letters of codes, uint8[n] -> uint8[n]."""
+    """Give ASCII letters of codes, uint8[n] -> uint8[n]."""
     return np.asarray(_LETTER[codes])
 
 
 def reverse_complement(codes: Codes) -> Codes:
-    """The other strand, uint8[n] -> uint8[n], C-contiguous; case is kept, N and X are their own complements."""
-    return np.ascontiguousarray(_COMPLEMENTED[codes[::-1]])
+    """Give the other strand, uint8[n] -> uint8[n], C-contiguous; case is kept, N and X are their own complements."""
+    return _looked_up(_COMPLEMENTED, codes, backward=True)
+
+
+def _looked_up(table: Codes, codes: Codes, *, backward: bool = False) -> Codes:
+    if len(codes) < _FEW_LETTERS:
+        return np.ascontiguousarray(table[codes[::-1] if backward else codes])
+    from tidalign.kernels.letters import recode
+
+    found, codes = np.empty(len(codes), np.uint8), codes.view()
+    codes.flags.writeable = False  # the loops are compiled for arrays that are read alone
+    (recode.backward if backward else recode.forward)(table, codes, found)
+    return found

@@ -18,26 +18,26 @@ COMPLEMENT = np.frombuffer(nucleotides.COMPLEMENT, np.uint8)
 """Of letters, by their bytes; what has none is its own."""
 
 
-ONES, LOW, HIGH = np.uint64(0x0101010101010101), np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8080808080808080)
+ONES, LOW_BITS, TOP_BITS = np.uint64(0x0101010101010101), np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8080808080808080)
 UPPER = np.uint64(0xDFDFDFDFDFDFDFDF)
 A, C, G, T, N = (np.uint64(letter) * ONES for letter in b"ACGTN")
 
 
 @inline
 def others(word, bytes_):
-    """The top bit of every byte in which two words differ."""
+    """Set the top bit of every byte in which two words differ."""
     different = word ^ bytes_
-    return ((different & LOW) + LOW | different) & HIGH
+    return ((different & LOW_BITS) + LOW_BITS | different) & TOP_BITS
 
 
 @inline
 def no_bases(word):
-    """The top bit of every byte that is none of A, C, G and T, of either case."""
+    """Set the top bit of every byte that is none of A, C, G and T, of either case."""
     upper = word & UPPER
     return others(upper, A) & others(upper, C) & others(upper, G) & others(upper, T)
 
 
-STRETCH = 32
+STRETCH_LETTERS = 32
 """Letters that `pack_stretch` takes."""
 
 
@@ -47,7 +47,7 @@ def pack_stretch(typing: Any, letters: Any, codes: Any) -> Any:
     the lowest."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
-        vector = ir.VectorType(I8, STRETCH)
+        vector = ir.VectorType(I8, STRETCH_LETTERS)
 
         def each(value: int, kind: Any = vector) -> Any:
             return ir.Constant(kind, [value] * kind.count)
@@ -57,10 +57,10 @@ def pack_stretch(typing: Any, letters: Any, codes: Any) -> Any:
         a, c, g, t = (b.icmp_unsigned("==", upper, each(letter)) for letter in b"ACGT")
         other = b.not_(b.or_(b.or_(a, c), b.or_(g, t)))
         two_bits = b.and_(b.lshr(found, each(1)), each(3))
-        short = ir.VectorType(I8, STRETCH // 4)
+        short = ir.VectorType(I8, STRETCH_LETTERS // 4)
         packed = None
         for place in range(4):
-            every_fourth = ir.Constant(ir.VectorType(I32, short.count), list(range(place, STRETCH, 4)))
+            every_fourth = ir.Constant(ir.VectorType(I32, short.count), list(range(place, STRETCH_LETTERS, 4)))
             part = b.shl(b.shuffle_vector(two_bits, ir.Constant(vector, ir.Undefined), every_fourth), each(6 - 2 * place, short))
             packed = part if packed is None else b.or_(packed, part)
         b.store(packed, b.inttoptr(args[1], POINTER), align=1)
@@ -71,7 +71,7 @@ def pack_stretch(typing: Any, letters: Any, codes: Any) -> Any:
 
 @jit
 def find_ambiguous(letters, offsets, found):
-    """found[i] = whether sequence i holds a letter other than A, C, G and T."""
+    """Tell of each sequence, in found[i], whether it holds a letter other than A, C, G and T."""
     address = letters.ctypes.data
     for i in range(len(found)):
         start, stop = offsets[i], offsets[i + 1]
@@ -86,17 +86,17 @@ def find_ambiguous(letters, offsets, found):
 
 @jit
 def pack_codes(letters, offsets, codes, code_offsets):
-    """Four letters a byte, the first in the top bits, each sequence from a byte of its own."""
+    """Pack four letters a byte, the first in the top bits, each sequence from a byte of its own."""
     address = letters.ctypes.data
     two_bits = np.uint64(0x0303030303030303)
     # Moves the two bits of bytes 0, 1, 2, 3 of a word to bits 30, 28, 26, 24; nothing else meets them there.
     gather = np.uint64(1 << 30 | 1 << 20 | 1 << 10 | 1)
     for i in range(len(offsets) - 1):
         start, stop, out = offsets[i], offsets[i + 1], code_offsets[i]
-        stretches, whole = start + (stop - start) // STRETCH * STRETCH, start + (stop - start) // 8 * 8
-        for j in range(start, stretches, STRETCH):
+        stretches, whole = start + (stop - start) // STRETCH_LETTERS * STRETCH_LETTERS, start + (stop - start) // 8 * 8
+        for j in range(start, stretches, STRETCH_LETTERS):
             pack_stretch(address + j, codes.ctypes.data + out)
-            out += STRETCH // 4
+            out += STRETCH_LETTERS // 4
         for j in range(stretches, whole, 8):
             word = load_u64(address + j) >> np.uint64(1) & two_bits
             codes[out] = (word & np.uint64(0xFFFFFFFF)) * gather >> np.uint64(24)
@@ -114,7 +114,7 @@ def pack_codes(letters, offsets, codes, code_offsets):
 
 @jit
 def pack_ambiguous(letters, offsets, is_ambiguous, bits, bit_offsets):
-    """One bit a letter, the first in the top bit, for the sequences that have room in `bit_offsets`; `bits` must hold zeros."""
+    """Set one bit a letter, the first in the top bit, for the sequences that have room in `bit_offsets`; `bits` must hold zeros."""
     for i in range(len(offsets) - 1):
         out = bit_offsets[i]
         if bit_offsets[i + 1] > out:
@@ -125,7 +125,7 @@ def pack_ambiguous(letters, offsets, is_ambiguous, bits, bit_offsets):
 
 @jit
 def unpack_letters(codes, code_offsets, offsets, ambiguous, ambiguous_offsets, letter_of_code, letters):
-    """Upper case letters, N where an ambiguous bit is set."""
+    """Write upper case letters, N where an ambiguous bit is set."""
     for i in range(len(offsets) - 1):
         start = offsets[i]
         for j in range(offsets[i + 1] - start):

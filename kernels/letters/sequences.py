@@ -12,7 +12,7 @@ Offsets = npt.NDArray[np.int64]
 
 
 def _read_only(batch: "Sequences | PackedSequences") -> None:
-    """See its arrays as ones that are read alone: kernels are compiled for these, and again for others."""
+    """View the arrays of a batch as read-only: kernels are compiled for these, and again for others."""
     for each in fields(batch):
         array = getattr(batch, each.name).view()
         array.flags.writeable = False
@@ -21,7 +21,8 @@ def _read_only(batch: "Sequences | PackedSequences") -> None:
 
 @dataclass(frozen=True, slots=True)
 class Sequences:
-    """`letters`: ASCII of any case [total]; sequence i is letters[offsets[i]:offsets[i + 1]] (`offsets` [n + 1])."""
+    """Hold a batch of sequences as plain letters. `letters`: ASCII of any case [total]; sequence i is letters[offsets[i]:offsets[i + 1]] (`offsets` [n +
+    1])."""
 
     letters: Bytes
     offsets: Offsets
@@ -39,7 +40,7 @@ class Sequences:
 
     @classmethod
     def from_strings(cls, strings: Sequence[bytes | str]) -> "Sequences":
-        """From byte strings, or from text in ASCII."""
+        """Make a batch of byte strings, or of text in ASCII."""
         parts = [string.encode("ascii") if isinstance(string, str) else string for string in strings]
         offsets = np.zeros(len(parts) + 1, np.int64)
         np.cumsum([len(part) for part in parts], out=offsets[1:])
@@ -48,7 +49,8 @@ class Sequences:
 
 @dataclass(frozen=True, slots=True)
 class PackedSequences:
-    """Two bits a letter: the bits (letter >> 1) & 3 of its ASCII code (A 0, C 1, T 2, G 3), four to a byte, the first in the top bits.
+    """Hold a batch of sequences, two bits a letter: the bits (letter >> 1) & 3 of its ASCII code (A 0, C 1, T 2, G 3), four to a byte, the first in the top
+    bits.
 
     Sequence i has `lengths[i]` letters in codes[code_offsets[i]:code_offsets[i + 1]], and ambiguous[ambiguous_offsets[i]:ambiguous_offsets[i + 1]]
     holds one bit a letter (the first in the top bit), set where the letter is none of ACGT; a sequence without such letters has none of these bytes.
@@ -68,7 +70,7 @@ class PackedSequences:
 
 
 def pack(sequences: Sequences) -> PackedSequences:
-    """Two bits a letter; case is lost, and letters other than ACGT are masked."""
+    """Pack letters to two bits each; case is lost, and letters other than ACGT are masked."""
     from tidalign.kernels.letters import packing as host
 
     letters, offsets, lengths = sequences.letters, sequences.offsets, sequences.lengths
@@ -84,7 +86,7 @@ def pack(sequences: Sequences) -> PackedSequences:
 
 
 def unpack(packed: PackedSequences) -> Sequences:
-    """Upper case letters, N where masked."""
+    """Unpack to upper case letters, N where masked."""
     from tidalign.kernels.letters import packing as host
 
     offsets = _summed(packed.lengths)
@@ -94,7 +96,7 @@ def unpack(packed: PackedSequences) -> Sequences:
 
 
 def reverse_complement(sequences: Sequences | PackedSequences) -> Sequences | PackedSequences:
-    """The other strand of each, in the same places: packed ones, or letters, whose IUPAC codes and case are kept."""
+    """Make the other strand of each, in the same places: packed ones, or letters, whose IUPAC codes and case are kept."""
     from tidalign.kernels.letters import packing as host
 
     if isinstance(sequences, Sequences):

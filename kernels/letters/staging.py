@@ -15,13 +15,13 @@ from numba.core import cgutils
 from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import I8, I16, I32, POINTER, intrinsic, load_i64, load_u8, load_u32, load_u64, store_i64, store_u8, store_u32, store_u64
 
-BLOCK = 256
+BLOCK_LETTERS = 256
 """Letters packed and checked at a time: a cache line of codes."""
 
-MOST = np.int64(0x7FFF)
+MAX_SHORT_LETTERS = np.int64(0x7FFF)
 """Letters of the longest sequence that a device takes; a longer one is sent as one letter more."""
 
-RUNS = 32
+RUNS_AT_ONCE = 32
 """Runs widened at a time."""
 
 _WORDS = 16
@@ -34,7 +34,7 @@ _A = np.uint64(0x4141414141414141)
 
 @intrinsic
 def _pack_block(typing: Any, letters: Any, codes: Any) -> Any:
-    """BLOCK letters to two bits, the first in the top bits of a byte; gives 0 if all are of ACGT in either case.
+    """Pack BLOCK_LETTERS letters to two bits, the first in the top bits of a byte; gives 0 if all are of ACGT in either case.
 
     Four letters a lane. Two bits of a letter are its code; what is left of ACGT without these and the case is 0x41, or 0x50 where the code is T's.
     """
@@ -47,7 +47,7 @@ def _pack_block(typing: Any, letters: Any, codes: Any) -> Any:
             return ir.Constant(_VECTOR, [value] * _WORDS)
 
         others = None
-        for step in range(BLOCK // (4 * _WORDS)):
+        for step in range(BLOCK_LETTERS // (4 * _WORDS)):
             at = b.add(args[0], ir.Constant(args[0].type, 4 * _WORDS * step))
             word = b.load(b.inttoptr(at, POINTER), align=1, typ=_VECTOR)
             half = b.lshr(word, lanes(1))
@@ -68,11 +68,11 @@ def _pack_block(typing: Any, letters: Any, codes: Any) -> Any:
 
 @intrinsic
 def _widen_block(typing: Any, short: Any, wide: Any) -> Any:
-    """RUNS uint16 at one address to uint32 at the other."""
+    """Widen RUNS_AT_ONCE uint16 at one address to uint32 at the other."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
-        values = b.load(b.inttoptr(args[0], POINTER), align=1, typ=ir.VectorType(I16, RUNS))
-        b.store(b.zext(values, ir.VectorType(I32, RUNS)), b.inttoptr(args[1], POINTER), align=1)
+        values = b.load(b.inttoptr(args[0], POINTER), align=1, typ=ir.VectorType(I16, RUNS_AT_ONCE))
+        b.store(b.zext(values, ir.VectorType(I32, RUNS_AT_ONCE)), b.inttoptr(args[1], POINTER), align=1)
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64), codegen
@@ -85,28 +85,29 @@ def _load_u16(address):
 
 @inline
 def _others(word):
-    """Eight letters: bytes that are not 0 where a letter is none of ACGT, as in `_pack_block`."""
+    """Mark, in a word of eight letters, the bytes that are none of ACGT: not 0 there, as in `_pack_block`."""
     is_t = (word >> np.uint64(2)) & ~(word >> np.uint64(1)) & _ONES
     return (word & _CASE_AND_CODE) ^ _A ^ is_t ^ (is_t << np.uint64(4))
 
 
 @jit
 def stage_letters(letters, offsets, count, codes, others, starts, short_lengths, lengths):
-    """`count` sequences, the first one's letters at `letters`, to codes (four letters a byte, the first on top), and for each what `_place` says.
+    """Pack `count` sequences, the first one's letters at `letters`, to codes (four letters a byte, the first on top), and note for each what `_place` writes.
 
-    `others`: for each BLOCK of letters a byte that says whether one of them is none of ACGT. Returns the longest length, and whether there is such a letter.
+    `others`: for each BLOCK_LETTERS of letters a byte that says whether one of them is none of ACGT. Returns the longest length, and
+    whether there is such a letter.
     """
     base = load_i64(offsets)
     total = load_i64(offsets + 8 * count) - base
     found = np.int64(0)
-    whole = total // BLOCK
+    whole = total // BLOCK_LETTERS
     for block in range(whole):
-        other = _pack_block(letters + BLOCK * block, codes + BLOCK // 4 * block)
+        other = _pack_block(letters + BLOCK_LETTERS * block, codes + BLOCK_LETTERS // 4 * block)
         found |= other
         store_u8(others + block, np.int64(other != 0))
-    if total > BLOCK * whole:
+    if total > BLOCK_LETTERS * whole:
         other, byte = np.int64(0), 0
-        for j in range(BLOCK * whole, total):
+        for j in range(BLOCK_LETTERS * whole, total):
             letter = load_u8(letters + j)
             other |= np.int64(_others(_A ^ np.uint64(letter ^ 65)))
             byte |= (letter >> 1 & 3) << (6 - 2 * (j & 3))
@@ -126,7 +127,7 @@ def stage_letters(letters, offsets, count, codes, others, starts, short_lengths,
 
 @jit
 def stage_packed(source, source_bytes, code_offsets, source_lengths, count, codes, starts, short_lengths, lengths):
-    """`count` sequences that are packed, the first one's codes at `source`, the same way; returns the longest length."""
+    """Copy `count` sequences that are packed, the first one's codes at `source`, the same way; returns the longest length."""
     words = source_bytes // 8
     for i in range(words):
         store_u64(codes + 8 * i, load_u64(source + 8 * i))
@@ -143,9 +144,9 @@ def stage_packed(source, source_bytes, code_offsets, source_lengths, count, code
 
 @inline
 def _place(i, start, length, starts, short_lengths, lengths):
-    """The letter that sequence i begins at (int32), min(length, MOST + 1) (uint16) and its length (int64)."""
+    """Write the letter that sequence i begins at (int32), min(length, MAX_SHORT_LETTERS + 1) (uint16) and its length (int64)."""
     store_u32(starts + 4 * i, start)
-    short = min(length, MOST + np.int64(1))
+    short = min(length, MAX_SHORT_LETTERS + np.int64(1))
     store_u8(short_lengths + 2 * i, short & 255)
     store_u8(short_lengths + 2 * i + 1, short >> 8)
     store_i64(lengths + 8 * i, length)
@@ -153,7 +154,7 @@ def _place(i, start, length, starts, short_lengths, lengths):
 
 @jit
 def mask_letters(letters, offsets, count, others, masks, used, mask_starts):
-    """A bit a letter, set where it is none of ACGT, for those of `count` sequences that hold such letters: bytes from masks + used on, where they begin
+    """Write a bit a letter, set where it is none of ACGT, for those of `count` sequences that hold such letters: bytes from masks + used on, where they begin
     (int32; -1: nowhere), and how many are used then. Letters, and blocks of `others`, are counted from the first sequence's."""
     base = load_i64(offsets)
     for i in range(count):
@@ -162,7 +163,7 @@ def mask_letters(letters, offsets, count, others, masks, used, mask_starts):
         place = np.int64(-1)
         suspect = np.int64(0)
         if length:
-            for block in range(start // BLOCK, (start + length - 1) // BLOCK + 1):
+            for block in range(start // BLOCK_LETTERS, (start + length - 1) // BLOCK_LETTERS + 1):
                 suspect |= load_u8(others + block)
         if suspect:
             for j in range(0, length, 8):
@@ -182,8 +183,8 @@ def mask_letters(letters, offsets, count, others, masks, used, mask_starts):
 
 @jit
 def deliver(penalties, unit, count, penalty, run_counts, place, offsets, runs, run_bytes, cigar):
-    """Results of `count` pairs: uint32 penalties in units to int64 `penalty`, uint16 numbers of runs to int64 `offsets` (where the next pair begins, the first
-    pair at `place`), and the runs, of 2 or 4 bytes, to 4 bytes from `cigar` on. `offsets` 0: there are no CIGARs."""
+    """Copy the results of `count` pairs to the arrays of `Alignments`: uint32 penalties in units to int64 `penalty`, uint16 numbers of runs to int64 `offsets`
+    (where the next pair begins, the first pair at `place`), and the runs, of 2 or 4 bytes, to 4 bytes from `cigar` on. `offsets` 0: there are no CIGARs."""
     for i in range(count):
         store_i64(penalty + 8 * i, load_u32(penalties + 4 * i) * unit)
     if offsets:
@@ -192,9 +193,9 @@ def deliver(penalties, unit, count, penalty, run_counts, place, offsets, runs, r
             total += _load_u16(run_counts + 2 * i)
             store_i64(offsets + 8 * i, place + total)
         if run_bytes == 2:
-            for block in range(total // RUNS):
-                _widen_block(runs + 2 * RUNS * block, cigar + 4 * RUNS * block)
-            for i in range(total // RUNS * RUNS, total):
+            for block in range(total // RUNS_AT_ONCE):
+                _widen_block(runs + 2 * RUNS_AT_ONCE * block, cigar + 4 * RUNS_AT_ONCE * block)
+            for i in range(total // RUNS_AT_ONCE * RUNS_AT_ONCE, total):
                 store_u32(cigar + 4 * i, _load_u16(runs + 2 * i))
         else:
             for i in range(total):

@@ -14,10 +14,10 @@ import numpy as np
 
 from tidalign.kernels.runtime.numba_cache import inline, jit
 
-LOW = np.int32(-(1 << 30))
+NO_CELL = np.int32(-(1 << 30))
 """Of a cell that is none: sums of scores come nowhere near it, and it bears a mismatch and a gap more."""
 
-MOST = 1 << 29
+MAX_NARROW_SCORE = 1 << 29
 """Scores stay below this in 32 bits; above, in 64."""
 
 
@@ -27,7 +27,7 @@ def ends(query: Any, target: Any, letters: Any, zdrop: int | None, end_bonus: in
     found = np.zeros((2, len(score)), np.int64)
     pieces = np.array(sorted(letters.scoring.pieces), np.int64)
     both = int((query.lengths + target.lengths).max(initial=0))
-    number = np.int32 if both * max(int(pieces[:, 1].max()), 128) + int(pieces.sum()) < MOST else np.int64
+    number = np.int32 if both * max(int(pieces[:, 1].max()), 128) + int(pieces.sum()) < MAX_NARROW_SCORE else np.int64
     longest = int(target.lengths.max(initial=0)) + 2
     sides = (query.codes, query.starts, query.lengths, target.codes, target.starts, target.lengths)
     rows = np.empty((4 + 3 * len(pieces), longest), number)
@@ -88,17 +88,17 @@ def place_of(now, value):
 
 @jit
 def extend(queries, query_starts, n, targets, target_starts, m, scores, table, pieces, zdrop, end_bonus, rows, turned, score, found):
-    """Do what `ends` says, pair after pair. rows: room for scores of letters, three antidiagonals of H, and for each piece one of I and two of D."""
+    """Extend pair after pair as `ends` says. rows: room for scores of letters, three antidiagonals of H, and for each piece one of I and two of D."""
     count = len(pieces)
     slope = np.int64(pieces[count - 1, 1])
     for i in range(len(score)):
         q, t = queries[query_starts[i] : query_starts[i] + n[i]], targets[target_starts[i] : target_starts[i] + m[i]]
         turned[: n[i]] = q[::-1]
-        rows[:, : m[i] + 2] = LOW
+        rows[:, : m[i] + 2] = NO_CELL
         rows[1, 1] = 0
         best, best_q, best_t = np.int64(0), np.int64(0), np.int64(0)
         seen, seen_q, seen_t = np.int64(0), np.int64(0), np.int64(0)  # what the z-drop is measured from
-        whole, whole_t = np.int64(0 if n[i] == 0 else LOW), np.int64(0)
+        whole, whole_t = np.int64(0 if n[i] == 0 else NO_CELL), np.int64(0)
         for a in range(1, n[i] + m[i] + 1):
             first, last = max(np.int64(0), a - n[i]), min(np.int64(a), m[i])
             now, before, earlier = rows[1 + a % 3], rows[1 + (a - 1) % 3], rows[1 + (a - 2) % 3]

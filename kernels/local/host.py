@@ -1,12 +1,12 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """Strips of rows of a group of pairs, a lane a pair: their letters, borders and cells, and what is kept of the highest scores.
 
-Rows are the query's, ROWS of them a strip; a strip passes over all columns before the next begins, and leaves H and I of its last row for it.
+Rows are the query's, STRIP_ROWS of them a strip; a strip passes over all columns before the next begins, and leaves H and I of its last row for it.
 """
 
 import numpy as np
 
-from tidalign.kernels.local.lookups import LETTERS, ROWS, SHARED
+from tidalign.kernels.local.lookups import LETTERS, SHARED_BYTES, STRIP_ROWS
 from tidalign.kernels.local.vectors import fill, lane_count, lowest_score, score_of_zero, sweep, sweep_keep, sweep_placed, sweep_placed_keep, sweep_scored
 from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import apart
@@ -45,11 +45,11 @@ def first_columns(state, row, span, costs, null):
     size = state.itemsize * lanes
     zero, low = score_of_zero(null), lowest_score(null)
     address = state.ctypes.data
-    for r in range(ROWS + 1):
+    for r in range(STRIP_ROWS + 1):
         score = boundary(row + r, span & BEGIN_QUERY, costs) + zero
         fill(address + r * size, score, null)
         for piece in range(len(costs) // 2 if r else 0):
-            fill(address + (ROWS * (1 + piece) + r) * size, max(score - costs[2 * piece], low), null)
+            fill(address + (STRIP_ROWS * (1 + piece) + r) * size, max(score - costs[2 * piece], low), null)
 
 
 @jit
@@ -70,19 +70,19 @@ def letters_of(targets, starts, lengths, rows, count, width, letters, pad, null)
 @jit
 def rows_of(queries, starts, lengths, rows, count, row, strip, words, table, scores, null):
     """Write the letters of a strip's rows: as lanes hold them to `strip` where letters are compared, else the scores of all letters with them to `words`, a
-    byte a row, or of one query that all lanes have SHARED bytes a row. table: uint64, scores as bytes."""
+    byte a row, or of one query that all lanes have SHARED_BYTES bytes a row. table: uint64, scores as bytes."""
     lanes = lane_count(null)
     pad = len(table) - 1
     if len(scores) == 3:
         of_rows = words.view(np.uint8)
-        for r in range(ROWS):
+        for r in range(STRIP_ROWS):
             inside = row + r < lengths[rows[0]]
             code = np.int64(queries[starts[rows[0]] + row + r]) if inside else np.int64(pad)
             for letter in range(len(table)):
-                of_rows[SHARED * r + letter] = table[code, letter]
+                of_rows[SHARED_BYTES * r + letter] = table[code, letter]
         return
     for lane in range(lanes):
-        for r in range(ROWS):
+        for r in range(STRIP_ROWS):
             inside = lane < count and row + r < lengths[rows[lane]]
             code = np.int64(queries[starts[rows[lane]] + row + r]) if inside else np.int64(pad)
             if len(scores) == 2:
@@ -102,7 +102,7 @@ def limits_of(n, m, rows, count, row, limits, null):
     low = lowest_score(null)
     found = False
     for lane in range(lanes):
-        for r in range(ROWS):
+        for r in range(STRIP_ROWS):
             last = lane < count and n[rows[lane]] == row + r + 1 and m[rows[lane]] > 0
             limits[r * lanes + lane] = -(low + 1) if last else low
             found |= last
@@ -174,7 +174,7 @@ def take_columns(state, limits, n, m, rows, count, row, column, span, found, nul
     for lane in range(count):
         i = rows[lane]
         if m[i] == column:
-            for r in range(ROWS):
+            for r in range(STRIP_ROWS):
                 limits[r * lanes + lane] = lowest_score(null)
                 last = row + r + 1 == n[i]
                 if row + r < n[i] and (span & END_TARGET or (last and span & END_CORNER)):
@@ -198,7 +198,7 @@ def strip_swept(buffers, sides, n, m, rows, count, row, stop, stride, place, spa
     queries, query_starts, table = sides
     lanes = lane_count(null)
     pieces = len(costs) // 2
-    held = 1 + ROWS * (1 + pieces)
+    held = 1 + STRIP_ROWS * (1 + pieces)
     rows_of(queries, query_starts, n, rows, count, row, strip, words, table, scores, null)
     first_columns(state, row, span, costs, null)
     ends = span & (END_QUERY | END_TARGET | END_CORNER)

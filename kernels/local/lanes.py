@@ -10,8 +10,8 @@ from numba.core import cgutils
 from tidalign.kernels.runtime import vectors as base
 from tidalign.kernels.runtime.vectors import I32, I64, POINTER
 
-WIDE = binding.get_host_cpu_features().get("avx512bw") and "TIDALIGN_LANES" not in os.environ
-LANES = 2 * base.LANES if WIDE else base.LANES
+HAS_AVX512 = binding.get_host_cpu_features().get("avx512bw") and "TIDALIGN_LANES" not in os.environ
+PAIR_LANES = 2 * base.VECTOR_LANES if HAS_AVX512 else base.VECTOR_LANES
 
 
 class Lanes:
@@ -20,7 +20,7 @@ class Lanes:
     def __init__(self, b: Any, null: Any) -> None:
         self.b, self.local = b, not null.signed
         self.element = ir.IntType(null.bitwidth)
-        self.count = 1 if null.bitwidth == 64 else LANES
+        self.count = 1 if null.bitwidth == 64 else PAIR_LANES
         self.vector = ir.VectorType(self.element, self.count)
         self.size = null.bitwidth // 8
         self.saturates = null.bitwidth == 16

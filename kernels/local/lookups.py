@@ -6,20 +6,20 @@ from typing import Any
 from llvmlite import binding, ir
 from numba.core import cgutils
 
-from tidalign.kernels.local.lanes import LANES, WIDE, Lanes
+from tidalign.kernels.local.lanes import HAS_AVX512, PAIR_LANES, Lanes
 from tidalign.kernels.runtime.vectors import I8, I32, I64, POINTER
 
 _FEATURES = binding.get_host_cpu_features()
-PERMUTES = bool(WIDE and _FEATURES.get("avx512vbmi"))
+PERMUTES = bool(HAS_AVX512 and _FEATURES.get("avx512vbmi"))
 """Whether one instruction (vpermb) looks up all lanes in a table of 64 bytes."""
 
-SHARES = LANES in (16, 32) and bool(_FEATURES.get("avx2"))
+SHARES = PAIR_LANES in (16, 32) and bool(_FEATURES.get("avx2"))
 """Whether the scores of a row that all lanes have in common are looked up in one table, by that or by shuffles of 16 bytes (pshufb)."""
 
-SHARED = 64
+SHARED_BYTES = 64
 """Bytes of such a row's scores, one a letter of the target."""
 
-ROWS = 8
+STRIP_ROWS = 8
 """Rows of a strip: as many as there are bytes in a word."""
 
 LETTERS = 40
@@ -29,7 +29,7 @@ LETTERS = 40
 def _transposed(b: Any, words: list[Any], lanes: int) -> list[Any]:
     """Turn the words of all lanes (i64) into vectors of bytes r = 0..7."""
     if lanes % 16:
-        return [_byte(b, words, r, lanes) for r in range(ROWS)]
+        return [_byte(b, words, r, lanes) for r in range(STRIP_ROWS)]
     rows = []
     for g in range(8):  # words 2g and 2g + 1 of each 16 lanes, so that shuffles stay within 128 bits
         row = ir.Constant(ir.VectorType(I64, lanes // 8), ir.Undefined)
@@ -69,7 +69,7 @@ class Scores:
         if self.compared:
             match, mismatch = self.compared
             letter = b.zext(lanes.load(at, vector=ir.VectorType(I8, lanes.count)), lanes.vector)
-            return [b.select(b.icmp_unsigned("==", letter, lanes.load(self.query, r)), match, mismatch) for r in range(ROWS)]
+            return [b.select(b.icmp_unsigned("==", letter, lanes.load(self.query, r)), match, mismatch) for r in range(STRIP_ROWS)]
         if self.shared:
             return (self._permuted if PERMUTES else self._shuffled)(lanes.load(at, vector=ir.VectorType(I8, lanes.count)))
         words = []
@@ -82,13 +82,13 @@ class Scores:
     def _permuted(self, letters: Any) -> list[Any]:
         """Take the scores of these letters with the query that all lanes have."""
         lanes, b = self.lanes, self.lanes.b
-        wide, index = ir.VectorType(I8, SHARED), ir.VectorType(I32, SHARED)
-        spread = b.shuffle_vector(letters, letters, ir.Constant(index, [place % lanes.count for place in range(SHARED)]))
+        wide, index = ir.VectorType(I8, SHARED_BYTES), ir.VectorType(I32, SHARED_BYTES)
+        spread = b.shuffle_vector(letters, letters, ir.Constant(index, [place % lanes.count for place in range(SHARED_BYTES)]))
         narrow = ir.Constant(ir.VectorType(I32, lanes.count), list(range(lanes.count)))
         permute = cgutils.get_or_insert_function(b.module, ir.FunctionType(wide, [wide, wide]), "llvm.x86.avx512.permvar.qi.512")
         rows = []
-        for r in range(ROWS):
-            table = b.load(b.inttoptr(b.add(self.query, ir.Constant(I64, SHARED * r)), POINTER), align=1, typ=wide)
+        for r in range(STRIP_ROWS):
+            table = b.load(b.inttoptr(b.add(self.query, ir.Constant(I64, SHARED_BYTES * r)), POINTER), align=1, typ=wide)
             found = b.call(permute, [table, spread])
             rows.append(b.sext(b.shuffle_vector(found, found, narrow), lanes.vector))
         return rows
@@ -103,10 +103,10 @@ class Scores:
         places = [b.add(b.xor(letters, _bytes(vector, turned)), _bytes(vector, 0x70)) for turned in (0, 16, 32)]
         short, index = ir.VectorType(I8, 16), ir.Constant(ir.VectorType(I32, lanes.count), [place % 16 for place in range(lanes.count)])
         rows = []
-        for r in range(ROWS):
+        for r in range(STRIP_ROWS):
             found = _bytes(vector, 0)
             for number, place in enumerate(places):
-                table = b.load(b.inttoptr(b.add(self.query, ir.Constant(I64, SHARED * r + 16 * number)), POINTER), align=1, typ=short)
+                table = b.load(b.inttoptr(b.add(self.query, ir.Constant(I64, SHARED_BYTES * r + 16 * number)), POINTER), align=1, typ=short)
                 found = b.or_(found, b.call(shuffle, [b.shuffle_vector(table, table, index), place]))
             rows.append(b.sext(found, lanes.vector))
         return rows

@@ -13,7 +13,7 @@ from tidalign.kernels.wavefront.alignments import Alignments
 SPANS = ("local", "query", "target", "overlap", "global", "extension")
 REPORTS = ("score", "ends", "cigar")
 
-MOST_LETTERS = (1 << 28) - 1
+MAX_LETTERS = (1 << 28) - 1
 """Of a side: what the length of an operation holds in its 28 bits."""
 
 BLOCK_BYTES = 1 << 23
@@ -65,8 +65,8 @@ def align_coded(
     if span not in SPANS or report not in REPORTS:
         raise ValueError(f"expected a span of {', '.join(SPANS)} and a report of {', '.join(REPORTS)}, not {span!r} and {report!r}")
     longest = max(int(side.lengths.max(initial=0)) for side in (query, target))
-    if longest > MOST_LETTERS:
-        raise MemoryError(f"a sequence of {longest:,} letters: pairs have at most {MOST_LETTERS:,} on a side")
+    if longest > MAX_LETTERS:
+        raise MemoryError(f"a sequence of {longest:,} letters: pairs have at most {MAX_LETTERS:,} on a side")
     if span != "extension":
         return _Work(letters, query, target, span, report).alignments()
     score, ends = extension.ends(query, target, letters, zdrop, end_bonus)
@@ -150,18 +150,18 @@ class _Work:
 
     def _align(self, rows: Integers, bits: int) -> None:
         """Align these pairs with lanes of so many bits; those whose group would take too much memory alone, in one lane of 64."""
-        from tidalign.kernels.local.lanes import LANES
+        from tidalign.kernels.local.lanes import PAIR_LANES
 
         n, m = self._query.lengths[rows], self._target.lengths[rows]
         if bits != 64:
-            large = self._bytes(n, m, LANES, bits) > GROUP_BYTES if self._keep else (m + 1) * LANES * bits // 2 > GROUP_BYTES
+            large = self._bytes(n, m, PAIR_LANES, bits) > GROUP_BYTES if self._keep else (m + 1) * PAIR_LANES * bits // 2 > GROUP_BYTES
             self._align(rows[large], 64)
             rows, n, m = rows[~large], n[~large], m[~large]
         if not len(rows):
             return
         # Pairs of like lengths share a group: queries within an eighth, then targets by length.
         order = rows[np.lexsort((m, (8 * np.log2(n + 1)).astype(np.int64)))]
-        self._groups(order, LANES if bits != 64 else 1, bits)
+        self._groups(order, PAIR_LANES if bits != 64 else 1, bits)
 
     def _bytes(self, n: Integers, m: Integers, lanes: int, bits: int) -> npt.NDArray[np.float64]:
         """Estimate what a group of pairs of these lengths takes with the way back."""
@@ -185,15 +185,15 @@ class _Work:
         rows = 1 + len(self._letters.costs) // 2
         cells = (width + 1) * lanes
         signed = np.dtype(f"i{bits // 8}")
-        directions = int((np.minimum(blocks, height + lookups.ROWS) * cells).max()) if self._keep else 0
+        directions = int((np.minimum(blocks, height + lookups.STRIP_ROWS) * cells).max()) if self._keep else 0
         kept = int(((height // blocks + 1) * cells).max()) * rows if self._keep else 0
         buffers = (
             np.empty(int(cells.max()) * rows, signed),
             np.zeros(int(cells.max()), np.uint8),
-            np.empty((1 + lookups.ROWS * rows + 3) * lanes, signed),
-            np.empty(lookups.ROWS * lanes, signed),
+            np.empty((1 + lookups.STRIP_ROWS * rows + 3) * lanes, signed),
+            np.empty(lookups.STRIP_ROWS * lanes, signed),
             np.zeros(lookups.LETTERS * lanes, np.uint64),
-            np.empty(lookups.ROWS * lanes, signed),
+            np.empty(lookups.STRIP_ROWS * lanes, signed),
             np.empty(directions, np.uint8),
         )
         sides: tuple[Any, ...] = (self._query.codes, self._query.starts, self._letters.table)

@@ -20,13 +20,13 @@ from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import Alignments
 
-MOST_BYTES = 1 << 35
+MAX_BYTES = 1 << 35
 """Memory of a launch for what the way back needs, at most; and half of what is free."""
 
-FEW = 4096
+FEW_PAIRS = 4096
 """Pairs that are not enough to keep the device busy with a team for each."""
 
-MOST_SCORE = 1 << 29
+MAX_SCORE = 1 << 29
 """Scores that 32 bits hold with room for what is subtracted from them."""
 
 Integers = npt.NDArray[np.int64]
@@ -129,7 +129,7 @@ class _Work:
             return
         query, target = self._query.at(rows), self._target.at(rows)
         table = target.others | (self._coding.scoring.letters[:4] != "ACGT")
-        gangs = self._keep or len(rows) < FEW
+        gangs = self._keep or len(rows) < FEW_PAIRS
         planned = list(launches.planned(query, target, table, wide=wide, gangs=gangs))
         self._kernels.ready((form, query.lengths[places]) for form, places in planned)
         for form, places in planned:
@@ -199,7 +199,7 @@ def widths(n: Any, m: Any, coding: Coding, span: str, lifted: bool) -> tuple[Any
     costs = [int(cost) for cost in coding.costs]
     least = n + (m - n) * (m < n)
     highest = int(coding.matrix.max()) * least
-    sound = (highest < MOST_SCORE) & ((n + m) * max(costs[1::2]) + 2 * sum(costs) < MOST_SCORE) & (n + m < pairs.MOST_LETTERS)
+    sound = (highest < MAX_SCORE) & ((n + m) * max(costs[1::2]) + 2 * sum(costs) < MAX_SCORE) & (n + m < pairs.MAX_LETTERS)
     narrow = sound & (highest < 8 * launches.OVER) & (span == "local" and lifted)
     return narrow, sound & ~narrow
 
@@ -209,7 +209,7 @@ def room() -> int:
     import cupy
 
     free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
-    return int(min(MOST_BYTES, free // 2))
+    return int(min(MAX_BYTES, free // 2))
 
 
 def _gather(operations: Any, ends: Any, counts: Any, places: Any, out: Any) -> None:

@@ -1,7 +1,7 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Cells of a strip of ROWS query rows, a lane a pair: numba intrinsics that emit LLVM vector code.
+"""Cells of a strip of STRIP_ROWS query rows, a lane a pair: numba intrinsics that emit LLVM vector code.
 
-The argument `null` says by its type what a lane is. Its bits: 16 and 32 have LANES lanes, 64 has one. Unsigned: scores are never below 0 (local alignment);
+The argument `null` says by its type what a lane is. Its bits: 16 and 32 have PAIR_LANES, 64 has one. Unsigned: scores are never below 0 (local alignment);
 signed: they may be. Lanes of uint16 hold the score less 32,768, so that subtraction stops at 0 by itself and scores go up to 65,535; all others hold the score.
 With 16 bits sums stop at the ends of the range; the caller sees to it that they do so only where no alignment of worth goes, or looks for the highest value.
 
@@ -17,7 +17,7 @@ from numba import types
 from numba.core import cgutils
 
 from tidalign.kernels.local.lanes import Lanes
-from tidalign.kernels.local.lookups import ROWS, Scores
+from tidalign.kernels.local.lookups import STRIP_ROWS, Scores
 from tidalign.kernels.runtime import vectors as base
 from tidalign.kernels.runtime.vectors import I8, I64, intrinsic
 
@@ -49,6 +49,14 @@ def _sweep(track: int, keep: bool) -> Any:
     what gaps cost ((open + extend, extend) of each piece), what letters score ((match, mismatch), or (0,) where they are looked up, three of them in
     rows that all lanes share), `null`.
 
+    Invariant: before a column, registers hold H and D of the column before in all rows of the strip; each column is done from its first row to its last.
+
+                    column - 1     column
+        above       corner         H, I from memory: of the strip before
+        row 0       H, D           H = max(corner + score, D, I);  D and I of the next cells from it
+        ...
+        row 7       H, D           H, I to memory: `above` of the next strip
+
     places: H of the row above and then, below, of the strip's last; bytes from it to I of a piece, and from there to that of the next; the target's letters (a
     byte a lane, from column 0 on); the strip's state: H above to the left, H of the rows, D of each piece of the rows, highest score, its column, its row; the
     rows' letters or tables; limits of the rows' scores where these are tracked (not of local alignments); directions of the first row.
@@ -63,8 +71,8 @@ def _sweep(track: int, keep: bool) -> Any:
             above, apart, letters, state, query, limits, directions = addresses
             gaps_above = [b.add(above, b.mul(apart, ir.Constant(I64, 1 + piece))) for piece in range(pieces)]
             matrix = Scores(lanes, query, letters, cgutils.unpack_tuple(b, args[5]))
-            limited = [lanes.load(limits, r) for r in range(ROWS)] if track and not lanes.local else None
-            held = 1 + ROWS * (1 + pieces) + {UNTRACKED: 0, SCORED: 1, PLACED: 3}[track]
+            limited = [lanes.load(limits, r) for r in range(STRIP_ROWS)] if track and not lanes.local else None
+            held = 1 + STRIP_ROWS * (1 + pieces) + {UNTRACKED: 0, SCORED: 1, PLACED: 3}[track]
             begin = b.block
             entering = [lanes.load(state, place) for place in range(held)]
             loop, body, done = (b.append_basic_block(f"sweep.{name}") for name in ("loop", "body", "done"))
@@ -77,14 +85,14 @@ def _sweep(track: int, keep: bool) -> Any:
 
             b.position_at_end(body)
             shift = b.mul(column, ir.Constant(I64, lanes.count * lanes.size))
-            corner, rows = values[0], values[1 : 1 + ROWS]
-            deletions = [values[1 + ROWS * (1 + piece) : 1 + ROWS * (2 + piece)] for piece in range(pieces)]
+            corner, rows = values[0], values[1 : 1 + STRIP_ROWS]
+            deletions = [values[1 + STRIP_ROWS * (1 + piece) : 1 + STRIP_ROWS * (2 + piece)] for piece in range(pieces)]
             new_corner = lanes.load(b.add(above, shift))
             insertions = [lanes.load(b.add(gap, shift)) for gap in gaps_above]
             out_rows: list[Any] = []
             out_deletions: list[list[Any]] = [[] for _ in range(pieces)]
             found, place = matrix.rows(column), b.add(directions, b.mul(column, ir.Constant(I64, lanes.count)))
-            for r in range(ROWS):
+            for r in range(STRIP_ROWS):
                 diagonal = lanes.plus(corner if r == 0 else rows[r - 1], found[r])
                 best = diagonal
                 for gap in [*(deletion[r] for deletion in deletions), *insertions]:

@@ -18,7 +18,7 @@ from tidalign.kernels.local.host import (
     letters_of,
     strip_swept,
 )
-from tidalign.kernels.local.lookups import ROWS
+from tidalign.kernels.local.lookups import STRIP_ROWS
 from tidalign.kernels.local.vectors import NOWHERE, lane_count
 from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import FROM_D1, FROM_D2, FROM_I1, FROM_I2, FROM_X, OPENED_D1, OPENED_D2, OPENED_I1, OPENED_I2
@@ -90,6 +90,13 @@ def begun(i, cursor, cigar, ends, span, found):
 def align_groups(order, sides, targets, target_starts, n, m, same, block_rows, span, costs, scores, keep, buffers, kept, cigar, ends, found, null):
     """Align the pairs order[0], order[1], ..., as many at a time as there are lanes.
 
+    Invariant: `above` holds H and I of the row above the next strip, of all lanes. Going back, what is right of and below a lane's cursor is written down.
+
+        top      ===================    first_row
+        block 0  strips of 8 rows       kept[0]: the row above, kept on the way down
+        block 1  ...                    kept[1]
+        last     ...          <- cursor: from the last block up, each made again from its kept row with a byte a cell, then walked
+
     sides: codes of all queries, where each begins, the table of scores; targets and target_starts: the same of targets. block_rows: rows of a block of each
     group.
     Fills found[:, i] = score, query start, query end, target start, target end, and with `keep` cigar[ends[i, 0] : ends[i, 1]], where ends[i] are both at the
@@ -117,7 +124,7 @@ def align_groups(order, sides, targets, target_starts, n, m, same, block_rows, s
         used = (above, letters, state, strip, words, limits, directions)
         single = keep and blocks == 1
         first_row(above, width, span, costs, null)
-        for row in range(0, height, ROWS):
+        for row in range(0, height, STRIP_ROWS):
             if keep and blocks > 1 and row % block == 0:
                 kept[row // block * len(above) : (row // block + 1) * len(above)] = above
             place = row * width * lanes if single else 0
@@ -138,7 +145,7 @@ def align_groups(order, sides, targets, target_starts, n, m, same, block_rows, s
                 continue
             if blocks > 1:
                 above[:] = kept[begin // block * len(above) : (begin // block + 1) * len(above)]
-                for row in range(begin, min(height, begin + block), ROWS):
+                for row in range(begin, min(height, begin + block), STRIP_ROWS):
                     place = (row - begin) * width * lanes
                     strip_swept(used, sides, n, m, rows, count, row, reach + 1, width * lanes, place, span, costs, scores, 0, True, found, null)
             for lane in range(count):

@@ -16,13 +16,13 @@ BIDIRECTIONAL_ABOVE = 32_768
 """Pairs whose longer side has more letters use the bidirectional algorithm: optimal, but the CIGAR may be another optimum than below. So do those that cost
 more than `Penalties.whole` and need the way back."""
 
-NARROW = 32_767
+MAX_NARROW_LETTERS = 32_767
 """Pairs with at most so many letters on both sides together have 16-bit offsets."""
 
-MOST_LETTERS = (1 << 28) - 1
+MAX_LETTERS = (1 << 28) - 1
 """Of a side: what the length of an operation holds in its 28 bits, and well within the 32 of offsets."""
 
-GROUP = 1 << 20
+GROUP_BYTES = 1 << 20
 """Bytes of letters encoded at once."""
 
 EndsFree = tuple[int, int, int, int]
@@ -30,8 +30,8 @@ Batch = Sequences | PackedSequences
 
 
 def checked(queries: Batch, targets: Batch, ends_free: EndsFree | None, ambiguous: str) -> EndsFree:
-    """How many letters are free at each end. Raises ValueError for batches that do not fit each other, and for other values than there may be; MemoryError for
-    a sequence of more than MOST_LETTERS."""
+    """Check a batch, and give how many letters are free at each end. Raises ValueError for batches that do not fit each other, and for other values than there
+    may be; MemoryError for a sequence of more than MAX_LETTERS."""
     if len(queries) != len(targets):
         raise ValueError(f"as many queries as targets are needed, not {len(queries)} and {len(targets)}")
     if isinstance(queries, Sequences) != isinstance(targets, Sequences):
@@ -47,13 +47,13 @@ def checked(queries: Batch, targets: Batch, ends_free: EndsFree | None, ambiguou
 
 
 def _check_longest(side: Batch) -> None:
-    """Raise MemoryError for a sequence of more than MOST_LETTERS. Where no 64 neighbours have as many together none has: a look at each would cost millions of
+    """Raise MemoryError for a sequence of more than MAX_LETTERS. Where no 64 neighbours have as many together none has: a look at each would cost millions of
     short pairs a sixth of their time on a GPU."""
-    if isinstance(side, Sequences) and np.diff(np.append(side.offsets[::64], side.offsets[-1])).max(initial=0) <= MOST_LETTERS:
+    if isinstance(side, Sequences) and np.diff(np.append(side.offsets[::64], side.offsets[-1])).max(initial=0) <= MAX_LETTERS:
         return
     longest = int(side.lengths.max(initial=0))
-    if longest > MOST_LETTERS:
-        raise MemoryError(f"a sequence of {longest:,} letters: pairs have at most {MOST_LETTERS:,} on a side")
+    if longest > MAX_LETTERS:
+        raise MemoryError(f"a sequence of {longest:,} letters: pairs have at most {MAX_LETTERS:,} on a side")
 
 
 def align(
@@ -72,6 +72,13 @@ def align(
     `ambiguous`: whether a letter other than A, C, G and T (of either case) equals nothing, or every letter.
     `heuristic`: keep promising diagonals only, those that WFA2-lib would keep; the penalty may then be higher, and there may be no alignment (`dropped`).
     Raises ValueError for batches that do not fit each other, MemoryError where a pair needs more than there is.
+
+    Invariant: out[:, i] and ends[i] are of pair i, in whatever order pairs are done; operations of pair i lie in [ends[i, 0], ends[i, 1]).
+
+        letters of both sides   up to 32,767      more              a side of more than 32,768
+                                16-bit offsets    32-bit offsets    cut from both ends
+                                      |                 |               ^
+                                      +-----------------+---------------+    where the penalty is above `most`
     """
     from tidalign.kernels.bidirectional import host as bidirectional_host
     from tidalign.kernels.letters import host as letters_host
@@ -85,7 +92,7 @@ def align(
     ends = np.zeros((total, 2), np.int64)
     unit, most, model, row = penalties.unit(), penalties.whole(), gap_model(penalties), int(ambiguous == "match")
     long = (np.maximum(n, m) > BIDIRECTIONAL_ABOVE) & (heuristic is None)
-    wide = (n + m > NARROW) & ~long
+    wide = (n + m > MAX_NARROW_LETTERS) & ~long
     keep = cigar or free[0] > 0 or free[2] > 0  # only the way back tells where a free begin ends
     thread = memory()
     work = thread.work
@@ -134,11 +141,11 @@ def align(
 
 
 def _groups(sizes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int]]:
-    """Consecutive ranges of pairs, (first, stop, bytes), of about GROUP bytes, at least one pair each."""
+    """Cut pairs into consecutive ranges, (first, stop, bytes), of about GROUP_BYTES bytes, at least one pair each."""
     ends = np.cumsum(sizes)
     first, before = 0, 0
     while first < len(sizes):
-        stop = max(first + 1, int(np.searchsorted(ends, before + GROUP, side="right")))
+        stop = max(first + 1, int(np.searchsorted(ends, before + GROUP_BYTES, side="right")))
         yield first, stop, int(ends[stop - 1]) - before
         first, before = stop, int(ends[stop - 1])
 
@@ -147,8 +154,8 @@ def warm_up(penalties: Iterable[Penalties], longest: int = 0, heuristic: Heurist
     """Compile, or load from the cache, what runs with these penalties and sequences up to `longest` letters need (packed, as runs have
     them), so that workers find it there."""
     lengths = [4]
-    if 2 * longest > NARROW:
-        lengths.append(NARROW)  # 32-bit offsets
+    if 2 * longest > MAX_NARROW_LETTERS:
+        lengths.append(MAX_NARROW_LETTERS)  # 32-bit offsets
     if longest > BIDIRECTIONAL_ABOVE and heuristic is None:
         lengths.append(BIDIRECTIONAL_ABOVE + 1)
     letters = pack(Sequences.from_strings(["A" * length for length in lengths]))
@@ -161,7 +168,7 @@ def warm_up(penalties: Iterable[Penalties], longest: int = 0, heuristic: Heurist
 
 
 def gap_model(penalties: Penalties) -> tuple[int, int, int, int, int, int]:
-    """States, mismatch and both gap pieces (open, extend) in units: what the kernels take."""
+    """Give what the kernels take of a gap model: states, mismatch and both gap pieces (open, extend) in units."""
     unit = penalties.unit()
     states = {"edit": 1, "linear": 1, "affine": 3, "affine2p": 5}[penalties.model]
     pieces = [number // unit for piece in penalties.pieces for number in piece] + [0, 0]

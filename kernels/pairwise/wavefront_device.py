@@ -17,15 +17,15 @@ import numpy.typing as npt
 
 from tidalign.kernels.bidirectional import device as bidirectional_device
 from tidalign.kernels.letters import staging as host
-from tidalign.kernels.letters.device import LONGEST, Integers, Letters, Parcel
+from tidalign.kernels.letters.device import MAX_SHORT_LETTERS, Integers, Letters, Parcel
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences
 from tidalign.kernels.pairwise import wavefront
 from tidalign.kernels.runtime.errors import KernelError
-from tidalign.kernels.runtime.lanes import LANES, Lane, Steps, run
+from tidalign.kernels.runtime.lanes import MAX_LANES, Lane, Steps, run
 from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments
-from tidalign.kernels.wavefront.device import COLUMNS, NOWHERE, Batch, Rows, Span
+from tidalign.kernels.wavefront.device import COLUMNS, NOWHERE, Batch, BatchRows, CallSettings
 from tidalign.kernels.wavefront.device_pruned import PrunedBatch
 from tidalign.kernels.wavefront.model import Model
 
@@ -35,10 +35,10 @@ COPIERS = 14
 CORES = 8
 """Threads that align what the device cannot."""
 
-MOST_LETTERS = 1 << 26
-"""Letters of both sides that a batch takes at most: enough to fill the card, small enough for its copies to hide behind the kernels of others."""
+MAX_BATCH_LETTERS = 1 << 26
+"""Letters of both sides that a batch takes at most: enough to fill the GPU, small enough for its copies to hide behind the kernels of others."""
 
-LEAST_LETTERS = 1 << 24
+MIN_BATCH_LETTERS = 1 << 24
 """... and at least, where there are as many: launching takes as long as aligning these."""
 
 
@@ -55,16 +55,21 @@ def align(
     """Give what `wavefront.align` gives, on the current device. The host's cores take the pairs that the device cannot, `by_host` of the result: those whose
     wavefronts fit no variant or no memory.
 
-    Batches go through lanes, so that copies of one hide behind the kernels of others and behind the pairs the host takes.
+    Batches go through lanes, so that copies of one hide behind the kernels of others and behind the pairs the host takes. Invariant: operations of batches
+    before `result.turn` are in their place, in pair order, whatever the order in which lanes end.
+
+        pairs:   [ batch 0 ][ batch 1 ] ... no memory: halves, in order
+        lane:    stage -> send -> kernels -> fetch -> its turn -> deliver
+        left:    short ones to the host's cores, long ones to the bidirectional kernels, then to the cores
     Raises ValueError as `wavefront.align` does, and KernelError where the device fails: this process cannot use it any more then.
     """
     import cupy
 
     free = wavefront.checked(queries, targets, ends_free, ambiguous)
-    span = Span(Model.of(penalties), free, cigar, {"mismatch": 1, "match": 2}[ambiguous], heuristic)
+    settings = CallSettings(Model.of(penalties), free, cigar, {"mismatch": 1, "match": 2}[ambiguous], heuristic)
     device = cupy.cuda.runtime.getDevice()
     cut = bounds(queries, targets)
-    result = _Result(queries, targets, span)
+    result = _Result(queries, targets, settings)
 
     def on_host(row: int) -> Alignments:
         options: Any = {"ends_free": ends_free, "cigar": cigar, "ambiguous": ambiguous, "heuristic": heuristic}
@@ -83,7 +88,7 @@ def align(
                 if middle > start:
                     parts += [(middle, stop), (start, middle)]
                     continue
-                rows = Rows.none()
+                rows = BatchRows.none()
             for row in (rows.left + start).tolist():
                 if heuristic is None and max(bidirectional_device.length(side, row) for side in (queries, targets)) > wavefront.BIDIRECTIONAL_ABOVE:
                     long.append(row)
@@ -100,7 +105,7 @@ def align(
     with ThreadPoolExecutor(CORES) as cores, ThreadPoolExecutor(COPIERS) as copiers:
         try:
             run(partial(batch, turn) for turn in range(len(cut) - 1))
-            apart, left = bidirectional_device.align(queries, targets, long, span)
+            apart, left = bidirectional_device.align(queries, targets, long, settings)
         except (cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError) as error:
             raise KernelError(f"device {device} failed on {len(queries)} pairs: {error}") from error
         by_host |= {row: cores.submit(on_host, row) for row in left}
@@ -109,8 +114,8 @@ def align(
 
 
 def bounds(queries: Letters, targets: Letters) -> list[int]:
-    """Where batches begin, and the end; at least one pair each. The first ones grow, so that the device has work soon and goes on having it, and the last
-    ones shrink, so that all lanes end at about the same time."""
+    """Choose where batches begin, and the end; at least one pair each. The first ones grow, so that the device has work soon and goes on having it, and the
+    last ones shrink, so that all lanes end at about the same time."""
     total = len(queries)
     offsets = [side.offsets if isinstance(side, Sequences) else side.code_offsets for side in (queries, targets)]
     scales = [1 if isinstance(side, Sequences) else 4 for side in (queries, targets)]
@@ -122,71 +127,71 @@ def bounds(queries: Letters, targets: Letters) -> list[int]:
     found = [0]
     while found[-1] < total:
         begin = letters(found[-1])
-        share = max(LEAST_LETTERS, min(MOST_LETTERS, len(found) * MOST_LETTERS // LANES, 2 * (end - begin) // LANES))
+        share = max(MIN_BATCH_LETTERS, min(MAX_BATCH_LETTERS, len(found) * MAX_BATCH_LETTERS // MAX_LANES, 2 * (end - begin) // MAX_LANES))
         found.append(max(found[-1] + 1, bisect_right(range(total + 1), begin + share, found[-1], key=letters) - 1))
     return found
 
 
-def _aligned(mine: Lane, copiers: ThreadPoolExecutor, queries: Letters, targets: Letters, start: int, stop: int, result: "_Result") -> Steps[Rows]:
-    """Pairs [start, stop) by this lane; valid until its next."""
+def _aligned(mine: Lane, copiers: ThreadPoolExecutor, queries: Letters, targets: Letters, start: int, stop: int, result: "_Result") -> Steps[BatchRows]:
+    """Align pairs [start, stop) on this lane; the rows are valid until its next batch."""
     lengths = result.lengths(start, stop)
-    if stop - start == 1 and max(side.lengths[0] for side in (_only(queries, start), _only(targets, start))) > LONGEST:
-        return Rows.none()
+    if stop - start == 1 and max(side.lengths[0] for side in (_only(queries, start), _only(targets, start))) > MAX_SHORT_LETTERS:
+        return BatchRows.none()
     parcel = Parcel(mine, queries, targets, start, stop, lengths)
     staged = copiers.submit(parcel.stage)
     yield staged.done
     staged.result()
-    kind = Batch if result.span.heuristic is None else PrunedBatch
-    return (yield from kind(mine, parcel, result.span).align())
+    kind = Batch if result.settings.heuristic is None else PrunedBatch
+    return (yield from kind(mine, parcel, result.settings).align())
 
 
 class _Result:
     """The final arrays, filled by many threads: columns at once, operations in the order of batches."""
 
-    def __init__(self, queries: Letters, targets: Letters, span: Span) -> None:
+    def __init__(self, queries: Letters, targets: Letters, settings: CallSettings) -> None:
         total = len(queries)
-        self.span = span
+        self.settings = settings
         # Without free ends, alignments begin at 0 and end at the lengths; zeros that nobody writes take no memory.
         self.columns: dict[str, Any] = {name: np.empty(total, np.int64) for name in ("penalty", "query_end", "target_end")}
         self.columns |= {name: np.zeros(total, np.int64) for name in ("query_start", "target_start")}
         # A run has a letter at least; what is not used takes no memory either, and is given back in the end.
         most = sum(len(side.letters) if isinstance(side, Sequences) else 4 * len(side.codes) for side in (queries, targets))
-        self._runs = np.empty(most if span.cigar else 0, np.uint32)
-        self._offsets = np.empty(total + 1 if span.cigar else 0, np.int64)
+        self._runs = np.empty(most if settings.cigar else 0, np.uint32)
+        self._offsets = np.empty(total + 1 if settings.cigar else 0, np.int64)
         self._offsets[:1] = 0
         self._used = 0
         self.turn = 0  # batch whose operations come next
 
     def lengths(self, start: int, stop: int) -> tuple[Integers, Integers]:
-        """Where the lengths of pairs [start, stop) go: without free ends these are columns already."""
-        if self.span.free:
+        """Give the arrays that the lengths of pairs [start, stop) go to: without free ends these are columns already."""
+        if self.settings.free:
             return np.empty(stop - start, np.int64), np.empty(stop - start, np.int64)
         return self.columns["query_end"][start:stop], self.columns["target_end"][start:stop]
 
-    def place(self, rows: Rows) -> int:
-        """Where the operations of the next batch go."""
+    def place(self, rows: BatchRows) -> int:
+        """Take the place of the next batch's operations."""
         place = self._used
         self._used += len(rows.cigar)
         return place
 
-    def put(self, start: int, stop: int, rows: Rows, place: int) -> None:
-        """Pairs [start, stop), their operations from `place` on."""
+    def put(self, start: int, stop: int, rows: BatchRows, place: int) -> None:
+        """Put in pairs [start, stop), their operations from `place` on."""
         arrays = self.columns["penalty"][start:], rows.counts, self._offsets[start + 1 :], rows.cigar, self._runs[place:]
         penalty, counts, offsets, runs, cigar = (array.ctypes.data for array in arrays)
-        units = rows.columns["penalty"].ctypes.data, self.span.model.unit
-        host.deliver(*units, stop - start, penalty, counts, place, offsets if self.span.cigar else 0, runs, rows.cigar.itemsize, cigar)
-        for name in COLUMNS[1:] if self.span.free else ():
+        units = rows.columns["penalty"].ctypes.data, self.settings.model.unit
+        host.deliver(*units, stop - start, penalty, counts, place, offsets if self.settings.cigar else 0, runs, rows.cigar.itemsize, cigar)
+        for name in COLUMNS[1:] if self.settings.free else ():
             self.columns[name][start:stop] = rows.columns[name]
 
     def alignments(self) -> Alignments:
-        """When all is put."""
+        """Give the alignments, when all is put."""
         self._runs.resize(self._used, refcheck=False)
         dropped = None
-        if self.span.heuristic is not None:
-            dropped = self.columns["penalty"] == NOWHERE * self.span.model.unit
+        if self.settings.heuristic is not None:
+            dropped = self.columns["penalty"] == NOWHERE * self.settings.model.unit
             for column in self.columns.values():
                 column[dropped] = 0
-        operations: Any = {"cigar": self._runs, "cigar_offsets": self._offsets} if self.span.cigar else {}
+        operations: Any = {"cigar": self._runs, "cigar_offsets": self._offsets} if self.settings.cigar else {}
         return Alignments(**self.columns, **operations, heuristic=dropped is not None, dropped=dropped)
 
 
@@ -200,7 +205,7 @@ def _only(side: Letters, row: int) -> Letters:
 
 
 def _filled(found: Alignments, rows: dict[int, Alignments]) -> Alignments:
-    """`found` with the rows given, in their order, in place of its own (which have no operations)."""
+    """Put the rows given, in their order, in place of those of `found` (which have no operations)."""
     for row, alignment in rows.items():
         for name in COLUMNS:
             getattr(found, name)[row] = getattr(alignment, name)[0]

@@ -78,7 +78,7 @@ def _temporary() -> Path | None:
 
 
 def move_cupys() -> str | None:
-    """Have CuPy, which is not loaded yet, keep what it compiles by itself beside our kernels if its own folder is not safe; says why then."""
+    """Move the folder where CuPy, which is not loaded yet, keeps what it compiles by itself to ours if its own is not safe; says why then."""
     own = Path(os.environ.get("CUPY_CACHE_DIR") or "~/.cupy/kernel_cache")
     with suppress(RuntimeError):
         own = own.expanduser()

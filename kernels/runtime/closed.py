@@ -38,7 +38,7 @@ def objection(folder: Path) -> str | None:
 
 
 def _objection(found: os.stat_result, *, shared: bool) -> str | None:
-    """Say what is wrong with a level by itself; shared: all can make files beside it."""
+    """Say what is unsafe about one level of a path by itself; shared: all can make files beside it."""
     if not ours(found):
         return f"belongs to another user ({found.st_uid})"
     if stat.S_ISLNK(found.st_mode):

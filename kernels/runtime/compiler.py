@@ -1,4 +1,4 @@
-"""CUDA sources to kernels: headers inlined, compiled by NVRTC for the card present, kept on disk and per device, launches checked.
+"""CUDA sources to kernels: headers inlined, compiled by NVRTC for the GPU present, kept on disk and per device, launches checked.
 
 What is kept is found by the text that was compiled, our headers inlined in it, so an edit to one is never missed. (CuPy's own cache has NVRTC preprocess
 something for each set of options, whether the kernel is there or not.)
@@ -37,8 +37,8 @@ _INCLUDE = re.compile(r'^#include "([^"]+)"\n', re.MULTILINE)
 
 @cache
 def source(name: str) -> str:
-    """The text of a `.cu` file below kernels/ (`seed/seed.cu`), with our headers in place of their #include lines, each once; #line keeps errors pointing into
-    the files."""
+    """Read the text of a `.cu` file below kernels/ (`seed/seed.cu`), with our headers in place of their #include lines, each once; #line keeps errors pointing
+    into the files."""
     seen: set[str] = set()
 
     def inline(file: str) -> str:
@@ -57,7 +57,7 @@ def source(name: str) -> str:
 
 
 def defines(macros: Mapping[str, object]) -> tuple[str, ...]:
-    """Compiler options that define the macros, in one order whatever the dictionary's: they are part of the cache key."""
+    """Write compiler options that define the macros, in one order whatever the dictionary's: they are part of the cache key."""
     return tuple(f"-D{name}={value}" for name, value in sorted(macros.items()))
 
 
@@ -91,7 +91,7 @@ def _lock(device: int, name: str, options: tuple[str, ...]) -> Lock:
 
 
 def _code(device: int, name: str, options: tuple[str, ...]) -> bytes:
-    """Machine code of a source; who wants what another thread compiles waits for it."""
+    """Give the machine code of a source; who wants what another thread compiles waits for it."""
     with _lock(device, name, options):
         return _made(device, name, options)
 
@@ -145,7 +145,7 @@ def wait() -> None:
 
 
 def kernel(name: str, entry: str, macros: Mapping[str, object], *, shared_bytes: int = 0) -> Kernel:
-    """Entry point `entry` of `name` compiled with `macros` for the current device.
+    """Give the entry point `entry` of `name` compiled with `macros` for the current device.
 
     Raises DeviceLimit if `shared_bytes` of dynamic shared memory are more than the device grants a block beside those the kernel has of its own, KernelError
     if it does not compile.
@@ -182,8 +182,8 @@ _NO_MEMORY = 2
 
 
 def pinned(shape: int | tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
-    """An array of the host that the card copies to and from on its own, or one that it does not, which is slower, where no memory can be pinned. (CuPy's is in
-    `cupyx`, with which SciPy is loaded.)"""
+    """Make an array of the host that the GPU copies to and from on its own, or one that it does not, which is slower, where no memory can be pinned. (CuPy's is
+    in `cupyx`, with which SciPy is loaded.)"""
     import cupy
     from cupy.cuda import runtime
 
@@ -207,14 +207,14 @@ def _attribute(device: int, name: str) -> int:
 
 
 def most_shared_bytes() -> int:
-    """Shared memory the current device grants a block, a kernel's own included."""
+    """Ask how much shared memory the current device grants a block, a kernel's own included."""
     import cupy
 
     return _attribute(cupy.cuda.runtime.getDevice(), "MaxSharedMemoryPerBlockOptin")
 
 
 def resident(function: Kernel, threads: int, shared_bytes: int) -> int:
-    """Blocks the current device runs at a time."""
+    """Ask how many blocks the current device runs at a time."""
     import cupy
     from cupy_backends.cuda.api import driver
 

@@ -10,7 +10,7 @@ from tidalign.kernels.runtime.numba_cache import compiling
 def kept(description: str, make: Callable[[], bytes]) -> bytes:
     """Give what `make` compiles, from the entry that an earlier call with the same description has left, where there is one.
 
-    description: everything that the code depends on: source, options, card, compiler.
+    description: everything that the code depends on: source, options, GPU, compiler.
     """
     name = f"cubins/{hashlib.sha256(description.encode()).hexdigest()}.cubin"
     if (code := entries.load(name)) is None:

@@ -69,7 +69,7 @@ _said: set[Path] = set()
 
 
 def _say(base: Path, what: str) -> None:
-    """Warn once of a folder. The workers of a command leave it to the command."""
+    """Warn once of what is wrong with a folder. The workers of a command leave it to the command."""
     from multiprocessing import parent_process
 
     if base not in _said and parent_process() is None:

@@ -17,7 +17,7 @@ T = TypeVar("T")
 Steps = Generator[Callable[[], bool], None, T]
 """Work that stops where it must wait, handing out what says that it need not any more."""
 
-LANES = 16
+MAX_LANES = 16
 """Batches under way at a time: some staged by the host, some on the device, some delivered."""
 
 PADDING = 16
@@ -39,7 +39,7 @@ class Lane:
         self._sent = self._fetched = np.empty(0, np.uint8)
 
     def stage(self, shapes: Sequence[tuple[int, npt.DTypeLike]]) -> list[npt.NDArray[Any]]:
-        """Arrays of these sizes and types to fill before `send`. What was sent before must have arrived: something was fetched since."""
+        """Give arrays of these sizes and types to fill before `send`. What was sent before must have arrived: something was fetched since."""
         sizes = [size * np.dtype(kind).itemsize for size, kind in shapes]
         places = _places(size + PADDING for size in sizes)
         if places[-1] > self._sent.nbytes:
@@ -58,7 +58,7 @@ class Lane:
         return [cupy.ndarray(array.shape, array.dtype, block.data + place) for array, place in zip(staged, places, strict=False)]
 
     def fetch(self, *arrays: Any) -> Steps[list[npt.NDArray[Any]]]:
-        """Copies on the host."""
+        """Copy arrays to the host."""
         from cupy.cuda import runtime
 
         places = _places(array.nbytes for array in arrays)
@@ -93,7 +93,7 @@ def _places(sizes: Iterable[int]) -> list[int]:
 
 
 def _pinned(size: int) -> npt.NDArray[np.uint8]:
-    """A quarter more than asked for, so that batches that grow a little do not pin again."""
+    """Pin a quarter more than asked for, so that batches that grow a little do not pin again."""
     return compiler.pinned(size + size // 4, np.uint8)
 
 
@@ -101,14 +101,14 @@ _idle: defaultdict[int, list[Lane]] = defaultdict(list)  # by device; pinning co
 
 
 def run(jobs: Iterable[Callable[[Lane], Steps[None]]]) -> None:
-    """Every job on a lane of the current device, started in order, up to LANES under way. Raises what one of them raises, and leaves the rest."""
+    """Run every job on a lane of the current device, started in order, up to MAX_LANES under way. Raises what one of them raises, and leaves the rest."""
     import cupy
 
     idle = _idle[cupy.cuda.runtime.getDevice()]
     coming = iter(jobs)
     active: deque[tuple[Lane, Steps[None], Callable[[], bool]]] = deque()
     while True:
-        if len(active) < LANES and (job := next(coming, None)):
+        if len(active) < MAX_LANES and (job := next(coming, None)):
             mine = idle.pop() if idle else Lane()
             active.append((mine, job(mine), _at_once))
         elif not active:

@@ -5,12 +5,14 @@ import hashlib
 import os
 import pickle
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from tidalign.kernels.runtime import entries
@@ -74,6 +76,27 @@ LISTENERS: list[Callable[[bool], None]] = []
 are found kept."""
 
 
+class Compiling:
+    """Counts the seconds in which this process compiles any kernel: `seconds`, of what is done."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.seconds = 0.0
+        self._clock, self._began, self._now = clock, 0.0, 0
+        self._lock = Lock()
+
+    def __call__(self, begins: bool) -> None:
+        with self._lock:
+            if begins and not self._now:
+                self._began = self._clock()
+            self._now += 1 if begins else -1
+            if not self._now:
+                self.seconds += self._clock() - self._began
+
+
+COMPILING = Compiling()
+LISTENERS.append(COMPILING)
+
+
 def _tell(begins: bool) -> None:
     for each in list(LISTENERS):
         each(begins)
@@ -81,7 +104,7 @@ def _tell(begins: bool) -> None:
 
 @cache
 def _listen() -> None:
-    """Hear of what numba compiles."""
+    """Listen to numba's compiler, and tell LISTENERS when a kernel begins to be compiled and when it is."""
     events: Any = import_module("numba.core.event")
 
     class Compiled(events.Listener):  # type: ignore[misc]
@@ -117,11 +140,11 @@ class _Kept:
 
     @property
     def cache_path(self) -> str:
-        """Name where it is kept, as numba's `stats` have it."""
+        """Name the folder that the kernel is kept in, as numba's `stats` have it."""
         return str(Path(bases().kept or "", self._name).parent)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The kernel for these types of arguments; None: it is to be compiled."""
+        """Load the kernel for these types of arguments; None: it is to be compiled."""
         import_module("numba.core.runtime").rtsys.initialize(target_context)  # what every kernel may call
         if (content := entries.load(self._entry(sig, target_context.codegen()))) is not None:
             types, parts = _Unpickler(BytesIO(content)).load()
@@ -152,7 +175,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def _environment(module: str, constants: list[Any], name: str) -> Any:
-    """As numba makes the environment of a function that a kernel calls, but for globals of numba's modules that are not loaded: in a kernel nobody reads
+    """Make the environment of a function that a kernel calls as numba does, but for globals of numba's modules that are not loaded: in a kernel nobody reads
     them."""
     environment: Any = import_module("numba.core.environment")
     if module in sys.modules or module.partition(".")[0] != "numba":
@@ -167,7 +190,7 @@ def _environment(module: str, constants: list[Any], name: str) -> Any:
 
 
 def inline(function: Callable[..., Any]) -> Any:
-    """Part of the kernels that call it, never compiled alone."""
+    """Make a function part of the kernels that call it, never compiled alone."""
     from numba import njit
 
     return njit(inline="always", **_OPTIONS)(function)

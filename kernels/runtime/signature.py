@@ -90,7 +90,7 @@ def _types(text: str) -> tuple[dict[str, Kind], dict[str, Kind | None]]:
 
 
 def _of_fields(fields: str, types: dict[str, Kind] | dict[str, Kind | None]) -> Kind | None:
-    """The dtype of all fields of a struct, or None where they are several, or pointers."""
+    """Find the dtype of all fields of a struct, or None where they are several, or pointers."""
     found: set[Kind | None] = set()
     for field in filter(str.strip, fields.split(";")):
         kind = re.split(r"[,\[]", field)[0].split()[:-1]

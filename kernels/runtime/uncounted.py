@@ -7,7 +7,7 @@ from tidalign.kernels.runtime.numba_cache import jit
 
 
 def uncounted(function: Callable[..., Any]) -> Any:
-    """As `jit`, for functions that make no array, nor a part of one.
+    """Compile, as `jit` does, a function that makes no array, nor a part of one.
 
     numba counts references with atomic operations, which wait for all that is still to be stored: a seventh of the time of a sweep's rows.
     """

@@ -1,7 +1,7 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """Wavefront cells by the vector: numba intrinsics that emit LLVM vector code, and loads and stores at raw addresses.
 
-Vectors have LANES lanes of the type of the argument `null` (int16 or int32 offsets). LLVM lowers any lane count on any processor, so the
+Vectors have VECTOR_LANES lanes of the type of the argument `null` (int16 or int32 offsets). LLVM lowers any lane count on any processor, so the
 same code serves all of them and only speed differs: 16 lanes where 256-bit integer vectors exist, 8 where 128-bit ones do, else 1 (a plain loop).
 
 Rows are addressed by the lane of the first diagonal of a block; one lane up is one diagonal up. In our letters I consumes the query and comes
@@ -19,7 +19,7 @@ intrinsic: Any = extending.intrinsic
 
 
 def _lanes() -> int:
-    """Lanes for this processor; TIDALIGN_LANES overrides it, so that tests can run every width."""
+    """Choose how many lanes a vector has on this processor; TIDALIGN_LANES overrides it, so that tests can run every width."""
     if given := os.environ.get("TIDALIGN_LANES"):
         return int(given)
     features = binding.get_host_cpu_features()
@@ -28,25 +28,25 @@ def _lanes() -> int:
     return 8 if features.get("sse4.1") or features.get("neon") else 1
 
 
-LANES = _lanes()
+VECTOR_LANES = _lanes()
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
 POINTER = ir.PointerType()
 
 
 def _vector(element: Any) -> Any:
-    return ir.VectorType(element, LANES)
+    return ir.VectorType(element, VECTOR_LANES)
 
 
 def _constant(value: int, vector: Any) -> Any:
-    return ir.Constant(vector, [value] * LANES)
+    return ir.Constant(vector, [value] * VECTOR_LANES)
 
 
 def _splat(b: Any, value: Any, vector: Any) -> Any:
-    """`value` (int64) in every lane."""
+    """Put `value` (int64) into every lane."""
     empty = ir.Constant(vector, ir.Undefined)
     first = b.insert_element(empty, b.trunc(value, vector.element), ir.Constant(I32, 0))
-    return b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, LANES), [0] * LANES))
+    return b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, VECTOR_LANES), [0] * VECTOR_LANES))
 
 
 def _load(b: Any, address: Any, vector: Any, lanes: int = 0) -> Any:
@@ -60,21 +60,21 @@ def _store(b: Any, value: Any, address: Any) -> None:
 
 
 def _larger(b: Any, x: Any, y: Any) -> Any:
-    name = f"llvm.smax.v{LANES}i{x.type.element.width}"
+    name = f"llvm.smax.v{VECTOR_LANES}i{x.type.element.width}"
     return b.call(cgutils.get_or_insert_function(b.module, ir.FunctionType(x.type, [x.type, x.type]), name), [x, y])
 
 
 def _inside(b: Any, best: Any, k: Any, n: Any, m: Any) -> Any:
-    """`best` where the cell lies in the matrix, else NULL. Both tests are unsigned, so they catch negative offsets and rows as well."""
+    """Keep `best` where the cell lies in the matrix, else give NULL. Both tests are unsigned, so they catch negative offsets and rows as well."""
     vector = best.type
-    ramp = ir.Constant(vector, list(range(LANES)))
+    ramp = ir.Constant(vector, list(range(VECTOR_LANES)))
     row = b.sub(best, b.add(_splat(b, k, vector), ramp))
     outside = b.or_(b.icmp_unsigned(">", best, _splat(b, m, vector)), b.icmp_unsigned(">", row, _splat(b, n, vector)))
     return b.select(outside, _constant(_null(vector.element), vector), best)
 
 
 def _null(element: Any) -> int:
-    """Every 16 bits of a row that holds nothing are 0x8000, whatever the width of its lanes."""
+    """Give what a lane that holds nothing is: every 16 bits of a row are then 0x8000, whatever the width of its lanes."""
     return -0x8000 if element.width == 16 else -0x7FFF8000
 
 
@@ -88,7 +88,7 @@ OPENED_I1, OPENED_D1, OPENED_I2, OPENED_D2 = 8, 16, 32, 64
 
 
 def _cells(b: Any, vector: Any, sources: list[Any], k: Any, n: Any, m: Any, keep: bool) -> tuple[Any, list[Any], Any]:
-    """M, the gap states (I1, D1, I2, D2) and the directions of a block; `sources`: addresses of M[s-x] and, for each piece, M[s-o-e], I[s-e], D[s-e]."""
+    """Compute M, gap states (I1, D1, I2, D2) and directions of a block; `sources`: addresses of M[s-x] and, for each piece, M[s-o-e], I[s-e], D[s-e]."""
     mismatch = b.add(_load(b, sources[0], vector), _constant(1, vector))
     gaps = []
     opened = []
@@ -117,7 +117,7 @@ def _cells(b: Any, vector: Any, sources: list[Any], k: Any, n: Any, m: Any, keep
 
 
 def _gap_cells(pieces: int, keep: bool) -> Any:
-    """The intrinsic for a block of three (one piece) or five (two pieces) states.
+    """Define the intrinsic for a block of three (one piece) or five (two pieces) states.
 
     Its arguments: a tuple of addresses (the sources as `_cells` takes them, then where M, I1, D1 (I2, D2) go), bytes to add to each of them,
     the block's first diagonal, both lengths, `null`, and the address of the block's first direction byte, written where `keep`.
@@ -149,7 +149,7 @@ def _element(null: Any) -> Any:
 
 
 def _single_cells(keep: bool) -> Any:
-    """The intrinsic for a block of one state: addresses of M[s-x], M[s-g], of the row to keep, and where M goes; then as `_gap_cells`.
+    """Define the intrinsic for a block of one state: addresses of M[s-x], M[s-g], of the row to keep, and where M goes; then as `_gap_cells`.
 
     What is kept is not a direction but the row itself, a step or more after it was made: its letters have been compared by then.
     """
@@ -176,7 +176,7 @@ cells1, cells1_keep = _single_cells(False), _single_cells(True)
 
 @intrinsic
 def fill_null(typing: Any, address: Any, null: Any) -> Any:
-    """LANES lanes of NULL at an address."""
+    """Store VECTOR_LANES lanes of NULL at an address."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         vector = _vector(_element(null))
@@ -188,7 +188,7 @@ def fill_null(typing: Any, address: Any, null: Any) -> Any:
 
 @intrinsic
 def lane_bytes(typing: Any, null: Any) -> Any:
-    """Bytes of a lane."""
+    """Give the bytes of a lane."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         return ir.Constant(I64, null.bitwidth // 8)
@@ -198,7 +198,7 @@ def lane_bytes(typing: Any, null: Any) -> Any:
 
 @intrinsic
 def load_lane(typing: Any, address: Any, null: Any) -> Any:
-    """The offset at an address, as int64."""
+    """Load the offset at an address, as int64."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         return b.sext(b.load(b.inttoptr(args[0], POINTER), align=1, typ=_element(null)), I64)
@@ -253,7 +253,7 @@ store_u8 = _storer(I8, types.int64)
 
 @intrinsic
 def zeros_below(typing: Any, value: Any) -> Any:
-    """Zero bits below the lowest one of a value that is not 0."""
+    """Count the zero bits below the lowest one of a value that is not 0."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         return b.cttz(args[0], ir.Constant(I1, 1))
@@ -263,7 +263,7 @@ def zeros_below(typing: Any, value: Any) -> Any:
 
 @intrinsic
 def reallocate(typing: Any, address: Any, size: Any) -> Any:
-    """C's realloc over addresses: 0 where there is no memory."""
+    """Call C's realloc over addresses: 0 where there is no memory."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         function = cgutils.get_or_insert_function(b.module, ir.FunctionType(POINTER, [POINTER, I64]), "realloc")
@@ -274,7 +274,7 @@ def reallocate(typing: Any, address: Any, size: Any) -> Any:
 
 @intrinsic
 def apart(typing: Any) -> Any:
-    """Keeps LLVM from putting the body of the calling function into its callers: large ones would be compiled again in each."""
+    """Keep LLVM from putting the body of the calling function into its callers: large ones would be compiled again in each."""
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         b.function.attributes.add("noinline")

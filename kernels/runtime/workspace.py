@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.runtime.numba_cache import jit
-from tidalign.kernels.runtime.vectors import LANES, fill_null, reallocate
+from tidalign.kernels.runtime.vectors import VECTOR_LANES, fill_null, reallocate
 
 # Slots. RING: offsets of the live rows, every 16 bits 0x8000 between two pairs. TRAIL: what the way back needs. STEPS: where a step's trail lies.
 # OPS: operations of the way back. CIGAR: finished operations of a batch. LETTERS: encoded letters.
@@ -35,7 +35,7 @@ KEPT_BYTES = 1 << 28
 
 @jit
 def reserve(work, slot, size):
-    """At least `size` bytes at `slot`; what is there stays. MemoryError where there are none."""
+    """Reserve at least `size` bytes at `slot`; what is there stays. MemoryError where there are none."""
     if size <= work[slot + 1]:
         return
     grown = max(size, 2 * work[slot + 1], 4096)
@@ -59,7 +59,7 @@ def shrink(work, slot):
 
 @jit
 def reserve_ring(work, size):
-    """At least `size` bytes of NULL offsets. To be called between two pairs only."""
+    """Reserve at least `size` bytes of NULL offsets. To be called between two pairs only."""
     before = work[RING_BYTES]
     if size <= before:
         return
@@ -71,12 +71,12 @@ def reserve_ring(work, size):
 @jit
 def empty_ring(work, first):
     """Make the offsets from byte `first` of the ring on NULL."""
-    for place in range(first, work[RING_BYTES] - 2 * LANES + 1, 2 * LANES):
+    for place in range(first, work[RING_BYTES] - 2 * VECTOR_LANES + 1, 2 * VECTOR_LANES):
         fill_null(work[RING] + place, np.int16(0))
 
 
 class Memory:
-    """Two workspaces: one for the pair, one for a narrow pass over it. Freed with the object."""
+    """Holds two workspaces: one for the pair, one for a narrow pass over it. Freed with the object."""
 
     def __init__(self) -> None:
         self.work = np.zeros(SLOTS, np.int64)
@@ -97,7 +97,7 @@ _thread = threading.local()
 
 
 def memory() -> Memory:
-    """This thread's memory."""
+    """Give this thread its memory."""
     if not hasattr(_thread, "memory"):
         _thread.memory = Memory()
     return cast("Memory", _thread.memory)
@@ -114,7 +114,7 @@ def _free(*workspaces: npt.NDArray[np.int64]) -> None:
 
 
 def copied(work: npt.NDArray[np.int64], slot: int, count: int) -> npt.NDArray[np.uint32]:
-    """The first `count` 32-bit words at a slot, as an array of their own."""
+    """Copy the first `count` 32-bit words at a slot to an array of their own."""
     if count == 0:
         return np.empty(0, np.uint32)
     words: Any = (ctypes.c_uint32 * count).from_address(int(work[slot]))

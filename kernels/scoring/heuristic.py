@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-LARGEST = 1 << 29
+MAX_PARAMETER = 1 << 29
 """No parameter may be larger: sums with lengths stay inside 32 bits."""
 
 _SHAPES = {
@@ -13,7 +13,7 @@ _SHAPES = {
     "zdrop": ("Z", "STEPS"),
 }
 _DEFAULTS = {"adaptive": (10, 50, 1), "band": (None, None), "adaptive-band": (None, None, 1), "xdrop": (None, 1), "zdrop": (None, 1)}
-_LEAST = {"LENGTH": 1, "DISTANCE": 0, "STEPS": 1, "LOW": -LARGEST, "HIGH": -LARGEST, "X": 1, "Z": 0}
+_LEAST = {"LENGTH": 1, "DISTANCE": 0, "STEPS": 1, "LOW": -MAX_PARAMETER, "HIGH": -MAX_PARAMETER, "X": 1, "Z": 0}
 
 KINDS = {kind: number for number, kind in enumerate(_SHAPES, 1)}
 """Numbers of the kinds in the kernels; 0 is none."""
@@ -36,8 +36,8 @@ class Heuristic:
         if self.kind not in _SHAPES or len(self.numbers) != len(_SHAPES[self.kind]):
             raise ValueError(f"heuristic {self.kind!r} with {len(self.numbers)} numbers: expected {_forms()}")
         for name, number in zip(_SHAPES[self.kind], self.numbers, strict=True):
-            if not _LEAST[name] <= number <= LARGEST:
-                raise ValueError(f"heuristic {self}: {name} must lie in {_LEAST[name]}..{LARGEST}, not {number}")
+            if not _LEAST[name] <= number <= MAX_PARAMETER:
+                raise ValueError(f"heuristic {self}: {name} must lie in {_LEAST[name]}..{MAX_PARAMETER}, not {number}")
         if self.kind.endswith("band") and self.numbers[0] > self.numbers[1]:
             raise ValueError(f"heuristic {self}: the band begins behind its end; write the lower diagonal first")
 

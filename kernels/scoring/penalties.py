@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from math import gcd, isqrt
 
-LARGEST = 1_000_000
+MAX_PENALTY = 1_000_000
 """No single penalty may be larger: sums over the longest sequences stay far inside 64 bits."""
 
-MOST_BACK = 1023
+MAX_BACK = 1023
 """Steps of one unit that a wavefront may look back. The rows that five states then keep take 1.4 GB for the longest pair that is not cut (32,768 letters)."""
 
 KEPT_CELLS = 2_300_000_000
@@ -37,24 +37,24 @@ class Penalties:
             raise ValueError(f"unknown gap model {self.model!r}: use one of {', '.join(_SHAPES)}")
         if len(self.pieces) != (2 if self.model == "affine2p" else 1):
             raise ValueError(f"{self.model} takes {2 if self.model == 'affine2p' else 1} (open, extend) pairs, not {len(self.pieces)}")
-        if not 1 <= self.mismatch <= LARGEST:
-            raise ValueError(f"the mismatch penalty must lie in 1..{LARGEST}, not {self.mismatch}")
+        if not 1 <= self.mismatch <= MAX_PENALTY:
+            raise ValueError(f"the mismatch penalty must lie in 1..{MAX_PENALTY}, not {self.mismatch}")
         for opening, extension in self.pieces:
-            if not 0 <= opening <= LARGEST or not 1 <= extension <= LARGEST:
-                raise ValueError(f"a gap must open at 0..{LARGEST} and extend at 1..{LARGEST}, not {opening} and {extension}")
+            if not 0 <= opening <= MAX_PENALTY or not 1 <= extension <= MAX_PENALTY:
+                raise ValueError(f"a gap must open at 0..{MAX_PENALTY} and extend at 1..{MAX_PENALTY}, not {opening} and {extension}")
         if self.model in ("edit", "linear") and self.pieces[0][0] != 0:
             raise ValueError(f"{self.model} gaps have no opening penalty; use affine")
         if self.model == "edit" and (self.mismatch, self.pieces) != (1, ((0, 1),)):
             raise ValueError("edit penalties are 1 for a mismatch and 1 for each gap letter; use linear:X,G for others")
-        if self.back() > MOST_BACK:
+        if self.back() > MAX_BACK:
             raise ValueError(
-                f"penalties {self}: a mismatch, and the first letter of a gap, may cost at most {MOST_BACK:,} times the greatest common divisor of all"
+                f"penalties {self}: a mismatch, and the first letter of a gap, may cost at most {MAX_BACK:,} times the greatest common divisor of all"
                 f" ({self.unit()}), not {self.back():,} times: round them to coarser numbers"
             )
 
     @classmethod
     def parse(cls, text: str) -> "Penalties":
-        """`edit`, `linear:X,G`, `affine:X,O,E` or `affine2p:X,O1,E1,O2,E2`, whole numbers throughout."""
+        """Parse `edit`, `linear:X,G`, `affine:X,O,E` or `affine2p:X,O1,E1,O2,E2`, whole numbers throughout; ValueError for other text."""
         model, _, numbers = text.strip().partition(":")
         text = text if len(text) <= 80 else f"{text[:40]}..."
         shapes = ", ".join(f"{name}:{shape}" if shape else name for name, shape in _SHAPES.items())
@@ -82,18 +82,18 @@ class Penalties:
         return f"{self.model}:{self.mismatch}," + ",".join(f"{opening},{extension}" for opening, extension in self.pieces)
 
     def unit(self) -> int:
-        """The greatest common divisor of all penalties: a wavefront advances by it, and ties do not depend on it."""
+        """Compute the greatest common divisor of all penalties: a wavefront advances by it, and ties do not depend on it."""
         divisor = self.mismatch
         for opening, extension in self.pieces:
             divisor = gcd(divisor, opening, extension)
         return divisor
 
     def back(self) -> int:
-        """How many units the dearest step costs, a mismatch or the first letter of a gap: so far back a wavefront looks."""
+        """Count the units that the dearest step costs, a mismatch or the first letter of a gap: so far back a wavefront looks."""
         return max(self.mismatch, *(opening + extension for opening, extension in self.pieces)) // self.unit()
 
     def whole(self) -> int:
-        """The largest penalty, in units, of a pair all of whose wavefronts are kept (WAVEFRONT.md 9).
+        """Compute the largest penalty, in units, of a pair all of whose wavefronts are kept (WAVEFRONT.md 9).
 
         At penalty s, of cheapest extension e, these have up to s * s / 2e cells, and beside them some 64 bytes a step.
         """
@@ -107,5 +107,5 @@ class Penalties:
 
     @classmethod
     def presets(cls) -> dict[str, "Penalties"]:
-        """The four models with the field's usual numbers: what tests iterate over."""
+        """Give the four models with the field's usual numbers: what tests iterate over."""
         return {text.partition(":")[0]: cls.parse(text) for text in ("edit", "linear:4,2", "affine:4,6,2", "affine2p:4,6,2,24,1")}

@@ -26,7 +26,9 @@ IUPAC = "BDHKMRSVWY"
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """matrix: rows the target's A, C, G, T, columns the query's; it need not be symmetric. A fifth row or column is that of N.
+    """Hold substitution scores and gap costs.
+
+    matrix: rows the target's A, C, G, T, columns the query's; it need not be symmetric. A fifth row or column is that of N.
 
     bad: X against anything. fill: N (and what else is not ACGT) against anything, itself too, where the matrix has no score of it.
     A gap of n bases costs gap_open + n * gap_extend.
@@ -43,7 +45,7 @@ class Scoring:
     small_x_fills: bool = False
 
     def plain(self) -> npt.NDArray[np.int32]:
-        """int32[STRIDE, STRIDE]: for the gapped stage, anchors and reported scores; case does not matter."""
+        """Make the table of the gapped stage, anchors and reported scores, int32[STRIDE, STRIDE]; case does not matter."""
         table = np.full((STRIDE, STRIDE), self.fill, np.int32)
         for row, scores in zip(_EITHER_CASE, self.matrix, strict=False):
             for column, score in zip(_EITHER_CASE, scores, strict=False):
@@ -60,7 +62,8 @@ class Scoring:
         return table
 
     def masked(self) -> npt.NDArray[np.int32]:
-        """int32[STRIDE, STRIDE]: for the gap-free stage and bare seeds; all is bad but upper-case letters of the matrix, and what `ambiguous` scores."""
+        """Make the table of the gap-free stage and bare seeds, int32[STRIDE, STRIDE]: all is bad but upper-case letters of the matrix, and what `ambiguous`
+        scores."""
         table = np.full((STRIDE, STRIDE), self.bad, np.int32)
         scored = np.array(self.matrix, np.int32)
         upper = [letters[0] for letters in _EITHER_CASE]

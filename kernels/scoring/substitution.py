@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels.scoring.penalties import LARGEST
+from tidalign.kernels.scoring.penalties import MAX_PENALTY
 
-MOST_LETTERS = 32
+MAX_LETTERS = 32
 LOWEST, HIGHEST = -128, 127
 """Range of a score of two letters: a byte of the kernels' tables."""
 
@@ -68,8 +68,8 @@ class Substitution:
         for opening, extension in self.pieces:
             if opening < 0 or extension < 1:
                 raise ValueError(f"gap: a gap must not pay: it opens at 0 or more and extends at 1 or more, not {opening} and {extension}")
-            if max(opening, extension) > LARGEST:
-                raise ValueError(f"gap: costs must be at most {LARGEST}, not {opening} and {extension}")
+            if max(opening, extension) > MAX_PENALTY:
+                raise ValueError(f"gap: costs must be at most {MAX_PENALTY}, not {opening} and {extension}")
 
     @classmethod
     def parse(cls, text: str, alphabet: str | None = None) -> "Substitution":
@@ -187,11 +187,12 @@ def _named(name: str) -> tuple[str, tuple[int, ...]]:
 
 
 @cache
-def statistics(name: str, piece: tuple[int, int]) -> tuple[float, ...] | None:
-    """Find the statistics of local alignments of a named matrix and a gap (open, extend): the numbers of its line in karlin_altschul.tsv, or None."""
-    text = (Path(__file__).parent / "matrices" / "karlin_altschul.tsv").read_text("ascii")
+def statistics(kind: str, *key: str) -> tuple[float, ...] | None:
+    """Find the statistics of local alignments: the numbers behind the words `key` of a line of karlin_altschul.tsv or, of another kind, of
+    karlin_altschul_dna.tsv; None where there is no such line."""
+    text = (Path(__file__).parent / "matrices" / f"karlin_altschul{kind}.tsv").read_text("ascii")
     rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
-    return next((tuple(map(float, row[3:])) for row in rows if row[0] == name and (int(row[1]), int(row[2])) == piece), None)
+    return next((tuple(map(float, row[len(key) :])) for row in rows if tuple(row[: len(key)]) == key), None)
 
 
 def parse_gap(text: str) -> tuple[tuple[int, int], ...]:
@@ -200,8 +201,8 @@ def parse_gap(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _check_letters(letters: str, alphabet: str | None) -> None:
-    if len(letters) > MOST_LETTERS:
-        raise ValueError(f"expected at most {MOST_LETTERS} letters, found {len(letters)}")
+    if len(letters) > MAX_LETTERS:
+        raise ValueError(f"expected at most {MAX_LETTERS} letters, found {len(letters)}")
     if len(set(letters)) != len(letters):
         raise ValueError(f"expected each letter once, found {next(each for each in letters if letters.count(each) > 1)!r} twice")
     if any(not ("A" <= letter <= "Z" or letter == "*") for letter in letters):

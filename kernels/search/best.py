@@ -27,11 +27,11 @@ class Hits:
         return len(self.query)
 
     def at(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> "Hits":
-        """Take some of them."""
+        """Take the hits at these places."""
         return Hits(self.query[rows], self.target[rows], self.strand[rows], self.score[rows])
 
 
-NONE = Hits(*(np.empty(0, np.int64) for _ in range(4)))
+NO_HITS = Hits(*(np.empty(0, np.int64) for _ in range(4)))
 
 
 def search(strands: list[Coded], database: Coded, coding: Coding, *, top: int, least: int, span: str = "local") -> Hits:
@@ -54,7 +54,7 @@ def search(strands: list[Coded], database: Coded, coding: Coding, *, top: int, l
 
 def joined(found: list[Hits]) -> Hits:
     """Put hits one after the other."""
-    parts = [NONE, *found]
+    parts = [NO_HITS, *found]
     return Hits(*(np.concatenate([getattr(each, name) for each in parts]) for name in ("query", "target", "strand", "score")))
 
 
@@ -72,7 +72,7 @@ def ranks(queries: Integers) -> Integers:
 
 def _of_queries(strands: list[Coded], start: int, stop: int, database: Coded, order: Integers, coding: Coding, top: int, least: int, span: str) -> Hits:
     """Search queries [start, stop)."""
-    kept = NONE
+    kept = NO_HITS
     bound = np.full(stop - start, least, np.int64)
     for first in range(0, len(order), CALL_PAIRS):
         targets = order[first : first + CALL_PAIRS]

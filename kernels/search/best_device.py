@@ -15,7 +15,7 @@ from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.search import best
 
-MOST_SCORES = 1 << 27
+MAX_SCORES = 1 << 27
 """Scores that the device holds at a time, or those of one query if that is more."""
 
 THREADS = 256
@@ -26,7 +26,7 @@ def search(strands: list[Uploaded], database: Uploaded, coding: Coding, *, top: 
     import cupy
 
     if not len(database) or not len(strands[0]):
-        return best.NONE
+        return best.NO_HITS
     device = cupy.cuda.runtime.getDevice()
     try:
         return best.best(best.joined(_found(strands, database, coding, top, least, span)), top)
@@ -39,7 +39,7 @@ def _found(strands: list[Uploaded], database: Uploaded, coding: Coding, top: int
 
     width = len(database) * len(strands)
     order = cupy.argsort(strands[0].lengths).get()  # those of a launch share a form
-    at_once = max(1, MOST_SCORES // width)
+    at_once = max(1, MAX_SCORES // width)
     found = []
     for start in range(0, len(order), at_once):
         queries = order[start : start + at_once]

@@ -10,7 +10,7 @@ EQUAL, DIFFERENT, INSERTION, DELETION = (np.uint8(ord(letter)) for letter in "=X
 
 @inline
 def _emit(letters, lengths, first, n, letter, length):
-    """Puts an operation behind n of them, or into the last one where it is the same (and not before `first`); returns the new count."""
+    """Put an operation behind n of them, or into the last one where it is the same (and not before `first`); returns the new count."""
     if n > first and letters[n - 1] == letter:
         lengths[n - 1] += length
         return n
@@ -20,7 +20,7 @@ def _emit(letters, lengths, first, n, letter, length):
 
 @jit
 def spell(target, query, starts, run_offsets, run_ops, run_lengths, room, counts):
-    """Operations of alignments.
+    """Spell out alignments: operations = X I D of their runs of pairs and gaps.
 
     target, query: codes (letters). starts: int64[n, 2], target and query. Runs as in gapped.Extensions. room: at least as many operations as there
     are pairs of letters and runs. counts: int64[4, n], filled: columns of two equal ACGT letters and of two different ones, case-blind; runs of I or of D,

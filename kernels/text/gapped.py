@@ -36,7 +36,8 @@ def gapped_texts(
     lengths: Positions,
     offsets: Positions,
 ) -> tuple[Bytes, Bytes, Positions]:
-    """Text of the target and of the query, one alignment after the other -> uint8[columns], uint8[columns], int64[n + 1] (alignment i from offsets[i]).
+    """Write the text of the target and of the query, one alignment after the other -> uint8[columns], uint8[columns], int64[n + 1] (alignment i from
+    offsets[i]).
 
     target, query: uint8[letters], ASCII, as they are. target_starts, query_starts, query_ends: int64[n], places in them; where reverse (bool[n]) holds the
     query's letters are complemented, from query_ends - 1 down. ops, lengths, offsets: operations of all alignments, as ASCII (I: of the query only, D: of the
@@ -53,7 +54,7 @@ def gapped_texts(
 
 
 def _fixed(array: Any) -> Any:
-    """A view of one type, whether the array is mapped or not, may be written to or not."""
+    """View an array as one type, whether it is mapped or not, may be written to or not."""
     view = np.ascontiguousarray(array).view(np.ndarray)
     view.flags.writeable = False
     return view

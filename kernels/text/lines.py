@@ -42,7 +42,7 @@ def equal_bytes(typing: Any, address: Any, value: Any) -> Any:
 
 @jit
 def count_marks(text, cells, first, counts):
-    """counts[i] = line ends in text[cells[i]:cells[i + 1]] that a byte of the cell follows; only those that `first` follows, unless it is 0."""
+    """Count, in counts[i], line ends in text[cells[i]:cells[i + 1]] that a byte of the cell follows; only those that `first` follows, unless it is 0."""
     address = text.ctypes.data
     for i in range(len(counts)):
         stop = cells[i + 1] - 1
@@ -91,8 +91,8 @@ def count_file_marks(handle, places, first, piece, counts, begins, ends):
 
 @jit
 def line_bounds(text, at_line_start):
-    """Where the lines that begin in a text begin and end, int64[2, lines], LF or CRLF left out; the last may lack its end. at_line_start: whether one begins
-    at its first byte."""
+    """Find where the lines that begin in a text begin and end, int64[2, lines], LF or CRLF left out; the last may lack its end. at_line_start: whether one
+    begins at its first byte."""
     address, size = text.ctypes.data, len(text)
     whole = size // 64 * 64
     total = np.int64(at_line_start and size > 0)
@@ -129,8 +129,8 @@ def line_bounds(text, at_line_start):
 
 @jit
 def other_record(text, starts, ends):
-    """The first record of four lines that is not as FASTQ's are: whole, with its marks, and with as many qualities as letters; how many there are if all are.
-    And whether a third line has more than its mark."""
+    """Find the first record of four lines that is not as FASTQ's are: whole, with its marks, and with as many qualities as letters; how many there are if all
+    are. And whether a third line has more than its mark."""
     records = len(starts) // 4
     named = False
     for i in range(records):
@@ -149,7 +149,7 @@ def other_record(text, starts, ends):
 
 @jit
 def before_blanks(text, starts, ends):
-    """Where the first blank or tab of each text[starts[i]:ends[i]] is, or else its end."""
+    """Find the first blank or tab of each text[starts[i]:ends[i]], or else its end."""
     found = np.empty(len(starts), np.int64)
     for i in range(len(starts)):
         j = starts[i]

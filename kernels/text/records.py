@@ -6,7 +6,7 @@ Whatever is unusual ends the pass: who calls then looks at the text more closely
 
 import numpy as np
 
-from tidalign.kernels.letters.packing import STRETCH, pack_stretch
+from tidalign.kernels.letters.packing import STRETCH_LETTERS, pack_stretch
 from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import load_u8, load_u64, store_u8, store_u64, zeros_below
 from tidalign.kernels.text.lines import AT, BLANK, CR, LINE_END, PLUS, TAB, equal_bytes
@@ -171,7 +171,7 @@ def fill(text, spans, first, step, longest, name_ends, names, code_ends, codes, 
     Returns whether none is anything else than A, C, G, T and N, of either case. names, codes: SPARE bytes longer than what they hold."""
     size = len(text)
     whole = text.ctypes.data
-    one_line = np.zeros(longest + STRETCH, np.uint8)
+    one_line = np.zeros(longest + STRETCH_LETTERS, np.uint8)
     plain = True
     for i in range(len(ambiguous)):
         row = first + step * i
@@ -185,13 +185,13 @@ def fill(text, spans, first, step, longest, name_ends, names, code_ends, codes, 
                 store_u8(to + j, load_u8(whole + begin + j))
         begin, length = spans[LETTERS, row], spans[LENGTH, row]
         at, to = whole + begin, codes.ctypes.data + code_ends[i]
-        if spans[LETTERS_STOP, row] - begin != length or begin + length + STRETCH > size:
+        if spans[LETTERS_STOP, row] - begin != length or begin + length + STRETCH_LETTERS > size:
             without_line_ends(text, begin, spans[LETTERS_STOP, row], one_line)
             at = one_line.ctypes.data
         others = np.uint64(0)
-        for j in range(0, length, STRETCH):
+        for j in range(0, length, STRETCH_LETTERS):
             wrong = pack_stretch(at + j, to + (j >> 2))
-            if length - j < STRETCH:
+            if length - j < STRETCH_LETTERS:
                 wrong &= (np.uint64(1) << np.uint64(length - j)) - np.uint64(1)
             others |= wrong
         if length & 3:  # behind the last letter

@@ -21,7 +21,7 @@ def digits(number):
 
 @jit
 def measure(cigar, cigar_offsets, offsets):
-    """offsets[i + 1] = bytes of the text of pairs 0..i."""
+    """Measure the text of CIGARs: offsets[i + 1] = bytes of that of pairs 0..i."""
     total = 0
     for i in range(len(cigar_offsets) - 1):
         for j in range(cigar_offsets[i], cigar_offsets[i + 1]):
@@ -31,7 +31,7 @@ def measure(cigar, cigar_offsets, offsets):
 
 @jit
 def write(cigar, text):
-    """The text of all operations, one after another."""
+    """Write the text of all operations, one after another."""
     at = 0
     for j in range(len(cigar)):
         number = np.int64(cigar[j]) >> 4
@@ -60,7 +60,7 @@ def count(cigar, cigar_offsets, counts):
         counts[0, i], counts[1, i], counts[2, i], counts[3, i] = equal, different, openings, letters
 
 
-ROOM = 24
+NUMBER_BYTES = 24
 """Bytes of a number and a sign."""
 
 MD, CS = 0, 1
@@ -68,7 +68,7 @@ MD, CS = 0, 1
 
 
 def _codes(letters: bytes) -> np.ndarray:
-    """The number of each letter, both cases alike, by its byte; 0: one that equals nothing."""
+    """Number the letters, both cases alike, by their bytes; 0: one that equals nothing."""
     table = np.zeros(256, np.uint8)
     table[np.frombuffer(letters, np.uint8)] = table[np.frombuffer(letters.lower(), np.uint8)] = np.arange(1, len(letters) + 1)
     return table
@@ -80,7 +80,7 @@ BASES, RESIDUES = _codes(b"ACGT"), _codes(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ*")
 
 @inline
 def upper(byte):
-    """An upper-case letter; what is no letter stays."""
+    """Make a letter upper case; what is no letter stays."""
     return byte & 223 if byte >= 65 else byte
 
 
@@ -93,7 +93,7 @@ def put(at, byte):
 
 @inline
 def put_number(at, number):
-    """As `put`, a number."""
+    """Put a number as `put` does a text; returns where it ends."""
     stop = at + digits(number)
     for place in range(stop - 1, at - 1, -1):
         store_u8(place, 48 + number % 10)
@@ -106,7 +106,13 @@ def differences(form, cigar, offsets, query, query_firsts, target, target_firsts
     """Write the tag `form` of each row: ends[i + 1] = bytes of rows 0..i, edits[i] = letters in X, I and D (NM).
 
     cigar, offsets: text of CIGARs of = X M I D, row i from offsets[i] on. query, target: letters; those of row i are aligned from query_firsts[i] and
-    target_firsts[i] on. codes: BASES or RESIDUES. text: has room for three bytes for each letter of both sides, and ROOM for each row.
+    target_firsts[i] on. codes: BASES or RESIDUES. text: has room for three bytes for each letter of both sides, and NUMBER_BYTES for each row.
+
+    Invariant: the tag of all columns before q and t is written but for `equal`, the matches since the last difference.
+
+        CIGAR   5=          1X         2I          3D           =: q and t, X: q and t, I: q alone, D: t alone
+        MD      (equal 5)   5A         -           0^ACG        letters of the target
+        cs      (equal 5)   :5*ag      +tt         -acg         letters of both
     """
     words = cigar.ctypes.data
     at = text.ctypes.data
@@ -178,7 +184,7 @@ def is_valid(bits, first, row):
 
 @inline
 def text_bounds(kind, offsets, row):
-    """Where the text of a row lies."""
+    """Find where the text of a row lies."""
     if kind == SHORT_TEXTS:
         return load_u32(offsets + 4 * row), load_u32(offsets + 4 * row + 4)
     return load_i64(offsets + 8 * row), load_i64(offsets + 8 * row + 8)
@@ -207,8 +213,8 @@ def copy_bytes(source, at, size):
 
 @jit
 def measure_lines(columns, ends):
-    """ends[i + 1] = bytes of the lines of rows 0..i. columns: int64[n, 5], of each its kind, the addresses of its values and of its offsets (of a CONSTANT its
-    bytes), the address of its bitmap, and the first bit there."""
+    """Measure lines: ends[i + 1] = bytes of those of rows 0..i. columns: int64[n, 5], of each its kind, the addresses of its values and of its offsets (of a
+    CONSTANT its bytes), the address of its bitmap, and the first bit there."""
     ends[:] = 0
     for c in range(len(columns)):
         kind, values, offsets, bits, first = columns[c, 0], columns[c, 1], columns[c, 2], columns[c, 3], columns[c, 4]

@@ -146,6 +146,16 @@ class HitFilter:
         *columns, ends = out[:, :count].copy()
         return Segments(*columns), ends - self._span
 
+    def matches_of_hits(self, targets: Positions, queries: Positions, mismatches: int, length: int) -> tuple[Segments, Positions]:
+        """The stretches of a tile's used hits of at least so many letters and at most so many mismatches, and where in the query each one's hit starts."""
+        from tidalign.kernels.ungapped.matches import match_hits
+
+        out = np.empty((5, len(targets)), np.int64)
+        numbers = np.int64(self._span), np.int64(mismatches), np.int64(length)
+        count = match_hits(*self._sides, targets, queries, *numbers, *self._records(targets, queries), out)
+        *columns, places = out[:, :count].copy()
+        return Segments(*columns), places
+
     @cached_property
     def _packed(self) -> list[npt.NDArray[np.uint8]]:
         """Both sides as the sieve takes them."""

@@ -5,7 +5,7 @@ from tidalign.kernels.letters.host import BEHIND, encode_ascii, encode_packed
 from tidalign.kernels.runtime.numba_cache import jit
 from tidalign.kernels.runtime.workspace import CIGAR_COUNT, CIGAR_FIRST, LETTERS
 from tidalign.kernels.wavefront import pruned
-from tidalign.kernels.wavefront.host import NONE, M, solve
+from tidalign.kernels.wavefront.host import NO_BOUND, M, solve
 
 
 @jit
@@ -27,7 +27,7 @@ def align_encoded(work, spare, rows, first, stop, places, n, m, model, free, uni
         te = min(free[3], columns_m)
         work[CIGAR_FIRST] = work[CIGAR_COUNT]
         ends[i, 0] = work[CIGAR_COUNT]
-        s, begin, end = solve(work, spare, q, rows_n, t, columns_m, model, (qb, qe, tb, te), M, M, NONE, most, keep, null)
+        s, begin, end = solve(work, spare, q, rows_n, t, columns_m, model, (qb, qe, tb, te), M, M, NO_BOUND, most, keep, null)
         ends[i, 1] = work[CIGAR_COUNT]
         out[0, i] = s * unit
         out[1, i] = max(-begin, 0)
@@ -38,7 +38,7 @@ def align_encoded(work, spare, rows, first, stop, places, n, m, model, free, uni
 
 @jit
 def align_pruned(work, rows, first, stop, places, n, m, model, free, cut, edit, unit, keep, null, out, ends):
-    """As `align_encoded`, with a heuristic; the penalty is negative where it leaves no path."""
+    """Align pairs with a heuristic, otherwise as `align_encoded`; the penalty is negative where it leaves no path."""
     for r in range(first, stop):
         i = rows[r]
         q = work[LETTERS] + places[r - first, 0]

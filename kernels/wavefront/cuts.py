@@ -18,21 +18,26 @@ FAR = np.int64(1 << 30)
 
 @inline
 def distance(row, k, n, m, size, null):
-    """Letters of the longer side that are left behind a cell."""
+    """Count the letters of the longer side that are left behind a cell."""
     h = load_lane(row + k * size, null)
     return max(n + k, m) - h if h >= 0 else FAR
 
 
 @inline
 def score(h, k, paid):
-    """What a cell scores where a match counts 1, a mismatch and a gap half of what they cost; rounded towards 0."""
+    """Score a cell where a match counts 1, a mismatch and a gap half of what they cost; rounded towards 0."""
     twice = 2 * h - k - paid
     return twice // 2 if twice >= 0 else -(-twice // 2)
 
 
 @jit
 def reduced(row, low, high, n, m, paid, cut, known, null):
-    """What is left of diagonals low..high of M, whose matches have been followed: (low, high, whether the pair is given up).
+    """Cut diagonals low..high of M, whose matches have been followed: (low, high, whether the pair is given up).
+
+    Invariant: only ends are cut off, so what is left is one stretch, and `known` alone is carried from one wavefront to the next.
+
+        low -> low'                     high' <- high
+         ....::::######################::::....       :: too far behind the best cell, or outside of the band
 
     row: address of diagonal 0. paid: the wavefront's penalty as it was asked for. known: int64[3] of this pair, changed in place.
     """

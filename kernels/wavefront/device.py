@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tidalign.kernels.letters.device import LONGEST, Parcel
+from tidalign.kernels.letters.device import MAX_SHORT_LETTERS, Parcel
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import DeviceLimit
-from tidalign.kernels.runtime.lanes import LANES, Lane, Steps
+from tidalign.kernels.runtime.lanes import MAX_LANES, Lane, Steps
 from tidalign.kernels.scoring.heuristic import Heuristic
-from tidalign.kernels.wavefront.model import NARROW, WIDTHS, Model
+from tidalign.kernels.wavefront.model import NARROW_DIAGONALS, WIDTHS, Model
 
 SHORT_RUNS = 4095
 """Letters of the longer side whose runs fit 16 bits, length << 4 | code."""
@@ -32,7 +32,7 @@ SMALL = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class CallSettings:
     """Hold what all pairs of a call share."""
 
     model: Model
@@ -52,7 +52,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class BatchRows:
     """Hold what a batch gives, in the lane's memory: columns by name (int32; the penalty in units of the model), operations of all pairs (16 or 32 bits each)
     and how many each pair has, and which pairs are left over."""
 
@@ -62,45 +62,45 @@ class Rows:
     left: npt.NDArray[np.int64]
 
     @classmethod
-    def none(cls) -> "Rows":
-        """Stand for one pair that is left over."""
+    def none(cls) -> "BatchRows":
+        """Make the rows of one pair that is left over."""
         return cls(dict.fromkeys(COLUMNS, np.zeros(1, np.int32)), np.empty(0, np.uint16), np.zeros(1, np.uint16), np.zeros(1, np.int64))
 
 
 def _blocks(items: int) -> int:
-    """Blocks of eight warps for a warp an item, at most a few waves of them."""
+    """Count the blocks of eight warps for a warp an item, at most a few waves of them."""
     return max(1, min(-(-items // 8), 8192))
 
 
 class Batch:
     """The launches of one batch and what they share on the device."""
 
-    def __init__(self, lane: Lane, parcel: Parcel, span: Span) -> None:
+    def __init__(self, lane: Lane, parcel: Parcel, settings: CallSettings) -> None:
         import cupy
 
-        self._lane, self._span = lane, span
+        self._lane, self._settings = lane, settings
         self._lengths, self._longest = parcel.lengths, parcel.longest
         self._queries, self._targets, self._masks = parcel.send()
         self._count = count = len(self._lengths[0])
-        self._columns = cupy.empty((5 if span.free else 1, count), np.int32)
+        self._columns = cupy.empty((5 if settings.free else 1, count), np.int32)
         self._status = cupy.empty(count, np.uint8)
         self._bound = cupy.empty(count, np.int32)
         self._places = cupy.empty(count, np.int64)
         self._runs = cupy.empty(count, np.uint16)
         # As many runs as pairs with one difference in 16 letters have; the few batches with more get four times as much.
-        self._pool = cupy.empty(parcel.letters // 8 + 4 * count + 1024 if span.directions else 1, np.uint32)
+        self._pool = cupy.empty(parcel.letters // 8 + 4 * count + 1024 if settings.directions else 1, np.uint32)
         self._totals = cupy.zeros(3, np.uint64)
         self._kept = self._unfinished = 0
         self._outcome: npt.NDArray[np.uint8] | None = None  # of each pair, unless all are aligned
 
-    def align(self) -> Steps[Rows]:
+    def align(self) -> Steps[BatchRows]:
         """Launch until every pair is aligned or fits nothing."""
-        model, ends = self._span.model, sum(min(end, LONGEST) for end in self._span.ends)
-        yield from self._run(NARROW, None, 0, narrow=True)
+        model, ends = self._settings.model, sum(min(end, MAX_SHORT_LETTERS) for end in self._settings.ends)
+        yield from self._run(NARROW_DIAGONALS, None, 0, narrow=True)
         if self._outcome is not None:
             lettered = self._outcome == OTHER_LETTERS
-            yield from self._run(NARROW, np.flatnonzero(lettered), self._span.ambiguous, narrow=True)
-            for ambiguous, among in ((0, ~lettered), (self._span.ambiguous, lettered)):
+            yield from self._run(NARROW_DIAGONALS, np.flatnonzero(lettered), self._settings.ambiguous, narrow=True)
+            for ambiguous, among in ((0, ~lettered), (self._settings.ambiguous, lettered)):
                 rows = np.flatnonzero(among & (self._outcome == BOUNDED))
                 if len(rows):
                     bound = (yield from self._lane.fetch(self._bound))[0][rows].astype(np.int64)
@@ -143,11 +143,18 @@ class Batch:
                 self._totals[0] = used
 
     def _launch(self, width: int, rows: npt.NDArray[np.int64] | None, ambiguous: int, narrow: bool, bound: int | None) -> None:
+        """Launch the kernel over `rows` (None: all) with wavefronts of a width; the kernel says of each in `_status` what became of it.
+
+        Invariant: a team of threads holds what its pair needs, and takes the next pair when it is done. A pair's rows lie on chip if they fit there:
+
+            shared memory   letters of both sides [words] | rows [model.rows x width], or in global memory
+            global memory   directions and where those of each step begin, up to `steps`; operations; status
+        """
         import cupy
 
-        span, model = self._span, self._span.model
+        settings, model = self._settings, self._settings.model
         longest = self._longest if rows is None else max(int(lengths[rows].max()) for lengths in self._lengths)
-        words = (min(longest, LONGEST) // 16 + 3) // 2 * 2
+        words = (min(longest, MAX_SHORT_LETTERS) // 16 + 3) // 2 * 2
         row_bytes = 2 * model.rows * width
         threads_a_pair, pairs_a_block = self._team(width, row_bytes)
         shared = pairs_a_block * (((4 if ambiguous else 2) * words + 4) * 4 + self._held_bytes() + row_bytes)
@@ -155,9 +162,9 @@ class Batch:
             row_bytes = 0
         else:
             shared -= pairs_a_block * row_bytes
-        function, resident = _compiled(cupy.cuda.runtime.getDevice(), span, narrow, ambiguous, threads_a_pair, pairs_a_block, shared)
+        function, resident = _compiled(cupy.cuda.runtime.getDevice(), settings, narrow, ambiguous, threads_a_pair, pairs_a_block, shared)
         steps, direction_bytes = self._budget(width, longest, narrow, bound)
-        if span.directions:
+        if settings.directions:
             steps = min(steps, model.most)
         else:
             direction_bytes = 0
@@ -165,7 +172,7 @@ class Batch:
         scratch = row_bytes + direction_bytes + 13 * (steps + 1)
         blocks = min(resident, -(-count // pairs_a_block))
         if blocks * pairs_a_block * scratch > SMALL:
-            room = int(0.8 * (cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes())) // LANES
+            room = int(0.8 * (cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes())) // MAX_LANES
             blocks = min(blocks, max(room, SMALL) // (pairs_a_block * scratch))
         if blocks < 1 or direction_bytes >= 2**31:
             raise DeviceLimit(f"{scratch} bytes a pair are more than this device has free")
@@ -190,10 +197,10 @@ class Batch:
             cupy.empty(slots * (steps + 1), np.uint8),
             cupy.empty(slots * (2 * steps + 3), np.uint32),
             steps,
-            *(min(end, LONGEST) for end in span.ends),
+            *(min(end, MAX_SHORT_LETTERS) for end in settings.ends),
             self._status,
             self._bound,
-            *(self._columns if span.free else (self._columns[0], None, None, None, None)),
+            *(self._columns if settings.free else (self._columns[0], None, None, None, None)),
             self._pool,
             np.uint64(len(self._pool)),
             self._totals,
@@ -203,20 +210,20 @@ class Batch:
         )
 
     def _team(self, width: int, row_bytes: int) -> tuple[int, int]:
-        """(threads a pair, pairs a block) for rows of a width."""
+        """Choose (threads a pair, pairs a block) for rows of a width."""
         return threads(width, row_bytes)
 
     def _held_bytes(self) -> int:
-        """Bytes of shared memory that a pair needs besides letters and rows."""
+        """Give the bytes of shared memory that a pair needs besides letters and rows."""
         return 0
 
     def _budget(self, width: int, longest: int, narrow: bool, bound: int | None) -> tuple[int, int]:
-        """(largest penalty, direction bytes) that a pair is given in a launch."""
-        model = self._span.model
+        """Give the (largest penalty, direction bytes) that a pair may have in a launch."""
+        model = self._settings.model
         if narrow:
             return model.narrow_budget()
         if bound is not None:
-            return model.bounded_budget(bound, sum(min(end, LONGEST) for end in self._span.ends))
+            return model.bounded_budget(bound, sum(min(end, MAX_SHORT_LETTERS) for end in self._settings.ends))
         return model.budget(width)
 
     def _list(self, rows: npt.NDArray[np.int64]) -> Any:
@@ -224,12 +231,12 @@ class Batch:
         staged[0][:] = rows
         return self._lane.send(staged)[0]
 
-    def _gather(self) -> Steps[Rows]:
-        """To the host; CIGARs first to their place in pair order, so that the order of launches leaves no trace."""
+    def _gather(self) -> Steps[BatchRows]:
+        """Gather results to the host; CIGARs first to their place in pair order, so that the order of launches leaves no trace."""
         import cupy
 
         arrays = [self._columns]
-        if self._span.cigar:
+        if self._settings.cigar:
             short = self._longest <= SHORT_RUNS
             gather = compiler.kernel("letters/sequences.cu", "gather_short_runs" if short else "gather_runs", {})
             ends = cupy.cumsum(self._runs, dtype=np.int64)
@@ -239,13 +246,13 @@ class Batch:
         fetched, *cigar = yield from self._lane.fetch(*arrays)
         runs, counts = cigar or (np.empty(0, np.uint16), np.zeros(self._count, np.uint16))
         left = np.empty(0, np.int64) if self._outcome is None else np.flatnonzero(self._outcome != ALIGNED)
-        return Rows(dict(zip(COLUMNS, fetched, strict=False)), runs, counts, left)
+        return BatchRows(dict(zip(COLUMNS, fetched, strict=False)), runs, counts, left)
 
 
 @cache
-def _compiled(device: int, span: Span, narrow: bool, ambiguous: int, threads_a_pair: int, pairs_a_block: int, shared: int) -> tuple[Any, int]:
-    """The kernel for the current device, which is `device`, and how many of its blocks run there at a time."""
-    model = span.model
+def _compiled(device: int, settings: CallSettings, narrow: bool, ambiguous: int, threads_a_pair: int, pairs_a_block: int, shared: int) -> tuple[Any, int]:
+    """Compile the kernel for the current device, which is `device`, and ask how many of its blocks run there at a time."""
+    model = settings.model
     macros = {
         "WAVEFRONT_THREADS": threads_a_pair,
         "WAVEFRONT_PAIRS": pairs_a_block,
@@ -255,13 +262,13 @@ def _compiled(device: int, span: Span, narrow: bool, ambiguous: int, threads_a_p
         "WAVEFRONT_OE1": model.open_extend[0],
         "WAVEFRONT_E2": model.extend[1],
         "WAVEFRONT_OE2": model.open_extend[1],
-        "WAVEFRONT_CIGAR": int(span.directions),
-        "WAVEFRONT_FREE": int(span.free),
+        "WAVEFRONT_CIGAR": int(settings.directions),
+        "WAVEFRONT_FREE": int(settings.free),
         "WAVEFRONT_NARROW": int(narrow),
         "WAVEFRONT_AMBIGUOUS": ambiguous,
     }
-    if span.heuristic is not None:
-        kind, first, second, steps = span.heuristic.cut()
+    if settings.heuristic is not None:
+        kind, first, second, steps = settings.heuristic.cut()
         macros |= {"WAVEFRONT_HEURISTIC": kind, "WAVEFRONT_FIRST": first, "WAVEFRONT_SECOND": second, "WAVEFRONT_STEPS": steps}
         macros |= {"WAVEFRONT_EDIT": int(model.edit), "WAVEFRONT_UNIT": model.unit}
     function = compiler.kernel("wavefront/wavefront.cu", "wavefront_align", macros, shared_bytes=shared)
@@ -269,7 +276,7 @@ def _compiled(device: int, span: Span, narrow: bool, ambiguous: int, threads_a_p
 
 
 def threads(width: int, row_bytes: int) -> tuple[int, int]:
-    """(threads a pair, pairs a block): a warp a pair where rows are short, a block where they are long; more where the rows of few pairs, of `row_bytes`
+    """Choose (threads a pair, pairs a block): a warp a pair where rows are short, a block where they are long; more where the rows of few pairs, of `row_bytes`
     each, fit on chip, so that about WARPS warps take turns there."""
     if width <= 128:
         return 32, 4

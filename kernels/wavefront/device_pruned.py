@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tidalign.kernels.runtime.lanes import Steps
-from tidalign.kernels.wavefront.device import OTHER_LETTERS, OUTGROWN, Batch, Rows
+from tidalign.kernels.wavefront.device import OTHER_LETTERS, OUTGROWN, Batch, BatchRows
 from tidalign.kernels.wavefront.model import WIDTHS
 
 PAIRS = 2
@@ -18,23 +18,23 @@ PAIRS = 2
 ADAPTIVE_WIDTH = 256
 """Diagonals of the first pass where a heuristic does not say how many it leaves: `adaptive:10,50,1` leaves at most 200 of pairs of 10,000 letters."""
 
-SHARES = (0.15, 0.4, 2.0)
+PASS_SHARES = (0.15, 0.4, 2.0)
 """Differences a letter that a pass has room for."""
 
 
 class PrunedBatch(Batch):
     """The launches of one batch with a heuristic."""
 
-    _share = SHARES[0]
+    _share = PASS_SHARES[0]
 
-    def align(self) -> Steps[Rows]:
+    def align(self) -> Steps[BatchRows]:
         """Launch until every pair is aligned, given up by the heuristic (its penalty is NOWHERE), or fits nothing."""
         passes = list(self._passes())
         yield from self._pass(*passes[0], None, 0)
         if self._outcome is not None:
             lettered = self._outcome == OTHER_LETTERS
-            yield from self._pass(*passes[0], np.flatnonzero(lettered), self._span.ambiguous)
-            for ambiguous, among in ((0, ~lettered), (self._span.ambiguous, lettered)):
+            yield from self._pass(*passes[0], np.flatnonzero(lettered), self._settings.ambiguous)
+            for ambiguous, among in ((0, ~lettered), (self._settings.ambiguous, lettered)):
                 for width, share in passes[1:]:
                     yield from self._pass(width, share, np.flatnonzero(among & (self._outcome == OUTGROWN)), ambiguous)
         return (yield from self._gather())
@@ -44,15 +44,15 @@ class PrunedBatch(Batch):
         yield from self._run(width, rows, ambiguous)
 
     def _passes(self) -> Iterator[tuple[int, float]]:
-        """Widths and shares of differences, from the least on."""
-        heuristic = self._span.heuristic
+        """List widths and shares of differences, from the least on."""
+        heuristic = self._settings.heuristic
         assert heuristic is not None
         letters = 2 * self._longest + 1
         least = ADAPTIVE_WIDTH
-        if heuristic.kind == "band" or (heuristic.kind == "adaptive-band" and not self._span.model.edit):
+        if heuristic.kind == "band" or (heuristic.kind == "adaptive-band" and not self._settings.model.edit):
             least = min(heuristic.numbers[1] - heuristic.numbers[0] + 3, letters)
         first = next((width for width in WIDTHS if width >= least), WIDTHS[-1])
-        close, far, every = SHARES
+        close, far, every = PASS_SHARES
         for factor, share in ((1, close), (4, far), (16, far), (16, every)):
             yield min(factor * first, WIDTHS[-1]), share
         yield WIDTHS[-1], every
@@ -61,11 +61,11 @@ class PrunedBatch(Batch):
         return 32, PAIRS
 
     def _held_bytes(self) -> int:
-        return 16 * self._span.model.rows
+        return 16 * self._settings.model.rows
 
     def _budget(self, width: int, longest: int, narrow: bool, bound: int | None) -> tuple[int, int]:
-        """A third of the differences are mismatches, the others gaps of a letter; rows are half full on average."""
-        model = self._span.model
+        """Budget for a third of the differences being mismatches, the others gaps of a letter; rows are half full on average."""
+        model = self._settings.model
         difference = (model.mismatch + 2 * max(model.open_extend[: max(model.pieces, 1)])) / 3
         steps = int(self._share * longest * difference) + 4 * model.deepest + 64
         return steps, min(steps * min(width // 2, 2 * longest + 1) + 2 * width, 2**31 - 1)

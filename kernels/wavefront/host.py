@@ -19,7 +19,7 @@ import numpy as np
 
 from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import (
-    LANES,
+    VECTOR_LANES,
     apart,
     fill_null,
     lane_bytes,
@@ -32,9 +32,9 @@ from tidalign.kernels.wavefront.rows import extend, row1, row3, row5
 from tidalign.kernels.wavefront.trace import trace_gaps, trace_single
 
 # NumPy scalars, because numba compiles a function anew for every plain constant it is called with.
-NONE = np.int64(1 << 60)
+NO_BOUND = np.int64(1 << 60)
 """No upper bound of the penalty is known."""
-NEVER = np.int64(-1)
+NO_PAUSE, NO_PENALTY = np.int64(-1), np.int64(-1)
 NO = np.bool_(False)
 
 M, GAP_I1, GAP_D1, GAP_I2, GAP_D2 = (np.int64(state) for state in range(5))
@@ -46,13 +46,13 @@ PAUSE = np.int64(192)
 BAND = np.int64(32)
 """Diagonals of the narrow pass on each side of those that join begin and end; one more for every 256 letters."""
 
-PAD = 4 * LANES
-"""Lanes kept NULL beside the outermost diagonals: reads reach one beyond them, blocks and guards LANES."""
+NULL_PAD = 4 * VECTOR_LANES
+"""Lanes kept NULL beside the outermost diagonals: reads reach one beyond them, blocks and guards VECTOR_LANES."""
 
 
 @inline
 def slots(depth):
-    """Rows of a ring that must reach `depth` steps back: a power of two, so that a step's row is found by a mask."""
+    """Count the rows of a ring that must reach `depth` steps back: a power of two, so that a step's row is found by a mask."""
     rows = 2
     while rows <= depth:
         rows *= 2
@@ -61,18 +61,27 @@ def slots(depth):
 
 @inline
 def clear(address, lanes, size, null):
-    for lane in range(0, lanes, LANES):
+    for lane in range(0, lanes, VECTOR_LANES):
         fill_null(address + lane * size, null)
 
 
 @jit
 def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, null):
-    """The smallest penalty, in units, of a path through the matrix of query [q, q + n) and target [t, t + m); -1 where it is above `pause`.
+    """Find the smallest penalty, in units, of a path through the matrix of query [q, q + n) and target [t, t + m); -1 where it is above `pause`.
+
+    Invariant: of each diagonal k = h - v of [low, high], row M[s] holds the furthest target position h that a path of penalty s comes to, its matches followed,
+    and I[s] and D[s] that of paths that end in a gap; NULL where there is none. A cell looks at earlier rows only, as far back as rings keep them:
+
+        diagonal        k - 1           k             k + 1
+        s - x                           M: h + 1                   a mismatch
+        s - o - e       M: h + 1 (D)                  M: h (I)     a gap opens
+        s - e           D: h + 1                      I: h         a gap goes on
+        s                               M[s, k] = the largest of these, then along its matches
 
     `model`: states, x, o1, e1, o2, e2 in units. `free`: letters that cost nothing at the query's begin and end and the target's (only with `begin` and
     `end` M). With another `end` than M no cell beyond the last one on its diagonal may be reached in that state at the same penalty: where two
-    wavefronts met it is so. `bound`: an upper bound of the penalty, or NONE. `band`: only that many diagonals beside those that join begin and end (the result
-    is then an upper bound), or NONE. A call with the same arguments but for `bound` and `pause` goes on where one that returned -1 stopped.
+    wavefronts met it is so. `bound`: an upper bound of the penalty, or NO_BOUND. `band`: only that many diagonals beside those that join begin and end (the
+    result is then an upper bound), or NO_BOUND. A call with the same arguments but for `bound` and `pause` goes on where one that returned -1 stopped.
     Leaves the diagonal of the end in work[END], and with `keep` the trail for `trace`.
     """
     apart()
@@ -87,10 +96,10 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
     rows = slots(depth)
     rows1 = slots(e1) if states > 1 else 0
     rows2 = slots(e2) if states == 5 else 0
-    stride = (((n + m + 2 * PAD) * size + 63) >> 6 | 1) << 6  # odd in lines of 64 bytes: rows do not fall on the same cache sets
+    stride = (((n + m + 2 * NULL_PAD) * size + 63) >> 6 | 1) << 6  # odd in lines of 64 bytes: rows do not fall on the same cache sets
     reserve_ring(work, stride * (rows + 2 * rows1 + 2 * rows2))
     # Addresses of diagonal 0 of the first row of each ring.
-    ring_m = work[RING] + (n + PAD) * size
+    ring_m = work[RING] + (n + NULL_PAD) * size
     ring_i1 = ring_m + stride * rows
     ring_d1 = ring_i1 + stride * rows1
     ring_i2 = ring_d1 + stride * rows1
@@ -99,7 +108,7 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
 
     floor = -n
     ceiling = m
-    if band != NONE:
+    if band != NO_BOUND:
         floor = max(floor, min(-qb, goal - te) - band)
         ceiling = min(ceiling, max(tb, goal + qe) + band)
 
@@ -173,30 +182,30 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
                 high2 += e2
         low = max(floor, -qb - max(reach_low1, reach_low2))
         high = min(ceiling, tb + max(reach_high1, reach_high2))
-        if bound != NONE:
+        if bound != NO_BOUND:
             # Beyond these diagonals even an open gap is too dear to come back from. One more, for the way back reads beside its cells.
             left = (bound - s) // gap + 1
             low = max(low, goal - te - left)
             high = min(high, goal + qe + left)
         widest_low = min(widest_low, low)
         widest_high = max(widest_high, high)
-        blocks = (high - low + LANES) // LANES
+        blocks = (high - low + VECTOR_LANES) // VECTOR_LANES
         trail = np.int64(0)
         if keep:
             lane = 1 if states > 1 else size
-            reserve(work, TRAIL, position + blocks * LANES * lane)
+            reserve(work, TRAIL, position + blocks * VECTOR_LANES * lane)
             reserve(work, STEPS, (s + 1) * 24)
             trail = work[TRAIL] + position
             step = work[STEPS] + s * 24
             store_i64(step, position - low * lane)
             store_i64(step + 8, low)
             store_i64(step + 16, high)
-            position += blocks * LANES * lane
+            position += blocks * VECTOR_LANES * lane
         at = low * size
         out_m = ring_m + (s & (rows - 1)) * stride + at
         from_x = ring_m + ((s - x) & (rows - 1)) * stride + at
         from_o1 = ring_m + ((s - o1 - e1) & (rows - 1)) * stride + at
-        width = LANES * size
+        width = VECTOR_LANES * size
         if states == 1:
             kept = ring_m + ((s - back) & (rows - 1)) * stride + at
             row1((from_x, from_o1, kept, out_m), blocks, low, n, m, keep, trail, null)
@@ -216,7 +225,7 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
                 sources = (from_x, from_o1, ring_i1 + old1, ring_d1 + old1, from_o2, ring_i2 + old2, ring_d2 + old2)
                 row5((*sources, out_m, out_i1, out_d1, out_i2, out_d2), blocks, low, n, m, keep, trail, null)
         extend(out_m, low, high, q, t, null)
-        if bound != NONE or band != NONE:
+        if bound != NO_BOUND or band != NO_BOUND:
             # Rows get narrower, or stop short of where a gap may lead: what a row held before must not show beside it.
             beyond = (high - low + 1) * size
             fill_null(out_m - width, null)
@@ -244,8 +253,8 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
         saved[13] = furthest
         return np.int64(-1)
 
-    at = (widest_low - LANES) * size
-    lanes = widest_high - widest_low + 3 * LANES
+    at = (widest_low - VECTOR_LANES) * size
+    lanes = widest_high - widest_low + 3 * VECTOR_LANES
     for r in range(min(s + 1, rows)):
         clear(ring_m + r * stride + at, lanes, size, null)
     for r in range(min(s + 1, rows1)):
@@ -259,22 +268,22 @@ def sweep(work, q, n, t, m, model, free, begin, end, bound, band, pause, keep, n
 
 @jit
 def solve(work, spare, q, n, t, m, model, free, begin, end, bound, most, keep, null):
-    """The exact penalty in units of a pair whose letters are followed by sentinels; with `keep` its operations are appended to the CIGAR.
+    """Find the exact penalty in units of a pair whose letters are followed by sentinels; with `keep` its operations are appended to the CIGAR.
 
     Arguments as in `sweep`. Returns the penalty, the diagonal of the begin (with `keep`; else 0) and that of the end. The penalty is -1 where it is above
     `most`, with `keep` and no `bound`: then there is no more.
     """
-    s = sweep(work, q, n, t, m, model, free, begin, end, bound, NONE, PAUSE if bound == NONE else NEVER, keep, null)
+    s = sweep(work, q, n, t, m, model, free, begin, end, bound, NO_BOUND, PAUSE if bound == NO_BOUND else NO_PAUSE, keep, null)
     # The narrow pass costs what about `PAUSE` further steps cost: it pays where more than three quarters of them are still to come.
     if s < 0 and 7 * work[STATE + 13] < 4 * (n + m):
-        bound = sweep(spare, q, n, t, m, model, free, begin, end, NONE, BAND + max(n, m) // 256, NEVER, NO, null)
+        bound = sweep(spare, q, n, t, m, model, free, begin, end, NO_BOUND, BAND + max(n, m) // 256, NO_PAUSE, NO, null)
     if s < 0:
-        s = sweep(work, q, n, t, m, model, free, begin, end, bound, NONE, most if keep else NEVER, keep, null)
+        s = sweep(work, q, n, t, m, model, free, begin, end, bound, NO_BOUND, most if keep else NO_PAUSE, keep, null)
     if s < 0:
         work[STATE] = 0
         empty_ring(work, 0)
         shrink(work, TRAIL)
-        return NEVER, NEVER, NEVER
+        return NO_PENALTY, NO_PENALTY, NO_PENALTY
     stop = work[END]
     start = np.int64(0)
     if keep:

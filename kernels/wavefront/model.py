@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tidalign.kernels.scoring.penalties import Penalties
 
-NARROW = 128
+NARROW_DIAGONALS = 128
 """Diagonals of the first, narrow pass."""
 
 WIDTHS = tuple(1 << bits for bits in range(8, 17))
@@ -55,7 +55,7 @@ class Model:
         return self.deepest + 1 + 2 * sum(extension + 1 for extension in self.extend[: self.pieces])
 
     def reach(self, s: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Diagonals on either side at penalty s."""
+        """Count the diagonals on either side at penalty s."""
         if self.pieces == 0:
             return s // self.extend[0]
         reached = np.zeros_like(s)
@@ -64,11 +64,11 @@ class Model:
         return reached
 
     def width(self, bound: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Diagonals the rows of a global pair need at most, its penalty being at most `bound`: a gap there and back."""
+        """Count the diagonals that the rows of a global pair need at most, its penalty being at most `bound`: a gap there and back."""
         return 2 * (bound // (2 * min(self.extend[: max(self.pieces, 1)])) + 2) + 1 + 2 * self.margin
 
     def budget(self, width: int) -> tuple[int, int]:
-        """(largest penalty, direction bytes up to it) whose rows fit a width, for a global pair without a bound."""
+        """Compute the (largest penalty, direction bytes up to it) whose rows fit a width, for a global pair without a bound."""
         s = np.arange(1, min(width * max(self.extend) + self.deepest + 1, self.most) + 1, dtype=np.int64)
         widths = 2 * self.reach(s) + 1
         steps = int(np.searchsorted(widths + 2 * self.margin, width, side="right"))
@@ -76,12 +76,13 @@ class Model:
         return steps, min(int(widths[:steps].sum()), 2**31 - 1)
 
     def narrow_budget(self) -> tuple[int, int]:
-        """(largest penalty, direction bytes) a narrow pass can prove exact: out of its diagonals and back costs as much. Capped for dear gaps."""
-        half = NARROW // 2 - 1
+        """Compute (largest penalty, direction bytes) that a narrow pass can prove exact: out of its diagonals and back costs as much. Capped for dear gaps."""
+        half = NARROW_DIAGONALS // 2 - 1
         there = min(start + half * extension for start, extension in zip(self.open_extend, self.extend, strict=True))
-        steps = min(2 * there, 4 * NARROW)
-        return steps, steps * NARROW
+        steps = min(2 * there, 4 * NARROW_DIAGONALS)
+        return steps, steps * NARROW_DIAGONALS
 
     def bounded_budget(self, bound: int, free: int) -> tuple[int, int]:
-        """(largest penalty, direction bytes) of a pair whose penalty is at most `bound`, `free` letters in all at free ends: rows half full on average."""
+        """Compute (largest penalty, direction bytes) of a pair of a penalty of at most `bound`, `free` letters in all at free ends: rows half full on
+        average."""
         return bound, (bound + 2) * (int(self.width(np.array(bound))) // 2 + 2 + free)

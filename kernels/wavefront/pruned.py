@@ -9,10 +9,10 @@ was made, so each says on which diagonals its memory counts, and is made NULL be
 import numpy as np
 
 from tidalign.kernels.runtime.numba_cache import inline, jit
-from tidalign.kernels.runtime.vectors import LANES, apart, fill_null, lane_bytes, load_lane, store_i64, store_lane
+from tidalign.kernels.runtime.vectors import VECTOR_LANES, apart, fill_null, lane_bytes, load_lane, store_i64, store_lane
 from tidalign.kernels.runtime.workspace import END, RING, STEPS, TRAIL, reserve, reserve_ring
 from tidalign.kernels.wavefront.cuts import ADAPTIVE_BAND, BAND, WAIT, reduced
-from tidalign.kernels.wavefront.host import PAD, M, clear, slots
+from tidalign.kernels.wavefront.host import NULL_PAD, M, clear, slots
 from tidalign.kernels.wavefront.rows import extend, row3, row5
 from tidalign.kernels.wavefront.trace import trace_gaps
 
@@ -42,7 +42,7 @@ def trimmed(row, low, high, n, m, size, null):
 
 @inline
 def source(held, state, slot, ring, stride, nothing, low, high, size, null):
-    """Address of diagonal 0 of a row that is NULL where it has no cell on diagonals low..high."""
+    """Give the address of diagonal 0 of a row that is NULL where it has no cell on diagonals low..high."""
     mine = held[state, slot]
     if mine[LOW] > mine[HIGH]:
         return nothing
@@ -50,11 +50,11 @@ def source(held, state, slot, ring, stride, nothing, low, high, size, null):
     at = mine[TO] + 1
     while at <= high:
         fill_null(row + at * size, null)
-        at += LANES
+        at += VECTOR_LANES
     mine[TO] = at - 1
     at = mine[FROM]
     while at > low:
-        at -= LANES
+        at -= VECTOR_LANES
         fill_null(row + at * size, null)
     mine[FROM] = at
     return row
@@ -62,7 +62,7 @@ def source(held, state, slot, ring, stride, nothing, low, high, size, null):
 
 @inline
 def limit(mine, low, high):
-    """Leave no more than these diagonals of a row."""
+    """Cut a row to no more than these diagonals."""
     mine[LOW] = max(mine[LOW], low)
     mine[HIGH] = min(mine[HIGH], high)
     if mine[LOW] > mine[HIGH]:
@@ -72,7 +72,14 @@ def limit(mine, low, high):
 
 @jit
 def sweep(work, q, n, t, m, model, free, cut, edit, unit, keep, null):
-    """The penalty, in units, of the path that a heuristic leaves; DROPPED where it leaves none. Arguments as of host.sweep; `cut`: of `Heuristic.cut`.
+    """Find the penalty, in units, of the path that a heuristic leaves; DROPPED where it leaves none. Arguments as of host.sweep; `cut`: of `Heuristic.cut`.
+
+    Invariant: as in host.sweep, whose picture of a cell holds; but of a row, only what the heuristic left counts for the next ones, and `held` says of each row
+    of the rings where that lies. A row is begun from the union of those it looks at, one diagonal wider for a gap, and then cut:
+
+        -n      FROM          LOW               HIGH          TO      m      diagonals
+         .........::::::::::::#####################::::::::::::.......
+                  made, given up   counts for later   made, given up         the rest of the row is not its own: NULL before it is read
 
     edit: penalties are edit distance. unit: what a unit costs. Leaves the diagonal of the end in work[END], and with `keep` the trail for `trace_gaps`.
     """
@@ -88,10 +95,10 @@ def sweep(work, q, n, t, m, model, free, cut, edit, unit, keep, null):
     rows = slots(depth)
     rows1 = slots(e1) if states > 1 else 1
     rows2 = slots(e2) if states == 5 else 0
-    stride = (((n + m + 2 * PAD) * size + 63) >> 6 | 1) << 6
+    stride = (((n + m + 2 * NULL_PAD) * size + 63) >> 6 | 1) << 6
     total = rows + 2 * rows1 + 2 * rows2 + 1
     reserve_ring(work, stride * total)
-    ring_m = work[RING] + (n + PAD) * size
+    ring_m = work[RING] + (n + NULL_PAD) * size
     ring_i1 = ring_m + stride * rows
     ring_d1 = ring_i1 + stride * rows1
     ring_i2 = ring_d1 + stride * rows1
@@ -182,14 +189,14 @@ def sweep(work, q, n, t, m, model, free, cut, edit, unit, keep, null):
 
         widest_low = min(widest_low, low)
         widest_high = max(widest_high, high)
-        blocks = (high - low + LANES) // LANES
+        blocks = (high - low + VECTOR_LANES) // VECTOR_LANES
         trail = np.int64(0)
         if keep:
-            reserve(work, TRAIL, position + blocks * LANES)
+            reserve(work, TRAIL, position + blocks * VECTOR_LANES)
             reserve(work, STEPS, (s + 1) * 24)
             trail = work[TRAIL] + position
             store_i64(work[STEPS] + s * 24, position - low)
-            position += blocks * LANES
+            position += blocks * VECTOR_LANES
         at = low * size
         from_x = source(held, 0, at_x, ring_m, stride, nothing, low - 1, high + 1, size, null) + at
         from_o1 = source(held, 0, at_o1, ring_m, stride, nothing, low - 1, high + 1, size, null) + at
@@ -225,10 +232,10 @@ def sweep(work, q, n, t, m, model, free, cut, edit, unit, keep, null):
             if left <= right:
                 idle = 0
                 mine = held[state, slot]
-                mine[LOW], mine[HIGH], mine[FROM], mine[TO] = left, right, low, high + LANES
+                mine[LOW], mine[HIGH], mine[FROM], mine[TO] = left, right, low, high + VECTOR_LANES
 
-    at = (widest_low - 2 * LANES) * size
-    lanes = widest_high - widest_low + 5 * LANES
+    at = (widest_low - 2 * VECTOR_LANES) * size
+    lanes = widest_high - widest_low + 5 * VECTOR_LANES
     for r in range(total):
         clear(ring_m + r * stride + at, lanes, size, null)
     return s if found else DROPPED
@@ -236,8 +243,8 @@ def sweep(work, q, n, t, m, model, free, cut, edit, unit, keep, null):
 
 @jit
 def solve(work, q, n, t, m, model, free, cut, edit, unit, keep, null):
-    """The penalty in units of a pair whose letters are followed by sentinels, and the diagonals of its begin (with `keep`; else 0) and end; three times DROPPED
-    where the heuristic leaves no path. With `keep` its operations are appended to the CIGAR."""
+    """Find the penalty in units of a pair whose letters are followed by sentinels, and the diagonals of its begin (with `keep`; else 0) and end; three times
+    DROPPED where the heuristic leaves no path. With `keep` its operations are appended to the CIGAR."""
     s = sweep(work, q, n, t, m, model, free, cut, edit, unit, keep, null)
     if s < 0:
         return DROPPED, DROPPED, DROPPED

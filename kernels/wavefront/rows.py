@@ -5,7 +5,7 @@ import numpy as np
 
 from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import (
-    LANES,
+    VECTOR_LANES,
     apart,
     cells1,
     cells1_keep,
@@ -23,58 +23,58 @@ from tidalign.kernels.runtime.vectors import (
 
 @jit
 def row1(places, blocks, low, n, m, keep, trail, null):
-    """Blocks from diagonal `low` on of a single state; `places` as `cells1` takes them, `trail`: where the kept row goes."""
+    """Compute blocks of a single state from diagonal `low` on; `places` as `cells1` takes them, `trail`: where the kept row goes."""
     apart()
-    width = LANES * lane_bytes(null)
+    width = VECTOR_LANES * lane_bytes(null)
     shift = 0
     if keep:
         for _ in range(blocks):
             cells1_keep(places, shift, low, n, m, null, trail + shift)
             shift += width
-            low += LANES
+            low += VECTOR_LANES
     else:
         for _ in range(blocks):
             cells1(places, shift, low, n, m, null, trail)
             shift += width
-            low += LANES
+            low += VECTOR_LANES
 
 
 @jit
 def row3(places, blocks, low, n, m, keep, trail, null):
-    """Blocks from diagonal `low` on of three states; `places` as `cells3` takes them, `trail`: where the directions go."""
+    """Compute blocks of three states from diagonal `low` on; `places` as `cells3` takes them, `trail`: where the directions go."""
     apart()
-    width = LANES * lane_bytes(null)
+    width = VECTOR_LANES * lane_bytes(null)
     shift = 0
     if keep:
         for _ in range(blocks):
             cells3_keep(places, shift, low, n, m, null, trail)
-            trail += LANES
+            trail += VECTOR_LANES
             shift += width
-            low += LANES
+            low += VECTOR_LANES
     else:
         for _ in range(blocks):
             cells3(places, shift, low, n, m, null, trail)
             shift += width
-            low += LANES
+            low += VECTOR_LANES
 
 
 @jit
 def row5(places, blocks, low, n, m, keep, trail, null):
-    """As `row3`, of five states."""
+    """Compute blocks of five states, otherwise as `row3`."""
     apart()
-    width = LANES * lane_bytes(null)
+    width = VECTOR_LANES * lane_bytes(null)
     shift = 0
     if keep:
         for _ in range(blocks):
             cells5_keep(places, shift, low, n, m, null, trail)
-            trail += LANES
+            trail += VECTOR_LANES
             shift += width
-            low += LANES
+            low += VECTOR_LANES
     else:
         for _ in range(blocks):
             cells5(places, shift, low, n, m, null, trail)
             shift += width
-            low += LANES
+            low += VECTOR_LANES
 
 
 @inline

@@ -44,7 +44,7 @@ def emit(address, first, count, operation, length):
 
 @inline
 def kept(work, step, row_ago, s, k, null):
-    """M[s, k] of a single state, from the row that step s + row_ago kept; -1 where there is none."""
+    """Load M[s, k] of a single state, from the row that step s + row_ago kept; -1 where there is none."""
     entry = step + (s + row_ago) * 24
     if s < 0 or k < load_i64(entry + 8) or k > load_i64(entry + 16):
         return -1
@@ -102,7 +102,14 @@ def trace_single(work, model, s, k, h, null):
 
 @jit
 def trace_gaps(work, q, t, model, s, k, state, null):
-    """Append the operations that lead to a state (0 M, 1 I1, 2 D1, 3 I2, 4 D2) on diagonal k at step s, by the directions; matches are found anew."""
+    """Append the operations that lead to a state (0 M, 1 I1, 2 D1, 3 I2, 4 D2) on diagonal k at step s, by the directions; matches are found anew.
+
+    Invariant: OPS holds, from the end on, what leads from the state on diagonal k at step s to the end. A state's byte of directions says where it came from:
+
+        M on k at s       <- X: M on k at s - x;  else I or D on k at s, which consumes nothing
+        I on k at s       <- M on k + 1 at s - o - e where it opened, else I on k + 1 at s - e
+        D on k at s       <- M on k - 1 at s - o - e where it opened, else D on k - 1 at s - e
+    """
     _, x, o1, e1, o2, e2 = model
     reserve(work, OPS, s + 8)
     ops = work[OPS]

@@ -42,16 +42,16 @@ _AGAIN = "copy or compress it again; `gzip -t` tells whether it is whole"
 
 
 class Damage(Exception):
-    """What is wrong with compressed data: expected, found, way out. Who knows the file and the record makes an InputError of it."""
+    """Says what is wrong with compressed data: expected, found, way out. Who knows the file and the record makes an InputError of it."""
 
 
 def is_bgzf(head: bytes) -> bool:
-    """Whether a file that begins with `head` is in the blocks of BGZF rather than plain gzip."""
+    """Tell whether a file that begins with `head` is in the blocks of BGZF rather than plain gzip."""
     return _block_bytes(head) > 0
 
 
 def _block_bytes(header: bytes) -> int:
-    """The size of a BGZF block by its header; 0 if it is not one. SAM specification, section 4.1."""
+    """Read the size of a BGZF block from its header; 0 if it is not one. SAM specification, section 4.1."""
     if header[:4] != b"\x1f\x8b\x08\x04":
         return 0
     field, end = 12, 12 + int.from_bytes(header[10:12], "little")
@@ -64,7 +64,7 @@ def _block_bytes(header: bytes) -> int:
 
 
 def bgzf_blocks(path: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Where the blocks of a BGZF file begin, and its end [blocks + 1], and the bytes in each when decompressed [blocks].
+    """Find where the blocks of a BGZF file begin, and its end [blocks + 1], and the bytes in each when decompressed [blocks].
 
     Reads the headers and trailers only. Raises InputError where a block is not one, or the file ends within it.
     """
@@ -84,7 +84,7 @@ def bgzf_blocks(path: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]
 
 
 def read_range(path: str, compression: str, start: int, stop: int) -> bytes:
-    """The text between two places [start, stop) of a file, in bytes of the file as it lies on the disk.
+    """Read the text between two places [start, stop) of a file, in bytes of the file as it lies on the disk.
 
     compression: `none`, or `bgzf`: then both are places where a block begins, or the file's end.
     """
@@ -92,7 +92,7 @@ def read_range(path: str, compression: str, start: int, stop: int) -> bytes:
 
 
 def range_pieces(path: str, compression: str, start: int, stop: int) -> Iterator[bytes]:
-    """What `read_range` gives in pieces: of at most PLAIN_BYTES, or the blocks of BGZF."""
+    """Read what `read_range` gives in pieces: of at most PLAIN_BYTES, or the blocks of BGZF."""
     most = PLAIN_BYTES if compression == "none" else max(1, stop - start)
     with Path(path).open("rb") as file:
         file.seek(start)
@@ -111,8 +111,8 @@ _HELD = _Held()
 
 
 def plain_range(path: str, start: int, stop: int) -> memoryview | bytes:
-    """The bytes between two places [start, stop) of a plain file. They lie in memory of this thread that its next call uses again, unless they are more than
-    PLAIN_BYTES: new memory costs the system more than reading what a file's cache holds."""
+    """Read the bytes between two places [start, stop) of a plain file. They lie in memory of this thread that its next call uses again, unless they are more
+    than PLAIN_BYTES: new memory costs the system more than reading what a file's cache holds."""
     size = stop - start
     if size > PLAIN_BYTES:
         return read_range(path, "none", start, stop)
@@ -130,7 +130,7 @@ def plain_range(path: str, start: int, stop: int) -> memoryview | bytes:
 
 
 def _blocks(path: str, start: int, raw: bytes) -> Iterator[bytes]:
-    """The text of each of the blocks of BGZF that lie at `start` in a file."""
+    """Decompress each of the blocks of BGZF that lie at `start` in a file."""
     place, view = 0, memoryview(raw)
     while place < len(raw):
         size = _block_bytes(raw[place : place + _HEADER])
@@ -142,12 +142,12 @@ def _blocks(path: str, start: int, raw: bytes) -> Iterator[bytes]:
 
 
 def changed(path: str) -> InputError:
-    """What to raise when a file is not what it was when its blocks were planned."""
+    """Make the error to raise when a file is not what it was when its blocks were planned."""
     return InputError(path, "the file that was planned", "another one of that name", "start again in a new run directory")
 
 
 def decompress(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    """The text of a gzip file of one member or several, in pieces.
+    """Decompress a gzip file of one member or several, in pieces.
 
     read: as a file's `read`. Raises Damage for data that are damaged, cut short or followed by others.
     """

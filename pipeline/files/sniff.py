@@ -72,7 +72,7 @@ class _Pipe:
         self.file, self.kept = file, bytearray()
 
     def look(self) -> Callable[[int], bytes]:
-        """A function that reads from the stream's beginning, and keeps what it reads."""
+        """Make a function that reads from the stream's beginning, and keeps what it reads."""
         place = 0
 
         def read(count: int) -> bytes:
@@ -118,6 +118,8 @@ def sniff(path: str, *, allow_empty: bool = False) -> Input:
 
             kind, compression = _kind(path, look, allow_empty)
             digest = sampled(file, status.st_size)
+    except MissingInput:
+        raise
     except OSError as error:
         raise MissingInput(f"{path}: {error.strerror}") from error
     if compression == "bgzf" and end != BGZF_END:
@@ -133,6 +135,10 @@ _SAMPLES, _SAMPLE_BYTES = 16, 65_536
 def sampled(file: BinaryIO, size: int) -> str:
     """Digest the bytes of a file at 16 places, from its beginning to its end: all of a small one."""
     digest = hashlib.blake2b(digest_size=16)
+    if size <= _SAMPLE_BYTES:  # of thousands of small files
+        file.seek(0)
+        digest.update(file.read(_SAMPLE_BYTES) * _SAMPLES)
+        return digest.hexdigest()
     for place in range(_SAMPLES):
         file.seek(max(0, size - _SAMPLE_BYTES) * place // (_SAMPLES - 1))
         digest.update(file.read(_SAMPLE_BYTES))
@@ -149,7 +155,7 @@ def _sniff_pipe(path: str, file: BinaryIO, allow_empty: bool) -> Input:
 
 
 def text_pieces(source: Input) -> Iterator[bytes]:
-    """The text of an input from its beginning to its end, decompressed. Raises Damage where that fails.
+    """Read the text of an input from its beginning to its end, decompressed. Raises Damage where that fails.
 
     A pipe can be read only once, where it was sniffed.
     """
@@ -188,7 +194,7 @@ def _kind(name: str, look: Callable[[], Callable[[int], bytes]], allow_empty: bo
 
 
 def _is_header(name: str, begin: bytes) -> bool:
-    """Whether a long line that begins with > is FASTA's header, by its beginning; else it is letters, of .seq. InputError if it cannot be either."""
+    """Tell whether a long line that begins with > is FASTA's header, by its beginning; else it is letters, of .seq. InputError if it cannot be either."""
     if b"\r" in begin:
         raise InputError(name, *_ONLY_CR, line=1)
     if b" " in begin or b"\t" in begin:

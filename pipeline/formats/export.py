@@ -8,7 +8,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -30,14 +30,14 @@ def destination(output: str) -> Iterator[BinaryIO]:
     if output == "-":
         if not sys.stdout:
             raise CannotWrite("standard output: closed; open it, or name a file with -o")
-        with _write_errors("standard output"):
+        with write_errors("standard output"):
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         return
     named = Path(output)
     path = named.resolve()  # a symbolic link stays one
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with _write_errors(output):
+    with write_errors(output):
         if named.is_dir():
             raise CannotWrite(f"{output}: expected a file to write, found a directory")
         if named.exists() and not stat.S_ISREG(named.stat().st_mode):  # a device or a pipe is written to, not replaced; /dev/fd/3 has no other name
@@ -61,9 +61,12 @@ def destination(output: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _write_errors(name: str) -> Iterator[None]:
+def write_errors(name: str) -> Iterator[None]:
+    """Raise OutputClosed, DiskFull, CannotWrite or MissingInput for what goes wrong inside, where `name` is written."""
     try:
         yield
+    except MissingInput:
+        raise
     except BrokenPipeError as error:
         raise OutputClosed(name) from error
     except OSError as error:
@@ -79,7 +82,7 @@ def refuse_side(format: Format, role: str, file: str, side: Any) -> None:
     if format.banned:
         _refuse(pa.array(side.names, pa.large_string()), role, format, file)
     if format.side:
-        format.load(format.side)(role, file, side)
+        format.load(format.side)(role, file, side, format)
 
 
 def refuse_names(batch: Any, format: Format) -> None:
@@ -101,6 +104,9 @@ T = TypeVar("T")
 
 def in_turn(tasks: Iterable[Callable[[], T]], threads: int) -> Iterator[T]:
     """Give what the tasks return, in their order; at most `threads` of them run, or wait to be taken. Of errors the first in that order is raised."""
+    if threads == 1:
+        yield from (task() for task in tasks)
+        return
     coming: deque[Future[T]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
@@ -235,11 +241,20 @@ def _blocks(format: Format, texts: Iterable[Any], known: Callable[[bytes], None]
     return list(map(block, whole)), rest
 
 
-def export(rows: Rows, output: str, format: str | None = None, *, notice: Callable[[str], None] | None = None, **options: Any) -> int:
+def export(
+    rows: Rows,
+    output: str,
+    format: str | None = None,
+    *,
+    notice: Callable[[str], None] | None = None,
+    into: Callable[[str], AbstractContextManager[BinaryIO]] = destination,
+    **options: Any,
+) -> int:
     """Write all rows, in order, to a file or (`-`) to standard output; returns how many.
 
     format: a name in `table.FORMATS` for this kind of run; left out, the ending of `output`. options: see `table.OPTIONS`.
-    notice: takes one line of advice for the user. A file appears under its name only when it is whole, and then its index beside it, if it has one.
+    notice: takes one line of advice for the user. into: opens the sink of an output.
+    A file appears under its name only when it is whole, and then its index beside it, if it has one.
     Raises ValueError for what cannot be asked, CannotWrite before any work, DiskFull, MissingInput for an unfinished run, InputError for names, lengths or
     rows that the format cannot hold.
     """
@@ -256,7 +271,7 @@ def export(rows: Rows, output: str, format: str | None = None, *, notice: Callab
         raise InputError(chosen.name.upper(), "a run with places", "one made with --report score", f"export {table.listed(others)}")
     stream = output == "-" or (Path(output).exists() and not Path(output).is_file())
     request = Request(rows, chosen, notice or _silent, **options, folder=tempfile.gettempdir() if stream else str(Path(output).resolve().parent))
-    with destination(output) as sink:
+    with into(output) as sink:
         count = write(request, sink)
     if (index := request.found.get("index")) is not None and not stream:
         with destination(f"{output}{index.suffix}") as sink:

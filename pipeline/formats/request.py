@@ -45,11 +45,12 @@ class Rows(Batches, Protocol):
         """How many pieces are turned into text at a time, at most."""
 
     def groups(self, most: int) -> Iterator[Callable[[], Iterable[Any]]]:
-        """What makes tables of the rows, of at most `most` bytes each, in order: each is called by a thread. Where they are cut depends on the run alone."""
+        """Cut the rows into groups, in order: for each a function that makes its tables, of at most `most` bytes each, and is called by a thread. Where they
+        are cut depends on the run alone."""
 
     def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Any]]]:
-        """What makes the batches that the formats of this kind of run take, in order: each is called by a thread. `batch[name]` is a column; with `letters`
-        those of `schema.LETTERS` too."""
+        """Cut the rows into the batches that the formats of this kind of run take, in order: for each a function that a thread calls. `batch[name]` is a
+        column; with `letters` those of `schema.LETTERS` too."""
 
 
 R = TypeVar("R", bound=Rows)

@@ -33,6 +33,10 @@ GZIP = ".gz"
 END = "# lastz end-of-file\n"
 """What --markend writes last. Who reads LASTZ's output looks for these very words."""
 
+MASKINGS = {"": (False, False), "+": (False, True), ":dynamic": (False, False), "+:dynamic": (False, True), ":soft": (True, False), "+:soft": (True, True)}
+"""Lists of a target's masked letters, by what stands behind the option's name (`--outputmasking`): whether they are those of all small letters, not of those
+that alignments cover; and whether sequences are named."""
+
 BLANKS, TABS = " \t", "\t"
 
 
@@ -106,17 +110,37 @@ FORMATS: tuple[Format, ...] = (
     _genome("paf", module="genome.formats.paf", suffix="paf", banned=TABS),
     _genome("paf:minimap2", module="genome.formats.paf", banned=TABS),
     _genome("paf:wfmash", module="genome.formats.paf", lines="exact_lines", banned=TABS),
+    _genome("paf:tagged", module="genome.formats.paf", lines="tagged_lines", banned=TABS),
+    _genome("psl", module="genome.formats.psl", suffix="psl", banned=BLANKS),
     _genome("sam", module="genome.formats.sam", suffix="sam", lines="hard_lines", header="header", above="targets", bare=True, banned=TABS, side="check"),
     _genome("softsam", module="genome.formats.sam", lines="soft_lines", header="header", above="targets", bare=True, banned=TABS, side="check_whole"),
     _genome("lav", module="genome.formats.lav", suffix="lav", write="write", per_row=None, banned='"'),
+    _genome("lav+text", module="genome.formats.lav", write="write_with_text", per_row=None, banned='"'),
+    _genome("text", module="genome.formats.text", write="write", per_row=None),
+    _genome("zerotext", module="genome.formats.text", write="write_from_0", per_row=None),
+    _genome("differences", module="genome.formats.difference", per_row=None, banned=TABS),
+    _genome("differences-", module="genome.formats.difference", lines="bare_lines", per_row=None, banned=TABS),
+    _genome("blastn", module="genome.formats.blastn", write="write", per_row=None, banned=TABS),
+    _genome("blastn-", module="genome.formats.blastn", banned=TABS),
     _genome("chain", module="genome.formats.chain", suffix="chain", per_row=None, banned=BLANKS),
     _genome("cigar", module="genome.formats.exonerate", suffix="cigar", banned=BLANKS),
     _genome("segments", module="genome.formats.segments", suffix="segments", header="header", banned=TABS),
-    _genome("general", module="genome.formats.general", suffix="tsv", header="header", bare=True, fields=(), banned=TABS),
+    _genome("general", module="genome.formats.general", suffix="tsv", header="header", bare=True, fields=(), banned=TABS, side="check"),
     _genome("mapping", module="genome.formats.general", lines="mapping_lines", header="mapping_header", bare=True, banned=TABS),
     _genome("rdotplot", module="genome.formats.rdotplot", write="write", per_row=None, banned=TABS),
     Format("parquet", (PAIRS, GENOME, SEARCH), "formats.parquet", suffix="parquet", write="write", per_row=None),
 )
+
+_OTHER_NAMES = {
+    GENOME: {
+        **{f"{name}{end}": f"differences{end}" for name in ("diff", "diffs", "difference") for end in ("", "-")},
+        "text+lav": "lav+text",
+        "ztext": "zerotext",
+        "BLASTN": "blastn",
+        "BLASTN-": "blastn-",
+    }
+}
+"""LASTZ's other names of formats, by kind of run."""
 
 _CONVERTED = {
     ".cram": "write .sam and convert it: samtools view -C",
@@ -129,7 +153,6 @@ ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     GENOME: _CONVERTED
     | {
         ".bam": "write .sam and convert it: samtools view -b",
-        ".psl": "write .chain or .axt and convert it: axtToPsl",
         ".fa": "write .maf",
         ".png": "draw it with `tidalign plot` from the run directory",
     },
@@ -162,7 +185,7 @@ def ending(output: str) -> str:
 
 
 def _compressed(format: Format | None) -> Format | None:
-    """The same, compressed; None for what is no text."""
+    """Make of a format the same, compressed; None for what is no text."""
     return None if format is None or format.write or format.bgzf else replace(format, name=format.name + GZIP, bgzf=True)
 
 
@@ -178,9 +201,10 @@ def by_name(kind: str, text: str) -> Format | None:
     if text.endswith(GZIP):
         return _compressed(by_name(kind, text[: -len(GZIP)]))
     known = {format.name: format for format in formats(kind)}
+    text = _OTHER_NAMES.get(kind, {}).get(text, text)
     name, colon, wanted = (text, "", "") if text in known else text.partition(":")
-    bare = name.endswith("-")
-    found = known.get(name.removesuffix("-")) or by_suffix(kind, name)
+    bare = name.endswith("-") and name not in known
+    found = known.get(name) or known.get(name.removesuffix("-")) or by_suffix(kind, name)
     if found is None or (bare and not found.bare) or (colon and found.fields is None):
         return None
     if bare:

@@ -3,16 +3,19 @@
 import copy
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from contextlib import AbstractContextManager
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.formats.export import export
-from tidalign.pipeline.genome.formats.block import blocks
+from tidalign.pipeline.formats.export import destination, export
+from tidalign.pipeline.genome.census import PLACED, Masks
+from tidalign.pipeline.genome.formats.block import Block, blocks
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -40,6 +43,9 @@ class GenomeResults(RunResults[GenomeManifest]):
     _job: int | None = None
     """The pair of genomes whose rows these are; None: of all."""
 
+    _masks: tuple[int, Masks | None] = (-1, None)
+    """Of the pair of genomes that was last asked for."""
+
     @property
     def parameters(self) -> GenomeParameters:
         """Say what was computed."""
@@ -51,21 +57,21 @@ class GenomeResults(RunResults[GenomeManifest]):
         return self._manifest.names
 
     def pair(self, name: str) -> int:
-        """The place of a pair of genomes in `names`. InputError where there is none."""
+        """Find the place of a pair of genomes in `names`. InputError where there is none."""
         if name not in self.names:
             raise InputError(str(self.path), f"one of its pairs ({', '.join(self.names[:5])}{', ...' if len(self.names) > 5 else ''})", repr(name), "name one")
         return self.names.index(name)
 
     def statuses(self) -> dict[str, int]:
-        """Rows by status, every status named; `rejected` counts what was given up without a row."""
+        """Count rows by status, every status named; `rejected` counts what was given up without a row."""
         return super().statuses() | {"rejected": sum(shortfall["status"] == "rejected" for shortfall in self.shortfalls())}
 
     def shortfalls(self) -> list[dict[str, Any]]:
-        """What a guard cut or a crash cost: [{job, query_name, strand, status, reason}]. Rows that are cut themselves say so in their own status."""
+        """List what a guard cut or a crash cost: [{job, query_name, strand, status, reason}]. Rows that are cut themselves say so in their own status."""
         return [shortfall for part in all_parts(self._parts) for shortfall in part.labels["shortfalls"]]
 
     def genomes(self, job: int | None = None) -> tuple[Genome, Genome]:
-        """Target and query, as read, of a pair of genomes; None where the run has one target side and one query side (else InputError)."""
+        """Load target and query, as read, of a pair of genomes; None where the run has one target side and one query side (else InputError)."""
         if job is None:
             sides = {(group.target, group.query) for group in self._manifest.jobs}
             if len(sides) > 1:
@@ -82,16 +88,16 @@ class GenomeResults(RunResults[GenomeManifest]):
             return [self.genomes(self._job)[0]]
         return [self._side(side) for side in dict.fromkeys(group.target for group in self._manifest.jobs)]
 
-    def to_batches(self, columns: list[str] | None = None, *, job: int | None = None) -> Iterator[Any]:
+    def to_batches(self, columns: list[str] | None = None, *, job: int | None = None) -> Iterator[pa.RecordBatch]:
         """Give record batches in order, of all pairs of genomes or of one; all columns or those named."""
         return super().to_batches(columns) if job is None else self._of(job).to_batches(columns)
 
-    def to_table(self, columns: list[str] | None = None, *, job: int | None = None) -> Any:
+    def to_table(self, columns: list[str] | None = None, *, job: int | None = None) -> pa.Table:
         """Gather all rows, or those of one pair of genomes, as one table, which must fit in memory; all columns or those named."""
         return super().to_table(columns) if job is None else self._of(job).to_table(columns)
 
-    def stage(self, name: str) -> Any:
-        """What `--keep` kept of a stage (`hits`, `hsps` or `anchors`), with the columns job, query_name and strand before its own."""
+    def stage(self, name: str) -> pa.Table:
+        """Read what `--keep` kept of a stage (`hits`, `hsps` or `anchors`), with the columns job, query_name and strand before its own."""
         if name not in KEPT:
             raise ValueError(f"no stage {name!r}: use one of {', '.join(KEPT)}")
         files = sorted(Path(self.path, "kept", name).glob("*.parquet"), key=_unit_order)
@@ -107,21 +113,44 @@ class GenomeResults(RunResults[GenomeManifest]):
         markend: bool = False,
         job: int | None = None,
         notice: Callable[[str], None] | None = None,
+        into: Callable[[str], AbstractContextManager[BinaryIO]] = destination,
     ) -> int:
         """Write the rows, of all pairs of genomes or of one, by the ending of `output` or `format`: see `pipeline.formats.export.export`.
 
-        markend: end with LASTZ's line that says so.
+        markend: end with LASTZ's line that says so. into: opens the file, which may be one of many.
         """
-        return export(self if job is None else self._of(job), str(output), format, markend=markend, notice=notice)
+        return export(self if job is None else self._of(job), str(output), format, markend=markend, notice=notice, into=into)
 
-    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Any]]]:
+    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Block]]]:
         """Give what makes the blocks that formats take, in order; all have letters."""
         first = 0
-        for group, read in self._grouped(self.schema.names):
+        for read in self._readers(self.schema.names):
             for batch in batches(read):
-                for block in blocks(batch, self._side(group.target), self._side(group.query), first):
-                    yield partial(list, [block])
-                first += batch.num_rows
+                for group, rows in self._by_job(batch):
+                    for block in blocks(rows, self._side(group.target), self._side(group.query), first, self.masks(group.first)):
+                        yield partial(list, [block])
+                    first += rows.num_rows
+
+    def _by_job(self, batch: Any) -> Iterator[tuple[Job, Any]]:
+        """Give the rows of each of the manifest's jobs."""
+        jobs, start = np.asarray(batch["job"].to_numpy()), 0
+        while start < len(jobs):
+            number = self._number(int(jobs[start]))
+            after = self._manifest.jobs[number + 1].first if number + 1 < len(self._manifest.jobs) else len(self.names)
+            stop = int(np.searchsorted(jobs, after))
+            yield self._manifest.jobs[number], batch.slice(start, stop - start)
+            start = stop
+
+    def masks(self, job: int) -> Masks | None:
+        """Say what --masking masked of the target of a pair of genomes; None without it."""
+        threshold = self.parameters.masking
+        if threshold is None:
+            return None
+        if self._masks[0] != job:
+            target, query = self.genomes(job)
+            tables = (table for read in self._of(job)._readers(list(PLACED)) for table in read())
+            self._masks = job, Masks.of(target, tables, threshold, joint=query.joint)
+        return self._masks[1]
 
     def _of(self, job: int) -> "GenomeResults":
         """Limit these results to the rows of one pair of genomes."""
@@ -129,33 +158,57 @@ class GenomeResults(RunResults[GenomeManifest]):
         one = copy.copy(self)
         one._job = job
         one._parts = self._parts  # found once for all pairs
+        if len(self._manifest.chunk_jobs(self._manifest.jobs[self._number(job)].chunk)) > 1:
+            one.threads = 1  # of a small job
         return one
 
     def _readers(self, columns: list[str]) -> Iterator[Reader]:
-        return (read for _, read in self._grouped(columns))
-
-    def _grouped(self, columns: list[str]) -> Iterator[tuple[Job, Reader]]:
-        """Give what reads each part, with the job that it is of."""
-        for number in range(len(self._manifest.jobs)) if self._job is None else [self._number(self._job)]:
-            group = self._manifest.jobs[number]
-            for part in self._parts[job_name(number)]:
-                yield group, partial(_read, part.path, columns, self._job if group.each else None)
+        """Give what reads each part, in order, or what it has of one pair of genomes."""
+        if self._job is None:
+            yield from (partial(_read, part.path, columns) for chunk in self._manifest.chunks for part in self._parts[chunk])
+            return
+        group = self._manifest.jobs[self._number(self._job)]
+        for part in self._parts[job_name(group.chunk)]:
+            if part.start < group.begin + group.units and group.begin < part.stop:
+                yield partial(_read_of, part.path, columns, self._job)
 
     def _side(self, side: int) -> Genome:
         return load_side(str(self.path), self._manifest.run, side)[0]
 
     def _number(self, job: int) -> int:
-        """Which of the manifest's jobs a pair of genomes is in."""
+        """Find which of the manifest's jobs a pair of genomes is in."""
         if not 0 <= job < len(self.names):
             raise ValueError(f"{self.path}: no job {job}, there are {len(self.names)}")
-        return bisect_right([group.first for group in self._manifest.jobs], job) - 1
+        return bisect_right(self._manifest.jobs, job, key=lambda group: group.first) - 1
 
 
-def _read(path: str, columns: list[str], job: int | None) -> Iterator[Any]:
-    """Read the rows of a part, or those of one pair of genomes, in tables."""
+HELD = 1 << 22
+"""Bytes of a part, compressed, up to which it is read whole and held for the next pair of genomes that has rows in it."""
+
+
+def _read(path: str, columns: list[str]) -> Iterator[Any]:
+    """Read the rows of a part, in tables."""
+    yield from read_tables(path, pa.schema([GENOME_ALIGNMENTS.field(name) for name in columns]))
+
+
+def _read_of(path: str, columns: list[str], job: int) -> Iterator[Any]:
+    """Read the rows of a part that are of one pair of genomes, in tables."""
+    state = Path(path).stat()
+    if state.st_size <= HELD:
+        table, jobs = _held(path, state.st_mtime_ns, state.st_ino)
+        start, stop = np.searchsorted(jobs, [job, job + 1])
+        yield table.slice(start, stop - start).select(columns)
+        return
     schema = pa.schema([GENOME_ALIGNMENTS.field(name) for name in dict.fromkeys((*columns, "job"))])
     for table in read_tables(path, schema):
-        yield (table if job is None else table.filter(pc.equal(table["job"], job))).select(columns)
+        yield table.filter(pc.equal(table["job"], job)).select(columns)
+
+
+@lru_cache(maxsize=2)
+def _held(path: str, changed: int, file: int) -> tuple[Any, Any]:
+    """Read all rows of a part, and the pair of genomes of each, which are in order."""
+    table = pa.concat_tables([GENOME_ALIGNMENTS.empty_table(), *read_tables(path, GENOME_ALIGNMENTS)]).combine_chunks()
+    return table, table["job"].to_numpy()
 
 
 def _unit_order(path: Path) -> tuple[str, int]:

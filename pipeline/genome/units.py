@@ -1,5 +1,6 @@
 """Run the stages of a unit that give rows: all of a small one at once, of a large one the last; and compile their kernels before anybody waits for them."""
 
+import os
 import tempfile
 import time
 from collections import Counter
@@ -16,18 +17,21 @@ import pyarrow as pa
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.genome import units as stages
+from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.sequences import Queries
-from tidalign.pipeline.genome.input.sides import read_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import Tile, alone, chance_hits, job_name, read_manifest, strands, write_manifest
-from tidalign.pipeline.genome.stages import anchoring, gapped, seeding
+from tidalign.pipeline.genome.plan import Tile, alone, chance_hits, read_manifest, strands, write_manifest
+from tidalign.pipeline.genome.stages import anchoring, seeding
+from tidalign.pipeline.genome.stages import gapped as alignments
 from tidalign.pipeline.genome.stages.anchoring import find, schema_of, without_gaps
 from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.filters import asked_last, keep, shown
 from tidalign.pipeline.genome.stages.guards import Beat, Done, Due
 from tidalign.pipeline.genome.stages.independent import extend_together, in_order
+from tidalign.pipeline.genome.stages.masked import MaskedTarget
 from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.genome.walk.immediate import first_found
 from tidalign.pipeline.genome.walk.walk import extend_ahead, walk, walk_many
 from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS
 from tidalign.pipeline.store import rundir
@@ -49,17 +53,39 @@ Units = Iterator[tuple[int, Iterable[Any], list[dict[str, Any]]]]
 
 
 def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counter[str], due: Due) -> Units:
-    """All of a tile's small units: many at a time where each may be done as if it were alone, else one by one. `counts`: added to."""
-    number, slow = tile.start, _begun(directory, tile)
-    while number < tile.stop:
-        unit = Unit(directory, tile.job, number, device)
-        if number in slow or alone(unit.parameters) or unit.joint or unit.segments is not None or unit.keep or device.takes_gpu:
+    """Run all stages of a tile's small units, job by job: many at a time where each may be done as if it were alone, else one by one. `counts`: added to."""
+    begun = _begun(directory, tile)
+    for job, begin, start, stop in read_manifest(directory).pieces(tile):
+
+        def at(place: int, begin: int = begin) -> None:
+            beat(begin + place)
+
+        slow = {number for of, number in begun if of == job}
+        for reached, rows, shortfalls in _of_job(directory, job, range(start, stop), device, at, counts, due, slow):
+            yield begin + reached, rows, shortfalls
+
+
+def _of_job(directory: str, job: int, units: range, device: Device, beat: Beat, counts: Counter[str], due: Due, slow: set[int]) -> Units:
+    number = units.start
+    masked: MaskedTarget | None = None
+    while number < units.stop:
+        unit = Unit(directory, job, number, device)
+        if unit.parameters.masking is not None:
+            if masked is None:
+                masked = MaskedTarget(unit.target, unit.target_codes, unit.parameters)
+                masked.read(directory, unit.run, job, number)
+            unit.mask(masked)
+            rows, shortfalls = whole(unit, partial(beat, number), due)
+            # What counts is what passes the filters; whoever takes the rows takes them all before the next unit.
+            yield number + 1, masked.noting(keep(table, asked_last(unit.parameters)) for table in rows), shortfalls
+            number += 1
+        elif number in slow or alone(unit.parameters) or unit.joint or unit.segments is not None or unit.keep or device.takes_gpu:
             yield number + 1, *whole(unit, partial(beat, number), due)
             number += 1
         else:
             first = number
             try:
-                for stop, rows in together(unit, unit.queries(min([tile.stop, *(each for each in slow if each > first)]), LETTERS_TOGETHER), beat):
+                for stop, rows in together(unit, unit.queries(min([units.stop, *(each for each in slow if each > first)]), LETTERS_TOGETHER), beat):
                     number = first + stop
                     yield number, rows, []
             except _Slow as error:
@@ -67,10 +93,12 @@ def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counte
         counts.update(unit.counts)
 
 
-def _begun(directory: str, tile: Tile) -> set[int]:
-    """Find the units of a tile that somebody was at who wrote down how far."""
-    names = (path.name.split(".") for folder in FOLDERS for path in Path(directory, folder).glob(f"{job_name(tile.job)}.u*"))
-    return {int(name[1][1:]) for name in names if tile.start <= int(name[1][1:]) < tile.stop}
+def _begun(directory: str, tile: Tile) -> set[tuple[int, int]]:
+    """Find the units of a tile, each a job and a number, that somebody was at who wrote down how far."""
+    units = {job: range(start, stop) for job, _, start, stop in read_manifest(directory).pieces(tile)}
+    names = (name.split(".") for folder in FOLDERS for name in os.listdir(f"{directory}/{folder}") if name[:1] == "j")  # noqa: PTH208
+    found = {(int(job[1:]), int(unit[1:])) for job, unit, *_ in names}
+    return {(job, unit) for job, unit in found if unit in units.get(job, ())}
 
 
 class _Slow(Exception):
@@ -94,37 +122,39 @@ def together(unit: Unit, queries: Queries, beat: Beat) -> Iterator[tuple[int, It
         elif time.monotonic() - since > SLOW_SECONDS:
             raise _Slow(unit.number + i)
 
-    equal = gapped.equal_pieces(unit, queries) if parameters.gapped else {}
+    equal = alignments.equal_pieces(unit, queries) if parameters.gapped else {}
     for stop, segments in seeding.find_of_many(unit.words(), queries, parameters, strand):
         if parameters.gapped:
             anchors = seeding.anchors_of_many(unit.target_codes, queries, segments, parameters)
             found = walk_many(unit, queries, anchors, range(at, stop), strand, equal)
         else:
             found = without_gaps(segments)
-        yield stop, gapped.tables(found, unit, queries)
+        yield stop, alignments.tables(found, unit, queries)
         at = stop
 
 
 def whole(unit: Unit, beat: Callable[[], None], due: Due) -> Done:
-    """All of a small unit at once. Where it takes longer than was thought it is written down how far it is, and gone on from there."""
+    """Run all stages of a small unit at once. Where it takes longer than was thought it is written down how far it is, and gone on from there."""
+    if (most := unit.parameters.per_query) is not None and unit.parameters.gapped:
+        return iter(find(unit, lambda _: beat(), lambda tables: first_found(unit, tables, most, beat), checkpoint=False)), []
     anchors = find(unit, lambda _: beat(), lambda tables: pa.concat_tables([schema_of(unit).empty_table(), *tables]), checkpoint=True)
     if unit.parameters.mode == "exact" or not unit.parameters.gapped:
         return walk(unit, anchors, lambda _: beat(), checkpoint=True)
     if (done := extend_together(unit, anchors, lambda _: beat(), due)) is None:
         return assemble(unit)
     rows, shortfalls = done
-    return _by_start(rows, unit), shortfalls
+    return by_start(rows, unit), shortfalls
 
 
 def assemble(unit: Unit) -> Done:
-    """The rows of a large unit whose anchors are all extended."""
+    """Assemble the rows of a large unit whose anchors are all extended."""
     parts = scan_chunk(f"{unit.directory}/extended", unit.run, Tile("extend", unit.job_number, unit.number, 0, 0).chunk)
     tables = (rows for part in parts for rows in read_tables(part.path, EXTENDED))
-    return _by_start(tables, unit), [shortfall for part in parts for shortfall in part.labels["shortfalls"]]
+    return by_start(tables, unit), [shortfall for part in parts for shortfall in part.labels["shortfalls"]]
 
 
-def _by_start(tables: Iterable[Any], unit: Unit) -> Iterator[Any]:
-    """By target start, each once; `GENOME_ALIGNMENTS`."""
+def by_start(tables: Iterable[Any], unit: Unit) -> Iterator[Any]:
+    """Sort rows by target start, each once; `GENOME_ALIGNMENTS`."""
     for rows in in_order(tables, f"{unit.directory}/stages"):
         yield rows.drop_columns(["anchor"]).cast(GENOME_ALIGNMENTS)
 
@@ -132,7 +162,9 @@ def _by_start(tables: Iterable[Any], unit: Unit) -> Iterator[Any]:
 def write_units(directory: str, run: str, tile: Tile, done: Units, due: Due) -> None:
     """Write the parts of a range of units, one after the other, filters applied; another part whenever it is due."""
     parameters = read_manifest(directory).parameters
-    filters, limit, size = asked_last(parameters), parameters.query_hsp_limit, len(strands(parameters))
+    filters, size = asked_last(parameters), len(strands(parameters))
+    limit = parameters.query_hsp_limit or parameters.per_query
+    gapped = parameters.gapped and parameters.per_query is None
     start = at = tile.start
 
     def until_due(shortfalls: list[dict[str, Any]]) -> Iterator[Any]:
@@ -141,7 +173,7 @@ def write_units(directory: str, run: str, tile: Tile, done: Units, due: Due) -> 
         # A query's strands are in one tile, and one part where what is shown of them depends on both.
         for of_query in iter(lambda: list(islice(units, 1 if limit is None else size)), []):
             tables = [rows for _, rows, _ in of_query]
-            yield from chain.from_iterable(tables) if limit is None else shown(iter(tables), limit, gapped=parameters.gapped)
+            yield from chain.from_iterable(tables) if limit is None else shown(iter(tables), limit, gapped=gapped)
             at = of_query[-1][0]
             for _, _, cut in of_query:
                 shortfalls += cut
@@ -167,8 +199,8 @@ def forget(unit: Unit) -> None:
 
 def forget_all(directory: str, tile: Tile) -> None:
     """Remove what units of a tile that took long have written down."""
-    for number in _begun(directory, tile):
-        forget(Unit(directory, tile.job, number))
+    for unit in _begun(directory, tile):
+        forget(Unit(directory, *unit))
 
 
 LETTERS = 3000
@@ -189,7 +221,7 @@ def warm_up(parameters: GenomeParameters, device: Device = CPU) -> Any:
             Path(folder, f"{name}.fa").write_bytes(b">%s\n%s\n" % (name.encode(), sequence.tobytes()))
         source = GenomeSource((Pair("pair", f"{folder}/target.fa", f"{folder}/query.fa"),))
         rundir.create(folder, any_score.to_json(), source.to_json(), GENOMES)
-        write_manifest(folder, [read_side(folder, side, role, spec, None) for side, (role, spec) in enumerate(source.sides())])
+        write_manifest(folder, read_all(folder, source))
         unit = Unit(folder, 0, 0, device)
         if not device.takes_gpu and parameters.mode == "exact" and parameters.gapped:
             # By those who have nothing else to do, near the end of a run.

@@ -26,7 +26,7 @@ from tidalign.pipeline.schema import ALIGNMENTS, COUNTS
 from tidalign.pipeline.store.parts import Part, write_part
 from tidalign.pipeline.text import counted, cuts, in_order, narrow
 
-MOST_FREE = 2**31 - 1
+MAX_FREE = 2**31 - 1
 """Letters that may be free at an end: more than any sequence has."""
 
 AMBIGUOUS = ("mismatch", "match", "error")
@@ -60,8 +60,8 @@ class PairParameters:
         object.__setattr__(self, "penalties", str(Penalties.parse(self.penalties)))
         if self.ends_free is not None:
             ends = tuple(self.ends_free)
-            if len(ends) != 4 or not all(isinstance(end, int) and 0 <= end <= MOST_FREE for end in ends):
-                raise ValueError(f"ends-free takes four whole numbers from 0 to {MOST_FREE} (QB,QE,TB,TE), not {shown(self.ends_free)}")
+            if len(ends) != 4 or not all(isinstance(end, int) and 0 <= end <= MAX_FREE for end in ends):
+                raise ValueError(f"ends-free takes four whole numbers from 0 to {MAX_FREE} (QB,QE,TB,TE), not {shown(self.ends_free)}")
             object.__setattr__(self, "ends_free", ends if any(ends) else None)
         if self.ambiguous not in AMBIGUOUS:
             raise ValueError(f"ambiguous must be one of {', '.join(AMBIGUOUS)}, not {self.ambiguous!r}")
@@ -71,7 +71,7 @@ class PairParameters:
             object.__setattr__(self, "heuristic", str(Heuristic.parse(self.heuristic)))
 
     def words(self) -> list[str]:
-        """Say everything that can change a row as options of `tidalign pairs`."""
+        """Write everything that can change a row as options of `tidalign pairs`."""
         words = ["--penalties", self.penalties, "--ambiguous", self.ambiguous]
         words += ["--strand", self.strand] if self.strand == "both" else []
         words += ["--heuristic", self.heuristic] if self.heuristic else []
@@ -95,7 +95,7 @@ Lengths = npt.NDArray[np.int64]
 
 
 def wavefront_cells(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
-    """Estimated work of each pair in wavefront cells: reading both sides, and a wavefront as deep as the expected edits and wide as it is deep."""
+    """Estimate the work of each pair in wavefront cells: reading both sides, and a wavefront as deep as the expected edits and wide as it is deep."""
     longer = np.maximum(query_lengths, target_lengths)
     depth = EXPECTED_DIVERGENCE * longer + np.abs(query_lengths - target_lengths)
     return np.asarray(query_lengths + target_lengths + depth * depth, np.float64)
@@ -121,7 +121,7 @@ class Parameters(Protocol):
     def strand(self) -> str: ...
 
     def words(self) -> list[str]:
-        """Say it as options of `tidalign pairs`."""
+        """Write the parameters as options of `tidalign pairs`."""
 
     def to_json(self) -> dict[str, Any]:
         """Give the fields as JSON."""
@@ -167,7 +167,7 @@ class Aligner(Generic[P]):
     work: Callable[[Lengths, Lengths], npt.NDArray[np.float64]]
 
     def on(self, device: Device) -> Form[P]:
-        """Give its form on a device."""
+        """Give the aligner's form on a device."""
         return self.forms[device.name]
 
     def to_json(self, parameters: P) -> dict[str, Any]:
@@ -248,7 +248,7 @@ def alignments(aligner: Aligner[P], pairs: tuple[Any, Any], parameters: P, devic
 
 
 def start(aligner: Aligner[P], parameters: P, device: Device) -> None:
-    """Have a device and its libraries ready, which takes a second, by aligning one pair of letters. What goes wrong is met again by the first batch."""
+    """Prepare a device and its libraries, which takes a second, by aligning one pair of letters. What goes wrong is met again by the first batch."""
     with suppress(Exception):
         packed = PackedSequences(np.zeros(1, np.uint8), np.arange(2), np.ones(1, np.int64), np.empty(0, np.uint8), np.zeros(2, np.int64))
         one = Sequences.from_strings([b"A"]) if parameters.plain else packed

@@ -23,7 +23,7 @@ class ChunkRecord(TypedDict):
 
 
 class BlockRecord(TypedDict):
-    """Say of a block: ordinal of its first pair, how many pairs, where they lie in the input (`Block`), and the chunks that it became."""
+    """Say of a block: ordinal of its first pair, how many pairs, where they lie in the input (`PairBlock`), and the chunks that it became."""
 
     id: int
     first: int
@@ -38,7 +38,7 @@ def chunk_path(directory: str, chunk: str) -> str:
 
 
 def chunk_name(chunk: str) -> str:
-    """Name it as seen from the run directory."""
+    """Name the file of a chunk as seen from the run directory."""
     return f"chunks/{chunk}.parquet"
 
 
@@ -52,7 +52,7 @@ def _block_path(directory: str, block: int) -> str:
 
 
 def write_block_record(directory: str, record: BlockRecord, *, forced: bool) -> None:
-    """Write that a block is partitioned. Its chunks must be there. forced: as `durably` has it."""
+    """Write the record that says that a block is partitioned. Its chunks must be there. forced: as `durably` has it."""
     write_json(_block_path(directory, record["id"]), record, forced=forced)
 
 

@@ -16,13 +16,13 @@ from tidalign.pipeline.schema import CHUNK, PAIRS
 
 
 def split(records: Any) -> tuple[Any, Any]:
-    """Queries and targets of interleaved records."""
+    """Split interleaved records into queries and targets."""
     rows = np.arange(0, len(records), 2)
     return records.take(rows), records.take(rows + 1)
 
 
 def count_pairs(files: Sequence[str], records: Sequence[int], *, interleaved: bool) -> int:
-    """Pairs in files of so many records; InputError if a record has no mate."""
+    """Count the pairs in files of so many records; InputError if a record has no mate."""
     if interleaved:
         if records[0] % 2:
             raise InputError(files[0], "an even number of records, queries and targets in turn", f"{records[0]}", "add what is missing")
@@ -34,7 +34,8 @@ def count_pairs(files: Sequence[str], records: Sequence[int], *, interleaved: bo
 
 
 def pair_table(file: str, first: int, query: Any, target: Any, *, same_names: bool = False) -> Any:
-    """Two tables of `name` and `letters` (and `quality`, of queries) as one in `schema.PAIRS`, from ordinal `first`; a side without names gets its ordinals.
+    """Join two tables of `name` and `letters` (and `quality`, of queries) to one in `schema.PAIRS`, from ordinal `first`; a side without names gets its
+    ordinals.
 
     same_names: the names of a pair must agree, but for /1 and /2 at their ends. file: for messages.
     """
@@ -57,7 +58,7 @@ def pair_table(file: str, first: int, query: Any, target: Any, *, same_names: bo
 
 
 def flat(column: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Bytes [offsets[-1]] and offsets [rows + 1] of a large_binary column; a null row is empty. Zero copy for one chunk."""
+    """Give bytes [offsets[-1]] and offsets [rows + 1] of a large_binary column; a null row is empty. Zero copy for one chunk."""
     array = column
     if isinstance(column, pa.ChunkedArray):
         array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()  # which copies one chunk, too
@@ -71,19 +72,19 @@ def flat(column: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
 
 
 def column(letters: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], *, empty_is_null: bool = False) -> Any:
-    """A large_binary array over the given bytes and offsets, zero copy."""
+    """Make a large_binary array over the given bytes and offsets, zero copy."""
     validity = pa.py_buffer(np.packbits(np.diff(offsets) > 0, bitorder="little")) if empty_is_null else None
     buffers = [validity, pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(np.ascontiguousarray(letters))]
     return pa.Array.from_buffers(pa.large_binary(), len(offsets) - 1, buffers)
 
 
 def sequences(letters: Any) -> Sequences:
-    """A large_binary column of letters as the kernels take them."""
+    """Give a large_binary column of letters as the kernels take them."""
     return Sequences(*flat(letters))
 
 
 def packed(chunk: Any, side: str, *, plain: bool = False) -> PackedSequences | Sequences:
-    """The `query` or `target` side of a table in `schema.CHUNK`. plain: its letters are as they were read."""
+    """Give the `query` or `target` side of a table in `schema.CHUNK`. plain: its letters are as they were read."""
     if plain:
         return sequences(chunk[side])
     codes, code_offsets = flat(chunk[side])
@@ -97,7 +98,7 @@ def sides(chunk: Any, *, plain: bool) -> tuple[PackedSequences | Sequences, Pack
 
 
 def pack_pairs(pairs: Any, *, ambiguous: str = "mismatch", file: str = "input", plain: bool = False) -> Any:
-    """`schema.PAIRS` to `schema.CHUNK`, in the same row order; with `plain` letters stay as they are.
+    """Pack `schema.PAIRS` to `schema.CHUNK`, in the same row order; with `plain` letters stay as they are.
 
     With `ambiguous="error"` a letter other than ACGT raises InputError naming `file`, the record and the place.
     """
@@ -166,9 +167,9 @@ _WAYS_OUT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where rows come from: `first` records of the file before them, `lines` lines a record (0: not known), `records` counted as one; and what their letters
-    may be, of ALPHABETS."""
+class RecordPlace:
+    """Says where rows come from: `first` records of the file before them, `lines` lines a record (0: not known), `records` counted as one; and what their
+    letters may be, of ALPHABETS."""
 
     file: str
     first: int
@@ -177,14 +178,14 @@ class Place:
     alphabet: str = "dna"
 
     def error(self, row: int, expected: str, found: str, way_out: str = "", *, line: int | None = None) -> InputError:
-        """An InputError about a row. line: of the record, from 1."""
+        """Make an InputError about a row. line: of the record, from 1."""
         record = self.first + int(row)
         number = record * self.lines + (line or 1) if self.lines else None
         return InputError(self.file, expected, found, way_out, record=record // self.records + 1, line=number)
 
 
 def _others(letters: Any, allowed: bytes) -> bytes:
-    """The first bytes found that are not allowed; empty if all are."""
+    """Find the first bytes that are not allowed; empty if all are."""
     for start in range(0, len(letters), _AT_ONCE):
         piece = letters[start : start + _AT_ONCE]
         usual = is_plain_dna(piece) if allowed is DNA else allowed is _NAME_BYTES and not has_controls(piece)
@@ -194,8 +195,8 @@ def _others(letters: Any, allowed: bytes) -> bytes:
     return b""
 
 
-def check_letters(letters: Any, names: Any, place: Place) -> Any:
-    """The large_binary column itself, if all of it is of the place's alphabet, and proteins are not DNA. names: to name the record by, or None."""
+def check_letters(letters: Any, names: Any, place: RecordPlace) -> Any:
+    """Check that a large_binary column, which is given back, is of the place's alphabet, and proteins are not DNA. names: to name the record by, or None."""
     data, offsets = flat(letters)
     allowed, expected = ALPHABETS[place.alphabet]
     others = _others(data, allowed)
@@ -212,8 +213,8 @@ def check_letters(letters: Any, names: Any, place: Place) -> Any:
     raise place.error(row, expected, f"{letter!r} at position {at - int(offsets[row]) + 1}{of}", way_out, line=min(2, place.lines))
 
 
-def check_names(names: Any, place: Place) -> Any:
-    """A large_binary column as string. Names are UTF-8, have a letter at least, and no control characters."""
+def check_names(names: Any, place: RecordPlace) -> Any:
+    """Check names, a large_binary column, and give them as string. Names are UTF-8, have a letter at least, and no control characters."""
     data, offsets = flat(names)
     lengths = np.diff(offsets)
     if lengths.min(initial=1) == 0:

@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.pipeline.pairs.aligner import Aligner, Lengths, described
-from tidalign.pipeline.pairs.input.index import Block
+from tidalign.pipeline.pairs.input.index import PairBlock
 from tidalign.pipeline.pairs.input.packed import packed_block
-from tidalign.pipeline.pairs.input.read import Source, read_block
+from tidalign.pipeline.pairs.input.read import PairSource, read_block
 from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, chunk_name, chunk_path, letters_path, read_block_record, write_block_record
 from tidalign.pipeline.pairs.pack import pack_pairs
 from tidalign.pipeline.schema import LETTERS
@@ -34,12 +34,12 @@ ROW_GROUP_ROWS = 32_768
 
 
 def length_bin(query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.int64]:
-    """Number of bits of the longer side: bin b holds lengths 2^(b-1)..2^b - 1, bin 0 pairs of two empty sides."""
+    """Count the bits of the longer side: bin b holds lengths 2^(b-1)..2^b - 1, bin 0 pairs of two empty sides."""
     longer = np.maximum(query_lengths, target_lengths)
     return np.where(longer > 0, np.frexp(longer.astype(np.float64))[1], 0).astype(np.int64)
 
 
-def partition_block(directory: str, source: Source, block: Block) -> BlockRecord:
+def partition_block(directory: str, source: PairSource, block: PairBlock) -> BlockRecord:
     """Read one block and write its chunks, then its record, which is returned."""
     if done := read_block_record(directory, block.id):
         return done
@@ -48,7 +48,7 @@ def partition_block(directory: str, source: Source, block: Block) -> BlockRecord
     return _write(directory, block, table, aligner, forced=False) if table is not None else write_block(directory, source, block, read_block(source, block))
 
 
-def write_block(directory: str, source: Source, block: Block, pairs: Any) -> BlockRecord:
+def write_block(directory: str, source: PairSource, block: PairBlock, pairs: Any) -> BlockRecord:
     """Write the chunks of a block's pairs, then its record, which is returned; nothing where that was done."""
     if done := read_block_record(directory, block.id):
         return done
@@ -59,7 +59,7 @@ def write_block(directory: str, source: Source, block: Block, pairs: Any) -> Blo
     return _write(directory, block, table, aligner, forced=not source.has_ranges)
 
 
-def _write(directory: str, block: Block, table: Any, aligner: Aligner[Any], *, forced: bool) -> BlockRecord:
+def _write(directory: str, block: PairBlock, table: Any, aligner: Aligner[Any], *, forced: bool) -> BlockRecord:
     """Write the chunks of a block, whose pairs are `table` in `schema.CHUNK`, then its record. forced: to disk, as they cannot be read again."""
     if len(table) != block.pairs:
         raise RuntimeError(f"block {block.id} has {block.pairs} pairs by its plan and {len(table)} when read")
@@ -91,19 +91,19 @@ def _write(directory: str, block: Block, table: Any, aligner: Aligner[Any], *, f
     return record
 
 
-def _keep_letters(directory: str, block: Block, pairs: Any) -> None:
+def _keep_letters(directory: str, block: PairBlock, pairs: Any) -> None:
     """Write what formats with letters cannot read again (EXECUTION.md 13)."""
     if "query_quality" not in pairs.column_names:
         pairs = pairs.append_column("query_quality", pa.nulls(len(pairs), pa.large_binary()))
     write_table(letters_path(directory, block.id), pairs.select(LETTERS.names).cast(LETTERS))
 
 
-NAMED = ("ordinal", "query_name", "target_name", "target_length")
+NAME_COLUMNS = ("ordinal", "query_name", "target_name", "target_length")
 
 
 @dataclass(frozen=True)
 class Names:
-    """Give what is known of all pairs of a run when they are read, in input order: columns of `NAMED`, a block of the input at a time."""
+    """Give what is known of all pairs of a run when they are read, in input order: columns of `NAME_COLUMNS`, a block of the input at a time."""
 
     directory: str
     manifest: PairManifest
@@ -112,13 +112,13 @@ class Names:
         """Record batches, all columns or those named, `ordinal` among them."""
         for block in self.manifest.blocks:
             paths = (chunk_path(self.directory, chunk["id"]) for chunk in block["chunks"])
-            tables = [open_table(path).read(columns=list(columns or NAMED)) for path in paths]
+            tables = [open_table(path).read(columns=list(columns or NAME_COLUMNS)) for path in paths]
             if tables:
                 yield from pa.concat_tables(tables).sort_by("ordinal").combine_chunks().to_batches()
 
 
 def read_chunk(directory: str, chunk: str, start: int, stop: int) -> Any:
-    """Rows [start, stop) of a chunk, in `schema.CHUNK`; decodes only the row groups that hold them. Damaged where the file is not what was written."""
+    """Read rows [start, stop) of a chunk, in `schema.CHUNK`; decodes only the row groups that hold them. Damaged where the file is not what was written."""
     file = nearest(directory, chunk_name(chunk), open_table)
     bounds = np.cumsum([0] + [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)])
     groups = [i for i in range(file.num_row_groups) if bounds[i] < stop and bounds[i + 1] > start]

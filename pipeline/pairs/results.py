@@ -15,7 +15,9 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.errors import ManifestMismatch, MissingInput
 from tidalign.pipeline.formats.export import export
+from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.manifest import BlockRecord, PairManifest, letters_path
+from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store.files import read_table
 from tidalign.pipeline.store.layout import PAIRS
@@ -40,9 +42,10 @@ class Results(RunResults[PairManifest]):
     threads = min(12, os.cpu_count() or 1)
 
     @property
-    def parameters(self) -> Any:
+    def parameters(self) -> PairParameters | ScoreParameters:
         """Say what was computed: parameters of one of the aligners."""
-        return self._manifest.parameters
+        parameters: PairParameters | ScoreParameters = self._manifest.parameters
+        return parameters
 
     @property
     def cigars(self) -> bool:
@@ -52,7 +55,7 @@ class Results(RunResults[PairManifest]):
     @property
     def placed(self) -> bool:
         """Tell whether the rows have places."""
-        return not self.parameters.scored or bool(self.parameters.report != "score")
+        return not isinstance(self.parameters, ScoreParameters) or self.parameters.report != "score"
 
     def __len__(self) -> int:
         """Count the pairs of the input, which is rows of the table."""
@@ -67,7 +70,7 @@ class Results(RunResults[PairManifest]):
         """
         return export(self, str(output), format, notice=notice, **options)
 
-    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Any]]]:
+    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[pa.RecordBatch]]]:
         """Give what makes the batches that formats take, in order; with `letters`, those of `schema.LETTERS` beside the rows (EXECUTION.md 13)."""
         if not letters:
             yield from super().pieces()
@@ -80,7 +83,7 @@ class Results(RunResults[PairManifest]):
         if stop != len(self):
             raise _changed("the input")
 
-    def groups(self, most: int) -> Iterator[Callable[[], Iterable[Any]]]:
+    def groups(self, most: int) -> Iterator[Callable[[], Iterable[pa.Table]]]:
         """Give what makes tables of each block (`formats.request.Rows`)."""
         for read in self._readers(self.schema.names):
             yield partial(_cut, read, most)
@@ -88,13 +91,13 @@ class Results(RunResults[PairManifest]):
     def _originals(self) -> Iterator[tuple[int, int, Callable[[], Any]]]:
         """Give pieces of the letters, in order: first pair, how many, and what reads them, kept ones or the input again. ManifestMismatch where it has changed,
         MissingInput where it is gone."""
-        from tidalign.pipeline.pairs.input.read import Source, plan, read_block, stream_blocks  # nobody else wants what reads
+        from tidalign.pipeline.pairs.input.read import PairSource, plan, read_block, stream_blocks  # nobody else wants what reads
 
         kept = [(block["first"], block["pairs"], letters_path(str(self.path), block["id"])) for block in self._manifest.blocks]
         if all(Path(path).exists() for *_, path in kept):
             yield from ((first, pairs, partial(read_table, path)) for first, pairs, path in kept)
             return
-        source = replace(Source.from_json(self.source), whole=True)
+        source = replace(PairSource.from_json(self.source), whole=True)
         _see_unchanged(source)
         if not source.has_ranges:
             yield from ((block.first, block.pairs, partial(_given, pairs)) for block, pairs in stream_blocks(source, block_bases=LETTERS))
@@ -141,7 +144,7 @@ def _see_unchanged(source: Any) -> None:
         try:
             found = sniff(known.path, allow_empty=True)
         except MissingInput as error:
-            raise MissingInput(f"{error}; its letters are wanted: put the input back, or {_WITHOUT}") from error
+            raise MissingInput(f"{error}; its letters are needed: put the input back, or {_WITHOUT}") from error
         if found != known:
             raise _changed(known.path)
 
@@ -166,7 +169,7 @@ class _Blocks:
         self._locks = [Lock() for _ in blocks]
 
     def between(self, start: int, stop: int) -> Iterator[Any]:
-        """The rows of pairs [start, stop), in tables."""
+        """Read the rows of pairs [start, stop), in tables."""
         for place in range(bisect_right(self._firsts, start) - 1, bisect_left(self._firsts, stop)):
             first, last = max(start, self._firsts[place]), min(stop, self._stops[place])
             yield self._taken(place, last - first).slice(first - self._firsts[place], last - first)
@@ -197,7 +200,7 @@ def _lettered(read: Reader, originals: Callable[[], Any]) -> Iterator[Any]:
 
 
 def _one(column: Any) -> Any:
-    """A column as one array."""
+    """Make a column one array."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

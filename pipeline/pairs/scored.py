@@ -14,7 +14,7 @@ from tidalign.kernels.scoring.substitution import DNA, Substitution
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
 from tidalign.pipeline.pairs.strands import STRANDS
 
-MOST = 2**31 - 1
+MAX_DROP = 2**31 - 1
 """Of a z-drop and of a bonus."""
 
 WORK_PER_CELL = 0.05
@@ -57,8 +57,8 @@ class ScoreParameters:
             raise ValueError("zdrop and end-bonus go with the span extension")
         for name in ("zdrop", "end_bonus"):
             value = getattr(self, name)
-            if value is not None and not 0 <= value <= MOST:
-                raise ValueError(f"{name.replace('_', '-')} must lie in 0..{MOST}, not {value}")
+            if value is not None and not 0 <= value <= MAX_DROP:
+                raise ValueError(f"{name.replace('_', '-')} must lie in 0..{MAX_DROP}, not {value}")
 
     @property
     def penalty_only(self) -> bool:
@@ -71,7 +71,7 @@ class ScoreParameters:
         return not set(Substitution.parse(self.scoring, self.alphabet).letters) <= set("ACGTN")
 
     def words(self) -> list[str]:
-        """Say everything that can change a row as options of `tidalign pairs`."""
+        """Write everything that can change a row as options of `tidalign pairs`."""
         words = ["--scoring", self.scoring, "--alphabet", self.alphabet, "--span", self.span]
         words += ["--ambiguous", self.ambiguous] if self.alphabet == DNA else []
         words += ["--strand", self.strand] if self.strand == "both" else []

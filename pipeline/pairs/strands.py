@@ -40,7 +40,7 @@ def _paid(found: Alignments) -> Any:
 
 
 def _chosen(queries: Any, others: Any, reverse: Any) -> Any:
-    """The others where `reverse` holds, else the queries. A sequence and its complement take the same places."""
+    """Take the others where `reverse` holds, else the queries. A sequence and its complement take the same places."""
 
     def bytes_of(name: str, offsets: str) -> Any:
         return np.where(np.repeat(reverse, np.diff(getattr(queries, offsets))), getattr(others, name), getattr(queries, name))

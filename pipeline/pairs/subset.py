@@ -10,8 +10,8 @@ from tidalign.pipeline.device import Device
 from tidalign.pipeline.errors import shown
 from tidalign.pipeline.pairs.aligner import Aligner, align_batch, rows
 from tidalign.pipeline.pairs.pack import pack_side, packed
+from tidalign.pipeline.pairs.threads import on_threads, shared
 from tidalign.pipeline.schema import CHUNK
-from tidalign.pipeline.text import cuts
 
 Numbers = npt.NDArray[np.int64]
 
@@ -42,26 +42,26 @@ def side(letters: Any, names: Any, role: str, ambiguous: str, *, plain: bool) ->
     return pa.table(columns, schema=pa.schema([CHUNK.field(name) for name in columns]))
 
 
-def align(aligner: Aligner[Any], queries: Any, targets: Any, pairs: tuple[Numbers, Numbers], parameters: Any, on: Device) -> Any:
-    """Align query i with target j for each of the pairs: a table in the aligner's schema, in their order."""
+def align(aligner: Aligner[Any], queries: Any, targets: Any, pairs: tuple[Numbers, Numbers], parameters: Any, on: Device, threads: int = 1) -> Any:
+    """Align query i with target j for each of the pairs, by so many threads: a table in the aligner's schema, in their order."""
     sides = (queries, targets)
     lengths = [table[f"{role}_length"].to_numpy() for role, table in zip(("query", "target"), sides, strict=True)]
     weights = aligner.work(*(lengths[place][numbers] for place, numbers in enumerate(pairs)))
     form = aligner.on(on)
     letters = [packed(table, role, plain=parameters.plain) for role, table in zip(("query", "target"), sides, strict=True)]
     coded = form.coded(letters[0], letters[1], parameters) if form.coded else None
-    tables = []
-    for start, stop in cuts(weights, on.batch_work, on.batch_rows):
+
+    def batch(start: int, stop: int) -> Any:
         numbers = [each[start:stop] for each in pairs]
         if coded is None:
             chunk = _joined([table.take(pa.array(each)) for table, each in zip(sides, numbers, strict=True)], start)
-            tables.append(align_batch(aligner, chunk, parameters, on))
-        else:
-            named = [
-                table.select([f"{role}_name", f"{role}_length"]).take(pa.array(each))
-                for role, table, each in zip(("query", "target"), sides, numbers, strict=True)
-            ]
-            tables.append(rows(aligner, _joined(named, start), coded(*numbers)))
+            return align_batch(aligner, chunk, parameters, on)
+        named = [
+            table.select([f"{role}_name", f"{role}_length"]).take(pa.array(each)) for role, table, each in zip(("query", "target"), sides, numbers, strict=True)
+        ]
+        return rows(aligner, _joined(named, start), coded(*numbers))
+
+    tables = on_threads(batch, shared(weights, on, threads), on, threads)
     return pa.concat_tables([aligner.schema.empty_table(), *tables]).combine_chunks()
 
 

@@ -8,17 +8,17 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.schema import ALIGNMENTS
 
-GIVEN = ("ordinal", "query_name", "query_length", "target_name", "target_length")
+INPUT_COLUMNS = ("ordinal", "query_name", "query_length", "target_name", "target_length")
 """Columns of the input."""
 
-REASON = "the heuristic left no path to the end of both sequences: widen it, or leave it out"
+NO_PATH = "the heuristic left no path to the end of both sequences: widen it, or leave it out"
 
 
 def without(columns: Mapping[str, Any], dropped: Any) -> dict[str, Any]:
     """Empty the columns of rows that were dropped, a boolean array, all but those of the input, and fill in their status and reason."""
-    said = {"status": pa.scalar("capped"), "reason": pa.scalar(REASON)}
+    said = {"status": pa.scalar("capped"), "reason": pa.scalar(NO_PATH)}
     emptied = dict(columns)
-    for name in columns.keys() - GIVEN:
+    for name in columns.keys() - INPUT_COLUMNS:
         column = columns[name] if isinstance(columns[name], pa.Array | pa.ChunkedArray) else pa.array(columns[name])
         emptied[name] = pc.if_else(dropped, said.get(name, pa.scalar(None, ALIGNMENTS.field(name).type)), column)
     return emptied

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from tidalign.pipeline.errors import Damaged, InputError
 from tidalign.pipeline.schema import SEQUENCES
 from tidalign.pipeline.search.records import INDEX, empty_database
+from tidalign.pipeline.search.statistics import DatabaseSize
 from tidalign.pipeline.store.files import open_table, write_tables
 
 FORMAT = 1
@@ -29,7 +30,7 @@ _AGAIN = "make it again with `tidalign index`"
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class SliceRecord:
     """Say of a slice: ordinal of its first sequence, how many there are, their letters, and those of the longest."""
 
     first: int
@@ -44,7 +45,7 @@ class Database:
 
     path: str
     alphabet: str
-    slices: tuple[Slice, ...]
+    slices: tuple[SliceRecord, ...]
 
     @property
     def sequences(self) -> int:
@@ -57,6 +58,11 @@ class Database:
         return sum(each.letters for each in self.slices)
 
     @property
+    def size(self) -> DatabaseSize:
+        """Count letters and sequences."""
+        return DatabaseSize(self.letters, self.sequences)
+
+    @property
     def longest(self) -> int:
         """Count the letters of the longest sequence."""
         return max((each.longest for each in self.slices), default=0)
@@ -66,7 +72,7 @@ class Database:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "Database":
-        return cls(values["path"], values["alphabet"], tuple(Slice(**each) for each in values["slices"]))
+        return cls(values["path"], values["alphabet"], tuple(SliceRecord(**each) for each in values["slices"]))
 
 
 def pack(path: str, tables: Iterable[Any], alphabet: str) -> None:
@@ -95,7 +101,7 @@ def open_database(path: str) -> Database:
     slices, first = [], 0
     for group in range(file.num_row_groups):
         lengths = file.read_row_group(group, columns=["length"])["length"].to_numpy()
-        slices.append(Slice(first, len(lengths), int(lengths.sum()), int(lengths.max(initial=0))))
+        slices.append(SliceRecord(first, len(lengths), int(lengths.sum()), int(lengths.max(initial=0))))
         first += len(lengths)
     database = Database(path, said["alphabet"], tuple(slices))
     if not database.letters:

@@ -31,23 +31,23 @@ Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Slice:
-    """A slice of a database, ready to be searched: its sequences, the same as the device's form takes them, and the letters of the whole database."""
+class LoadedSlice:
+    """A slice of a database, ready to be searched: its sequences, the same as the device's form takes them, and the size of the whole database."""
 
     sequences: Any
     side: Any
     coding: Coding
-    letters: int
+    size: statistics.DatabaseSize
     form: Form
 
     @classmethod
-    def of(cls, table: Any, letters: int, parameters: SearchParameters, device: DeviceName = CPU.name) -> "Slice":
+    def of(cls, table: Any, size: statistics.DatabaseSize, parameters: SearchParameters, device: DeviceName = CPU.name) -> "LoadedSlice":
         """Put a table in `schema.SEQUENCES` on a device."""
         coding, form = coding_of(parameters), FORMS[device]
-        return cls(table, form.side(sequences(table["letters"]), coding, 1), coding, letters, form)
+        return cls(table, form.side(sequences(table["letters"]), coding, 1), coding, size, form)
 
 
-def search(queries: Any, database: Slice, parameters: SearchParameters, turn: Callable[[], AbstractContextManager[None]] = nullcontext) -> Any:
+def search(queries: Any, database: LoadedSlice, parameters: SearchParameters, turn: Callable[[], AbstractContextManager[None]] = nullcontext) -> Any:
     """Search queries, a table in `schema.SEQUENCES`, in a slice: a table in `schema.SEARCH_HITS`, queries in order and of each the best first.
 
     turn: is held while the device works; rows are made after it.
@@ -79,7 +79,7 @@ def _both(letters: Sequences, strands: str) -> Sequences:
     return Sequences(np.concatenate([letters.letters, backward.letters]), np.concatenate([letters.offsets, letters.offsets[1:] + len(letters.letters)]))
 
 
-def _aligned(queries: Any, targets: Any, database: Slice, parameters: SearchParameters, score: Integers) -> Alignments:
+def _aligned(queries: Any, targets: Any, database: LoadedSlice, parameters: SearchParameters, score: Integers) -> Alignments:
     """Align the pairs of hits as far as rows say; what was scored comes out again."""
     if parameters.report == "score":
         none = np.zeros(len(score), np.int64)
@@ -90,7 +90,7 @@ def _aligned(queries: Any, targets: Any, database: Slice, parameters: SearchPara
     return found
 
 
-def _rows(queries: Any, database: Slice, hits: best.Hits, rank: Integers, found: Alignments, parameters: SearchParameters) -> Any:
+def _rows(queries: Any, database: LoadedSlice, hits: best.Hits, rank: Integers, found: Alignments, parameters: SearchParameters) -> Any:
     query = queries.select(["ordinal", "name", "length"]).take(pa.array(hits.query))
     target = database.sequences.select(["ordinal", "name", "length"]).take(pa.array(hits.target))
     none = pa.nulls(len(hits), pa.int64())
@@ -102,17 +102,17 @@ def _rows(queries: Any, database: Slice, hits: best.Hits, rank: Integers, found:
         columns |= {"target_start": found.target_start, "target_end": found.target_end}
         columns["query_start"] = np.where(backward, length - found.query_end, found.query_start)
         columns["query_end"] = np.where(backward, length - found.query_start, found.query_end)
-    columns |= {"strand": pa.array(["+", "-"]).take(pa.array(hits.strand)), **_quality(hits.score, query, target, database.letters, parameters)}
+    columns |= {"strand": pa.array(["+", "-"]).take(pa.array(hits.strand)), **_quality(hits.score, query, target, database.size, parameters)}
     columns |= {**cigars(found), "status": pa.repeat("exact", len(hits)), "reason": pa.nulls(len(hits), pa.string())}
     return pa.table([columns[field.name] for field in SEARCH_HITS], schema=SEARCH_HITS)
 
 
-def _quality(score: Integers, query: Any, target: Any, letters: int, parameters: SearchParameters) -> dict[str, Any]:
+def _quality(score: Integers, query: Any, target: Any, size: statistics.DatabaseSize, parameters: SearchParameters) -> dict[str, Any]:
     """Give bit scores and E-values, null where there are no statistics."""
     known = statistics.of(parameters.scoring, parameters.alphabet, parameters.span)
     if known is None:
         return dict.fromkeys(("bits", "evalue"), pa.nulls(len(score), pa.float64()))
-    return {"bits": known.bits(score), "evalue": known.evalues(score, query["length"].to_numpy(), target["length"].to_numpy(), letters)}
+    return {"bits": known.bits(score), "evalue": known.evalues(score, query["length"].to_numpy(), target["length"].to_numpy(), size)}
 
 
 def rejected(queries: Any, reason: str) -> Any:

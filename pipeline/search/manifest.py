@@ -11,7 +11,7 @@ from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.pairs.scored import coding_of
 from tidalign.pipeline.search import database as databases
-from tidalign.pipeline.search.database import Database, Slice
+from tidalign.pipeline.search.database import Database, SliceRecord
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.search.records import empty_database, is_index, records
 from tidalign.pipeline.store import rundir
@@ -63,7 +63,7 @@ class SearchManifest(rundir.Manifest):
         queries, _, number = chunk.partition("-d")
         return self.queries[int(queries[1:])], int(number)
 
-    def slice_of(self, number: int) -> Slice:
+    def slice_of(self, number: int) -> SliceRecord:
         """Give a slice of the database."""
         return self.database.slices[number]
 
@@ -152,7 +152,7 @@ def _queries(directory: str, source: Input, database: Database, parameters: Sear
 
 
 def _bounded(tables: Iterator[Any], source: Input, database: Database, parameters: SearchParameters) -> Iterator[Any]:
-    """Give the same tables. InputError for a query whose alignment with the longest sequence needs more memory than the machine has."""
+    """Pass the tables of queries on. InputError for a query whose alignment with the longest sequence needs more memory than the machine has."""
     import psutil  # as every run loads this module, and few read queries
 
     most, longest = psutil.virtual_memory().total, 0

@@ -4,14 +4,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tidalign.kernels.scoring.substitution import DNA, PROTEIN, Substitution
-from tidalign.pipeline.pairs.scored import MOST, ScoreParameters
+from tidalign.pipeline.pairs.scored import MAX_DROP, ScoreParameters
 
 SCORINGS = {DNA: "match:2,mismatch:-3,gap:5,2", PROTEIN: "blosum62,gap:11,1"}
 """By alphabet, where none is given: those of blastn and blastp."""
 
 SPANS = ("local", "query", "target", "overlap", "global")
 STRANDS = ("plus", "both")
-MOST_HITS = 1_000_000
+MAX_HITS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class SearchParameters(ScoreParameters):
             raise ValueError(f"span: a search has {', '.join(SPANS)}, not {self.span!r}")
         if self.ambiguous not in ("mismatch", "match"):
             raise ValueError(f"ambiguous must be mismatch or match in a search, not {self.ambiguous!r}")
-        if not 1 <= self.top <= MOST_HITS:
-            raise ValueError(f"top: expected from 1 to {MOST_HITS:,} hits of a query, not {self.top}")
-        if not (1 if self.span == "local" else -MOST) <= self.min_score <= MOST:
-            least = "1, as a local alignment scores more than 0" if self.span == "local" else f"{-MOST}"
-            raise ValueError(f"min-score: expected at least {least}, and at most {MOST}, not {self.min_score}")
+        if not 1 <= self.top <= MAX_HITS:
+            raise ValueError(f"top: expected from 1 to {MAX_HITS:,} hits of a query, not {self.top}")
+        if not (1 if self.span == "local" else -MAX_DROP) <= self.min_score <= MAX_DROP:
+            least = "1, as a local alignment scores more than 0" if self.span == "local" else f"{-MAX_DROP}"
+            raise ValueError(f"min-score: expected at least {least}, and at most {MAX_DROP}, not {self.min_score}")
 
     @property
     def strands(self) -> str:
@@ -51,7 +51,7 @@ class SearchParameters(ScoreParameters):
         return "+-" if self.strand == "both" else "+"
 
     def words(self) -> list[str]:
-        """Say everything that can change a row as options of `tidalign search`."""
+        """Write everything that can change a row as options of `tidalign search`."""
         words = ScoreParameters.words(self)
         return [
             *words,

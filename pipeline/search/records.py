@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tidalign.kernels.local.pairs import MOST_LETTERS
+from tidalign.kernels.local.pairs import MAX_LETTERS
 from tidalign.pipeline.errors import InputError, MissingInput, shown
 from tidalign.pipeline.files.sniff import Input, sniff
 from tidalign.pipeline.pairs.input import stream, tables
@@ -60,10 +60,10 @@ def records(source: Input, alphabet: str) -> Iterator[Any]:
     first = 0
     for table in tables.records(source, COLUMN, NAME, alphabet) if source.is_table else stream.records(source, alphabet):
         lengths = pc.binary_length(table["letters"]).to_numpy()
-        if lengths.max(initial=0) > MOST_LETTERS:
+        if lengths.max(initial=0) > MAX_LETTERS:
             row = int(lengths.argmax())
             found = f"{lengths[row]:,} in {shown(table['name'][row].as_py())}"
-            raise InputError(source.path, f"sequences of at most {MOST_LETTERS:,} letters", found, "cut it", record=first + row + 1)
+            raise InputError(source.path, f"sequences of at most {MAX_LETTERS:,} letters", found, "cut it", record=first + row + 1)
         yield sequences(table["name"], table["letters"], first)
         first += len(table)
 

@@ -15,6 +15,7 @@ from tidalign.pipeline.formats.export import export
 from tidalign.pipeline.schema import SEARCH_HITS, STATUSES
 from tidalign.pipeline.search.hits import merged
 from tidalign.pipeline.search.manifest import Queries, SearchManifest
+from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.store.layout import SEARCH
 from tidalign.pipeline.store.parts import Part, read_tables
 from tidalign.pipeline.store.results import Reader, RunResults, evenly
@@ -36,9 +37,10 @@ class SearchResults(RunResults[SearchManifest]):
     threads = min(12, os.cpu_count() or 1)
 
     @property
-    def parameters(self) -> Any:
+    def parameters(self) -> SearchParameters:
         """Say what was computed."""
-        return self._manifest.parameters
+        parameters: SearchParameters = self._manifest.parameters
+        return parameters
 
     @property
     def cigars(self) -> bool:
@@ -74,7 +76,7 @@ class SearchResults(RunResults[SearchManifest]):
         """
         return export(self, str(output), format, cigar=cigar, notice=notice)
 
-    def sampled(self, columns: list[str], most: int) -> Iterator[Any]:
+    def sampled(self, columns: list[str], most: int) -> Iterator[pa.Table]:
         """Give tables of about `most` hits at most, of chunks of queries that lie evenly among all."""
         chunks = [(read, 1) for read in self._readers(columns)]
         share = min(1.0, most / max(1, len(self)))

@@ -20,12 +20,12 @@ _NAME = re.compile(r"(.+)\.(\d+)-(\d+)\.([0-9a-f]+)$")
 
 
 def claim_path(directory: str, chunk: str, start: int, stop: int, attempt: str) -> str:
-    """Where the worker that runs rows [start, stop) of a chunk says how far it is; `attempt` is a hexadecimal word of its own."""
+    """Name the file where the worker that runs rows [start, stop) of a chunk says how far it is; `attempt` is a hexadecimal word of its own."""
     return f"{directory}/claims/{chunk}.{start}-{stop}.{attempt}"
 
 
 def write(path: str, lo: int, hi: int) -> None:
-    """Say that rows [lo, hi) begin now."""
+    """Write a claim: rows [lo, hi) begin now."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
         try:
@@ -42,7 +42,7 @@ def _record(lo: int, hi: int) -> bytes:
 
 
 def read(path: str) -> Range | None:
-    """The batch a claim names, the whole of its range where it does not name one inside it; None if there is no such claim."""
+    """Read the batch a claim names, the whole of its range where it does not name one inside it; None if there is no such claim."""
     named = _NAME.match(Path(path).name)
     try:
         record = Path(path).read_bytes()
@@ -63,12 +63,12 @@ def check(path: str) -> None:
 
 
 def remove(path: str) -> None:
-    """Take a claim back."""
+    """Remove a claim."""
     Path(path).unlink(missing_ok=True)
 
 
 def leftover(directory: str) -> dict[str, list[tuple[Range, str]]]:
-    """Every claim there is, by chunk: (rows, path)."""
+    """List every claim there is, by chunk: (rows, path)."""
     found: dict[str, list[tuple[Range, str]]] = {}
     for path in sorted(Path(directory, "claims").iterdir()):
         named, rows = _NAME.match(path.name), read(str(path))

@@ -70,7 +70,7 @@ class Layout:
         return re.fullmatch(rf"(?:{pattern})(?:{_TEMPORARY})*", inside) is not None and inside not in ("probe", "beat", "scratch")
 
     def digests(self) -> dict[str, str]:
-        """A digest of the schema of each table: of names, types and nullability of its columns, in their order."""
+        """Digest the schema of each table: names, types and nullability of its columns, in their order."""
         return {name: _digest(schema) for name, schema in self.tables.items()}
 
 
@@ -125,7 +125,7 @@ GENOMES = Layout(
     "genome",
     _LOG
     | {
-        "sides": rf"s\d{{4,}}(?:{_TEMPORARY})?/(?:letters|codes|genome\.json|side\.json)",
+        "sides": rf"s\d{{4,}}(?:{_TEMPORARY})?/(?:letters|qualities|codes|genome\.json|side\.json)",
         "stages": rf"{_UNIT}(?:\.anchors\.arrow|\.anchors\.json|\.(?:walk|inner)\.parquet|\.asked|{_RANGE}\.ahead\.parquet"
         rf"|\.(?:plus|minus)(?:\.records|{_RANGE}\.hsps)\.parquet)",
         "extended": rf"{_UNIT}\.extend{_RANGE}\.parquet",

@@ -50,7 +50,7 @@ def _manifest(run: str) -> dict[str, Any]:
 
 
 def _check_whole(runs: Sequence[str], manifest: dict[str, Any]) -> None:
-    """See that every range of every chunk is in some shard."""
+    """Check that every range of every chunk is in some shard."""
     found: dict[str, list[parts.Range]] = {}
     for run in runs:
         for chunk, ranges in parts.scan(f"{run}/parts", manifest["run"])[0].items():
@@ -63,7 +63,7 @@ def _check_whole(runs: Sequence[str], manifest: dict[str, Any]) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    """Have a file, which never changes, under a second name; copied where one file system cannot."""
+    """Link a file, which never changes, under a second name; copied where one file system cannot."""
     if target.exists():
         return
     try:

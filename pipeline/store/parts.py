@@ -17,12 +17,12 @@ from tidalign.pipeline.store.files import open_table, write_tables
 
 Range = tuple[int, int]
 
-LOOK, LOOKS = 0.5, 180
+LIST_SECONDS, LIST_TRIES = 0.5, 180
 """Seconds between looks at a folder's list, and how many: NFS lists what other hosts made within a minute (`acdirmax`)."""
 
 
 def cover(ranges: Iterable[Range]) -> list[Range]:
-    """Disjoint ranges out of the given ones that hold the most rows, in order; among equals the fewest and longest.
+    """Choose disjoint ranges out of the given ones that hold the most rows, in order; among equals the fewest and longest.
 
     Weighted interval scheduling. Two writers can leave overlapping ranges only when a task was started again while its first worker,
     thought dead, finished after all; a whole cover is found whenever there is one.
@@ -45,7 +45,7 @@ def cover(ranges: Iterable[Range]) -> list[Range]:
 
 
 def gaps(start: int, stop: int, done: Iterable[Range]) -> list[Range]:
-    """What of [start, stop) no range of `done` holds, in order."""
+    """Find what of [start, stop) no range of `done` holds, in order."""
     left = []
     position = start
     for a, b in sorted(done):
@@ -60,7 +60,7 @@ def gaps(start: int, stop: int, done: Iterable[Range]) -> list[Range]:
 
 
 def suspects(start: int, stop: int, claims: Iterable[Range]) -> list[Range]:
-    """Parts of [start, stop) that lie in two or more claims: two workers died while they ran these rows, so one of the rows may be at fault."""
+    """Find parts of [start, stop) that lie in two or more claims: two workers died while they ran these rows, so one of the rows may be at fault."""
     edges = sorted(edge for a, b in claims for edge in ((max(a, start), 1), (min(b, stop), -1)) if max(a, start) < min(b, stop))
     found: list[Range] = []
     depth, since = 0, start
@@ -180,10 +180,10 @@ def scan(folder: str, run: str, pattern: str = "*.parquet", known: dict[str, Par
 
 
 def scan_written(folder: str, run: str, known: dict[str, Part], written: Iterable[str]) -> tuple[dict[str, list[Part]], list[str]]:
-    """Do what `scan` does, once the folder's list has what is there by the names of files that were written: network file systems list others' late."""
+    """Scan as `scan` does, once the folder's list has what is there by the names of files that were written: network file systems list others' late."""
     looks, late = 0, True
-    while late and looks < LOOKS:
-        time.sleep(LOOK if looks else 0.0)
+    while late and looks < LIST_TRIES:
+        time.sleep(LIST_SECONDS if looks else 0.0)
         found, broken = scan(folder, run, known=known)
         late = any(path not in known and path not in broken and Path(path).exists() for path in written)
         looks += 1

@@ -5,7 +5,7 @@ from functools import cached_property, partial
 from html import escape
 from itertools import chain
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,8 +18,15 @@ from tidalign.pipeline.store.files import open_table
 from tidalign.pipeline.store.layout import Layout
 from tidalign.pipeline.store.parts import Part, all_parts, counts, read_tables, scan
 
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
 BATCH_ROWS = 65_536
 """Most rows of a batch that `to_batches` gives."""
+
+PLOTTED_ROWS = 20_000
+"""About how many rows the small plot of a notebook is of, at most."""
 
 Reader = Callable[[], Iterable[Any]]
 """Reads a piece of the rows, as tables one after the other."""
@@ -48,14 +55,24 @@ class RunResults(Generic[M]):
         self._manifest = rundir.read_manifest(str(path), self.manifest_type)
 
     def __repr__(self) -> str:
-        """Say what it is, in a line."""
+        """Describe the results in a line."""
         return f"<{type(self).__name__} of tidalign {self.kind} in {str(self.path)!r}: {self._counts()}>"
 
     def _repr_html_(self) -> str:
-        """Show it in a notebook: rows by status."""
+        """Show it in a notebook: rows by status, and of some of them the identities."""
         head = f"<p><b>tidalign {self.kind}</b> <code>{escape(str(self.path))}</code>: {self._counts()}</p>"
         rows = [(status, count) for status, count in self.statuses().items() if count] if self.complete else []
-        return head + "<table>" + "".join(f"<tr><td>{status}</td><td style='text-align:right'>{count:,}</td></tr>" for status, count in rows) + "</table>"
+        cells = "".join(f"<tr><td>{status}</td><td style='text-align:right'>{count:,}</td></tr>" for status, count in rows)
+        return f"{head}<table>{cells}</table>{self._chart()}"
+
+    def _chart(self) -> str:
+        if not self.complete:
+            return ""
+        from tidalign.pipeline.store.notebook import identities, shares  # nobody else draws here
+
+        return identities(
+            shares(self.sampled([name for name in ("identity", "matches", "mismatches", "gap_letters") if name in self.schema.names], PLOTTED_ROWS))
+        )
 
     def _counts(self) -> str:
         return f"{len(self):,} rows" if self.complete else "not finished"
@@ -66,7 +83,7 @@ class RunResults(Generic[M]):
         return self.layout.kind
 
     @property
-    def schema(self) -> Any:
+    def schema(self) -> pa.Schema:
         """Give the Arrow schema of the rows."""
         return self.layout.tables["parts"]
 
@@ -88,27 +105,43 @@ class RunResults(Generic[M]):
         """Count the rows by status, every status named."""
         return dict.fromkeys(STATUSES, 0) | counts(self._parts)
 
-    def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
+    def to_batches(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Give record batches of at most `BATCH_ROWS` rows and, but for a longer row, `BATCH_BYTES` in order, all columns or those named."""
         for read in self._readers(self.schema.names if columns is None else columns):
             yield from batches(read)
 
-    def to_table(self, columns: list[str] | None = None) -> Any:
+    def to_table(self, columns: list[str] | None = None) -> pa.Table:
         """Gather all rows as one table, which must fit in memory; `to_batches` needs no more than a piece of them."""
         schema = self.schema if columns is None else pa.schema([self.schema.field(name) for name in columns])
         return pa.Table.from_batches(self.to_batches(columns), schema=schema)
 
-    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Any]]]:
+    def to_pandas(self, columns: list[str] | None = None) -> "pandas.DataFrame":
+        """Gather all rows, or the columns named of them, as a DataFrame of pandas, which is to be installed."""
+        return self.to_table(columns).to_pandas()
+
+    def to_polars(self, columns: list[str] | None = None) -> "polars.DataFrame":
+        """Gather all rows, or the columns named of them, as a DataFrame of polars, which is to be installed."""
+        import polars
+
+        frame = polars.from_arrow(self.to_table(columns))
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give the rows to whoever takes Arrow's stream of C (PyCapsule): polars, DuckDB, `pyarrow.table`. A batch is read when it is asked for."""
+        return pa.RecordBatchReader.from_batches(self.schema, self.to_batches()).__arrow_c_stream__(requested_schema)
+
+    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[pa.RecordBatch]]]:
         """Give what makes the batches that formats take, in order (`formats.request.Rows`); a kind of run that has `letters` beside its rows adds them."""
         for read in self._readers(self.schema.names):
             yield partial(batches, read)
 
-    def groups(self, most: int) -> Iterator[Callable[[], Iterable[Any]]]:
+    def groups(self, most: int) -> Iterator[Callable[[], Iterable[pa.Table]]]:
         """Give what makes tables of all rows of at most `most` bytes each (`formats.request.Rows`); where pieces are small, threads read them."""
         for table in text.in_batches(chain.from_iterable(read() for read in self._readers(self.schema.names)), most):
             yield partial(list, [table])
 
-    def sampled(self, columns: list[str], most: int) -> Iterator[Any]:
+    def sampled(self, columns: list[str], most: int) -> Iterator[pa.Table]:
         """Give tables of about `most` rows at most, in no order: all, or those of parts that lie evenly among all, and of their row groups where these are
         many."""
         schema = pa.schema([self.schema.field(name) for name in columns])
@@ -119,7 +152,7 @@ class RunResults(Generic[M]):
             for group, _ in evenly(groups, most) if rows > most else groups:
                 yield file.read_row_group(group, columns=columns).select(columns).cast(schema)
 
-    def unfinished(self, columns: list[str], most: int) -> Iterator[Any]:
+    def unfinished(self, columns: list[str], most: int) -> Iterator[pa.Table]:
         """Give tables of rows that are capped or rejected, about the first `most`; of a search also those that are no hit in the end."""
         left = most
         for part in all_parts(self._parts):

@@ -16,6 +16,7 @@ and folders of its own: chunks and blocks of pairs (pipeline/pairs/manifest.py),
 import fcntl
 import hashlib
 import json
+import logging
 import os
 import secrets
 import shutil
@@ -24,10 +25,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from tidalign import __version__
 from tidalign.pipeline.errors import CannotWrite, Damaged, ManifestMismatch, MissingInput
 from tidalign.pipeline.store.files import read_json, write_json, writing_error
 from tidalign.pipeline.store.layout import FORMAT, PAIRS, Layout, check
@@ -76,17 +77,17 @@ def probe(directory: str, layout: Layout = PAIRS) -> None:
 def create(directory: str, parameters: dict[str, Any], source: dict[str, Any], layout: Layout = PAIRS) -> None:
     """Begin a run: folders and plan.json."""
     probe(directory, layout)
-    made = {"format": FORMAT, "version": version("tidalign"), "kind": layout.kind, "tables": layout.digests()}
+    made = {"format": FORMAT, "version": __version__, "kind": layout.kind, "tables": layout.digests()}
     write_json(f"{directory}/plan.json", {**made, "parameters": parameters, "source": source})
 
 
 def exists(directory: str) -> bool:
-    """Whether a run was begun here."""
+    """Tell whether a run was begun here."""
     return Path(directory, "plan.json").exists()
 
 
 def require(directory: str, layout: Layout | None = None) -> dict[str, Any]:
-    """plan.json of a run of any kind, or of this one. MissingInput where no such run was begun, saying what is there instead; else as `read_plan`."""
+    """Read plan.json of a run of any kind, or of this one. MissingInput where no such run was begun, saying what is there instead; else as `read_plan`."""
     if not exists(directory):
         path = Path(directory)
         found = "a folder without plan.json" if path.is_dir() else "a file" if path.exists() else "no such folder"
@@ -99,8 +100,8 @@ def require(directory: str, layout: Layout | None = None) -> dict[str, Any]:
 
 
 def read_plan(directory: str) -> dict[str, Any]:
-    """plan.json: {format, version, kind, tables, parameters, source}. ManifestMismatch where it was made with another layout or is no plan;
-    CannotWrite where this machine does not see it."""
+    """Read plan.json: {format, version, kind, tables, parameters, source}. ManifestMismatch where it was made with another layout or is no plan; CannotWrite
+    where this machine does not see it."""
     try:
         return read_json(f"{directory}/plan.json", partial(check, directory))
     except Damaged as error:
@@ -113,9 +114,8 @@ def read_plan(directory: str) -> dict[str, Any]:
 def compare(directory: str, parameters: dict[str, Any], source: dict[str, Any], layout: Layout = PAIRS) -> None:
     """Raise ManifestMismatch, naming what differs, unless the run here was begun with these parameters and inputs by this version."""
     plan = read_plan(directory)
-    wanted = json.loads(json.dumps({"kind": layout.kind, "version": version("tidalign"), "parameters": parameters, "source": source}))
-    differences = _differences({name: plan[name] for name in wanted}, wanted)
-    if differences:
+    wanted = json.loads(json.dumps({"kind": layout.kind, "version": __version__, "parameters": parameters, "source": source}))
+    if differences := _differences({name: plan[name] for name in wanted}, wanted):
         way_out = "use another run directory, or the same inputs and options; --new throws this run away and starts again"
         raise ManifestMismatch(f"{directory}: this run was begun with {'; '.join(differences)}; {way_out}")
 
@@ -164,20 +164,24 @@ def empty(directory: str, layout: Layout) -> None:
 
 
 def run_id(parameters: dict[str, Any], source: dict[str, Any]) -> str:
-    """What a part must carry to belong to a run."""
+    """Compute what a part must carry to belong to a run."""
     return hashlib.sha256(json.dumps([parameters, source], sort_keys=True).encode()).hexdigest()
 
 
+def run_of(plan: dict[str, Any]) -> str:
+    """Give the `run_id` of a run, by its plan: where jobs were added to it, that with which it was begun."""
+    return str(plan.get("run") or run_id(plan["parameters"], plan["source"]))
+
+
 def finished(directory: str) -> str | None:
-    """SUCCESS, PARTIAL, or None while the run is not over."""
+    """Tell how a run ended: SUCCESS, PARTIAL, or None while it is not over."""
     return next((marker for marker in _MARKERS if Path(directory, marker).exists()), None)
 
 
 def finished_source(directory: str, layout: Layout) -> dict[str, Any] | None:
     """Say what a finished run of this kind read, which may be gone since; None where there is none."""
     plan = read_plan(directory) if exists(directory) and finished(directory) else None
-    source: dict[str, Any] | None = plan["source"] if plan and plan["kind"] == layout.kind else None
-    return source
+    return dict(plan["source"]) if plan and plan["kind"] == layout.kind else None
 
 
 def finish(directory: str, report: dict[str, Any], *, partial: bool) -> None:
@@ -187,7 +191,7 @@ def finish(directory: str, report: dict[str, Any], *, partial: bool) -> None:
 
 
 def reopen(directory: str) -> None:
-    """Take the marker away: the run is not over after all (a part is gone)."""
+    """Remove the marker of a run's end: the run is not over after all (a part is gone)."""
     for marker in _MARKERS:
         Path(directory, marker).unlink(missing_ok=True)
 
@@ -208,38 +212,19 @@ def mend(directory: str, damaged: Damaged) -> None:
 
 
 def read_report(directory: str) -> dict[str, Any]:
-    """report.json of a finished run."""
+    """Read report.json of a finished run."""
     read_json(f"{directory}/{finished(directory)}")
     return read_json(f"{directory}/report.json")
 
 
 def journal(directory: str, event: str, **details: Any) -> None:
-    """Append a line to journal.jsonl."""
+    """Append a line to journal.jsonl, and tell whoever logs."""
+    logging.getLogger("tidalign").info("%s %s", event, details)
     try:
         with Path(directory, "journal.jsonl").open("a") as lines:
             lines.write(json.dumps({"time": round(time.time(), 3), "event": event, **details}) + "\n")
     except OSError as error:
         raise writing_error(f"{directory}/journal.jsonl", error) from error
-
-
-def history(directory: str, most: int = 1000) -> tuple[int, float, list[dict[str, Any]]]:
-    """Read of a run's journal how many calls it took, this one too, the seconds of all (of one that was killed, those to its last line), and tasks that were
-    lost or failed, the first `most`, with how often each had been before."""
-    count, seconds, began, last = 0, 0.0, 0.0, 0.0
-    faults: list[dict[str, Any]] = []
-    for line in Path(directory, "journal.jsonl").read_text(errors="replace").splitlines():
-        try:
-            said = json.loads(line)
-            when, name = float(said.pop("time")), said.pop("event")
-        except (ValueError, KeyError, TypeError, AttributeError):
-            continue  # cut short by a kill
-        if name == "start":
-            count, seconds, began = count + 1, seconds + max(0.0, last - began), when
-        elif name in ("lost", "failed") and len(faults) < most:
-            retries = sum(each["task"] == said.get("task") for each in faults)
-            faults.append({"why": said.pop("error", ""), "task": "", **said, "retries": retries})
-        last = when
-    return count, round(seconds + max(0.0, time.time() - began), 3), faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,14 +249,26 @@ class Manifest:
 M = TypeVar("M", bound=Manifest)
 
 
-def write_manifest(directory: str, kind: type[M], chunks: dict[str, int], section: dict[str, Any], check: Callable[[M], None] | None = None) -> M:
-    """Write manifest.json of the run whose plan is there, with the section of its kind, unless `check` raises an error."""
-    plan = read_plan(directory)
+def write_manifest(
+    directory: str,
+    kind: type[M],
+    chunks: dict[str, int],
+    section: dict[str, Any],
+    check: Callable[[M], None] | None = None,
+    source: dict[str, Any] | None = None,
+) -> M:
+    """Write manifest.json of the run whose plan is there, with the section of its kind, unless `check` raises an error. source: the plan's from now on; what is
+    done of the run stays."""
+    before = read_plan(directory)
+    plan = before if source in (None, before["source"]) else {**before, "source": source, "run": run_of(before)}
     common = {name: plan[name] for name in ("format", "version", "kind", "parameters", "source")}
-    values = {**common, "run": run_id(plan["parameters"], plan["source"]), "chunks": chunks, plan["kind"]: section}
+    values = {**common, "run": run_of(plan), "chunks": chunks, plan["kind"]: section}
     manifest = kind.from_json(values)
     if check:
         check(manifest)
+    if plan is not before:
+        write_json(f"{directory}/plan.json", plan)
+        reopen(directory)
     write_json(_manifest_path(directory), values)
     return manifest
 
@@ -284,7 +281,8 @@ def has_manifest(directory: str) -> bool:
 def read_manifest(directory: str, kind: type[M]) -> M:
     """Read manifest.json; once, as long as it does not change. MissingInput where there is none."""
     try:
-        state = Path(_manifest_path(directory)).stat()
+        with Path(_manifest_path(directory)).open("rb") as file:  # by which network file systems see whether it is still the same
+            state = os.fstat(file.fileno())
     except FileNotFoundError as error:
         raise MissingInput(f"{directory}: the run stopped before its input was read; run the same command again to go on") from error
     manifest: M = _load_manifest(directory, kind.from_json, state.st_mtime_ns, state.st_size)

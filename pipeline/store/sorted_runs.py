@@ -11,9 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.pipeline import text
+from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.store.files import writing_error
 
-RUNS = 64
+MERGED_RUNS = 64
 """Sorted runs that are merged at a time, each of them an open file."""
 
 Keys = Callable[[Any], npt.NDArray[np.int64]]
@@ -38,8 +39,8 @@ def in_order(tables: Iterable[Any], keys: Keys, folder: str) -> Iterator[Any]:
         return
     runs.append(_Run([block], keys, folder))
     del block
-    while len(runs) > RUNS:
-        runs = [*runs[RUNS:], _Run(_merged(runs[:RUNS], keys), keys, folder)]
+    while len(runs) > MERGED_RUNS:
+        runs = [*runs[MERGED_RUNS:], _Run(_merged(runs[:MERGED_RUNS], keys), keys, folder)]
     yield from _merged(runs, keys)
 
 
@@ -54,6 +55,8 @@ class _Run:
             with pa.ipc.new_file(self._file, first.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
                 for piece in chain([first], pieces):
                     writer.write_table(piece.combine_chunks())
+        except MissingInput:  # of the rows
+            raise
         except OSError as error:
             raise writing_error(folder, error) from error
         self._reader = pa.ipc.open_file(self._file)

@@ -3,7 +3,7 @@
 <scratch>/tidalign-<digest of node and run directory>/<name>.<digest of sizes and times>
 
 A file of the run directory says, while a call lasts, which folder that is, as its options had it: nodes may have another `$TMPDIR` each. Nothing depends on a
-copy. Where none is to be had, or it is not whole, the run directory is read (`nearest` in files.py), by this process from then on.
+copy. Where none can be made, or it is not whole, the run directory is read (`nearest` in files.py), by this process from then on.
 """
 
 import errno
@@ -30,7 +30,7 @@ _State = list[tuple[str, int, int]]
 
 
 def begin(directory: str, scratch: str) -> None:
-    """Have all processes that read this run directory keep copies below a folder of their node, until MARK is gone."""
+    """Tell all processes that read this run directory to keep copies below a folder of their node, until MARK is gone."""
     temporary = Path(directory, f"{MARK}.{secrets.token_hex(4)}.tmp")
     temporary.write_text(scratch)
     temporary.replace(Path(directory, MARK))
@@ -48,7 +48,7 @@ def copy_of(directory: str, name: str) -> str | None:
 
 
 def refuse(directory: str, why: str) -> None:
-    """Have this process read the run directory itself from now on: a copy is not what was copied."""
+    """Read the run directory itself from now on, in this process: a copy is not what was copied."""
     if directory in _STAGES:
         _STAGES[directory].give_up(why)
 
@@ -95,7 +95,7 @@ class Stage:
             self.give_up(getattr(error, "strerror", None) or str(error))
 
     def give_up(self, why: str) -> None:
-        """Keep no copies any more."""
+        """Stop keeping copies."""
         self.trouble = self.trouble or f"{self._folder.parent} on {os.uname().nodename}: {why}"
 
     def copy(self, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Long pairs on the current card beside the host twin on all cores of the same machine, rows compared. Writes JSON.
+"""Long pairs on the current GPU beside the host twin on all cores of the same machine, rows compared. Writes JSON.
 
     python tests/benchmarks/bidirectional_device.py RESULT.json [LENGTH [PAIRS]]
 
@@ -38,7 +38,7 @@ INSTRUCTIONS_A_CELL, LANE_SLOTS_A_SECOND = 30, 132 * 4 * 32 * 1.98e9
 
 
 def best(queries: Sequences, targets: Sequences, penalties: Penalties) -> tuple[float, float, Alignments]:
-    """Seconds of the first call, the best of three after it, and the rows."""
+    """Time a first call and three after it: seconds of the first, the best of the others, and the rows."""
     seconds = []
     for _ in range(4):
         begun = time.perf_counter()
@@ -53,7 +53,7 @@ def first(side: Sequences, count: int, start: int = 0) -> Sequences:
 
 
 def on_host(queries: Sequences, targets: Sequences, penalties: Penalties, cores: int) -> tuple[float, float, list[Alignments]]:
-    """Seconds of a pair with all cores at work, seconds a pair of all cores, rows."""
+    """Time the host: seconds of a pair with all cores at work, seconds a pair of all cores, rows."""
 
     def one(pair: int) -> tuple[float, Alignments]:
         begun = time.perf_counter()
@@ -127,7 +127,7 @@ def main(path: str, length: int = 100_000, count: int = 96) -> None:
         for place in range(len(ERRORS)):
             jobs.append(job(text, length, count, place))
             print(jobs[-1], flush=True)
-    write(path, {**gpu_record.card(), "jobs": jobs})
+    write(path, {**gpu_record.gpu(), "jobs": jobs})
 
 
 if __name__ == "__main__":

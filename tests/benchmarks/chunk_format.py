@@ -42,7 +42,7 @@ extern "C" __global__ void pack(const uint4* letters, unsigned* codes, long long
 
 
 def seconds(work: Callable[[], Any], times: int = 5) -> float:
-    """The least of several runs."""
+    """Time the quickest of several runs."""
     best = float("inf")
     for _ in range(times):
         start = time.perf_counter()
@@ -109,9 +109,9 @@ def main() -> None:
     try:
         import cupy
 
-        card = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+        gpu = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     except Exception:
-        card = None
+        gpu = None
     pairs = make(arguments.pairs, arguments.length)
     bases = 2 * arguments.pairs * arguments.length
     packing = seconds(lambda: pack_pairs(pairs))
@@ -132,7 +132,7 @@ def main() -> None:
                     "write Gbase/s": round(bases / write / 1e9, 3),
                     "read Gbase/s": round(bases / reading / 1e9, 3),
                 }
-                if card:
+                if gpu:
                     stages = device_stages(read(path, columns), format_ == "plain")
                     row["device stages Gbase/s"] = {name: round(bases / spent / 1e9, 2) for name, spent in stages.items()}
                     row["file to packed on the device Gbase/s"] = round(bases / (reading + sum(stages.values())) / 1e9, 2)
@@ -142,7 +142,7 @@ def main() -> None:
         arguments.result,
         {
             "what": "chunk file formats",
-            "card": card,
+            "card": gpu,
             "pairs": arguments.pairs,
             "bases": bases,
             "packing on the host Gbase/s": round(bases / packing / 1e9, 3),

@@ -60,7 +60,7 @@ def simulate(folder: Path, rows: int) -> list[str]:
 
 
 def aligned(program: str, inputs: list[str], folder: Path, name: str) -> str:
-    """A finished run of a program's, made unless it is there."""
+    """Make a finished run of a program's, unless it is there."""
     run = folder / f"run-{name}-{Path(inputs[0]).stem}"
     if not any((run / marker).exists() for marker in ("SUCCESS", "PARTIAL")):
         shutil.rmtree(run, ignore_errors=True)
@@ -70,7 +70,7 @@ def aligned(program: str, inputs: list[str], folder: Path, name: str) -> str:
 
 
 def measure(program: str, words: list[str], options: tuple[str, ...], output: Path) -> dict[str, Any] | None:
-    """One command; None where the program cannot. CPU seconds are without those of workers that nobody waited for."""
+    """Measure one command; None where the program cannot. CPU seconds are without those of workers that nobody waited for."""
     output.unlink(missing_ok=True)
     began = time.perf_counter()
     child = subprocess.Popen([program, *words, "-o", str(output), "--quiet", *options], stderr=subprocess.DEVNULL)

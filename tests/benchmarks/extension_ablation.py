@@ -1,4 +1,4 @@
-"""What each part of gapped extension on the current card is worth, as FastZ's paper isolates its own (5.3, Table 2), on a million bare seeds. Writes JSON.
+"""What each part of gapped extension on the current GPU is worth, as FastZ's paper isolates its own (5.3, Table 2), on a million bare seeds. Writes JSON.
 
     python tests/benchmarks/extension_ablation.py RESULT.json FOLDER
 
@@ -32,7 +32,7 @@ from benchmarks.seed_extensions import codes_of, timed, used_seeds
 from tidalign.kernels.extension import launches as extension_launches
 from tidalign.kernels.extension import runs as extension_runs
 from tidalign.kernels.extension.costs import Costs
-from tidalign.kernels.gapped.device import BINS, DeviceExtender
+from tidalign.kernels.gapped.device import LENGTH_BINS, DeviceExtender
 from tidalign.kernels.gapped.folded import Folded
 from tidalign.kernels.inspection import device as inspection_device
 from tidalign.kernels.scoring.scores import Scoring
@@ -43,12 +43,12 @@ SETS = {
     "random": ("random:4600000:1", "random:4600000:2"),
 }
 SEEDS, UNREJECTED, ALONE, EAGER = 1_000_000, 10_000, 400, 16
-BOXED = [0, EAGER, *BINS]
+BOXED = [0, EAGER, *LENGTH_BINS]
 
 
 @contextmanager
 def macro(name: str) -> Iterator[None]:
-    """Extenders made meanwhile have a part left out of their kernels."""
+    """Leave a part out of the kernels of extenders made meanwhile."""
     made = extension_launches.Launches.__init__
 
     def with_macro(launches: Any, *arguments: Any) -> None:
@@ -60,7 +60,7 @@ def macro(name: str) -> Iterator[None]:
 
 
 def least(extender: DeviceExtender, work: Any) -> tuple[float, Any, dict[str, float]]:
-    """Seconds, what came of it and its kernels' milliseconds."""
+    """Time work on an extender: seconds, what came of it and its kernels' milliseconds."""
     best, found, passes = np.inf, None, {}
     for go in range(3):
         if extender._launches is not None:
@@ -73,7 +73,7 @@ def least(extender: DeviceExtender, work: Any) -> tuple[float, Any, dict[str, fl
 
 
 def untrimmed(extender: DeviceExtender, t: Any, q: Any) -> dict[str, Any]:
-    """Records traced, and milliseconds: up to the ends of paths, and all."""
+    """Count the records traced, and milliseconds: up to the ends of paths, and all."""
     import cupy
 
     launches = extender._launches
@@ -98,7 +98,7 @@ def table(lengths: Any) -> dict[str, int]:
 
 
 def ends(extender: DeviceExtender, t: Any, q: Any) -> tuple[Any, Any]:
-    """(rows, columns) of the best ends left and right, int64[n, 2, 2]; and whether no side was too wide."""
+    """Sweep sides: (rows, columns) of the best ends left and right, int64[n, 2, 2]; and whether no side was too wide."""
     assert extender._launches is not None
     extender._launches.clear()
     found = extender._launches.sweep(extender._places(t, q))
@@ -188,7 +188,7 @@ def main() -> None:
         target, query = (codes_of(word if ":" in word else str(Path(folder) / word), role) for word, role in zip(words, ("target", "query"), strict=True))
         results[name] = measured(target, query)
         print(name, results[name], flush=True)
-    write(path, {"card": gpu_record.card(), "sets": results})
+    write(path, {"card": gpu_record.gpu(), "sets": results})
 
 
 if __name__ == "__main__":

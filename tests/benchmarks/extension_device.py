@@ -1,4 +1,4 @@
-"""Exact gapped extension of many anchors on the current card: passes, rates, rows compared with the host's. Writes JSON.
+"""Exact gapped extension of many anchors on the current GPU: passes, rates, rows compared with the host's. Writes JSON.
 
     python tests/benchmarks/extension_device.py RESULT.json FOLDER [PROFILE]
     ncu --clock-control none -k regex:extension_sweep$ -c 1 --set full -o sweep python tests/benchmarks/extension_device.py - FOLDER
@@ -9,7 +9,7 @@ scores, first sequences. HSPs: anchors of LASTZ's default HSPs. Seeds: bare seed
 first sketch, which did 78,000 a second of the same 400 kb (goal: ten times that); both of the first letters only where a number says so. `together`: rejection
 and exact rule of all of them, to folded rows; the other figures are of those that the inspector could not reject. Seconds: host arrays to host arrays, the
 better of two after a first, records of earlier sweeps forgotten before each. `alone`: the anchor with the most cells by itself. Passes: milliseconds of one go
-by the card's own clock. A sample is extended by the host twin on one core and compared: score, ends, runs, cut, box and all rows' columns.
+by the GPU's own clock. A sample is extended by the host twin on one core and compared: score, ends, runs, cut, box and all rows' columns.
 
 The bound: a warp takes 392 instructions for a row of 512 columns, 397 of which are looked at on E. coli x Salmonella (median); a scheduler issues one a
 clock: 132 * 4 * 1.98e9 / 392 * 397 = 1.06 T cells/s. Predicted: 0.65 T cells/s of those swept, alone 0.9 us a row. `cells_if_alone`: of all anchors if each
@@ -62,7 +62,7 @@ SETS = {  # target, query, kind of anchors, letters of each, anchors at most, bu
 
 
 def letters(path: Path, count: int | None) -> Codes:
-    """Of the first sequence."""
+    """Read the letters of the first sequence."""
     with gzip.open(path) as file:
         return encode(b"".join(line.strip() for line in file.read().split(b">")[1].split(b"\n")[1:])[:count])
 
@@ -113,7 +113,7 @@ class Passes:
 
 
 def swept(extender: DeviceExtender) -> tuple[int, int]:
-    """Records and cells of all sweeps, each once."""
+    """Count the records and cells of all sweeps, each once."""
     import cupy
 
     launches = extender._launches
@@ -144,7 +144,7 @@ def same(one: Extended | None, looked: Any, found: Any, row: int, anchor: int) -
 
 
 def afresh(extender: DeviceExtender, work: Any) -> tuple[float, Any, dict[str, float]]:
-    """Seconds of the better of two goes after a first, earlier sweeps forgotten before each, what came of it, and its kernels' milliseconds."""
+    """Time the better of two goes after a first, earlier sweeps forgotten before each: seconds, what came of it, and its kernels' milliseconds."""
     best, found, passes = np.inf, None, Passes()
     for go in range(3):
         found = None
@@ -160,7 +160,7 @@ def afresh(extender: DeviceExtender, work: Any) -> tuple[float, Any, dict[str, f
 
 
 def profile(path: str) -> dict[str, Any]:
-    """Of the sweep of the first set: warps stalled for each instruction issued, by reason; use of pipes in %, instructions, registers."""
+    """Read a profile of the sweep of the first set: warps stalled for each instruction issued, by reason; use of pipes in %, instructions, registers."""
     with Path(path).open() as file:
         found = {match[1]: float(match[4].replace(",", "")) for line in file if (match := PROFILED.search(line))}
     stalls = {PROFILED.search(f"{name} a 0")[2]: value for name, value in found.items() if "stalled" in name and value > 0}  # type: ignore[index]
@@ -234,7 +234,7 @@ def main() -> None:
         results[name] = measured(Path(folder), name)
         print(name, results[name], flush=True)
     bounds = {"bound_cells_a_second": round(BOUND_CELLS), "predicted_cells_a_second": PREDICTED_CELLS, "predicted_ns_a_row_alone": PREDICTED_ROW_NS}
-    write(path, {"card": gpu_record.card(), **bounds, "sets": results, **({"profile of the sweep": profile(profiled[0])} if profiled else {})})
+    write(path, {"card": gpu_record.gpu(), **bounds, "sets": results, **({"profile of the sweep": profile(profiled[0])} if profiled else {})})
 
 
 if __name__ == "__main__":

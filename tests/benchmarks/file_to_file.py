@@ -43,7 +43,7 @@ Span = tuple[str, int, float, float]
 
 
 def simulate(folder: Path, pairs: int, length: int, error: float, form: str, processes: int) -> tuple[Path, Path]:
-    """Two files of the pairs; seeded, so that the same arguments give the same files."""
+    """Write two files of the pairs; seeded, so that the same arguments give the same files."""
     files = tuple(folder / f"{pairs}x{length}_{error}_{side}.{form}" for side in ("query", "target"))
     if all(file.exists() for file in files):
         return files[0], files[1]
@@ -104,7 +104,7 @@ class Watch:
 
 
 def watched(gpu: bool) -> Watch:
-    """The stages of a run, wrapped."""
+    """Wrap the stages of a run to watch them."""
     from tidalign.pipeline.pairs import aligner as align
     from tidalign.pipeline.pairs import partition, results
     from tidalign.pipeline.store import parts
@@ -130,7 +130,7 @@ def watched(gpu: bool) -> Watch:
 
 
 def summary(spans: list[Span]) -> dict[str, dict[str, float]]:
-    """For each stage: calls, seconds of all threads together, and seconds in which at least one was at it."""
+    """Sum up each stage: calls, seconds of all threads together, and seconds in which at least one was at it."""
     stages: dict[str, list[tuple[float, float]]] = {}
     for stage, _, begin, end in spans:
         stages.setdefault(stage, []).append((begin, end))
@@ -145,7 +145,7 @@ def summary(spans: list[Span]) -> dict[str, dict[str, float]]:
 
 
 def file_speeds(inputs: tuple[Path, ...], folder: Path, threads: int) -> dict[str, float]:
-    """Bytes a second of reading files that are in memory, and of writing as many bytes as a run's parts, forced to disk."""
+    """Measure bytes a second of reading files that are in memory, and of writing as many bytes as a run's parts, forced to disk."""
     piece, size = 1 << 22, 1 << 26
 
     def read(place: tuple[Path, int]) -> int:
@@ -177,7 +177,7 @@ def file_speeds(inputs: tuple[Path, ...], folder: Path, threads: int) -> dict[st
 
 
 def bounds(arguments: argparse.Namespace, options: list[str], sizes: dict[str, int], speeds: dict[str, float]) -> dict[str, float]:
-    """Seconds that each stage takes at least."""
+    """Compute the seconds that each stage takes at least."""
     found = {
         "count records": sizes["input"] / speeds["read"],
         "read and pack": sizes["input"] / speeds["read"],
@@ -199,14 +199,14 @@ def _penalties(options: list[str]) -> str:
 
 
 def alone(words: list[str]) -> float:
-    """Seconds of the command in a process of its own."""
+    """Time the command in a process of its own."""
     began = time.perf_counter()
     subprocess.run([sys.executable, "-m", "tidalign.workflows", *words], check=True)
     return round(time.perf_counter() - began, 3)
 
 
 def peer_seconds(command: str, seq: Path, queries: Path, targets: Path, form: str) -> float:
-    """Seconds of a peer's process over the same pairs, the better of two."""
+    """Time a peer's process over the same pairs, the better of two."""
     if not seq.exists():
         lines = 4 if form == "fastq" else 2
         with queries.open("rb") as query, targets.open("rb") as target, seq.open("wb", buffering=1 << 22) as out:

@@ -1,12 +1,12 @@
 """`tidalign genome` against one LASTZ process, file to MAF, on the same pair: seconds, stages, memory, and whether the MAFs are equal.
 
-python genome.py RESULT.json TARGET QUERY [--workers 1 2] [--cards 1 2] [--lastz LASTZ.json] [--repeats N] [--predicted RATIO ...] [--options OPTION,...]
+python genome.py RESULT.json TARGET QUERY [--workers 1 2] [--gpus 1 2] [--lastz LASTZ.json] [--repeats N] [--predicted RATIO ...] [--options OPTION,...]
 
 TARGET and QUERY are FASTA (gzip too; LASTZ gets them unpacked) and may end in `[A..B]`, a subrange. `--options` go to both programs. Runs take turns;
 of each the fastest counts. Kernels are compiled before. LASTZ is found as `lastz` (Debian's package 1.04.22) and run beside ours, or, with --lastz, what
 that file says of an earlier run of it stands in for it, on whatever machine that was; where there is no such file, LASTZ is run and it is written.
 With --together LASTZ runs once, at the same time as ours, on a core that ours do not use.
-Of each way of ours there is also what a call of `align_genomes` and of `export` takes in a process that has done so before, and with cards what the start of
+Of each way of ours there is also what a call of `align_genomes` and of `export` takes in a process that has done so before, and with GPUs what the start of
 a process is made of.
 For runs on cores the least time of their kernels is given, too (genome_bound.py; it takes as long as a run).
 """
@@ -32,7 +32,7 @@ from whole_run import watch
 
 
 def unpacked(specifier: str, folder: Path) -> str:
-    """The specifier with a plain file in place of a gzipped one."""
+    """Unpack the file of a specifier, and give the specifier with the plain file in its place."""
     path, bracket, actions = specifier.partition("[")
     plain = folder / Path(path).name.removesuffix(".gz")
     with gzip.open(path) if path.endswith(".gz") else Path(path).open("rb") as packed, plain.open("wb") as out:
@@ -41,7 +41,7 @@ def unpacked(specifier: str, folder: Path) -> str:
 
 
 def alignments(path: Path) -> list[str]:
-    """Lines below the comments."""
+    """Read the lines below the comments."""
     return [line for line in path.read_text().splitlines() if not line.startswith("#")]
 
 
@@ -56,23 +56,23 @@ def best(runs: list[tuple[float, float, int]]) -> dict[str, Any]:
 
 
 def digest(path: Path) -> dict[str, Any]:
-    """What is compared of a MAF."""
+    """Digest what is compared of a MAF."""
     lines = alignments(path)
     return {"md5 of the MAF below the comments": hashlib.md5("\n".join(lines).encode()).hexdigest(), "alignments": sum(line.startswith("a ") for line in lines)}
 
 
 def stages(run: Path, began: float, wall: float) -> dict[str, Any]:
-    """Seconds of the stages of a run that took `wall` from `began` (time.time()), by its journal, and what its report says of the work."""
+    """Read the seconds of the stages of a run that took `wall` from `began` (time.time()), by its journal, and what its report says of the work."""
     lines = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
     at = {line["event"]: line["time"] for line in lines}
     tiles = {line["task"]: line["seconds"] for line in lines if line["event"] == "done"}
-    busy = {line["card"]: line["busy"] for line in lines if line["event"] == "done" and "card" in line}
+    busy = {line["gpu_held"]: line["busy"] for line in lines if line["event"] == "done" and "gpu_held" in line}
     return {
         "start of the process": round(at["start"] - began, 3),
-        "reading, and meanwhile the start of the card": round(at["read"] - at["start"], 3),
+        "reading, and meanwhile the start of the GPU": round(at["read"] - at["start"], 3),
         "tiles": round(at["end"] - at["read"], 3),
         "of each tile": tiles,
-        "cards held": {f"card {i}": seconds for i, seconds in enumerate(busy.values())},
+        "GPUs held": {f"GPU {i}": seconds for i, seconds in enumerate(busy.values())},
         "MAF and end of the process": round(began + wall - at["end"], 3),
         "work": json.loads((run / "report.json").read_text())["work"],
     }
@@ -122,7 +122,7 @@ print(json.dumps(seconds))
 
 
 def again(pair: list[str], kind: list[str], options: list[str], folder: Path) -> dict[str, Any]:
-    """Seconds of calls of the Python functions in one process, the first one's, which loads the kernels, apart."""
+    """Time calls of the Python functions in one process, the first one's, which loads the kernels, apart."""
     named = dict(zip(kind[::2], kind[1::2], strict=True))
     call = {"device": named["--device"]} | {name: int(named[f"--{name}"]) for name in ("workers", "gpus") if f"--{name}" in named}
     given = {name: value or True for name, _, value in (option.removeprefix("--").partition("=") for option in options)}
@@ -132,26 +132,26 @@ def again(pair: list[str], kind: list[str], options: list[str], folder: Path) ->
 
 
 def start(folder: Path) -> dict[str, Any]:
-    """Seconds of what a process with a card begins with, one after the other (the command does some of it at once)."""
+    """Time what a process with a GPU begins with, one after the other (the command does some of it at once)."""
     (folder / "start.py").write_text(START)
     return min((said(folder / "start.py") for _ in range(3)), key=lambda each: sum(each.values()))
 
 
 def said(script: Path, *arguments: str) -> Any:
-    """The last line that a Python script prints, as JSON."""
+    """Read the last line that a Python script prints, as JSON."""
     answer = subprocess.run([sys.executable, str(script), *arguments], capture_output=True, text=True, check=True)
     return json.loads(answer.stdout.splitlines()[-1])
 
 
 def apart() -> list[str]:
-    """What begins a command that is to have a core of its own: the last one, which from now on this process and all it starts leave alone."""
+    """Set a core apart for a command: gives what begins it; this process and all it starts leave that core from now on."""
     *others, last = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, others)
     return ["taskset", "-c", str(last)]
 
 
 def lastz(pair: list[str], options: list[str], folder: Path, repeats: int, before: list[str]) -> dict[str, Any]:
-    """One LASTZ process on the pair. before: what begins its command."""
+    """Run one LASTZ process on the pair. before: what begins its command."""
     command = [*before, "lastz", *pair, "--format=maf", f"--output={folder}/lastz.maf", *options]
     runs = [watch(command) for _ in range(repeats)]
     version = subprocess.run(["lastz", "--version"], capture_output=True, text=True).stdout.splitlines()[0]
@@ -164,7 +164,7 @@ def main() -> None:
     parser.add_argument("target")
     parser.add_argument("query")
     parser.add_argument("--workers", type=int, nargs="*", default=[])
-    parser.add_argument("--cards", type=int, nargs="*", default=[])
+    parser.add_argument("--gpus", type=int, nargs="*", default=[])
     parser.add_argument("--lastz", type=Path)
     parser.add_argument("--together", action="store_true")
     parser.add_argument("--repeats", type=int, default=2)
@@ -174,7 +174,7 @@ def main() -> None:
     options = [option for option in arguments.options.split(",") if option]
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     kinds = {f"{count} workers": ["--device", "cpu", "--workers", str(count)] for count in arguments.workers}
-    kinds |= {f"{count} cards": ["--device", "gpu", "--gpus", str(count)] for count in arguments.cards}
+    kinds |= {f"{count} GPUs": ["--device", "gpu", "--gpus", str(count)] for count in arguments.gpus}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         pair = [unpacked(side, folder) for side in (arguments.target, arguments.query)]
@@ -196,7 +196,7 @@ def main() -> None:
                 if runs[name][-1] == min(runs[name]):
                     detail[name] = {"stages": stages(Path(f"{out}.run"), began, runs[name][-1][0]), **digest(out)}
         calls = {name: again(pair, kind, options, folder) for name, kind in kinds.items()}
-        split = start(folder) if arguments.cards else None
+        split = start(folder) if arguments.gpus else None
         if peer is None:
             peer = beside.result() if beside else lastz(pair, options, folder, arguments.repeats, [])
             if arguments.lastz:
@@ -217,17 +217,17 @@ def main() -> None:
         "ratio to LASTZ": ratios,
         "predicted ratio": dict(zip(ratios, arguments.predicted, strict=False)),
     }
-    if arguments.cards:
-        result["start of a process with a card, seconds"] = split
-        result["cards"] = cards()
+    if arguments.gpus:
+        result["start of a process with a GPU, seconds"] = split
+        result["cards"] = gpus()
     if arguments.workers:
         result["bound of the kernels on one core"] = bound(arguments.target, arguments.query, options)
     record.write(arguments.result, result)
     print(result["target"], result["query"], options, ratios, {name: run["seconds"] for name, run in measured.items()})
 
 
-def cards() -> list[str]:
-    """Names of this machine's."""
+def gpus() -> list[str]:
+    """Name the GPUs of this machine."""
     from tidalign.cluster.gpus import usable
 
     return sorted(usable().values())

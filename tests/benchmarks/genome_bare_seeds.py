@@ -1,8 +1,8 @@
-"""Two whole genomes by bare seeds (--nogfextend) on one card, in both modes, beside the default: seconds, seeds, and what was found beyond the default.
+"""Two whole genomes by bare seeds (--nogfextend) on one GPU, in both modes, beside the default: seconds, seeds, and what was found beyond the default.
 
 python genome_bare_seeds.py RESULT.json TARGET QUERY [--modes exact independent] [--device gpu] [--predicted SECONDS ...]
 
-Kernels are compiled before. A card is busy while a task holds it; its share is of the time from the first task's beginning to the last one's end.
+Kernels are compiled before. A GPU is busy while a task holds it; its share is of the time from the first task's beginning to the last one's end.
 LASTZ would need 1 / 161 s for each seed (one core, chance seeds), which is what `LASTZ, expected` is.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 import record
 from genome import unpacked
-from genome_cards import shares
+from genome_gpus import shares
 from whole_run import watch
 
 import tidalign
@@ -27,7 +27,7 @@ SEEDS_A_SECOND = 161
 
 
 def covered(results: tidalign.GenomeResults) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which letters of the target (one sequence) lie in an alignment."""
+    """Tell which letters of the target (one sequence) lie in an alignment."""
     steps = np.zeros(0, np.int64)
     for batch in results.to_batches():
         if len(steps) == 0 and len(batch):

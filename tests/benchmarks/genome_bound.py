@@ -26,7 +26,7 @@ from tidalign.kernels.commit.walk import Commit
 from tidalign.kernels.extension import vectors as ydrop_vectors_host
 from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.letters.nucleotides import reverse_complement
-from tidalign.kernels.runtime.vectors import LANES
+from tidalign.kernels.runtime.vectors import VECTOR_LANES
 from tidalign.kernels.seed.index import SeedPattern, build_index
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -51,11 +51,11 @@ HIT = 10
 HSP_LETTER = (12 / 2 + 32 / 28) / 16
 """A letter of a gap-free scan: two columns of 16 hits through the sieve (kernels/ungapped/vectors.py); 28 columns of these turned in 32 shuffles."""
 
-TRAIL_CELL = 53 / ydrop_vectors_host.LANES
-"""A cell of a sweep that keeps a trail (kernels/extension/vectors.py): LANES columns of a row."""
+TRAIL_CELL = 53 / ydrop_vectors_host.COLUMN_LANES
+"""A cell of a sweep that keeps a trail (kernels/extension/vectors.py): COLUMN_LANES columns of a row."""
 
-INSPECTED_CELL = 27 / LANES
-"""A cell of LANES extensions side by side (kernels/inspection/vectors.py), which bare seeds go through first."""
+INSPECTED_CELL = 27 / VECTOR_LANES
+"""A cell of VECTOR_LANES extensions side by side (kernels/inspection/vectors.py), which bare seeds go through first."""
 
 OF_BOXES = 0.88
 """Cells in half of an inspected seed's box, which is what a walk counts for it: the least of two pairs of genomes, 400 seeds each."""
@@ -76,7 +76,7 @@ class Work:
 
 
 def counted(target: str, query: str, parameters: GenomeParameters) -> Work:
-    """The work of a run in exact mode over `path[actions]` of both sides."""
+    """Count the work of a run in exact mode over `path[actions]` of both sides."""
     sides = read_genome(target, role="target"), read_genome(query, role="query")
     pattern = SeedPattern.parse(parameters.seed)
     cares = parameters.seed.count("1")
@@ -111,7 +111,7 @@ def counted(target: str, query: str, parameters: GenomeParameters) -> Work:
 
 
 def _chain(count: int, value: np.uint64) -> np.uint64:
-    """Three shifts and three exclusive ors, one after the other: six cycles."""
+    """Compute three shifts and three exclusive ors, one after the other: six cycles."""
     for _ in range(count):
         value ^= value << np.uint64(13)
         value ^= value >> np.uint64(7)
@@ -120,7 +120,7 @@ def _chain(count: int, value: np.uint64) -> np.uint64:
 
 
 def clock() -> float:
-    """Cycles a second of this core, now."""
+    """Measure cycles a second of this core, now."""
     chain: Any = numba.njit(_chain)
     chain(1, np.uint64(1))
     seconds = []
@@ -132,7 +132,7 @@ def clock() -> float:
 
 
 def least_seconds(work: Work, parameters: GenomeParameters, cycles: float) -> dict[str, float]:
-    """Seconds of each kernel at `cycles` a second, at least."""
+    """Compute the seconds of each kernel at `cycles` a second, at least."""
     cell = TRAIL_CELL if parameters.gfextend else INSPECTED_CELL * OF_BOXES
     instructions = {
         "lookups": LOOKUP * work.lookups,

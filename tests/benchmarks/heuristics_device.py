@@ -35,7 +35,7 @@ GOAL = 10
 
 
 def peer() -> list[float]:
-    """Pairs/s of WFA2-lib on one core with CIGARs, by error rate: the best of three times 100 pairs."""
+    """Measure pairs/s of WFA2-lib on one core with CIGARs, by error rate: the best of three times 100 pairs."""
     from pywfa import WavefrontAligner
 
     options: dict[str, Any] = {"distance": "affine", "match": 0, "mismatch": 2, "gap_opening": 3, "gap_extension": 1, "span": "end-to-end"}
@@ -75,7 +75,7 @@ def measured(sides: list[Any], **options: Any) -> tuple[dict[str, float], Any]:
 
 
 def checked(sides: list[Sequences], found: Any) -> int:
-    """How many of the first pairs have the host twin's row; all must."""
+    """Check that the first pairs have the host twin's rows; returns how many."""
     first = [Sequences(side.letters[: side.offsets[CHECKED]], side.offsets[: CHECKED + 1]) for side in sides]
     expected = wavefront.align(first[0], first[1], PENALTIES, heuristic=HEURISTIC)
     assert np.array_equal(expected.penalty, found.penalty[:CHECKED]) and np.array_equal(expected.dropped, found.dropped[:CHECKED])
@@ -114,7 +114,7 @@ def main() -> None:
         row["peer"] = {"name": f"WFA2-lib adaptive, {CORES} times one core", "pairs_per_second_of_a_core": rate, "ratios": ratios, "goal": GOAL}
         rows.append(row)
         print(error, {name: row[name]["mega_pairs_per_second"] for name in ("letters", "packed", "penalty_only", "exact")}, ratios, flush=True)
-        write(given.result, {"card": gpu_record.card(), "work": rows})
+        write(given.result, {"card": gpu_record.gpu(), "work": rows})
 
 
 if __name__ == "__main__":

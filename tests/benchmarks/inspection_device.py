@@ -1,10 +1,10 @@
-"""Chance seeds a second that the card's inspector rejects, host arrays to host arrays, and that they are rejected rightly. Writes JSON.
+"""Chance seeds a second that the GPU's inspector rejects, host arrays to host arrays, and that they are rejected rightly. Writes JSON.
 
     python tests/benchmarks/inspection_device.py RESULT.json [FOLDER] [ANCHORS]
 
 ANCHORS hits (a million) of 12of19 seeds with one transition, + strand, drawn from all those in a neighbourhood of two random sequences and, with FOLDER (of
 the genomes, NAME.fa.gz), of S. cerevisiae x S. paradoxus chrIV, E. coli x Salmonella, human x mouse ENm002. Seconds: best of three after a first. A
-quarter of a million of them are inspected by the host twin on all cores too; where only the card is sure, and for 20,000 others, the exact rule is asked: it
+quarter of a million of them are inspected by the host twin on all cores too; where only the GPU is sure, and for 20,000 others, the exact rule is asked: it
 must say that the anchor stays below the threshold, and the box must hold what it looked at.
 
 The bound: 16 operations of the integer pipe for 2 columns of 4 rows (8 PRMT and VIMNMX3, 8 VIADDMNMX), one for two words of columns in a fourth row, and 36 for
@@ -28,12 +28,12 @@ from benchmarks.record import write
 
 from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.gapped.extender import Extender
-from tidalign.kernels.inspection.device import STRIP, WORDS, Inspector
+from tidalign.kernels.inspection.device import COLUMN_WORDS, STRIP, Inspector
 from tidalign.kernels.letters.nucleotides import Codes, encode
 from tidalign.kernels.scoring.scores import Scoring
 from tidalign.kernels.seed.index import SeedPattern, build_index, hits
 
-OPERATIONS_OF_4_ROWS = 16 * WORDS + WORDS / 2 + 36
+OPERATIONS_OF_4_ROWS = 16 * COLUMN_WORDS + COLUMN_WORDS / 2 + 36
 BOUND_CELLS = 63.5 * 132 * 1.98e9 * 4 * STRIP / OPERATIONS_OF_4_ROWS
 PREDICTED = 0.85 * 0.95
 SKETCH = 2.0e6  # anchors a second of the first sketch on random sequences, kernel only
@@ -52,7 +52,7 @@ def letters(folder: str, name: str) -> Codes:
 
 
 def anchors(target: Codes, query: Codes, count: int) -> tuple[int, Any, Any]:
-    """How many hits there are, and where gapped extension starts from `count` of them."""
+    """Count the hits, and choose where gapped extension starts from `count` of them."""
     found = [(t.copy(), q.copy()) for t, q in hits(build_index(target, SeedPattern.parse("12of19")), query)]
     t, q = (np.concatenate([tile[side] for tile in found]) + 9 for side in range(2))
     chosen = np.sort(np.random.default_rng(1).choice(len(t), min(count, len(t)), replace=False))
@@ -60,7 +60,7 @@ def anchors(target: Codes, query: Codes, count: int) -> tuple[int, Any, Any]:
 
 
 def checked(target: Codes, query: Codes, costs: Costs, t: Any, q: Any, below: Any, boxes: Any) -> dict[str, Any]:
-    """What the host says of the same anchors; raises where the card was sure of something else."""
+    """Check the same anchors on the host; raises where the GPU was sure of something else."""
     bounds, cores = np.array([[0, len(target)]]), len(os.sched_getaffinity(0))
     exact = np.zeros(len(t), np.bool_)
     exact[np.random.default_rng(2).choice(np.flatnonzero(below), min(EXACT, int(below.sum())), replace=False)] = True
@@ -136,7 +136,7 @@ def main(path: str, folder: str = "", count: int = 1_000_000) -> None:
     for name, files in SETS.items() if folder else ():
         jobs.append(job(name, letters(folder, files[0]), letters(folder, files[1]), count))
         print(jobs[-1], flush=True)
-    write(path, {**gpu_record.card(), "bound_tera_cells_a_second": round(BOUND_CELLS / 1e12, 2), "jobs": jobs})
+    write(path, {**gpu_record.gpu(), "bound_tera_cells_a_second": round(BOUND_CELLS / 1e12, 2), "jobs": jobs})
 
 
 if __name__ == "__main__":

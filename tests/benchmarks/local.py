@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import record
 
 from tidalign.kernels.letters.sequences import Sequences, pack
-from tidalign.kernels.local.lanes import LANES
+from tidalign.kernels.local.lanes import PAIR_LANES
 from tidalign.kernels.local.pairs import align
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.wavefront.alignments import cigar_text
@@ -37,7 +37,7 @@ CASES: dict[str, tuple[int, int, bytes, float, str]] = {
 
 
 def pairs(length: int, count: int, alphabet: bytes, errors: float, random: np.random.Generator) -> tuple[list[bytes], list[bytes]]:
-    """Sequences of about a length with copies of them: mostly substitutions, a letter in a hundred left out; proteins differ in length by a fifth."""
+    """Draw sequences of about a length with copies of them: mostly substitutions, a letter in a hundred left out; proteins differ in length by a fifth."""
     letters = np.frombuffer(alphabet, np.uint8)
     queries, targets = [], []
     for _ in range(count):
@@ -50,7 +50,7 @@ def pairs(length: int, count: int, alphabet: bytes, errors: float, random: np.ra
 
 
 def peers(scoring: Substitution, cigar: bool) -> dict[str, Callable[[str, str], int]]:
-    """parasail's functions that suit, by name."""
+    """List parasail's functions that suit, by name."""
     opening, extension = scoring.pieces[0]
     matrix = parasail.blosum62 if scoring.alphabet == "protein" else parasail.matrix_create("ACGT", scoring.lower[0], scoring.lower[1])
     names = ["sw_trace_striped_sat", "sw_trace_striped_16"] if cigar else ["sw_striped_sat", "sw_striped_16"]
@@ -75,7 +75,7 @@ def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def measure(name: str, rounds: int) -> list[dict[str, Any]]:
-    """Rows of one case: score and CIGAR."""
+    """Measure one case: rows of score and CIGAR."""
     length, count, alphabet, errors, text = CASES[name]
     scoring = Substitution.parse(text)
     queries, targets = pairs(length, count, alphabet, errors, np.random.default_rng(14))
@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
     rows = [row for name in CASES for row in measure(name, args.rounds)]
-    record.write(args.result, {"unit": "GCUPS of CPU seconds, one core", "lanes": LANES, "parasail": parasail.__version__, "rows": rows})
+    record.write(args.result, {"unit": "GCUPS of CPU seconds, one core", "lanes": PAIR_LANES, "parasail": parasail.__version__, "rows": rows})
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ launches.compiler.launch = timed_launch
 
 
 def of_kernels() -> dict[str, float]:
-    """Seconds of each kernel since `spent` was cleared."""
+    """Sum the seconds of each kernel since `spent` was cleared."""
     import cupy
 
     return {name: sum(cupy.cuda.get_elapsed_time(*each) for each in events) / 1e3 for name, events in spent.items()}
@@ -116,7 +116,7 @@ def one_to_one() -> list[dict[str, Any]]:
 
 
 def written(folder: str, sides: Any) -> list[str]:
-    """FASTA files of both sides of pairs, as peers read them."""
+    """Write FASTA files of both sides of pairs, as peers read them."""
     paths = []
     for name, side in zip(("query", "target"), sides, strict=True):
         paths.append(f"{folder}/{name}.fa")
@@ -176,7 +176,7 @@ def timed(work: Callable[[], Any]) -> float:
 
 
 def one_to_many() -> list[dict[str, Any]]:
-    """20 queries of a length with sequences of 512 letters, the best ten of each."""
+    """Measure 20 queries of a length with sequences of 512 letters, the best ten of each."""
     random = np.random.default_rng(1)
     rows = []
     for text, alphabet in (("blosum62", RESIDUES[:20]), (DNA, "ACGT")):
@@ -211,7 +211,7 @@ def long_pairs() -> list[dict[str, Any]]:
 
 
 def extensions() -> list[dict[str, Any]]:
-    """From the first letters on, by minimap2's defaults: cells are those of whole matrices, as AGAThA's are, most of which are not made."""
+    """Measure extensions from the first letters on, by minimap2's defaults: cells are those of whole matrices, as AGAThA's are, most of which are not made."""
     coding = Coding(Substitution.parse(MINIMAP2))
     rows = []
     for length, error in ((1024, 0.05), (2048, 0.05), (4096, 0.05), (10_000, 0.05), (1024, 0.01), (10_000, 0.01), (1024, 0.15), (10_000, 0.15)):
@@ -264,7 +264,7 @@ def main() -> None:
     if arguments.agatha:
         found["beside AGAThA"] = beside_agatha(arguments.agatha)
     found["searches"] = [row for each in arguments.search for row in searched(*each)]
-    record.write(arguments.result, {"card": gpu_record.card(), **found})
+    record.write(arguments.result, {"card": gpu_record.gpu(), **found})
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def ablation(letters: Letters, coding: Coding, cells: float) -> list[dict[str, A
 
 
 def precision(letters: Letters, coding: Coding, cells: float) -> list[dict[str, Any]]:
-    """Scores of 16 bits and of 32, and 16 bits without DPX's instructions."""
+    """Measure scores of 16 bits and of 32, and 16 bits without DPX's instructions."""
     rows = []
     for query in (128, 512, 2048):
         for bits in (16, 32):
@@ -166,7 +166,7 @@ def main() -> None:
     if arguments.picture:
         picture(arguments.picture, grids)
     found = {"lengths": LENGTHS, "gcups": grids, "ablation": ablation(letters, coding, arguments.cells)}
-    record.write(arguments.result, {"card": gpu_record.card(), "scoring": DNA, "cells": arguments.cells, **found})
+    record.write(arguments.result, {"card": gpu_record.gpu(), "scoring": DNA, "cells": arguments.cells, **found})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A great many random pairs on the card and on the host's cores: every row and every CIGAR must be equal. Writes the counts as JSON.
+"""A great many random pairs on the GPU and on the host's cores: every row and every CIGAR must be equal. Writes the counts as JSON.
 
     python tests/benchmarks/random_pairs_device.py RESULT.json [PAIRS]
 
@@ -52,7 +52,7 @@ def joined(sides: list[Sequences]) -> Sequences:
 
 
 def differing(host: list[Alignments], device: Alignments) -> int:
-    """Pairs with another column or CIGAR."""
+    """Count the pairs with another column or CIGAR."""
     wrong = np.zeros(len(device), bool)
     for column in ("penalty", "query_start", "query_end", "target_start", "target_end"):
         wrong |= np.concatenate([getattr(part, column) for part in host]) != getattr(device, column)
@@ -99,7 +99,7 @@ def main() -> None:
                 "seconds_device_with_compilation": round(on_device, 3),
             }
             print(text, models[text], flush=True)
-    write(result, {"card": gpu_record.card(), "pairs": sum(model["pairs"] for model in models.values()), "models": models})
+    write(result, {"card": gpu_record.gpu(), "pairs": sum(model["pairs"] for model in models.values()), "models": models})
 
 
 if __name__ == "__main__":

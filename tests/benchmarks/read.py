@@ -29,7 +29,7 @@ from tidalign.pipeline.pairs.input.read import inspect, plan, read_block, stream
 
 
 def bgzf(data: bytes) -> bytes:
-    """Blocks as bgzip writes them."""
+    """Write blocks as bgzip writes them."""
     out = []
     for begin in [*range(0, len(data), 65_280), len(data)]:
         piece = data[begin : begin + 65_280]
@@ -61,13 +61,13 @@ def make(folder: Path, pairs: int, length: int) -> dict[str, list[str]]:
 
 
 def peak() -> int:
-    """Of this program alone: getrusage counts what its parent was before it began."""
+    """Read the largest memory of this program alone: getrusage counts what its parent was before it began."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) // 1024
 
 
 def measure(kind: str, paths: list[str]) -> dict[str, Any]:
-    """In this process: what reading costs."""
+    """Measure in this process what reading costs."""
     floor, planned, wall, began = peak(), 0.0, time.perf_counter(), time.process_time()
     if kind.startswith("dnaio"):
         pairs, blocks = through_dnaio(paths), None

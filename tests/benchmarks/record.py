@@ -16,7 +16,7 @@ PACKAGES = ("numpy", "numba", "llvmlite", "pyarrow", "dnaio", "dask", "distribut
 
 
 def machine() -> dict[str, Any]:
-    """CPU, cores, system, Python and package versions."""
+    """Describe the machine: CPU, cores, system, Python and package versions."""
     cpu = platform.processor()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -34,7 +34,7 @@ def machine() -> dict[str, Any]:
 
 
 def commit() -> str:
-    """The commit measured; `+` after it: with sources that are not committed so."""
+    """Name the commit measured; `+` after it: with sources that are not committed so."""
     here = Path(__file__).parent
     try:
         head = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=here, check=True, capture_output=True, text=True).stdout.strip()

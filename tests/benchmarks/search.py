@@ -32,7 +32,7 @@ import record
 from tidalign.kernels.letters.nucleotides import COMPLEMENT
 from tidalign.kernels.letters.sequences import Sequences
 from tidalign.kernels.local.coding import Coding
-from tidalign.kernels.local.lanes import LANES
+from tidalign.kernels.local.lanes import PAIR_LANES
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.search import best
 
@@ -42,7 +42,7 @@ SHARE = 40
 
 
 def read(path: str, count: int | None = None) -> list[tuple[str, bytes]]:
-    """Names, to the first blank, and letters."""
+    """Read names, to the first blank, and letters."""
     records = [part.partition("\n") for part in Path(path).read_text().split(">")[1:]]
     found = [(head.split()[0], letters.replace("\n", "").upper().encode()) for head, _, letters in records]
     return [each for each in found if each[1]][:count]
@@ -55,7 +55,7 @@ def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def command(words: list[str]) -> tuple[float, float, str]:
-    """Seconds of CPU of a process and its children, seconds, and what it printed."""
+    """Run a process: seconds of CPU of it and its children, seconds, and what it printed."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     said = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     taken, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -63,7 +63,7 @@ def command(words: list[str]) -> tuple[float, float, str]:
 
 
 def kernel(queries: list[bytes], database: list[bytes], scoring: Substitution, rounds: int) -> tuple[dict[str, float], Any]:
-    """GCUPS of CPU seconds: ours, and parasail's better function."""
+    """Measure GCUPS of CPU seconds: ours, and parasail's better function."""
     strands = [queries] + ([[query.translate(COMPLEMENT.tobytes())[::-1] for query in queries]] if scoring.alphabet == "dna" else [])
     coding = Coding(scoring)
     coded = [coding.coded(Sequences.from_strings(strand), 0) for strand in strands]
@@ -90,7 +90,7 @@ def kernel(queries: list[bytes], database: list[bytes], scoring: Substitution, r
 
 
 def whole(folder: Path, scoring: list[str], peer: list[str], rounds: int) -> tuple[dict[str, Any], int]:
-    """CPU seconds and seconds of the commands, the best; and in how many queries their best hits agree."""
+    """Measure CPU seconds and seconds of the commands, the best; and count the queries in which their best hits agree."""
     alone = (
         "import sys; from tidalign.workflows.run.search.run import Search; Search.small_work = 1e9; from tidalign.workflows.cli import main; sys.exit(main())"
     )
@@ -154,7 +154,7 @@ def main() -> None:
         measure("16S genes, both strands", genes[::60], genes, "match:2,mismatch:-3,gap:5,2", dna, args.rounds),
     ]
     version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "fasta3"], capture_output=True, text=True).stdout
-    about = {"unit": "GCUPS of CPU seconds, one core", "lanes": LANES, "parasail": parasail.__version__, "fasta3": version}
+    about = {"unit": "GCUPS of CPU seconds, one core", "lanes": PAIR_LANES, "parasail": parasail.__version__, "fasta3": version}
     record.write(args.result, {**about, "rows": rows})
 
 

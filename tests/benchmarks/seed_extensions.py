@@ -1,5 +1,5 @@
-"""Bare seeds extended on the current card, as FastZ's paper measures it: a million seeds of one neighbourhood, arrays to rows whose common runs are held once
-(`folded`), and to rows each with its own; and a sample of seeds on the card, on one core and on all cores by the host twin, and in one LASTZ process, rows
+"""Bare seeds extended on the current GPU, as FastZ's paper measures it: a million seeds of one neighbourhood, arrays to rows whose common runs are held once
+(`folded`), and to rows each with its own; and a sample of seeds on the GPU, on one core and on all cores by the host twin, and in one LASTZ process, rows
 compared. Of the neighbourhood, all rows of both kinds are compared, also with those of the exact rule alone, which rejects none, and some with the host's.
 Writes JSON.
 
@@ -33,7 +33,7 @@ from benchmarks.record import write
 from tidalign.kernels.anchors.points import anchor_points
 from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.gapped.alignments import Extensions
-from tidalign.kernels.gapped.device import BINS, DeviceExtender
+from tidalign.kernels.gapped.device import LENGTH_BINS, DeviceExtender
 from tidalign.kernels.gapped.extender import Extender
 from tidalign.kernels.letters.nucleotides import ALPHABET, Codes
 from tidalign.kernels.scoring.scores import Scoring
@@ -53,7 +53,7 @@ TASK = 64
 
 
 def codes_of(word: str, role: str) -> Codes:
-    """Of one sequence."""
+    """Give the codes of one sequence."""
     if word.startswith("random:"):
         length, seed = map(int, word.split(":")[1:])
         return np.random.default_rng(seed).integers(0, 4, length, np.uint8)
@@ -61,7 +61,7 @@ def codes_of(word: str, role: str) -> Codes:
 
 
 def used_seeds(target: Codes, query: Codes, wanted: int, scoring: Scoring) -> tuple[Integers, Integers, int]:
-    """Anchors of the first seeds, at least `wanted` if there are so many, and where the last of them ends in the query."""
+    """Find the anchors of the first seeds, at least `wanted` if there are so many, and where the last of them ends in the query."""
     index = seed_device.build_index(target, SeedPattern.parse("12of19"))
     parts, count = [Segments.concat([])], 0
     for found, _ in ungapped_device.segments(index, query, transitions=1, seed_filter=None, scoring=scoring, exact=True, gapfree=None):
@@ -81,7 +81,7 @@ def timed(work: Any) -> tuple[float, Any]:
 
 
 def on_host(target: Codes, query: Codes, costs: Costs, t: Integers, q: Integers, cores: int) -> tuple[Extensions, int]:
-    """Alignments of all anchors, tasks of a few on each core; and how many cells LASTZ's rule looks at for them."""
+    """Align all anchors on the host, tasks of a few on each core; and count how many cells LASTZ's rule looks at for them."""
     bounds = np.array([[0, len(target)]])
 
     def some(start: int) -> tuple[Extensions, int]:
@@ -101,7 +101,7 @@ def on_host(target: Codes, query: Codes, costs: Costs, t: Integers, q: Integers,
 
 
 def neighbourhood(whole: DeviceExtender, t: Integers, q: Integers, exactly: Any) -> dict[str, Any]:
-    """exactly: the host's rows of so many undecided anchors."""
+    """Measure a neighbourhood; exactly: the host's rows of so many undecided anchors."""
 
     def afresh(work: Any) -> Any:
         if whole._launches is not None:
@@ -116,7 +116,7 @@ def neighbourhood(whole: DeviceExtender, t: Integers, q: Integers, exactly: Any)
     left = np.flatnonzero(~below)
     whole.above_by_length[:] = 0
     both, folded = afresh(lambda: whole.folded(t, q))
-    counted = {"alignments by length": dict(zip([*(f"to {length}" for length in BINS), "longer"], whole.above_by_length.tolist(), strict=True))}
+    counted = {"alignments by length": dict(zip([*(f"to {length}" for length in LENGTH_BINS), "longer"], whole.above_by_length.tolist(), strict=True))}
     both = min(both, *(afresh(lambda: whole.folded(t, q))[0] for _ in range(2)))
     executing = min(afresh(lambda: whole._exact(t[left], q[left], False, False).folded())[0] for _ in range(2))
     executed = swept(whole)[1]
@@ -164,7 +164,7 @@ def rows(found: Extensions) -> list[npt.NDArray[Any]]:
 
 
 def distinct(found: Extensions) -> set[tuple[int, ...]]:
-    """Ends and scores, of alignments with the same ends the first: LASTZ prints no other."""
+    """List ends and scores, of alignments with the same ends the first: LASTZ prints no other."""
     scores: dict[tuple[int, ...], int] = {}
     for ends, score in zip(zip(*(getattr(found, name).tolist() for name in ENDS), strict=True), found.score.tolist(), strict=True):
         scores.setdefault(ends, score)
@@ -172,7 +172,7 @@ def distinct(found: Extensions) -> set[tuple[int, ...]]:
 
 
 def by_lastz(target: Codes, query: Codes, folder: Path) -> tuple[float, set[tuple[int, ...]]]:
-    """Seconds of a LASTZ process and its alignments' ends and scores."""
+    """Run a LASTZ process: its seconds and its alignments' ends and scores."""
     for name, codes in (("target", target), ("query", query)):
         (folder / f"{name}.fa").write_bytes(b">" + name.encode() + b"\n" + np.frombuffer(ALPHABET, np.uint8)[codes].tobytes() + b"\n")
     command = ["lastz", f"{folder}/target.fa", f"{folder}/query.fa", "--nogfextend", "--strand=plus", "--limitperquery=100000000"]
@@ -205,11 +205,11 @@ def main() -> None:
     part = DeviceExtender(target, piece, bounds, costs)
     first, folded = timed(lambda: part.folded(sample_t, sample_q))
     found = folded.take(np.arange(len(folded)))
-    on_card = np.inf
+    on_gpu = np.inf
     for _ in range(3):
         if part._launches is not None:
             part._launches.clear()
-        on_card = min(on_card, timed(lambda: part.folded(sample_t, sample_q))[0])
+        on_gpu = min(on_gpu, timed(lambda: part.folded(sample_t, sample_q))[0])
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(1) as beside:
         peer = beside.submit(by_lastz, target, piece, Path(name)) if shutil.which("lastz") and not arguments.no_lastz else None
         on_host(target, piece, costs, sample_t[:TASK], sample_q[:TASK], 1)
@@ -225,7 +225,7 @@ def main() -> None:
     around["tera cells a second, LASTZ's"] = round(mega * cells / len(sample_t) / 1e6, 3)
     around["times FastZ's figure"] = round(mega / FASTZ, 1)
     result: dict[str, Any] = {
-        "card": gpu_record.card(),
+        "card": gpu_record.gpu(),
         "target": Path(arguments.target).name,
         "query": Path(arguments.query).name,
         "letters": [len(target), len(query)],
@@ -235,14 +235,14 @@ def main() -> None:
             "alignments": len(found),
             "cells a seed": round(cells / len(sample_t)),
             "rows equal to the host's": not different,
-            "seconds": {"card, first": round(first, 3), "card": round(on_card, 4), "host, all cores": round(all_cores, 3), "cores": cores()},
+            "seconds": {"card, first": round(first, 3), "card": round(on_gpu, 4), "host, all cores": round(all_cores, 3), "cores": cores()},
             "seconds a seed, host, one core": round(one_core, 7),
-            "card times host, all cores": round(all_cores / on_card, 1),
+            "card times host, all cores": round(all_cores / on_gpu, 1),
         },
     }
     if lastz:
         result["sample"]["seconds"]["LASTZ"] = round(lastz[0], 2)
-        result["sample"]["card times LASTZ"] = round(lastz[0] / on_card, 1)
+        result["sample"]["card times LASTZ"] = round(lastz[0] / on_gpu, 1)
         result["sample"]["alignments equal to LASTZ's"] = lastz[1] == distinct(found)
     write(arguments.result, result)
     print(result["neighbourhood"], result["sample"])

@@ -1,9 +1,9 @@
-"""Seeds, the record of diagonals and gap-free extension of a pair of genomes on the current card: each stage, and the whole, beside what was predicted and
+"""Seeds, the record of diagonals and gap-free extension of a pair of genomes on the current GPU: each stage, and the whole, beside what was predicted and
 what memory alone would take. Writes JSON.
 
     python tests/benchmarks/seeding_device.py RESULT.json TARGET.fa.gz QUERY.fa.gz [--host]
 
-LASTZ's default seeds, exact mode, first sequences, both strands of the query, host arrays to host arrays. Stages wait for the card before and after, the
+LASTZ's default seeds, exact mode, first sequences, both strands of the query, host arrays to host arrays. Stages wait for the GPU before and after, the
 whole only at its end; the fastest of REPEATS counts. The target against itself: one diagonal has a hit at every place, and one scan is as long as the target.
 --host: the host twin on one core as well (compiled before), and whether its rows are the same.
 """
@@ -34,21 +34,21 @@ from tidalign.kernels.ungapped.hsps import HitFilter, Segments
 REPEATS = 7
 PATTERN = SeedPattern.parse("12of19")
 GAPFREE = (910, 3000, True)
-EXPECTED = {"index": 1.5, "query to the card": 0.55, "counts": 0.8, "keys and sieve": 1.7, "sort": 0.6, "extension": 0.4, "rows to the host": 1.0}
+EXPECTED = {"index": 1.5, "query to the GPU": 0.55, "counts": 0.8, "keys and sieve": 1.7, "sort": 0.6, "extension": 0.4, "rows to the host": 1.0}
 """Milliseconds predicted for E. coli K-12 (4.6 Mb) x Salmonella LT2 (4.9 Mb), 25 million hits a strand, before this sieve and this sort ran
 on a GPU."""
 MEMORY, BUS = 4.3e12, 11e9
-"""Bytes a second on this kind of card: read and written; to it from pageable memory."""
+"""Bytes a second on this kind of GPU: read and written; to it from pageable memory."""
 
 
 def letters(path: str) -> Codes:
-    """Of the first sequence."""
+    """Read the letters of the first sequence."""
     with gzip.open(path) as file:
         return encode(b"".join(line.strip() for line in file.read().split(b">")[1].split(b"\n")[1:]))
 
 
 def fastest(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Milliseconds, and what it gives."""
+    """Time the fastest run: milliseconds, and what it gives."""
     import cupy
 
     best, given = np.inf, None
@@ -63,7 +63,7 @@ def fastest(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def stages(target: Codes, query: Codes) -> dict[str, Any]:
-    """Of one strand; first the time of a first call, that compiles."""
+    """Time the stages of one strand; first the time of a first call, that compiles."""
     import cupy
 
     begun = time.perf_counter()
@@ -115,7 +115,7 @@ def stages(target: Codes, query: Codes) -> dict[str, Any]:
 
 
 def on_device(target: Codes, sides: tuple[Codes, ...]) -> list[Segments]:
-    """HSPs of each side, the index included."""
+    """Find the HSPs of each side, the index included."""
     options: dict[str, Any] = {"transitions": 1, "seed_filter": None, "scoring": Scoring(), "exact": True, "gapfree": GAPFREE}
     index = seed_device.build_index(target, PATTERN)
     return [Segments.concat([tile for tile, _ in ungapped_device.segments(index, side, **options)]) for side in sides]
@@ -138,7 +138,7 @@ def main() -> None:
     parser.add_argument("--host", action="store_true")
     arguments = parser.parse_args()
     target, query = letters(arguments.target), letters(arguments.query)
-    result: dict[str, Any] = {"card": gpu_record.card(), "letters": [len(target), len(query)], **stages(target, query)}
+    result: dict[str, Any] = {"card": gpu_record.gpu(), "letters": [len(target), len(query)], **stages(target, query)}
     sides = query, reverse_complement(query)
     result["both strands and the index, milliseconds"], found = fastest(lambda: on_device(target, sides))
     result["target against itself and its index, milliseconds"], _ = fastest(lambda: on_device(target, (target,)))

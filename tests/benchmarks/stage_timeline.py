@@ -26,7 +26,7 @@ COLOURS = {
 
 
 def lanes(spans: list[list[Any]]) -> list[tuple[str, int, float, float]]:
-    """(stage, row, begin, end): threads take rows over from those that have ended, so that there are as many rows as were ever busy at a time."""
+    """Lay out (stage, row, begin, end): threads take rows over from those that have ended, so that there are as many rows as were ever busy at once."""
     ends: dict[int, float] = {}
     for _, thread, _, end in spans:
         ends[thread] = max(end, ends.get(thread, 0.0))

@@ -27,7 +27,7 @@ ERRORS_OF = 64
 
 
 def of_h200() -> rates.Rates:
-    points: dict[str, calibrate.Points] = defaultdict(list)
+    points: dict[str, calibrate.Measurements] = defaultdict(list)
     record = json.loads(RECORD.read_text())
     for each in record["work"]:
         chunk = pack_pairs(calibrate.made(calibrate.DNA, ERRORS_OF if each["length"] <= 1000 else 8, each["length"], each["error"]))

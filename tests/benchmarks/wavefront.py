@@ -24,7 +24,7 @@ import simulate
 
 from tidalign.kernels.letters import host as letters_host
 from tidalign.kernels.letters.sequences import Sequences
-from tidalign.kernels.pairwise.wavefront import NARROW, gap_model
+from tidalign.kernels.pairwise.wavefront import MAX_NARROW_LETTERS, gap_model
 from tidalign.kernels.runtime import workspace as workspace_host
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront import batch as batch_host
@@ -38,7 +38,7 @@ class Ours:
     def __init__(self, pairs: list[simulate.Pair]) -> None:
         queries, targets = (Sequences.from_strings(side) for side in zip(*pairs, strict=True))
         self.n, self.m = queries.lengths, targets.lengths
-        assert (self.n + self.m).max() <= NARROW
+        assert (self.n + self.m).max() <= MAX_NARROW_LETTERS
         self.memory = workspace_host.memory()
         workspace_host.reserve(self.memory.work, workspace_host.LETTERS, int((self.n + self.m).sum()) + 2 * letters_host.BEHIND * len(pairs))
         self.places = np.empty((len(pairs), 2), np.int64)
@@ -55,7 +55,7 @@ class Ours:
         self.ends = np.zeros((len(pairs), 2), np.int64)
 
     def run(self, model: str, cigar: bool) -> tuple[float, int, int]:
-        """CPU seconds, sum of penalties, columns of all CIGARs."""
+        """Run our kernels: CPU seconds, sum of penalties, columns of all CIGARs."""
         penalties = Penalties.parse(model)
         work, spare = self.memory.work, self.memory.spare
         work[workspace_host.CIGAR_COUNT] = 0

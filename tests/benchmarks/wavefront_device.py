@@ -1,11 +1,11 @@
-"""Pairs a second on the current card, host arrays to host arrays, beside the GPU peers', what was predicted and what host, bus and card allow. Writes JSON.
+"""Pairs a second on the current GPU, host arrays to host arrays, beside the GPU peers', what was predicted and what host, bus and GPU allow. Writes JSON.
 
     python tests/benchmarks/wavefront_device.py RESULT.json [LENGTH ...]
 
 Pairs as the peers' were: random ACGT, ceil(length * error) differences at uniform places, a third each of mismatch, insertion and deletion. 250,000 (150 bp),
 50,000 (1 kb) or 5,000 (10 kb) pairs are generated and repeated, to the peers' counts where these take no more than some seconds. Times are wall times of
 `wavefront_device.align`, allocation of its results included: the first of a new shape, then the best of those after it. Peers' figures: the same
-kind of card, another run. Two-piece penalties have no peer on a GPU; the host twin's figure is of this machine's cores, a thread each.
+kind of GPU, another run. Two-piece penalties have no peer on a GPU; the host twin's figure is of this machine's cores, a thread each.
 """
 
 import os
@@ -26,7 +26,7 @@ from tidalign.kernels.pairwise import wavefront, wavefront_device
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments
-from tidalign.kernels.wavefront.model import NARROW, Model
+from tidalign.kernels.wavefront.model import NARROW_DIAGONALS, Model
 
 UNIQUE = {150: 250_000, 1000: 50_000, 10_000: 5_000}
 PAIRS = {("edit", 150): 10_000_000, ("affine:2,3,1", 150): 5_000_000, ("affine:2,3,1", 10_000): 50_000, ("affine2p:4,6,2,24,1", 1000): 200_000}
@@ -46,9 +46,9 @@ PEERS: dict[tuple[str, bool, int], tuple[str, tuple[float, ...], float]] = {
 }
 JOBS = [*PEERS, *(("affine2p:4,6,2,24,1", True, length) for length in UNIQUE)]
 BUS, PACKING, COPYING, FRESH = 55e9, 49e9, 48e9, 37e9
-"""Bytes a second measured on this kind of machine: pinned memory to the card; ASCII packed, codes copied and results written to new memory by 16 threads."""
+"""Bytes a second measured on this kind of machine: pinned memory to the GPU; ASCII packed, codes copied and results written to new memory by 16 threads."""
 OPERATIONS, LANE_OPERATIONS = {0: 37, 1: 55, 2: 80}, 16.57e12
-"""Of a cell as wavefront.cuh has it, by gap pieces: each load, store, sum, comparison and choice one, an extension 18; what the card does a second of these."""
+"""Of a cell as wavefront.cuh has it, by gap pieces: each load, store, sum, comparison and choice one, an extension 18; what the GPU does a second of these."""
 EXPECTED_CELLS, EXPECTED_PAIR = {0: 100e9, 1: 100e9, 2: 65e9}, 2e-11
 """Cells a second, and seconds a letter of a pair for all else: what the record before this one had, and for two pieces a quarter more (threads a pair)."""
 LETTERS = np.frombuffer(b"ACGT", np.uint8)
@@ -82,7 +82,7 @@ def _again(offsets: np.ndarray, times: int) -> np.ndarray:
 
 
 def kernel_seconds(run: Any) -> float:
-    """Of one more run that waits before and after each launch."""
+    """Time the kernels of one more run that waits before and after each launch."""
     import cupy
 
     total, launch = 0.0, compiler.launch
@@ -117,7 +117,7 @@ def measured(queries: Any, targets: Any, penalties: Penalties, cigar: bool) -> t
 
 
 def on_host(queries: Sequences, targets: Sequences, penalties: Penalties, count: int) -> float:
-    """M pairs/s of the host twin, the first `count` pairs in small shares by all cores."""
+    """Measure M pairs/s of the host twin, the first `count` pairs in small shares by all cores."""
     cores = len(os.sched_getaffinity(0))
     cuts = np.linspace(0, count, 1 + cores * 4, dtype=int)
 
@@ -140,7 +140,7 @@ def cells(model: Model, penalties: np.ndarray) -> float:
     for penalty, count in zip(*np.unique(penalties // model.unit, return_counts=True), strict=True):
         s = np.arange(1, penalty + 1)
         reach = model.reach(s)
-        each = np.minimum(2 * reach + 1, NARROW).sum()
+        each = np.minimum(2 * reach + 1, NARROW_DIAGONALS).sum()
         if penalty >= exact_below:
             back = (penalty - s) // min(model.extend[: max(model.pieces, 1)]) + 1
             each += (2 * np.minimum(reach, back) + 1).sum()
@@ -149,7 +149,7 @@ def cells(model: Model, penalties: np.ndarray) -> float:
 
 
 def limits(sides: list[Any], found: Alignments, penalties: Penalties) -> tuple[dict[str, float], float]:
-    """What allows how many M pairs/s, and how many were expected: the slowest of host, bus and card."""
+    """Compute what allows how many M pairs/s, and how many were expected: the slowest of host, bus and GPU."""
     count, model = len(found), Model.of(penalties)
     letters = isinstance(sides[0], Sequences)
     given = sum((side.letters if isinstance(side, Sequences) else side.codes).nbytes for side in sides) / count
@@ -207,7 +207,7 @@ def main() -> None:
                 rows.append(row)
                 shown = [row[name][key] for name in ("letters", "packed") for key in ("mega_pairs_per_second", "predicted", "fraction_of_least_bound")]
                 print(length, error, text, cigar, *shown, row.get("kernel_mega_pairs_per_second"), row["peer"]["ratio"], flush=True)
-                write(sys.argv[1], {"card": gpu_record.card(), "work": rows})
+                write(sys.argv[1], {"card": gpu_record.gpu(), "work": rows})
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ SLICE = 100_000
 
 
 def simulate(folder: Path, pairs: int, length: int, error: float) -> tuple[Path, Path]:
-    """FASTQ files of the pairs; seeded, so that the same arguments give the same files."""
+    """Write FASTQ files of the pairs; seeded, so that the same arguments give the same files."""
     files = tuple(folder / f"{pairs}x{length}_{error}_{side}.fastq" for side in ("query", "target"))
     if all(file.exists() for file in files):
         return files[0], files[1]
@@ -69,7 +69,7 @@ def watch(command: list[str], accepted: tuple[int, ...] = (0,), interval: float 
 
 
 def peer(queries: Path, targets: Path, pairs: int) -> float:
-    """Seconds of one process that reads and aligns with dnaio and pywfa (affine 4,6,2, exact, with CIGAR)."""
+    """Time one process that reads and aligns with dnaio and pywfa (affine 4,6,2, exact, with CIGAR)."""
     import dnaio
     from pywfa import WavefrontAligner
 

@@ -13,7 +13,7 @@ from external import External
 
 @pytest.fixture
 def external_alone(tmp_path: Path) -> Iterator[External]:
-    """A scheduler without workers."""
+    """Start a scheduler without workers."""
     cluster = External(tmp_path)
     yield cluster
     cluster.close()
@@ -21,7 +21,7 @@ def external_alone(tmp_path: Path) -> Iterator[External]:
 
 @pytest.fixture
 def external(external_alone: External) -> External:
-    """A scheduler with two workers."""
+    """Start a scheduler with two workers."""
     external_alone.worker()
     external_alone.worker()
     external_alone.wait_for_workers(2)

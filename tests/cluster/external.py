@@ -30,7 +30,7 @@ class External:
         self.restart()
 
     def restart(self) -> None:
-        """A scheduler on the port; returns when it listens."""
+        """Start a scheduler on the port; returns when it listens."""
         self.scheduler = self._dask("scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--protocol", self.address.partition(":")[0], *_QUIET)
         wait_until(self._listens, self.scheduler)
 
@@ -44,11 +44,11 @@ class External:
             client.wait_for_workers(count)
 
     def worker(self, *options: str, command: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
-        """A worker of the scheduler; `command` is what starts it."""
+        """Start a worker of the scheduler; `command` is what starts it."""
         return self._dask("worker", self.address, "--no-dashboard", *(options or ("--nthreads", "1")), command=command)
 
     def cuda_worker(self) -> subprocess.Popen[bytes]:
-        """What `dask cuda worker` starts: a worker for each card."""
+        """Start what `dask cuda worker` starts: a worker for each GPU."""
         return self._start("cuda-worker", sys.executable, "-m", "dask_cuda.cli", self.address, "--no-dashboard", "--nthreads", "1")
 
     def _dask(self, *words: str, command: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:

@@ -54,7 +54,7 @@ def burn(seconds: float) -> None:
 
 
 def whereabouts(seconds: float) -> str:
-    """The address of the worker that this took so long on."""
+    """Give the address of the worker that this took so long on."""
     time.sleep(seconds)
     return str(get_worker().address)
 
@@ -67,7 +67,7 @@ def crash(folder: str) -> None:
 
 
 def at_speed(seconds: float, speeds: dict[str, float]) -> str:
-    """The name of the worker that did this, which took it the less the faster it is."""
+    """Name the worker that did this, which took it the less the faster it is."""
     name = str(get_worker().name)
     time.sleep(seconds / speeds[name])
     return name

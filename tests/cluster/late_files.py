@@ -117,7 +117,7 @@ exec "$@"
 
 
 def on_a_host(folder: Path, mount: Path, seconds: float) -> tuple[str, ...]:
-    """Words before a command that have it run on a host of its own."""
+    """Give the words before a command that have it run on a host of its own."""
     return ("unshare", "--mount", "sh", "-c", ON_A_HOST, "sh", sys.executable, str(Path(__file__).resolve()), str(folder), str(mount), str(seconds))
 
 

@@ -16,15 +16,15 @@ class DriverError(Exception):
     pass
 
 
-def driver(cards: list[str] | None) -> Any:
-    """A pynvml of a machine with these cards; None: without a driver."""
+def driver(devices: list[str] | None) -> Any:
+    """Make a pynvml of a machine with these devices; None: without a driver."""
 
     def init() -> None:
-        if cards is None:
+        if devices is None:
             raise DriverError("Driver Not Loaded")
 
     def by_index(i: int) -> int:
-        if i >= len(cards or []):
+        if i >= len(devices or []):
             raise DriverError("Invalid Argument")
         return i
 
@@ -32,22 +32,22 @@ def driver(cards: list[str] | None) -> Any:
     module.__spec__ = types.SimpleNamespace(name="pynvml")
     module.NVMLError = DriverError
     module.nvmlInit = init
-    module.nvmlDeviceGetCount = lambda: len(cards or [])
+    module.nvmlDeviceGetCount = lambda: len(devices or [])
     module.nvmlDeviceGetHandleByIndex = by_index
     module.nvmlDeviceGetHandleByUUID = lambda uuid: int(uuid[-1])
     module.nvmlDeviceGetUUID = lambda handle: f"GPU-{handle}f0e-11"
-    module.nvmlDeviceGetName = lambda handle: (cards or [])[handle]
+    module.nvmlDeviceGetName = lambda handle: (devices or [])[handle]
     module.nvmlDeviceGetCudaComputeCapability = lambda handle: (
-        [7, 5] if "T4" in (cards or [])[handle] else [8, 0] if "A100" in (cards or [])[handle] else [9, 0]
+        [7, 5] if "T4" in (devices or [])[handle] else [8, 0] if "A100" in (devices or [])[handle] else [9, 0]
     )
     return module
 
 
-def installed(monkeypatch: pytest.MonkeyPatch, cards: list[str] | None, visible: str | None = None) -> None:
+def installed(monkeypatch: pytest.MonkeyPatch, devices: list[str] | None, visible: str | None = None) -> None:
     cupy: Any = types.ModuleType("cupy")
     cupy.__spec__ = types.SimpleNamespace(name="cupy")
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.setitem(sys.modules, "pynvml", driver(cards))
+    monkeypatch.setitem(sys.modules, "pynvml", driver(devices))
     if visible is None:
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     else:
@@ -82,7 +82,7 @@ def test_only_the_visible(monkeypatch: pytest.MonkeyPatch, visible: str, found: 
 
 
 @pytest.mark.parametrize(
-    ("cards", "visible", "message"),
+    ("devices", "visible", "message"),
     [
         (None, None, "no NVIDIA driver answers .Driver Not Loaded."),
         ([], None, "1 GPU wanted, 0 found"),
@@ -93,8 +93,8 @@ def test_only_the_visible(monkeypatch: pytest.MonkeyPatch, visible: str, found: 
         (["H200", "Tesla T4"], None, "Tesla T4 has compute capability 7.5, 8.0 or later is needed"),
     ],
 )
-def test_none_is_said_with_the_way_out(monkeypatch: pytest.MonkeyPatch, cards: list[str] | None, visible: str | None, message: str) -> None:
-    installed(monkeypatch, cards, visible)
+def test_none_is_said_with_the_way_out(monkeypatch: pytest.MonkeyPatch, devices: list[str] | None, visible: str | None, message: str) -> None:
+    installed(monkeypatch, devices, visible)
     with pytest.raises(NoWorkers, match=f"{message}.*--device cpu"):
         usable()
 
@@ -107,10 +107,10 @@ def test_packages_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 class Cuda:
-    """A CUDA driver of a machine with these cards."""
+    """A CUDA driver of a machine with these devices."""
 
-    def __init__(self, cards: list[str], failing: str = "") -> None:
-        self.cards, self.failing, self.retained = cards, failing, 0
+    def __init__(self, devices: list[str], failing: str = "") -> None:
+        self.devices, self.failing, self.retained = devices, failing, 0
 
     def __getattr__(self, name: str) -> Any:
         if name == self.failing:
@@ -121,7 +121,7 @@ class Cuda:
         return 0
 
     def _cuDeviceGetCount(self, count: Any) -> int:
-        count._obj.value = len(self.cards)
+        count._obj.value = len(self.devices)
         return 0
 
     def _cuDeviceGet(self, device: Any, place: int) -> int:
@@ -129,12 +129,12 @@ class Cuda:
         return 0
 
     def _cuDeviceGetName(self, name: Any, length: int, device: Any) -> int:
-        name.value = self.cards[device.value].encode()
+        name.value = self.devices[device.value].encode()
         return 0
 
     def _cuDeviceGetAttribute(self, value: Any, which: int, device: Any) -> int:
         assert which == 75
-        value._obj.value = 7 if "T4" in self.cards[device.value] else 9
+        value._obj.value = 7 if "T4" in self.devices[device.value] else 9
         return 0
 
     def _cuDevicePrimaryCtxRetain(self, context: Any, device: Any) -> int:
@@ -156,14 +156,14 @@ def begun(monkeypatch: pytest.MonkeyPatch, cuda: Cuda, count: int | None, wanted
 
 
 @pytest.mark.parametrize(("visible", "called"), [(None, "0"), ("3", "3"), ("GPU-0,1", "GPU-0")])
-def test_cuda_begins_on_one_card(monkeypatch: pytest.MonkeyPatch, visible: str | None, called: str) -> None:
+def test_cuda_begins_on_one_gpu(monkeypatch: pytest.MonkeyPatch, visible: str | None, called: str) -> None:
     installed(monkeypatch, [], visible)  # NVML is not asked
     cuda = Cuda(["H200"])
     assert begun(monkeypatch, cuda, None, None) == {called: "H200"}
     assert cuda.retained == 1
 
 
-def test_cuda_does_not_begin_on_an_old_card(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cuda_does_not_begin_on_an_old_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     installed(monkeypatch, ["Tesla T4"])
     cuda = Cuda(["Tesla T4"])
     with pytest.raises(NoWorkers, match="Tesla T4 has compute capability 7.5"):

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(bool(why := objection()), reason=str(why))
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """What one process writes."""
+    """Run in one process, and give what that writes."""
     folder = tmp_path_factory.mktemp("expected")
     write_pairs(folder, PAIRS)
     program(folder, "pairs", "queries.fa", "targets.fa", "--device=cpu", "-o", "out.sam")
@@ -35,7 +35,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.fixture
 def hosts(tmp_path: Path) -> Iterator[Hosts]:
-    """Two hosts, pairs to align, a scheduler on the first and a worker on each. Dask takes a connection for lost after 12 s, where it would after 30."""
+    """Make two hosts, pairs to align, a scheduler on the first and a worker on each. Dask takes a connection for lost after 12 s, where it would after 30."""
     write_pairs(tmp_path, PAIRS)
     made = Hosts(tmp_path)
     made.environment["DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP"] = "12s"
@@ -62,7 +62,7 @@ def report(hosts: Hosts) -> dict[str, Any]:
 
 
 def ended(hosts: Hosts, process: Any, expected: bytes) -> dict[str, Any]:
-    """The report of a run that went well to its end."""
+    """Wait for a run that goes well to its end, and give its report."""
     assert process.wait() == 0, (hosts.folder / "command.log").read_text()
     assert (hosts.folder / "out.sam").read_bytes() == expected
     return report(hosts)

@@ -13,7 +13,7 @@ from external import External
 
 sys.path.insert(0, str(Path(__file__).parent / "slurm"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflows"))
-from genome_card_cases import flies
+from genome_gpu_cases import flies
 from work import program, write_pairs
 
 pytest.importorskip("fuse", reason="needs fusepy and libfuse2", exc_type=(ImportError, OSError))

@@ -107,7 +107,7 @@ def pulse_of(beats: Path) -> Callable[[], str | None]:
 @pytest.mark.parametrize("spin", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_task_that_hangs_gets_its_worker_restarted(two: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spin: bool) -> None:
     """One that spins when it has used its patience; one that sleeps much later."""
-    monkeypatch.setattr(mapping, "SLOWEST", 1e9 if spin else 4.0)
+    monkeypatch.setattr(mapping, "SILENCE_FACTOR", 1e9 if spin else 4.0)
     beats = tmp_path / "beats"
     seen = Recorded()
     two.client.wait_for_workers(2)
@@ -157,14 +157,14 @@ def test_stop_lets_running_tasks_finish_and_starts_no_more(two: Workers) -> None
 
 
 def test_without_workers_a_run_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapping, "DESERTED", 3.0)
-    monkeypatch.setattr(mapping, "SHORT_HANDED", 1e9)
+    monkeypatch.setattr(mapping, "DESERTED_SECONDS", 3.0)
+    monkeypatch.setattr(mapping, "SHORT_HANDED_SECONDS", 1e9)
     with start(1) as workers, pytest.raises(NoWorkers, match="no worker left"):
         run_on(workers, [Task(f"t{i}", square, (i, 0.2)) for i in range(200)], Recorded(on_done=lambda: workers.local and workers.local.scale(0)), Stop())
 
 
 def test_lost_workers_are_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapping, "SHORT_HANDED", 1.0)
+    monkeypatch.setattr(mapping, "SHORT_HANDED_SECONDS", 1.0)
     removed: list[bool] = []
 
     def remove_all() -> None:

@@ -22,7 +22,7 @@ RECIPES = Path(__file__).parents[2] / "workflows"
 
 @pytest.fixture
 def ssh(tmp_path: Path) -> Iterator[str]:
-    """The command that reaches this machine by SSH, as this user, with a key made for it."""
+    """Give the command that reaches this machine by SSH, as this user, with a key made for it."""
     if not found("sshd") or not shutil.which("ssh") or not shutil.which("openssl"):
         pytest.skip("no sshd, ssh or openssl (on Debian: apt-get install openssh-server openssl)")
     (port,) = free_ports(1)
@@ -59,7 +59,7 @@ def test_hosts_that_ssh_reaches(ssh: str, tmp_path: Path) -> None:
 
 
 def _is_of(process: psutil.Process, folder: Path) -> bool:
-    """Whether the recipe started a process in a folder."""
+    """Tell whether the recipe started a process in a folder."""
     try:
         return f"{folder}/.tidalign-ssh-" in " ".join(process.cmdline())
     except psutil.Error:

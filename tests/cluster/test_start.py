@@ -44,7 +44,7 @@ def test_nothing_listens_beyond_this_machine() -> None:
 
 
 def ports() -> set[int]:
-    """Where this process and its children listen."""
+    """List the ports where this process and its children listen."""
     return {connection.laddr.port for process in family() for connection in process.net_connections("inet") if connection.status == "LISTEN"}
 
 

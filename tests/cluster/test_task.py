@@ -57,7 +57,7 @@ def test_what_a_failure_asks_for_is_run_and_other_failures_end_the_run() -> None
 
 def test_the_pulse_of_what_runs_in_this_thread_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """While it runs, and not when its outcome is told."""
-    monkeypatch.setattr(task_module, "PULSE", 0.01)
+    monkeypatch.setattr(task_module, "PULSE_SECONDS", 0.01)
     looked, looking = threading.Event(), threading.active_count()
 
     class Told(Recorded):
@@ -72,7 +72,7 @@ def test_the_pulse_of_what_runs_in_this_thread_is_looked_at(monkeypatch: pytest.
 
 def test_threads_run_tasks_at_a_time_and_outcomes_are_told_in_the_callers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both tasks wait for each other, so one alone would never end; the pulse of what runs is looked at meanwhile."""
-    monkeypatch.setattr(task_module, "PULSE", 0.01)
+    monkeypatch.setattr(task_module, "PULSE_SECONDS", 0.01)
     met, looked = threading.Barrier(2, timeout=600), threading.Event()
 
     def meet() -> int:
@@ -142,7 +142,7 @@ def test_running_tasks_get_a_grace_period_after_sigterm(monkeypatch: pytest.Monk
     monkeypatch.setattr(stopping, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     stop = Stop()
     stop.ask(signal.SIGTERM)
-    clock[0] += stopping.GRACE - 0.1
+    clock[0] += stopping.GRACE_SECONDS - 0.1
     assert not stop.at_once()
     clock[0] += 0.1
     assert stop.at_once()

@@ -15,7 +15,7 @@ from tidalign.cluster.map import run_on
 from tidalign.cluster.start import Workers, start
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Queue, Task
-from tidalign.cluster.together import MOST, SECONDS, Pace, together
+from tidalign.cluster.together import MAX_CALLS, TOGETHER_SECONDS, Pace, together
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def two() -> Iterator[Workers]:
 
 @pytest.fixture
 def sent(two: Workers, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many tasks each call of the scheduler has."""
+    """Count the tasks of each call of the scheduler."""
     calls: list[int] = []
     real = two.client.submit
 
@@ -42,7 +42,7 @@ def test_short_tasks_go_together(two: Workers, sent: list[int]) -> None:
     seen = Recorded()
     run_on(two, [Task(f"t{number}", square, (number,)) for number in range(600)], seen, Stop())
     assert seen.results == {f"t{number}": number * number for number in range(600)} and set(seen.times.values()) == {1}
-    assert sum(sent) == 600 and len(sent) < 150 and max(sent) <= MOST
+    assert sum(sent) == 600 and len(sent) < 150 and max(sent) <= MAX_CALLS
     assert sent[:2] == [1, 1], "nobody knows yet what they take"
 
 
@@ -111,21 +111,21 @@ def test_an_error_is_of_its_task_alone(two: Workers, sent: list[int]) -> None:
 def test_how_many_go_together() -> None:
     pace = Pace()
     assert pace.room(square, "core", 1000, 2) == 1, "nobody knows what it takes"
-    pace.learn(square, "core", SECONDS / 10)
+    pace.learn(square, "core", TOGETHER_SECONDS / 10)
     assert pace.room(square, "core", 1000, 2) == 10
     assert pace.room(square, "core", 8, 2) == 3, "the last ones are shared"
     assert pace.room(square, "gpu", 1000, 2) == 1 == pace.room(refuse, "core", 1000, 2)
-    pace.learn(square, "core", 10 * SECONDS)
+    pace.learn(square, "core", 10 * TOGETHER_SECONDS)
     assert pace.room(square, "core", 1000, 2) == 1
     pace.learn(square, "core", 0.0)
     assert pace.room(square, "core", 1000, 2) == 1, "one that was long is not forgotten at once"
     for _ in range(100):
         pace.learn(square, "core", 0.0)
-    assert pace.room(square, "core", 1000, 2) == MOST
+    assert pace.room(square, "core", 1000, 2) == MAX_CALLS
     pace.learn(square, "core", float("inf"))
     assert pace.room(square, "core", 1000, 2) == 1
     pace.learn(square, "core", 0.0)
-    assert pace.room(square, "core", 1000, 2) == MOST
+    assert pace.room(square, "core", 1000, 2) == MAX_CALLS
 
 
 def test_a_queue_gives_what_fits() -> None:

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from lastz_cases import Case, random_case
+from lastz_more import more
 from lastz_real import anchors, genomes, haplotypes, options, windows
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
@@ -36,7 +37,7 @@ import tidalign
 from tidalign.pipeline.errors import InputError, MissingInput
 
 FAILURES = ("internal error", "partition separator", "not within partition")
-"""Of LASTZ itself, by what it says: --inner of a target of several sequences, where a rectangle begins between two."""
+"""Of LASTZ itself, by what it says: --inner of a target of several sequences, where a rectangle begins between two. --masking of --segments crashes it."""
 
 LASTZ = os.environ.get("LASTZ", "lastz")
 
@@ -52,9 +53,9 @@ class Outcome:
 
 
 def lastz(case: Case) -> tuple[int, str]:
-    """(exit status, output or the last line of complaint)."""
+    """Run LASTZ: (exit status, output or the last line of complaint)."""
     alone = ["--limitperquery=1000000"] if case.mode == "independent" else []
-    done = subprocess.run([LASTZ, case.target, case.query, *case.options, *alone, f"--format={case.format}"], capture_output=True, text=True)
+    done = subprocess.run([LASTZ, case.target, *filter(None, [case.query]), *case.options, *alone, f"--format={case.format}"], capture_output=True, text=True)
     return done.returncode, done.stdout if done.returncode == 0 else done.stderr.strip()
 
 
@@ -66,7 +67,7 @@ def ours(case: Case, folder: Path) -> tuple[int, str]:
     markend = bool(options.pop("markend", False))
     mode = "exact" if case.mode in ("exact", "pieces") else "independent"
     try:
-        results = tidalign.align_genomes(case.target, case.query, out=folder / "run", new=True, mode=mode, **options)
+        results = tidalign.align_genomes(case.target, case.query or None, out=folder / "run", new=True, mode=mode, **options)
         results.export(folder / "out", format=case.format, markend=markend)
     except (ValueError, InputError, MissingInput) as error:
         return 1, str(error)
@@ -79,11 +80,11 @@ def compare(make: Callable[[Path], Case]) -> Outcome:
         case = make(folder)
         (status, expected), (our_status, found) = lastz(case), ours(case, folder)
     if status or our_status:
-        failed = status and any(sign in expected for sign in FAILURES)
+        failed = status < 0 or (status and any(sign in expected for sign in FAILURES))
         kind = "failure of LASTZ" if failed else "refused by both" if status and our_status else "different"
         return Outcome(case, kind, detail=f"LASTZ: {expected.splitlines()[-1:] if status else 'ran'}; tidalign: {found if our_status else 'ran'}")
     lines = [[line for line in text.splitlines() if not line.startswith("#") or line == "# lastz end-of-file"] for text in (expected, found)]
-    if case.format == "lav":  # the stanza of settings, which names the program; what stands behind the name of a sequence
+    if case.format.startswith("lav"):  # the stanza of settings, which names the program; what stands behind the name of a sequence
         lines = [[line.replace(" of a random case", "") for line in text[text.index("}") + 1 :]] for text in lines]
     if case.mode != "exact":
         lines = [sorted(one) for one in lines]
@@ -95,11 +96,15 @@ def compare(make: Callable[[Path], Case]) -> Outcome:
 
 
 def _better(theirs: list[str], ours: list[str]) -> bool:
-    """Whether lines of general-:FIELDS are the same but where, of anchors that end in the same places, LASTZ keeps the first and tidalign the best."""
+    """Tell whether lines of general-:FIELDS are the same but where, of anchors that end in the same places, LASTZ keeps the first and tidalign the best."""
     places = [{tuple(line.split("\t")[1:10]): line for line in lines} for lines in (theirs, ours)]
     return places[0].keys() == places[1].keys() and all(
         line == places[1][place] or int(line.split("\t")[0]) < int(places[1][place].split("\t")[0]) for place, line in places[0].items()
     )
+
+
+def _random(seed: int, folder: Path) -> Case:
+    return more(random_case(seed, folder), seed)
 
 
 def run(makes: Iterator[Callable[[Path], Case]], jobs: int, seconds: float) -> dict[str, Any]:
@@ -159,7 +164,7 @@ def main() -> int:
     parser.add_argument("--result")
     args = parser.parse_args()
     if args.what == "random":
-        makes: Iterator[Callable[[Path], Case]] = (partial(random_case, seed) for seed in range(args.first, args.first + args.count))
+        makes: Iterator[Callable[[Path], Case]] = (partial(_random, seed) for seed in range(args.first, args.first + args.count))
     elif args.folder is None:
         parser.error(f"{args.what} needs the folder of the genomes")
     else:

@@ -28,7 +28,7 @@ def letters(path: Path) -> bytes:
 
 
 def write(path: Path, islands: list[bytes], gaps: list[int]) -> None:
-    """Islands with runs of N before, between and after them."""
+    """Write islands with runs of N before, between and after them."""
     with path.open("wb") as file:
         file.write(b">target\n")
         for gap, island in zip(gaps, [*islands, b""], strict=True):
@@ -38,7 +38,7 @@ def write(path: Path, islands: list[bytes], gaps: list[int]) -> None:
 
 
 def rows(target: Path, query: Path, shift: dict[int, int]) -> list[Any]:
-    """All rows, places of the target moved as `shift` says of those beyond its keys, and its length left out."""
+    """Align, and give all rows, places of the target moved as `shift` says of those beyond its keys, and its length left out."""
     results = tidalign.align_genomes(target, query, out=target.with_suffix(".run"), new=True, mode="independent", device="cpu")
     found = results.to_table().drop_columns(["target_length"]).to_pylist()
     for row in found:

@@ -73,7 +73,7 @@ def random_case(seed: int, folder: Path) -> Case:
 
 
 def _sequential(options: list[str]) -> bool:
-    """Whether LASTZ would not extend each anchor on its own with these."""
+    """Tell whether LASTZ would not extend each anchor on its own with these."""
     return any(option.startswith(("--segments", "--chain", "--queryhsp", "--allocate", "--inner")) for option in options)
 
 
@@ -114,7 +114,7 @@ def _sides(rng: random.Random) -> tuple[list[str], list[str]]:
 
 
 def _pieces(rng: random.Random, sides: tuple[list[str], list[str]]) -> tuple[list[str], list[str]]:
-    """In one case of three a side is cut into many sequences, or has tiny or empty ones between."""
+    """Cut a side, in one case of three, into many sequences, or put tiny or empty ones between."""
     if rng.random() > 0.33:
         return sides
     made = []
@@ -163,7 +163,7 @@ def _soiled(rng: random.Random, text: str) -> str:
 
 
 def _options(rng: random.Random, folder: Path, targets: list[int], queries: list[int]) -> tuple[list[str], bool]:
-    """Options, and whether gapped extension is left out."""
+    """Draw options, and whether gapped extension is left out."""
 
     def maybe(chance: float, *choices: str) -> list[str]:
         return [rng.choice(choices)] if rng.random() < chance else []
@@ -237,7 +237,7 @@ def _scores(rng: random.Random, folder: Path) -> list[str]:
 
 
 def _segment(rng: random.Random, targets: list[int], queries: list[int]) -> list[str]:
-    """Lines of a segment file, in the order of the queries, + before -."""
+    """Draw lines of a segment file, in the order of the queries, + before -."""
     lines = []
     for q, query in enumerate(queries, 1):
         for strand in "+-":

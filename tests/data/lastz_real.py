@@ -31,7 +31,7 @@ WINDOWS = [20_000, 30_000, 40_000, 60_000]
 
 @cache
 def records(path: Path) -> list[tuple[str, str]]:
-    """(header, letters) of a file."""
+    """Read (header, letters) of a file."""
     found = []
     for record in gzip.decompress(path.read_bytes()).decode().split(">")[1:]:
         header, _, lines = record.partition("\n")
@@ -72,7 +72,7 @@ def _haplotypes(source: Path, i: int, j: int, folder: Path) -> Case:
 
 
 def windows(source: Path) -> Iterator[Make]:
-    """Of each pair some windows that are as far along both sequences, by falling chance of being related."""
+    """Choose of each pair some windows that are as far along both sequences, by falling chance of being related."""
     for number in range(8):
         for pair in PAIRS:
             yield partial(_windows, source, pair, number)
@@ -85,7 +85,7 @@ def _windows(source: Path, pair: tuple[str, str], number: int, folder: Path) -> 
 
 
 def _window(source: Path, name: str, place: int, size: int) -> str:
-    """Letters of the first sequence from a place in 2^20ths of it on."""
+    """Cut letters out of the first sequence from a place in 2^20ths of it on."""
     text = records(source / f"{name}.fa.gz")[0][1]
     start = (max(len(text) - size, 0) * place) >> 20
     return text[start : start + size]
@@ -93,8 +93,7 @@ def _window(source: Path, name: str, place: int, size: int) -> str:
 
 def anchors(source: Path) -> Iterator[Make]:
     """Independent mode. LASTZ extends an anchor by itself (A) with --limitperquery, (B) if it is the only segment, (C) if each has a copy of the query to
-    itself, (D) if each has windows of both genomes to itself.
-    """
+    itself, (D) if each has windows of both genomes to itself."""
     for number in range(4):
         for pair in PAIRS:
             yield partial(_immediate, source, pair, number)
@@ -110,7 +109,9 @@ OPTIONS = """
 --seed=12of19 | --seed=14of22 | --seed=match12 | --seed=half14 | --seed=111T0T10011T011 | --notransition | --transition=2 | --step=7 | --step=20
 --maxwordcount=3 | --maxwordcount=90% | --filter=2,9 | --filter=8 --notransition | --strand=plus | --strand=minus
 --nogfextend --step=500 --seed=14of22 --notransition | --nogfextend --step=900 --queryhspbest=300
---hspthresh=1800 | --hspthresh=4000 | --xdrop=300 | --xdrop=2000 | --noentropy | --entropy
+--exact=30 | --mismatch=2,40 | --mismatch=4,50 --nogapped
+--anyornone | --limitperquery=20 | --querydepth=0.5 | --querydepth=keep,nowarn:0.5 | --allgappedbounds --gappedthresh=6000
+--hspthresh=top300k | --hspthresh=top20% --nogapped | --hspthresh=1800 | --hspthresh=4000 | --xdrop=300 | --xdrop=2000 | --noentropy | --entropy
 --queryhspbest=50 | --queryhspbest=100000 | --queryhspbest=100000 --ydrop=3000 --strand=both | --queryhsplimit=5000 | --queryhsplimit=keep,nowarn:100
 --chain | --chain --nogapped | --chain --queryhspbest=200 | --match=1,5 | --match=10,12 --gap=60,9 | --gap=600,50 | --gap=200,20
 --ambiguous=n | --ambiguous=iupac,50,80 | --nogapped | --ungapped --noentropy | --gappedthresh=500 | --gappedthresh=10000 | --ydrop=910 | --ydrop=15000
@@ -129,18 +130,33 @@ SEVERAL = """
 """
 """Each once, of as much in some pieces that are one query ([multiple])."""
 
+ITSELF = "--self | --self --nomirror --inner=1000 | --self --nogapped --strand=plus"
+"""Each once, of one side in some pieces with itself."""
+
+
+SEVERAL_QUERIES = """
+--masking=1 | --masking=2 --strand=plus | --masking=1 --inner=2000 --hspthresh=2400 --format=axt | --masking=1 --nogapped --format=general
+"""
+"""Each once, of as much in some pieces that are queries of their own."""
+
 
 def options(source: Path) -> Iterator[Make]:
+    for text in ITSELF.split(" | "):
+        for pair in OF_HALF_A_MEGABASE:
+            yield partial(_several, source, pair, text.split(), "[multiple]")
+    for text in " | ".join(SEVERAL_QUERIES.split("\n")[1:-1]).split(" | "):
+        for pair in OF_HALF_A_MEGABASE:
+            yield partial(_several, source, pair, text.split(), "")
     for text in " | ".join(SEVERAL.split("\n")[1:-1]).split(" | "):
         for pair in OF_HALF_A_MEGABASE:
-            yield partial(_several, source, pair, text.split())
+            yield partial(_several, source, pair, text.split(), "[multiple]")
     for text in " | ".join(OPTIONS.split("\n")[1:-1]).split(" | "):
         for pair in OF_HALF_A_MEGABASE:
             yield partial(_options, source, pair, text.split())
 
 
-def _several(source: Path, pair: tuple[str, str], words: list[str], folder: Path) -> Case:
-    """Both sides in sequences of some tens of kilobases, all of a side read as one."""
+def _several(source: Path, pair: tuple[str, str], words: list[str], actions: str, folder: Path) -> Case:
+    """Cut both sides into sequences of some tens of kilobases, all of a side read as one, or (without actions) the query's each by itself."""
     rng = random.Random(f"{pair}")
     sides = []
     for role, name in zip("tq", pair, strict=True):
@@ -149,7 +165,7 @@ def _several(source: Path, pair: tuple[str, str], words: list[str], folder: Path
         sides.append([(f"{role}{i}", text[start:stop]) for i, (start, stop) in enumerate(zip(cuts, cuts[1:], strict=False))])
     format = next((word.partition("=")[2] for word in words if word.startswith("--format=")), "maf")
     case = case_of(f"several: {' '.join(words)} of {' x '.join(pair)}", *sides, [word for word in words if "format" not in word], format, "exact", folder)
-    return replace(case, query=f"{case.query}[multiple]")
+    return replace(case, query="" if "--self" in words else case.query + actions)
 
 
 def _options(source: Path, pair: tuple[str, str], words: list[str], folder: Path) -> Case:
@@ -193,7 +209,7 @@ def _apart(source: Path, pair: tuple[str, str], number: int, folder: Path) -> Ca
 
 
 def _shared(target: str, query: str, count: int, rng: random.Random) -> list[tuple[int, int]]:
-    """Middles of words that both sequences have, on diagonals and places of all sorts; some are there by chance."""
+    """Find middles of words that both sequences have, on diagonals and places of all sorts; some are there by chance."""
     size = 11
     words: dict[str, int] = {target[i : i + size].upper(): i for i in range(0, len(target) - size, 7)}
     places = [(words[query[i : i + size].upper()], i) for i in range(len(query) - size) if query[i : i + size].upper() in words]

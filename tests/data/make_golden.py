@@ -35,7 +35,7 @@ LONG = {
 
 
 def rows(name: str, pairs: list[Pair]) -> list[str]:
-    """set, pair, penalties, penalty, CIGAR."""
+    """Write lines of set, pair, penalties, penalty, CIGAR."""
     lines = []
     for text in map(str, Penalties.presets().values()):
         aligner = wfa2(Penalties.parse(text))

@@ -30,7 +30,8 @@ NAMES = {"adaptive": "adaptive", "band": "banded-static", "adaptive-band": "band
 
 
 def aligner(penalties: Penalties, heuristic: Heuristic, match: int, scope: str) -> WavefrontAligner:
-    """An end-to-end aligner with a heuristic. With the scope `full` its process ends where a pair's penalty is above what any pair of these lengths costs."""
+    """Make an end-to-end aligner with a heuristic. With the scope `full` its process ends where a pair's penalty is above what any pair of these lengths
+    costs."""
     names = {"adaptive": ("min_wavefront_length", "max_distance_threshold", "steps_between_cutoffs"), "xdrop": ("xdrop", "steps_between_cutoffs")}
     names |= {"zdrop": ("zdrop", "steps_between_cutoffs"), "band": ("min_k", "max_k"), "adaptive-band": ("min_k", "max_k", "steps_between_cutoffs")}
     options = dict(zip(names[heuristic.kind], heuristic.numbers, strict=True)) | {"heuristic": NAMES[heuristic.kind], "span": "end-to-end", "scope": scope}
@@ -43,7 +44,7 @@ def aligner(penalties: Penalties, heuristic: Heuristic, match: int, scope: str) 
 
 
 def doubled(penalties: Penalties) -> Penalties:
-    """What WFA2-lib makes of penalties with a match of 1: a letter then costs 1 less where it is equal, all times two."""
+    """Compute what WFA2-lib makes of penalties with a match of 1: a letter then costs 1 less where it is equal, all times two."""
     pieces = tuple((2 * opening, 2 * extension + 1) for opening, extension in penalties.pieces)
     return Penalties(penalties.model, 2 * penalties.mismatch + 2, pieces)
 

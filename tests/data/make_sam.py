@@ -20,7 +20,7 @@ REGIONS = [(start, start + size) for size in (1, 150, 20_000, 1_000_000) for sta
 
 
 def write_inputs(folder: Path) -> tuple[Path, Path]:
-    """The first reads of the demo, and their windows."""
+    """Write the first reads of the demo, and their windows."""
     reads = gzip.decompress((DATA / "reads.fastq.gz").read_bytes()).decode().splitlines()[: 4 * READS]
     windows = gzip.decompress((DATA / "windows.fasta.gz").read_bytes()).decode().splitlines()[: 2 * READS]
     for number in range(READS):

@@ -38,7 +38,7 @@ PROTEINS = 60
 
 
 def score(span: str, query: bytes, target: bytes, opening: int, extension: int, matrix: object) -> int:
-    """What parasail gives."""
+    """Score a pair by parasail."""
     align = getattr(parasail, f"{SPANS[span]}_scan_32")
     return int(align(query.decode(), target.decode(), opening + extension, extension, matrix).score)
 
@@ -55,7 +55,7 @@ def ends(oracle: str, pairs: list[Pair], numbers: tuple[int, int, int, int]) -> 
 
 
 def proteins() -> list[Pair]:
-    """Pairs that are alike in part, of all letters that matrices have."""
+    """Draw pairs that are alike in part, of all letters that matrices have."""
     chance = random.Random(14)
     pairs = []
     for _ in range(PROTEINS):

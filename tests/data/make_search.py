@@ -1,4 +1,5 @@
-"""Make tests/data/search: real genes and proteins, what parasail scores all pairs of them, and what blastp finds. By hand, with parasail 1.3.4 and ncbi-blast+:
+"""Make tests/data/search: real genes and proteins, what parasail scores all pairs of them, and what blastp and blastn find. By hand, with parasail 1.3.4 and
+ncbi-blast+:
 
 python tests/data/make_search.py PROTEINS QUERIES GENES    the files that README.md beside the data names, unpacked
 """
@@ -15,13 +16,15 @@ import parasail
 
 PLACE = Path(__file__).parent / "search"
 BLASTP = ["-comp_based_stats", "0", "-seg", "no", "-outfmt", "6", "-evalue", "10", "-max_target_seqs", "500"]
+BLASTN = ["-task", "blastn", "-dust", "no", "-evalue", "10", "-max_target_seqs", "500"]
 DNA = (2, -3, 5, 2)
+MORE_DNA = [(1, -2, 2, 1), (1, -3, 2, 2), (1, -4, 1, 2), (1, -1, 3, 2), (2, -5, 4, 2), (2, -7, 2, 4), (4, -6, 10, 4), (4, -5, 6, 5), (5, -4, 8, 6)]
 
 Record = tuple[str, str]
 
 
 def read(path: str) -> list[Record]:
-    """Names, to the first blank, and letters."""
+    """Read names, to the first blank, and letters."""
     records = [record.partition("\n") for record in Path(path).read_text().split(">")[1:]]
     return [(head.split()[0], letters.replace("\n", "").upper()) for head, _, letters in records]
 
@@ -32,7 +35,7 @@ def write(name: str, records: list[Record]) -> None:
 
 
 def blastp(queries: list[Record], database: list[Record]) -> str:
-    """What blastp prints."""
+    """Run blastp, and give what it prints."""
     with tempfile.TemporaryDirectory() as folder:
         for name, records in (("q", queries), ("d", database)):
             Path(folder, name).write_text("".join(f">{name}\n{letters}\n" for name, letters in records))
@@ -41,8 +44,30 @@ def blastp(queries: list[Record], database: list[Record]) -> str:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+def blastn(queries: list[Record], database: list[Record], scoring: tuple[int, int, int, int], columns: str) -> str:
+    """Give a table of what blastn prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, records in (("q", queries), ("d", database)):
+            Path(folder, name).write_text("".join(f">{name}\n{letters}\n" for name, letters in records))
+        subprocess.run(["makeblastdb", "-in", f"{folder}/d", "-dbtype", "nucl", "-out", f"{folder}/db"], check=True, stdout=subprocess.DEVNULL)
+        options = zip(("-reward", "-penalty", "-gapopen", "-gapextend"), map(str, scoring), strict=True)
+        command = ["blastn", "-query", f"{folder}/q", "-db", f"{folder}/db", *BLASTN, *(word for pair in options for word in pair), "-outfmt", columns]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def of_bases(queries: list[Record], database: list[Record]) -> None:
+    """Store blastn's hits of genes, and the scores, bit scores and E-values of its hits of genes and pieces of them by other scores and gaps."""
+    (PLACE / "blastn.m8").write_text(blastn(queries, database, DNA, "6"))
+    pieces = [(f"{name}.{size}", letters[400 : 400 + size]) for size, (name, letters) in zip((30, 45, 60, 100, 250, 600), queries, strict=True)]
+    lines = ["match\tmismatch\topen\textend\tquery letters\tscore\tbits\tE-value\n"]
+    for scoring in (DNA, *MORE_DNA):
+        found = blastn([*queries, *pieces], database, scoring, "6 qlen score bitscore evalue").splitlines()
+        lines += ["\t".join(map(str, scoring)) + f"\t{line}\n" for line in dict.fromkeys(found)]
+    (PLACE / "blastn_scores.tsv.gz").write_bytes(gzip.compress("".join(lines).encode(), mtime=0))
+
+
 def scores(queries: list[Record], database: list[Record], opening: int, extension: int, matrix: object) -> str:
-    """A line of scores for each query."""
+    """Write a line of scores for each query."""
     rows = [[parasail.sw_scan_32(query, target, opening + extension, extension, matrix).score for _, target in database] for _, query in queries]
     return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
@@ -71,8 +96,11 @@ def main(proteins: str, queries: str, genes: str) -> None:
         ("turned.scores.gz", scores(turned, stored, DNA[2], DNA[3], matrix)),
     ):
         (PLACE / name).write_bytes(gzip.compress(text.encode(), mtime=0))
+    of_bases(types[40:], types[:40])
     version = subprocess.run(["blastp", "-version"], check=True, capture_output=True, text=True).stdout.split()[1]
-    (PLACE / "versions.json").write_text(json.dumps({"parasail": parasail.__version__, "blastp": version, "options": BLASTP}, indent=1) + "\n")
+    (PLACE / "versions.json").write_text(
+        json.dumps({"parasail": parasail.__version__, "blastp and blastn": version, "options": BLASTP, "options of blastn": BLASTN}, indent=1) + "\n"
+    )
 
 
 if __name__ == "__main__":

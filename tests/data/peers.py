@@ -11,7 +11,7 @@ MODELS = {"edit": "levenshtein", "linear": "linear", "affine": "affine", "affine
 
 
 def wfa2(penalties: Penalties, memory_mode: str = "high") -> WavefrontAligner:
-    """An exact end-to-end aligner; "high", "medium" and "low" memory give the same CIGARs, "biwfa" others of the same penalty."""
+    """Make an exact end-to-end aligner; "high", "medium" and "low" memory give the same CIGARs, "biwfa" others of the same penalty."""
     options = {"distance": MODELS[penalties.model], "heuristic": None, "span": "end-to-end", "memory_mode": memory_mode}
     if penalties.model != "edit":
         options |= {"match": 0, "mismatch": penalties.mismatch, "gap_opening": penalties.pieces[0][0], "gap_extension": penalties.pieces[0][1]}

@@ -1,4 +1,4 @@
-"""What tests of kernels on a card share."""
+"""What tests of kernels on a GPU share."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def device() -> Any:
-    """CuPy with a card to run on."""
+    """Give CuPy with a GPU to run on."""
     cupy = pytest.importorskip("cupy")
     try:
         cupy.cuda.runtime.getDeviceCount()

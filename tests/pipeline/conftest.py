@@ -56,7 +56,7 @@ def make_run(tmp_path: Path) -> MakeRun:
 
 
 def _letters(row: dict[str, Any]) -> dict[str, Any]:
-    """The letters of a row: those given as `query`, `target` and `query_quality`, else some that its CIGAR fits."""
+    """Make the letters of a row: those given as `query`, `target` and `query_quality`, else some that its CIGAR fits."""
     query, target = (bytearray(b"G" * min(row[f"{side}_length"], 1 << 20)) for side in ("query", "target"))
     v, h = row["query_start"] or 0, row["target_start"] or 0
     for length, letter in ((int(length), letter) for length, letter in re.findall(r"(\d+)(\D)", row["cigar"] or "")):

@@ -39,7 +39,7 @@ LOW = {"TABLE_BYTES": 1 << 13, "BATCH_BYTES": 1 << 10, "PIECE_BYTES": 1 << 7}
 
 
 def rows(sizes: list[int], ends: list[int] | None = None) -> Any:
-    """Rows of EXTENDED whose CIGARs have so many bytes."""
+    """Make rows of EXTENDED whose CIGARs have so many bytes."""
     names = {"target_name": "t", "query_name": "q", "strand": "+", "status": "exact", "reason": None, "job": 0}
     places = ends or list(range(len(sizes)))
     columns = {"cigar": ["1=" * (size // 2) for size in sizes], "anchor": list(range(len(sizes)))}
@@ -65,7 +65,11 @@ def test_sorted_runs_are_merged_as_all_rows_are_sorted(given: list[tuple[int, in
     expected = table.sort_by([(name, "ascending") for name in (*independent.ENDS, "anchor")])
     seen = expected["target_start"].to_numpy()
     expected = expected.filter(pa.array(np.diff(seen, prepend=-1) != 0)) if len(seen) else expected
-    with tempfile.TemporaryDirectory() as folder, mock.patch.multiple(text, BATCH_BYTES=3000, PIECE_BYTES=1000), mock.patch.object(sorted_runs, "RUNS", most):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.multiple(text, BATCH_BYTES=3000, PIECE_BYTES=1000),
+        mock.patch.object(sorted_runs, "MERGED_RUNS", most),
+    ):
         found = list(independent.in_order(iter([table]), folder))
     assert pa.concat_tables([table.schema.empty_table(), *found]).combine_chunks() == expected.combine_chunks()
 
@@ -77,7 +81,7 @@ def test_columns_of_strings_are_cut_before_their_offsets_end(monkeypatch: pytest
         found = text.narrow(array)
         assert found.type == pa.string() and found.to_pylist() == array.to_pylist()
         assert all(pa.compute.sum(pa.compute.binary_length(chunk)).as_py() <= 5 for chunk in found.chunks)
-    monkeypatch.setattr(text, "LONGEST_TEXT", 4)
+    monkeypatch.setattr(text, "MAX_TEXT_BYTES", 4)
     with pytest.raises(MemoryError, match="a text of 5 bytes in one row, of at most 4"):
         text.narrow(words)
 
@@ -104,7 +108,7 @@ def test_errors_of_who_makes_rows_are_not_called_errors_of_writing(tmp_path: Pat
 
 
 def exported(results: Any, folder: Path) -> dict[str, Any]:
-    """By format: its bytes; of Parquet its rows."""
+    """Export in each format: its bytes; of Parquet its rows."""
     found: dict[str, Any] = {"table": results.to_table().combine_chunks()}
     for format in formats.formats(results.kind):
         results.export(folder / "out", format=format.name) if format.name != "segments" else None
@@ -184,8 +188,8 @@ def test_pairs_give_the_same_within_any_limits(tmp_path: Path) -> None:
 
 def test_a_sequence_whose_operations_no_word_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run of 2^28 letters would be cut to 0 in its word."""
-    assert wavefront.MOST_LETTERS << 4 < 1 << 32
-    monkeypatch.setattr(wavefront, "MOST_LETTERS", 3)
+    assert wavefront.MAX_LETTERS << 4 < 1 << 32
+    monkeypatch.setattr(wavefront, "MAX_LETTERS", 3)
     assert align(["ACG"], [""])["cigar"].to_pylist() == ["3I"]
     with pytest.raises(MemoryError, match="a sequence of 4 letters: pairs have at most 3 on a side"):
         align(["AC"], ["ACGT"])

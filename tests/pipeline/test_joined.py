@@ -21,7 +21,7 @@ KINDS = {
 
 @st.composite
 def columns(draw: st.DrawFn) -> list[Any]:
-    """A constant text, or a column: a slice of a longer one, some of its values null, in one chunk or in two."""
+    """Draw a constant text, or a column: a slice of a longer one, some of its values null, in one chunk or in two."""
     rows = draw(st.integers(0, 5))
     made: list[Any] = []
     for kind in ["int64", *draw(st.lists(st.sampled_from([*KINDS, "constant"]), max_size=5))]:

@@ -48,7 +48,7 @@ def simulate(folder: Path, pairs: int, seed: int) -> Pairs:
 
 
 def expected(pairs: Pairs) -> list[tuple[int, int, str]]:
-    """(ordinal, penalty, CIGAR) of each pair from one call of the kernels: no files, no chunks, no workers."""
+    """Align in one call of the kernels: (ordinal, penalty, CIGAR) of each pair; no files, no chunks, no workers."""
     sides = [Sequences.from_strings([pair[side] for pair in pairs]) for side in (0, 1)]
     alignments = align(sides[0], sides[1], Penalties.parse(PairParameters().penalties))
     text, offsets = cigar_text(alignments)
@@ -57,7 +57,7 @@ def expected(pairs: Pairs) -> list[tuple[int, int, str]]:
 
 
 def rows(directory: str) -> list[dict[str, Any]]:
-    """Every row of a run, as its parts have them, by ordinal."""
+    """Read every row of a run, as its parts have them, by ordinal."""
     manifest = read_manifest(directory)
     found, broken = parts.scan(f"{directory}/parts", manifest.run)
     assert broken == []
@@ -66,7 +66,7 @@ def rows(directory: str) -> list[dict[str, Any]]:
 
 
 def drive(directory: str, queries: str, targets: str, progress: Any = None, **resources: Any) -> Any:
-    """`run_pairs` with small blocks, so that few pairs make many chunks."""
+    """Run `run_pairs` with small blocks, so that few pairs make many chunks."""
     with mock.patch.object(index, "BLOCK_PAIRS", BLOCK_PAIRS):
         return run_pairs(directory, inspect(queries, targets), PairParameters(), resources=Resources(**resources), progress=progress)
 

@@ -1,4 +1,4 @@
-"""What tests of commands and of whole runs on cards share, whether the host's kernels stand in for a card's or not."""
+"""What tests of commands and of whole runs on GPUs share, whether the host's kernels stand in for a GPU's or not."""
 
 import logging
 import signal
@@ -12,8 +12,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cluster"))
 sys.path.insert(0, str(Path(__file__).parent))
-from genome_card_cases import answer, flies
 from genome_chaos import drive
+from genome_gpu_cases import answer, flies
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import usable
@@ -39,8 +39,8 @@ def command(capfd: pytest.CaptureFixture[str]) -> Iterator[Command]:
 
 
 @pytest.fixture(scope="session")
-def cards() -> dict[str, str]:
-    """This machine's."""
+def gpus() -> dict[str, str]:
+    """Name this machine's GPUs."""
     try:
         return usable()
     except NoWorkers as error:
@@ -49,13 +49,13 @@ def cards() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Two fly sequences, target and query."""
+    """Unpack two fly sequences, target and query."""
     return flies(tmp_path_factory.mktemp("flies"))
 
 
 @pytest.fixture(scope="session")
 def answers(sides: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bytes, Any]]:
-    """What the host makes of them, by mode."""
+    """Give what the host makes of them, by mode."""
     found = {}
     for mode in ("exact", "independent"):
         run = tmp_path_factory.mktemp(mode) / "run"

@@ -27,7 +27,7 @@ TILE_ANCHORS = 8
 
 
 def drive(directory: str, target: str, query: str, mode: str = "exact", *, staged: bool = True, speed: float = GPU.speed, **resources: Any) -> Any:
-    """`run_genomes` with every unit in stages and few anchors a tile, so that a small genome makes many tasks."""
+    """Run `run_genomes` with every unit in stages and few anchors a tile, so that a small genome makes many tasks."""
     source = GenomeSource((Pair("pair", target, query),))
     small = {"CPU": replace(CPU, tile_anchors=TILE_ANCHORS), "GPU": replace(GPU, tile_anchors=TILE_ANCHORS, speed=speed)}
     with mock.patch.object(plan, "TILE_SECONDS", 0.0 if staged else 1e9), mock.patch.multiple(devices, **small):
@@ -35,7 +35,7 @@ def drive(directory: str, target: str, query: str, mode: str = "exact", *, stage
 
 
 def chaos(folder: Path, target: str, query: str, kills: int, slow: float, seed: int, mode: str) -> dict[str, Any]:
-    """One run on two workers with `kills` SIGKILLs, every second one at the client; what happened."""
+    """Run once on two workers with `kills` SIGKILLs, every second one at the client; gives what happened."""
     peace = str(folder / "peace")
     drive(peace, target, query, mode)
     directory = str(folder / "run")

@@ -36,7 +36,7 @@ VICTIMS = {"worker": (0,), "client": (0, -9), "scheduler": (0, 69, 75), "nanny":
 
 
 def small(words: list[str]) -> int:
-    """The command line with blocks, tiles and walks so small that little input makes many tasks."""
+    """Run the command line with blocks, tiles and walks so small that little input makes many tasks."""
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(index, "BLOCK_PAIRS", BLOCK_PAIRS))
         stack.enter_context(mock.patch.object(plan, "TILE_SECONDS", 0.0))

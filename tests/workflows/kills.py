@@ -15,8 +15,8 @@ from ending import survivors
 
 
 def killed_again_and_again(command: Sequence[str], kills: int, slow: float, seed: int) -> dict[str, Any]:
-    """The command with TIDALIGN_TEST_SLOW, killed up to `kills` times, every second time its client and else one of its workers or the process they
-    are forked from; what happened."""
+    """Run the command with TIDALIGN_TEST_SLOW, killed up to `kills` times, every second time its client and else one of its workers or what they are forked
+    from; gives what happened."""
     environment = {**os.environ, "TIDALIGN_TEST_SLOW": str(slow)}
     rng = random.Random(seed)
     done = resumes = 0
@@ -46,7 +46,7 @@ def killed_again_and_again(command: Sequence[str], kills: int, slow: float, seed
 
 
 def forked(process: psutil.Process) -> bool:
-    """Whether it is a worker, or what workers are forked from."""
+    """Tell whether it is a worker, or what workers are forked from."""
     try:
         return "forkserver" in " ".join(process.cmdline())
     except psutil.Error:  # it has just died

@@ -38,12 +38,12 @@ def simulate(folder: Path, seed: int) -> tuple[Any, Any]:
 
 
 def expected(sides: tuple[Any, Any], **options: Any) -> Any:
-    """The table of one call: no files, no slices, no workers."""
+    """Make the table of one call: no files, no slices, no workers."""
     return tidalign.search(*sides, **OPTIONS | options)
 
 
 def drive(directory: str, queries: str, targets: str, **options: Any) -> Any:
-    """`search_files` with small slices and chunks, so that few sequences make many parts."""
+    """Run `search_files` with small slices and chunks, so that few sequences make many parts."""
     with mock.patch.object(database, "SLICE_BYTES", 4_000), mock.patch.object(manifest, "CHUNK_QUERIES", 7):
         return tidalign.search_files(queries, targets, out=directory, **OPTIONS | options)
 

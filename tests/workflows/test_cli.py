@@ -52,7 +52,7 @@ def program(*arguments: object, **options: object) -> "subprocess.CompletedProce
     ],
 )
 def test_what_takes_long_begins_first(words: str, cupy: bool, begun: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A card, or what workers are forked from."""
+    """A GPU, or what workers are forked from."""
     found: list[object] = []
     monkeypatch.setattr(cli, "installed", lambda name: cupy)
     monkeypatch.setattr(cli, "begin", found.append)
@@ -195,7 +195,7 @@ def test_a_signal_while_it_is_loaded(number: signal.Signals, module: str, tmp_pa
 
 @pytest.fixture
 def pairs(tmp_path: Path) -> tuple[str, str]:
-    """Two small files; read i is its target with one letter changed, and the target has two letters more on either side."""
+    """Write two small files; read i is its target with one letter changed, and the target has two letters more on either side."""
     random = np.random.default_rng(5)
     reads, targets = [], []
     for number in range(50):
@@ -397,7 +397,7 @@ def test_a_run_directory_with_something_else_in_it_outlives_its_output(pairs, tm
         (this.run / "parts" / "thesis.tex").write_text("mine")
         Path(this.args.output).write_text("SAM")
 
-    monkeypatch.setattr("tidalign.workflows.commands.running.Command.export", export)
+    monkeypatch.setattr("tidalign.workflows.running.Command.export", export)
     answer = command("pairs", *pairs, "-o", tmp_path / "out.sam")
     assert answer.returncode == 0 and "the run directory is kept" in answer.stderr
     assert (tmp_path / "out.sam.run" / "parts" / "thesis.tex").read_text() == "mine"

@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def shell(folder: Path, words: str, status: int = Exit.COMPLETE) -> str:
-    """What `tidalign` says with these words of a shell's, which ends with a status."""
+    """Run `tidalign` with these words of a shell's, which ends with a status, and give what it says."""
     answer = subprocess.run(["bash", "-c", words.replace("tidalign ", f"{PROGRAM} ")], capture_output=True, text=True, cwd=folder)
     assert answer.returncode == status, answer.stderr
     return answer.stderr

@@ -27,7 +27,7 @@ def files(tmp_path: Path) -> list[str]:
 
 
 def limited(limit: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    """The program under a limit of the shell's."""
+    """Run the program under a limit of the shell's."""
     return subprocess.run(["bash", "-c", f'ulimit {limit} && exec "$@"', "bash", PROGRAM, *words], capture_output=True, text=True)
 
 
@@ -86,7 +86,7 @@ def test_an_error_that_comes_from_a_limit(capsys: pytest.CaptureFixture[str]) ->
         (other, "memory ran out"),
         (RuntimeError("can't start new thread"), "memory ran out"),
     ):
-        assert cli._fail(error, debug=False) == Exit.UNAVAILABLE
+        assert cli.fail(error, debug=False) == Exit.UNAVAILABLE
         assert word in capsys.readouterr().err
     try:
         try:

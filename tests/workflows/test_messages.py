@@ -34,7 +34,7 @@ ERRORS = [
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_every_kind_of_error(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
-    cli._fail(error, debug=False)
+    cli.fail(error, debug=False)
     said = capsys.readouterr().err
     assert said.startswith("tidalign: ") and said.count("\n") == 1 and len(said) <= LONGEST + 1
     if PATH in str(error) and not isinstance(error, RuntimeError):

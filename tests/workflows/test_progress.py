@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from tidalign.kernels.runtime.numba_cache import Compiling
 from tidalign.workflows import progress as module
 from tidalign.workflows.progress import Progress, by_status, duration
 
@@ -85,6 +86,35 @@ def test_compiling_is_said_where_it_takes_long(monkeypatch) -> None:
         progress.compiling(False)
     progress.close()
     assert stream.getvalue() == "tidalign: compiling for this machine; the next run finds it done\n"
+
+
+def test_kernels_are_counted_while_nothing_is_done_but_compiling() -> None:
+    """What is left of the work says nothing then of the time it takes."""
+    stream, clock = io.StringIO(), Clock()
+    progress = Progress(stream, clock)
+    progress("work", 0, 60_000)
+    for _ in range(3):
+        progress.compiling(True)
+        progress.compiling(False)
+    progress.compiling(True)
+    clock.now = 3.0
+    progress("align", 0, 5000)
+    progress.compiling(False)
+    clock.now = 33.0
+    progress("align", 0, 5000)
+    progress.close()
+    assert stream.getvalue().splitlines() == [
+        "tidalign: aligning: 0 of 5,000 pairs (0%), kernels compiled: 3",
+        "tidalign: aligning: 0 of 5,000 pairs (0%), 33 s left",
+    ]
+
+
+def test_seconds_of_compiling_are_those_in_which_any_kernel_was() -> None:
+    clock = Clock()
+    compiling = Compiling(clock)
+    for clock.now, begins in ((1.0, True), (2.0, True), (3.0, False), (5.0, False), (10.0, True), (11.5, False)):
+        compiling(begins)
+    assert compiling.seconds == 5.5
 
 
 def test_the_time_left_follows_from_work() -> None:

@@ -1,11 +1,13 @@
 """Standard streams that are closed, and outputs that are no files."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tidalign.workflows import cli
 from tidalign.workflows.status import Exit
 
 PROGRAM = str(Path(sys.executable).with_name("tidalign"))
@@ -21,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def shell(folder: Path, words: str) -> "subprocess.CompletedProcess[str]":
-    """`tidalign` with these words of a shell's."""
+    """Run `tidalign` with these words of a shell's."""
     return subprocess.run(["bash", "-c", f"{PROGRAM} {words}"], capture_output=True, text=True, cwd=folder)
 
 
@@ -78,3 +80,43 @@ def test_what_a_stream_cannot_have(command: str, output: str, folder: Path) -> N
         assert answer.returncode == Exit.USAGE and word in answer.stderr
     answer = shell(folder, f"{command} a.fa b.fa -o /dev/stdout --device cpu")
     assert answer.returncode == Exit.USAGE and "--format" in answer.stderr
+
+
+def test_what_goes_with_the_command_is_not_forced_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """A run directory that nobody can go on with; one that is kept, and a file, are."""
+    for name in ("t", "q"):
+        (tmp_path / f"{name}.fa").write_text(f">{name}\n{'ACGTTGCAAC' * 8}\n")
+    forced: list[int] = []
+    monkeypatch.setattr(os, "fsync", forced.append)
+    words = ["genome", str(tmp_path / "t.fa"), str(tmp_path / "q.fa"), "--workers", "0", "--device", "cpu", "--quiet"]
+    assert cli.main([*words, "--format=maf"]) == Exit.COMPLETE
+    assert capfd.readouterr().out.startswith("##maf") and not forced
+    assert cli.main([*words, "-o", str(tmp_path / "run")]) == Exit.COMPLETE
+    assert len(forced) > 5
+
+
+@pytest.mark.parametrize("words", ["a.fa - < b.fa", "a.fa < b.fa", "a.fa /dev/stdin < b.fa", "a.fa --step=1 <(cat b.fa)"])
+@pytest.mark.parametrize("end", ["", " --workers 1"])
+def test_queries_on_standard_input(words: str, end: str, folder: Path) -> None:
+    whole = expected(folder, "genome")
+    answer = shell(folder, f"genome {words} --format maf --device cpu --quiet{end}")
+    assert (answer.returncode, answer.stdout) == (Exit.COMPLETE, whole), answer.stderr
+
+
+def test_a_run_goes_on_with_what_came_on_standard_input(folder: Path) -> None:
+    (folder / "c.fa").write_text(f">b.fa\n{LETTERS[1:]}\n")
+    run = "genome a.fa - -o run --device cpu --quiet"
+    for given, status in (("cat b.fa |", 0), ("cat b.fa |", 0), ("true |", 0), ("cat c.fa |", 78), ("cat a.fa |", 78), ("cat b.fa |", 0)):
+        answer = subprocess.run(["bash", "-c", f"{given} {PROGRAM} {run}"], capture_output=True, text=True, cwd=folder)
+        assert answer.returncode == status, (given, answer.stderr)
+        assert ("begun with other sequences from -" in answer.stderr) == (status == 78)
+    (folder / "run" / "SUCCESS").unlink()  # as if it had been stopped
+    answer = shell(folder, f"{run} < c.fa")
+    assert answer.returncode == 78, answer.stderr
+
+
+@pytest.mark.parametrize(("words", "status", "message"), [("/dev/stdin /dev/stdin < a.fa", 65, "it for both"), ("a.fa < /dev/null", 66, "found nothing")])
+def test_one_stream_is_one_side(words: str, status: int, message: str, folder: Path) -> None:
+    answer = shell(folder, f"genome {words} --format maf --device cpu --quiet")
+    assert answer.returncode == status
+    assert message in answer.stderr

@@ -1,5 +1,6 @@
 """`tidalign.align` takes sequences in every shape, and gives one row for each pair."""
 
+import threading
 import time
 from typing import Any
 
@@ -34,7 +35,7 @@ def test_by_hand() -> None:
 
 
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match="device 'tpu': expected 'cpu' or 'gpu'"):
+    with pytest.raises(ValueError, match="device 'tpu': expected 'auto' or 'cpu' or 'gpu'"):
         tidalign.align(QUERIES, TARGETS, device="tpu")
     monkeypatch.setattr(gpus, "installed", lambda name: False)
     with pytest.raises(NoWorkers, match="Python packages cupy and pynvml not found"):
@@ -177,7 +178,7 @@ def test_parameters_as_values() -> None:
     for ends in (2, np.int64(2), [2, 2, 2, 2], np.array([2, 2, 2, 2]), (np.uint8(2),) * 4):
         assert tidalign.align(*both, ends_free=ends) == expected
     for penalties in (("affine", 4, "6", 2), 4, ("affine", 4.0, 6, 2), ("affine", True, 6, 2), ()):
-        with pytest.raises(ValueError, match=r"expected a text, as 'affine:4,6,2', or a tuple, as"):
+        with pytest.raises(ValueError, match=r"expected a text, as 'affine:4,6,2', a tuple, as"):
             tidalign.align(*both, penalties)
     for wrong in (-1, 2.5, True, (1, 2, 3), (1, 2, 3, "4"), (0, 0, 0, 10**20), "2"):
         with pytest.raises(ValueError, match="ends-free takes four whole numbers"):
@@ -274,3 +275,86 @@ def test_letters_of_a_subset_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> 
 def test_bad_pairs(pairs: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         tidalign.align(*SIDES, pairs=pairs)
+
+
+@pytest.mark.parametrize(
+    ("penalties", "text"),
+    [
+        (tidalign.Edit(), "edit"),
+        (tidalign.Linear(3, 2), "linear:3,2"),
+        (tidalign.Affine(4, 6, 2), "affine:4,6,2"),
+        (tidalign.Affine(mismatch=4, opening=6, extension=np.int64(2)), "affine:4,6,2"),
+        (tidalign.TwoPiece(4, 6, 2, 24, 1), "affine2p:4,6,2,24,1"),
+        (("affine2p", 4, 6, 2, 24, 1), "affine2p:4,6,2,24,1"),
+    ],
+    ids=str,
+)
+def test_penalties_by_name(penalties: Any, text: str) -> None:
+    assert str(penalties) == text or isinstance(penalties, tuple)
+    assert tidalign.align(QUERIES, TARGETS, penalties) == tidalign.align(QUERIES, TARGETS, text)
+
+
+def test_models_refuse_what_the_command_line_does() -> None:
+    for model in (lambda: tidalign.Affine(0, 6, 2), lambda: tidalign.Linear(1_000_000, 1), lambda: tidalign.Affine(4, 6, "x")):
+        with pytest.raises(ValueError, match="penalt|whole numbers"):
+            model()
+    with pytest.raises(ValueError, match=r"or tidalign.Affine\(4, 6, 2\)"):
+        tidalign.align(QUERIES, TARGETS, {"affine": 4})
+
+
+def test_a_misspelt_argument_is_told_its_nearest() -> None:
+    with pytest.raises(TypeError, match=r"align\(\) has no argument 'penaltes'; did you mean 'penalties'\?"):
+        tidalign.align(QUERIES, TARGETS, penaltes="edit")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="has no argument 'zzz': expected some of queries, database, top"):
+        tidalign.search(["ACGT"], ["ACGT"], zzz=1)  # type: ignore[call-arg]
+    for function in (tidalign.align_pairs, tidalign.search_files):
+        with pytest.raises(TypeError, match="did you mean 'scheduler'"):
+            function("a.fa", "b.fa", out="run", schedule="tcp://host:1")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("threads", [2, 3, None])
+@pytest.mark.parametrize("scoring", [None, "match:2,mismatch:-4,gap:4,2"])
+def test_rows_are_the_same_for_any_number_of_threads(threads: int | None, scoring: str | None) -> None:
+    random = np.random.default_rng(11)
+    pairs = [simulate.pair(random, int(length), 0.1, "uniform") for length in random.integers(1, 400, 300)]
+    queries, targets = zip(*pairs, strict=True)
+    one = tidalign.align(queries, targets, scoring=scoring)
+    assert tidalign.align(queries, targets, scoring=scoring, threads=threads) == one
+    chosen = random.integers(0, 300, 500), random.integers(0, 300, 500)
+    wanted = tidalign.align(queries, targets, scoring=scoring, pairs=chosen)
+    assert tidalign.align(queries, targets, scoring=scoring, pairs=chosen, threads=threads) == wanted
+
+
+def test_threads_align_beside_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More batches than threads, in more threads than one."""
+    from tidalign.workflows import table as home
+
+    used = []
+    known = home.align_batch
+
+    def noted(*arguments: Any) -> Any:
+        used.append(threading.get_ident())
+        time.sleep(0.01)
+        return known(*arguments)
+
+    monkeypatch.setattr(home, "align_batch", noted)
+    tidalign.align(["ACGTACGTAC"] * 100, ["ACGTACGTAC"] * 100, threads=4)
+    assert len(used) >= 16 and len(set(used)) >= 3
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "2"])
+def test_wrong_threads(threads: Any) -> None:
+    with pytest.raises(ValueError, match="expected a whole number from 1 on"):
+        tidalign.align(QUERIES, TARGETS, threads=threads)
+
+
+def test_auto_takes_a_gpu_for_much_work_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tidalign.pipeline.device import CPU, GPU
+    from tidalign.workflows.run import devices
+
+    monkeypatch.setattr(devices, "usable", lambda count: {"0": "NVIDIA H200"})
+    assert devices.of_process("auto", lambda: 10.0) is CPU
+    assert devices.of_process("auto", lambda: 1e12) is GPU and devices.of_process("cpu", lambda: 1e12) is CPU
+    monkeypatch.setattr(devices, "usable", gpus.usable)
+    monkeypatch.setattr(gpus, "installed", lambda name: False)
+    assert devices.of_process("auto", lambda: 1e12) is CPU

@@ -50,7 +50,7 @@ def command(args: argparse.Namespace) -> Exit:
 
 
 def _compile(devices: list[Device]) -> Exit:
-    """Compile all kernels, and say how far that is."""
+    """Compile all kernels, and show how far that is."""
     from tidalign.workflows.commands.compile import compiled
 
     progress, began, failed = Progress(), time.monotonic(), []
@@ -81,7 +81,7 @@ def _calibrate(devices: list[Device]) -> None:
             progress.close()
         if found:
             rates.keep(found)
-            print(f"calibrated: {found.device}, {len(found.seconds)} kinds of work, {time.monotonic() - began:.0f} s; estimates are of it from now on")
+            print(f"calibrated: {found.device}, {len(found.seconds)} kinds of work, {time.monotonic() - began:.0f} s; estimates use these figures from now on")
 
 
 def _verify(run: str) -> Exit:
@@ -104,7 +104,7 @@ def _verify(run: str) -> Exit:
 
 def _damage(path: Path) -> Damaged | None:
     """Check one file as those who read it do; those for people have nothing to check."""
-    from tidalign.pipeline.genome.input.sides import check_side
+    from tidalign.pipeline.genome.input.sides import check_folder
     from tidalign.pipeline.genome.stages.anchors_file import read_anchors
     from tidalign.pipeline.store import claims, files
 
@@ -116,7 +116,7 @@ def _damage(path: Path) -> Damaged | None:
         elif path.suffix == ".json" or path.name in ("SUCCESS", "PARTIAL"):
             files.read_json(str(path))
             if path.name == "side.json":
-                check_side(str(path.parent))
+                check_folder(str(path.parent))
         elif path.suffix == ".parquet":
             files.checked(str(path))
         elif path.suffix == ".arrow":
@@ -146,19 +146,19 @@ def _packages() -> list[str]:
 
 
 def _machine() -> list[Device]:
-    """Print what alignments run on; the devices to test."""
+    """Print what alignments run on; gives the devices to test."""
     from tidalign.cluster.task import cores
     from tidalign.kernels.runtime import vectors as vectors_host
     from tidalign.kernels.runtime.bases import bases
     from tidalign.kernels.runtime.compiler import CUPYS_MOVED
     from tidalign.kernels.runtime.numba_internals import difference
 
-    width = f"vectors of {vectors_host.LANES} lanes" if vectors_host.LANES > 1 else "plain loops (no vector instructions that the kernels use)"
+    width = f"vectors of {vectors_host.VECTOR_LANES} lanes" if vectors_host.VECTOR_LANES > 1 else "plain loops (no vector instructions that the kernels use)"
     print(f"processor: {cores()} cores for this process, {width}")
     chosen = bases()
     print(f"compiled kernels: {chosen.kept or 'kept in memory only: no folder can be written; set NUMBA_CACHE_DIR to one that can'}")
     for refused, why in chosen.refused:
-        print(f"not for compiled kernels: {refused}: {why}; set NUMBA_CACHE_DIR to a folder that only you can write to")
+        print(f"no folder for compiled kernels: {refused}: {why}; set NUMBA_CACHE_DIR to a folder that only you can write to")
     if chosen.kept and (unknown := difference()):
         print(f"numba {version('numba')} keeps kernels in a way of its own ({unknown}): they come from its cache as it is, and commands start more slowly")
     try:
@@ -168,7 +168,7 @@ def _machine() -> list[Device]:
         return [CPU]
     print(f"GPUs: {', '.join(f'{name} ({number})' for number, name in gpus.items())}; pairs and genomes are aligned there, with --device cpu on the cores")
     if CUPYS_MOVED:
-        print(f"not for what CuPy compiles: {CUPYS_MOVED}")
+        print(f"no folder for what CuPy compiles: {CUPYS_MOVED}")
     return [CPU, GPU]
 
 
@@ -176,7 +176,7 @@ DEFAULT = "affine:4,6,2"
 
 
 def _self_test(device: Device, *, every: bool) -> Exit:
-    """Hold alignments by the default penalties against known ones; every: by all models, each of which has kernels of its own to compile."""
+    """Compare alignments by the default penalties with known ones; every: by all models, each of which has kernels of its own to compile."""
     from tidalign.workflows.table import align
 
     began = time.monotonic()

@@ -21,7 +21,7 @@ DNA, RESIDUES = b"ACGT", b"ARNDCQEGHILKMFPSTWYV"
 
 
 def commands(folder: Path, devices: list[Device]) -> list[list[str]]:
-    """The words of each command, the longest first. Writes their inputs into a folder."""
+    """Write the inputs of commands into a folder; gives the words of each command, the longest first. Writes their inputs into a folder."""
     _write(folder)
     pairs = [["pairs", "reads.fq", "windows.fa", "--penalties", model] for model in ("affine2p:4,6,2,24,1", "affine:4,6,2", "linear:4,2", "edit")]
     words = [[*each, *more, "--device", device.name] for device in devices for each in pairs for more in ([], ["--penalty-only"])]
@@ -65,7 +65,7 @@ def _write(folder: Path) -> None:
 
 
 def _pair(random: np.random.Generator, alphabet: bytes, length: int) -> tuple[bytes, bytes]:
-    """A sequence, and what is left of it when one letter in fifty is another and one in five hundred is missing."""
+    """Draw a sequence, and what is left of it when one letter in fifty is another and one in five hundred is missing."""
     letters = random.choice(np.frombuffer(alphabet, np.uint8), length)
     others = np.where(random.random(length) < 0.02, random.choice(np.frombuffer(alphabet, np.uint8), length), letters)
     return letters.tobytes(), others[random.random(length) > 0.002].tobytes()

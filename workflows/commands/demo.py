@@ -61,7 +61,7 @@ Next:
 
 
 def summary(results: Results) -> str:
-    """What the alignments say of the reads, and the first of them that differ from the genome."""
+    """Say what the alignments tell of the reads, and show the first of them that differ from the genome."""
     table = results.to_table()
     edits = pc.add(table["mismatches"], table["gap_letters"]).fill_null(0).to_numpy()
     letters = int(table["query_length"].to_numpy().sum())
@@ -83,7 +83,7 @@ def summary(results: Results) -> str:
 
 
 def summary_of_genomes(results: GenomeResults) -> str:
-    """The alignments of the flies, the longest first."""
+    """Say what the alignments of the flies are, the longest first."""
     table = results.to_table()
     target, query = results.genomes()
     lines = [

@@ -1,62 +1,114 @@
 """Align two genomes: the command `tidalign genome` and the function behind it."""
 
 import argparse
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
+import pyarrow as pa
 
+from tidalign.cluster.given import SchedulerLike, scheduler_of
 from tidalign.pipeline.errors import shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.export import refuse_side
+from tidalign.pipeline.genome.formats import masking
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Check, GenomeManifest
+from tidalign.pipeline.genome.repeats import repeats
 from tidalign.pipeline.genome.results import GenomeResults
 from tidalign.pipeline.schema import KEPT
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import GENOMES
-from tidalign.workflows.commands import running
+from tidalign.workflows import running
 from tidalign.workflows.options import keywords
-from tidalign.workflows.options.genome import with_actions
+from tidalign.workflows.options.genome import sides_of, with_actions
 from tidalign.workflows.options.given import check, parameters
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import Told
+from tidalign.workflows.sequences import InMemory, as_file
 from tidalign.workflows.status import Exit
 
 Value = str | int | float | bool | Path
 
 
+@overload
 def align_genomes(
     target: str | Path,
-    query: str | Path,
+    query: str | Path | None = None,
     *,
     out: str | Path,
     keep: Sequence[str] = (),
     device: str = "auto",
     gpus: int | None = None,
     workers: int | None = None,
-    scheduler: str | None = None,
+    scheduler: SchedulerLike = None,
     insecure: bool = False,
     cpu_workers: int = 0,
     scratch: str | None = None,
     new: bool = False,
     progress: Told | None = None,
     **options: Value | Sequence[Value] | None,
-) -> GenomeResults:
-    """Align two genomes into the run directory `out`; the same call goes on where an earlier one was stopped.
+) -> GenomeResults: ...
 
-    target, query: FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted (`"t.fa[multiple,unmask]"`).
+
+@overload
+def align_genomes(
+    target: str | Path | InMemory,
+    query: str | Path | InMemory | None = None,
+    *,
+    out: None = None,
+    keep: Sequence[str] = (),
+    device: str = "auto",
+    gpus: int | None = None,
+    workers: int | None = None,
+    scheduler: SchedulerLike = None,
+    insecure: bool = False,
+    cpu_workers: int = 0,
+    scratch: str | None = None,
+    new: bool = False,
+    progress: Told | None = None,
+    **options: Value | Sequence[Value] | None,
+) -> pa.Table: ...
+
+
+def align_genomes(
+    target: str | Path | InMemory,
+    query: str | Path | InMemory | None = None,
+    *,
+    out: str | Path | None = None,
+    keep: Sequence[str] = (),
+    device: str = "auto",
+    gpus: int | None = None,
+    workers: int | None = None,
+    scheduler: SchedulerLike = None,
+    insecure: bool = False,
+    cpu_workers: int = 0,
+    scratch: str | None = None,
+    new: bool = False,
+    progress: Told | None = None,
+    **options: Value | Sequence[Value] | None,
+) -> GenomeResults | pa.Table:
+    """Align two genomes into the run directory `out`, where the same call goes on after an earlier one was stopped; or into a file; or to a table.
+
+    target, query: FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted (`"t.fa[multiple,unmask]"`); without `out` also sequences in memory, a
+    dict of names and letters. No query with `self=True`.
+    out: a run directory; or a file of a format (`x.maf`), written from the run directory beside it (`x.maf.run`), which the results read; None: the rows are
+    given as one table (`schema.GENOME_ALIGNMENTS`), and nothing is left on disk.
     keep: stages whose tables are kept, of `hits`, `hsps`, `anchors`.
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many, None for all, or one for small input.
-    workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead;
+    workers: processes on this machine; None for one a core, or none for little work. scheduler: a Dask scheduler to use instead: its address,
+    its file, a `distributed.Client` or a cluster object;
     insecure: even one of another machine without TLS. cpu_workers: processes that align on cores beside GPUs.
     scratch: folder of each node for copies of what tasks read while the run lasts, or `auto`.
     new: throw away what an earlier run left in `out`.
@@ -65,12 +117,38 @@ def align_genomes(
 
     Raises ValueError for options that are none or make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
+
+    >>> letters = "ACGTTGCATTGACCATGCAAGTC"
+    >>> align_genomes({"t": letters}, {"q": letters}, hspthresh=1000, gappedthresh=1000, workers=0, device="cpu")["cigar"].to_pylist()
+    ['23=']
     """
     given = keywords.read(options, others=align_genomes.__kwdefaults__ or ())
     check(given)
-    source = GenomeSource((Pair(pair_name(str(target), str(query)), str(target), str(query)),), segments=given.get("segments"), keep=kept_stages(keep))
-    resources = Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch)
-    return running.show(align(source, parameters(given), out, resources, new=new, progress=progress))
+    wanted, resources = parameters(given), Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)
+    more: dict[str, Any] = {"new": new, "progress": progress}
+
+    def source(folder: Path | None) -> GenomeSource:
+        with_itself = bool(given.get("with_itself"))
+        sides = sides_of(as_file(target, "target", folder), None if query is None else as_file(query, "query", folder), with_itself=with_itself)
+        return GenomeSource((Pair(pair_name(*sides), *sides),), segments=given.get("segments"), keep=kept_stages(keep))
+
+    if out is not None:
+        run, file = running.place(out, table.GENOME)
+        results = running.show(align(source(None), wanted, run, resources, check=partial(_refuse, run, file), **more))
+        if file:
+            results.export(file)
+        return results
+    if resources.scheduler or keep:
+        raise ValueError("a scheduler's workers, and keep, want a run directory: give out=")
+    with tempfile.TemporaryDirectory(prefix="tidalign-") as folder:
+        return align(source(Path(folder)), wanted, Path(folder, "run"), resources, **more).to_table()
+
+
+def _refuse(run: Path, file: Path | None, manifest: GenomeManifest) -> None:
+    """Refuse sides that cannot be written in the format of a file before they are aligned."""
+    if chosen := file and running.format_of(file, table.GENOME):
+        for side in manifest.sides:
+            refuse_side(chosen, side["role"], side["spec"], load_side(str(run.absolute()), manifest.run, side["id"])[0])
 
 
 def align(
@@ -84,12 +162,12 @@ def align(
     check: Check | None = None,
     shard: Shard | None = None,
 ) -> GenomeResults:
-    """`align_genomes` for any source. check: may refuse what was read before it is aligned."""
+    """Align any source as `align_genomes` does. check: may refuse what was read before it is aligned."""
     if not new and (known := rundir.finished_source(str(out), GENOMES)):
         source = replace(source, known=tuple(known["files"]))
-    source.files()  # MissingInput before anything is written
+    source = source.found().absolute()  # MissingInput before anything is written
     with running.prepared(Path(out), GENOMES, new=new):
-        run_genomes(str(out), source.absolute(), wanted, resources=resources, progress=progress, check=check, shard=shard)
+        run_genomes(str(out), source, wanted, resources=resources, progress=progress, check=check, shard=shard)
     return GenomeResults(out)
 
 
@@ -102,18 +180,23 @@ def kept_stages(names: Sequence[str]) -> tuple[str, ...]:
 
 def source_of(args: argparse.Namespace) -> GenomeSource:
     """Read what the options say of the input."""
-    target, query = with_actions(args, args.target, args.query)
+    target, query = with_actions(args, args.target, args.query or args.target)
+    if args.query is None:
+        target, query = sides_of(target, None, with_itself=True)
     return GenomeSource((Pair(pair_name(target, query), target, query),), segments=args.options.get("segments"), keep=kept_stages(args.keep))
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """`tidalign genome`: OUT is a run directory, a file to export to from a run directory beside it, or `-` for standard output."""
+    """Run `tidalign genome`: OUT is a run directory, a file to export to from a run directory beside it, or `-` for standard output."""
     wanted = parameters(args.options)
     with running.command(args) as this:
         results = run_as_asked(args, source_of(args), wanted, this.run, lambda manifest: check_format(this.run, args, manifest))
         statuses = results.statuses()
         if args.rdotplot:
             results.export(args.rdotplot, format="rdotplot")
+        for way in table.MASKINGS:
+            if path := vars(args)[f"outputmasking{way}"]:
+                masking.write(path, way, results.genomes()[0], results.masks(0), markend=args.markend)
         this.export(results, markend=args.markend)
         partial = is_partial(results)
         this.end(f"{alignments(statuses):,} alignments", results, statuses, none="none", partial=partial)
@@ -135,6 +218,8 @@ def check_format(run: Path, args: argparse.Namespace, manifest: GenomeManifest) 
                 refuse_side(chosen, side["role"], side["spec"], genome)
             if not args.quiet and (alike := same_names(genome)):
                 say(f"{side['spec']}: {alike}")
+    if not args.quiet and not rundir.finished(str(run)) and (found := repeats(str(run.absolute()), manifest)):
+        say(str(found))
 
 
 def same_names(genome: Genome) -> str:
@@ -160,6 +245,6 @@ def is_partial(results: GenomeResults) -> bool:
 
 
 def run_as_asked(args: argparse.Namespace, source: GenomeSource, wanted: GenomeParameters, run: Path, check: Check) -> GenomeResults:
-    """Do a run as the options say, and show how far it is."""
+    """Run a genome run as the options say, and show how far it is."""
     with running.progress(args) as told:
         return align(source, wanted, run, running.resources_of(args), new=args.new, progress=told, check=check, shard=args.shard)

@@ -3,16 +3,27 @@
 import argparse
 import os
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from tidalign.cluster.given import SchedulerLike, scheduler_of
 from tidalign.pipeline.errors import CannotWrite, InputError, shown
-from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, read_jobs, safe
+from tidalign.pipeline.formats.together import Together
+from tidalign.pipeline.genome.input.jobs import is_list, read_jobs, read_list
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, safe
 from tidalign.pipeline.genome.plan import GenomeManifest
 from tidalign.pipeline.genome.results import GenomeResults
-from tidalign.workflows.commands import running
-from tidalign.workflows.commands.genome import alignments, check_format, is_partial, kept_stages, run_as_asked
+from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.layout import GENOMES
+from tidalign.workflows import running
+from tidalign.workflows.commands.genome import Value, align, alignments, check_format, is_partial, kept_stages, run_as_asked
+from tidalign.workflows.options import keywords
 from tidalign.workflows.options.genome import with_actions
-from tidalign.workflows.options.given import parameters
+from tidalign.workflows.options.given import check, parameters
+from tidalign.workflows.run.devices import Resources
+from tidalign.workflows.run.tracker import Told
 from tidalign.workflows.status import Exit
 
 RUN = "run"
@@ -24,29 +35,94 @@ LONGEST = 240
 """Bytes of the name of a file: file systems have 255, and until it is whole a file has a longer name."""
 
 
+Job = tuple[str | Path, str | Path] | tuple[str | Path, str | Path, str]
+"""Target and query, and what their output is called."""
+
+
+def align_many_genomes(
+    jobs: str | Path | Iterable[Job],
+    *,
+    out: str | Path,
+    all_vs_all: bool = False,
+    keep: Sequence[str] = (),
+    device: str = "auto",
+    gpus: int | None = None,
+    workers: int | None = None,
+    scheduler: SchedulerLike = None,
+    insecure: bool = False,
+    cpu_workers: int = 0,
+    scratch: str | None = None,
+    new: bool = False,
+    progress: Told | None = None,
+    **options: Value | Sequence[Value] | None,
+) -> GenomeResults:
+    """Align many pairs of genomes in one run, in the run directory `out`, where the same call, or one with more jobs behind the others, goes on.
+
+    jobs: a table of jobs, as `tidalign genomes` takes it; or (target, query) or (target, query, name) for each. all_vs_all: it is a file of sequences, or a
+    list of genomes: each with those after it, none with itself. All else is as `align_genomes` has it.
+
+    Raises ValueError and what `workflows.run.runner.run` raises: ManifestMismatch where jobs with which the run was begun changed or are gone. The scripts of
+    worker processes need `if __name__ == "__main__":`.
+
+    >>> Path("g.fa").write_text(">a\\nACGTTGCATTGACCATGCAAGTC\\n>b\\nACGTTGCATTGACCATGCAAGTC\\n") and None
+    >>> align_many_genomes("g.fa", out="g", all_vs_all=True, hspthresh=1000, gappedthresh=1000, workers=0, device="cpu").names
+    ['a__b']
+    """
+    given = keywords.read(options, others=align_many_genomes.__kwdefaults__ or ())
+    check(given)
+    resources, kept = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch), kept_stages(keep)
+    segments = given.get("segments")
+    if isinstance(jobs, str | Path):
+        source = _source([str(jobs)], all_vs_all=all_vs_all)
+    elif all_vs_all:
+        raise ValueError("all_vs_all: expected a file of sequences or a list of genomes, found jobs; leave one of the two out")
+    else:
+        source = GenomeSource(pairs_of(jobs))
+    return running.show(align(replace(source, segments=segments, keep=kept), parameters(given), out, resources, new=new, progress=progress))
+
+
+def pairs_of(jobs: Iterable[Job]) -> tuple[Pair, ...]:
+    """Make the pairs of jobs. ValueError where there is none, or two have one name."""
+    sides = [(str(target), str(query), *map(str, name)) for target, query, *name in jobs]
+    pairs = tuple(Pair(name[0] if name else pair_name(target, query), target, query) for target, query, *name in sides)
+    twice = next((name for name, times in Counter(pair.name for pair in pairs).items() if times > 1), None)
+    if twice is not None or not pairs:
+        raise ValueError(f"jobs: expected one or more, each with a name of its own, found {'none' if not pairs else f'{shown(twice)} twice'}")
+    return pairs
+
+
+def _source(inputs: Sequence[str], *, all_vs_all: bool, actions: Callable[[str, str], tuple[str, str]] = lambda *sides: sides) -> GenomeSource:
+    """Read what `tidalign genomes` aligns: pairs of files, or the sequences of one or two. actions: are put behind the names of target and query."""
+    table, others = inputs[0], inputs[1:]
+    if all_vs_all and (others or not is_list(table)):
+        sides = actions(table, *(others or [table]))
+        return GenomeSource((Pair(pair_name(*sides), *sides),), all_vs_all=True, triangle=not others)
+    pairs = read_list(table) if all_vs_all else read_jobs(table)
+    return GenomeSource(tuple(Pair(pair.name, *actions(pair.target, pair.query), pair.line) for pair in pairs), table=table)
+
+
 def source_of(args: argparse.Namespace) -> GenomeSource:
-    """What `tidalign genomes` reads: pairs of files, or the sequences of two."""
-    keep = kept_stages(args.keep)
-    if args.all_vs_all:
-        target, query = with_actions(args, *args.inputs)
-        return GenomeSource((Pair(pair_name(target, query), target, query),), all_vs_all=True, segments=args.options.get("segments"), keep=keep)
-    jobs = (Pair(pair.name, *with_actions(args, pair.target, pair.query)) for pair in read_jobs(args.inputs[0]))
-    return GenomeSource(tuple(jobs), segments=args.options.get("segments"), keep=keep)
+    """Read what `tidalign genomes` aligns, as the options say."""
+    source = _source(args.inputs, all_vs_all=args.all_vs_all, actions=partial(with_actions, args))
+    return replace(source, segments=args.options.get("segments"), keep=kept_stages(args.keep))
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """`tidalign genomes`: DIR/run is the run directory; beside it a file for each pair, or one for all."""
+    """Run `tidalign genomes`: DIR/run is the run directory; beside it a file for each pair, or one for all."""
     folder = Path(args.output)
     if folder.is_file():
         raise CannotWrite(f"{folder}: expected a folder to write to, found a file")
+    source = source_of(args)
     with running.command(args, folder / RUN) as this:
-        results = run_as_asked(args, source_of(args), parameters(args.options), this.run, lambda manifest: check_names(this.run, args, manifest))
+        done = rundir.finished_source(str(this.run), GENOMES) if this.finished else None
+        this = replace(this, finished=done is not None and len(done["genomes"]) == len(source.pairs))
+        results = run_as_asked(args, source, parameters(args.options), this.run, lambda manifest: check_names(this.run, args, manifest))
         statuses = results.statuses()
         written = export_pairs(results, folder, args)
-        partial = is_partial(results)
+        partly = is_partial(results)
         what = f"{len(results.names):,} pairs, {alignments(statuses):,} alignments"
-        this.end(what, results, statuses, none="none", partial=partial, where=written)
-    return Exit.PARTIAL if partial else Exit.COMPLETE
+        this.end(what, results, statuses, none="none", partial=partly, where=written)
+    return Exit.PARTIAL if partly else Exit.COMPLETE
 
 
 def check_names(run: Path, args: argparse.Namespace, manifest: GenomeManifest) -> None:
@@ -73,6 +149,7 @@ def export_pairs(results: GenomeResults, folder: Path, args: argparse.Namespace)
         path = folder / f"{MERGED}.{suffix}"
         results.export(path, format=args.format, markend=args.markend)
         return str(path)
-    for job, name in enumerate(results.names):
-        results.export(folder / f"{safe(name)}.{suffix}", format=args.format, markend=args.markend, job=job)
+    with Together(folder) as files:
+        for job, name in enumerate(results.names):
+            results.export(folder / f"{safe(name)}.{suffix}", format=args.format, markend=args.markend, job=job, into=files.destination)
     return f"{folder}/*.{suffix}"

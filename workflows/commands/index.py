@@ -34,7 +34,7 @@ def index(database: str | Path, out: str | Path, *, alphabet: str = "dna") -> An
 
 
 def _counted(tables: Any, path: str) -> Any:
-    """Give the same tables. InputError at the end where they have no letter, so that no index is left of them."""
+    """Pass tables on, and count their letters. InputError at the end where they have no letter, so that no index is left of them."""
     letters = 0
     for table in tables:
         letters += databases.letters_of(table)

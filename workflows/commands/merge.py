@@ -9,7 +9,7 @@ from tidalign.pipeline.formats import table
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
 from tidalign.pipeline.store.merge import layout_of, merge
-from tidalign.workflows.commands import running
+from tidalign.workflows import running
 from tidalign.workflows.commands.export import options
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import Resources
@@ -43,27 +43,23 @@ def _finished(run: Path, plan: dict[str, Any], layout: Layout) -> Any:
     """Finish the run, of which nothing is left to do, as any run is finished; its results."""
     if layout.kind == table.PAIRS:
         from tidalign.pipeline.pairs.aligner import described
-        from tidalign.pipeline.pairs.input.read import Source
+        from tidalign.pipeline.pairs.input.read import PairSource
         from tidalign.pipeline.pairs.results import Results
         from tidalign.workflows.run.pairs.run import run_pairs
 
-        run_pairs(run, Source.from_json(plan["source"]), described(plan["parameters"])[1], resources=HERE)
+        run_pairs(run, PairSource.from_json(plan["source"]), described(plan["parameters"])[1], resources=HERE)
         return Results(run)
     if layout.kind == table.SEARCH:
         from tidalign.pipeline.search.parameters import SearchParameters
         from tidalign.pipeline.search.results import SearchResults
-        from tidalign.workflows.run.search.run import Source as SearchSource
-        from tidalign.workflows.run.search.run import run_search
+        from tidalign.workflows.run.search.run import SearchSource, run_search
 
         run_search(run, SearchSource.from_json(plan["source"]), SearchParameters.from_json(plan["parameters"]), resources=HERE)
         return SearchResults(run)
-    from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+    from tidalign.pipeline.genome.input.source import GenomeSource
     from tidalign.pipeline.genome.parameters import GenomeParameters
     from tidalign.pipeline.genome.results import GenomeResults
     from tidalign.workflows.run.genome.run import run_genomes
 
-    said = plan["source"]
-    pairs = tuple(Pair(**pair) for pair in said["genomes"])
-    source = GenomeSource(pairs, said["all_vs_all"], said["segments"], tuple(said["keep"]), tuple(said["files"]))
-    run_genomes(run, source, GenomeParameters.from_json(plan["parameters"]), resources=HERE)
+    run_genomes(run, GenomeSource.from_json(plan["source"]), GenomeParameters.from_json(plan["parameters"]), resources=HERE)
     return GenomeResults(run)

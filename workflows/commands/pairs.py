@@ -6,19 +6,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tidalign.cluster.given import SchedulerLike, scheduler_of
 from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.formats import table
+from tidalign.pipeline.pairs import models
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.formats.lift import contigs
-from tidalign.pipeline.pairs.input.read import Source, inspect
+from tidalign.pipeline.pairs.input.read import PairSource, inspect
 from tidalign.pipeline.pairs.manifest import Check, PairManifest
+from tidalign.pipeline.pairs.models import PenaltiesLike
 from tidalign.pipeline.pairs.partition import Names
 from tidalign.pipeline.pairs.results import Results
 from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import PAIRS
-from tidalign.workflows.commands import running
+from tidalign.workflows import running
 from tidalign.workflows.options.common import options_of
+from tidalign.workflows.options.nearest import named
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.pairs.run import run_pairs
@@ -27,12 +31,13 @@ from tidalign.workflows.run.tracker import Told
 from tidalign.workflows.status import Exit
 
 
+@named
 def align_pairs(
     queries: str | Path,
     targets: str | Path | None = None,
     *,
     out: str | Path,
-    penalties: str = "affine:4,6,2",
+    penalties: PenaltiesLike = "affine:4,6,2",
     ends_free: tuple[int, int, int, int] | None = None,
     penalty_only: bool = False,
     ambiguous: str = "mismatch",
@@ -52,7 +57,7 @@ def align_pairs(
     device: str = "auto",
     gpus: int | None = None,
     workers: int | None = None,
-    scheduler: str | None = None,
+    scheduler: SchedulerLike = None,
     insecure: bool = False,
     cpu_workers: int = 0,
     scratch: str | None = None,
@@ -61,11 +66,13 @@ def align_pairs(
 ) -> Results:
     """Align every pair of one or two files into the run directory `out`; the same call goes on where an earlier one was stopped.
 
+    out: a run directory; or a file of a format (`x.sam`), written from the run directory beside it (`x.sam.run`), which the results read.
     queries, targets: FASTA, FASTQ (plain, gzip, bgzip), paired by order; or one file: interleaved, WFA's `.seq`, or Parquet / Arrow with two columns.
-    penalties, ends_free, penalty_only, ambiguous, strand, heuristic: see `PairParameters`.
+    penalties: as `align` takes them. ends_free, penalty_only, ambiguous, strand, heuristic: see `PairParameters`.
     scoring, span, report, alphabet, zdrop, end_bonus: align by scores in place of penalties, see `ScoreParameters`.
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many; None: all, or one for input under 4 GB.
-    workers: processes on this machine; None for one a core, or none for little work. scheduler: address or file of a Dask scheduler to use instead;
+    workers: processes on this machine; None for one a core, or none for little work. scheduler: a Dask scheduler to use instead: its address,
+    its file, a `distributed.Client` or a cluster object;
     insecure: even one of another machine without TLS. cpu_workers: processes that align on cores beside GPUs.
     scratch: folder of each node for copies of what tasks read while the run lasts, or `auto`.
     new: throw away what an earlier run left in `out`.
@@ -73,21 +80,27 @@ def align_pairs(
     Raises ValueError for parameters that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
-    penalised: dict[str, Any] = {"penalties": penalties, "ends_free": ends_free, "penalty_only": penalty_only, "heuristic": heuristic}
+    penalised: dict[str, Any] = {"penalties": models.text(penalties), "ends_free": ends_free, "penalty_only": penalty_only, "heuristic": heuristic}
     parameters: Any = PairParameters(**penalised, ambiguous=ambiguous, strand=strand)
     if scoring is not None and heuristic is not None:
-        raise ValueError("heuristic is of penalties: leave it out with scoring")
+        raise ValueError("heuristic is for alignment by penalties: leave it out with scoring")
     if scoring is not None:
         parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
     columns = {"query_column": query_column, "target_column": target_column, "alphabet": parameters.alphabet}
     paths = (str(queries), None if targets is None else str(targets))
-    source = _source(None if new else Path(out), *paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
-    resources = Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch)
-    return running.show(align(source, parameters, out, resources, new=new, progress=progress))
+    run, file = running.place(out, table.PAIRS)
+    source = _source(None if new else run, *paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
+    resources = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)
+    chosen = running.format_of(out, table.PAIRS)
+    source = replace(source, whole=source.has_pipe and chosen is not None and chosen.wants_letters({}))
+    results = running.show(align(source, parameters, run, resources, new=new, progress=progress, check=partial(check_names, run, chosen, None, source)))
+    if file:
+        results.export(file)
+    return results
 
 
 def align(
-    source: Source,
+    source: PairSource,
     parameters: Any,
     out: str | Path,
     resources: Resources = DEFAULT,
@@ -97,14 +110,14 @@ def align(
     check: Check | None = None,
     shard: Shard | None = None,
 ) -> Results:
-    """`align_pairs` for any source. check: may refuse what was read as soon as all is."""
+    """Align any source as `align_pairs` does. check: may refuse what was read as soon as all is."""
     with running.prepared(Path(out), PAIRS, new=new):
         run_pairs(str(out), source, parameters, resources=resources, progress=progress, check=check, shard=shard)
     return Results(out)
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """`tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
+    """Run `tidalign pairs`: OUT is a run directory, or a file to export to from a run directory beside it."""
     with running.command(args) as this:
         parameters = parameters_of(args)
         chosen = table.find(table.PAIRS, args.format) if args.format else None
@@ -121,7 +134,7 @@ def command(args: argparse.Namespace) -> Exit:
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
 
 
-def check_names(run: Path, format: table.Format | None, lift: str | None, source: Source, manifest: PairManifest) -> None:
+def check_names(run: Path, format: table.Format | None, lift: str | None, source: PairSource, manifest: PairManifest) -> None:
     """Refuse names that cannot be written in a format as soon as all are read."""
 
     def where(role: str, ordinal: int) -> tuple[str, int]:
@@ -136,13 +149,13 @@ def check_names(run: Path, format: table.Format | None, lift: str | None, source
         contigs(names, lift, where)
 
 
-def source_of(args: argparse.Namespace, run: Path | None, alphabet: str) -> Source:
+def source_of(args: argparse.Namespace, run: Path | None, alphabet: str) -> PairSource:
     """Read what the options say of the input, whose letters are of an alphabet. run: where a finished run may know of inputs that are gone."""
     names = ("interleaved", "same_names", "query_column", "target_column", "allow_empty")
     return _source(None if args.new else run, args.queries, args.targets, alphabet=alphabet, **{name: getattr(args, name) for name in names})
 
 
-def _source(run: Path | None, queries: str, targets: str | None, **options: Any) -> Source:
+def _source(run: Path | None, queries: str, targets: str | None, **options: Any) -> PairSource:
     """Look at the inputs; where they are gone, as the finished run that is asked for again knows them."""
     try:
         return inspect(queries, targets, **options)
@@ -154,7 +167,7 @@ def _source(run: Path | None, queries: str, targets: str | None, **options: Any)
         told = {**options, "queries": paths[0], "targets": paths[1], "interleaved": options["interleaved"] or known["inputs"][0]["format"] == "seq"}
         if any(told[name] != known[name] for name in told if name in known):
             raise
-        return Source.from_json(known)
+        return PairSource.from_json(known)
 
 
 def parameters_of(args: argparse.Namespace) -> Any:

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from tidalign.pipeline.store.layout import PAIRS
-from tidalign.workflows.commands import running
+from tidalign.workflows import running
 from tidalign.workflows.commands.pairs import parameters_of, source_of
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.pairs.run import partition_pairs

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tidalign.cluster.given import SchedulerLike, scheduler_of
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.search.manifest import SearchManifest, read_queries, read_slice
@@ -15,15 +16,17 @@ from tidalign.pipeline.search.records import inspect
 from tidalign.pipeline.search.results import SearchResults
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import SEARCH
-from tidalign.workflows.commands import running
+from tidalign.workflows import running
+from tidalign.workflows.options.nearest import named
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
-from tidalign.workflows.run.search.run import Source, run_search
+from tidalign.workflows.run.search.run import SearchSource, run_search
 from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import Told
 from tidalign.workflows.status import Exit
 
 
+@named
 def search_files(
     queries: str | Path,
     database: str | Path,
@@ -40,7 +43,7 @@ def search_files(
     device: str = "auto",
     gpus: int | None = None,
     workers: int | None = None,
-    scheduler: str | None = None,
+    scheduler: SchedulerLike = None,
     insecure: bool = False,
     cpu_workers: int = 0,
     scratch: str | None = None,
@@ -49,6 +52,7 @@ def search_files(
 ) -> SearchResults:
     """Search every query in a database into the run directory `out`; the same call goes on where an earlier one was stopped.
 
+    out: a run directory; or a file of a format (`x.m8`), written from the run directory beside it (`x.m8.run`), which the results read.
     queries, database: FASTA, FASTQ (plain, gzip, bgzip), or Parquet / Arrow with the columns `sequence` and `name`; the database may be an index.
     top, min_score, strand, scoring, alphabet, span, report, ambiguous: see `SearchParameters`.
     device, gpus, workers, scheduler, insecure, cpu_workers, scratch, new: see `align_pairs`.
@@ -57,13 +61,19 @@ def search_files(
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
     parameters = SearchParameters(scoring, alphabet, span, report, ambiguous, top=top, min_score=min_score, strand=strand)
-    source = _source(None if new else Path(out), str(queries), str(database))
-    resources = Resources(workers, scheduler, device, gpus, insecure, cpu_workers, scratch)
-    return running.show(_search(source, parameters, out, resources, new=new, progress=progress))
+    run, file = running.place(out, table.SEARCH)
+    source = _source(None if new else run, str(queries), str(database))
+    resources = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)
+    chosen = running.format_of(out, table.SEARCH)
+    check = partial(check_names, chosen.name if chosen else None, source)
+    results = running.show(_search(source, parameters, run, resources, new=new, progress=progress, check=check))
+    if file:
+        results.export(file)
+    return results
 
 
 def _search(
-    source: Source,
+    source: SearchSource,
     parameters: SearchParameters,
     out: str | Path,
     resources: Resources = DEFAULT,
@@ -79,7 +89,7 @@ def _search(
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """`tidalign search`: OUT is a run directory, or a file to export to from a run directory beside it."""
+    """Run `tidalign search`: OUT is a run directory, or a file to export to from a run directory beside it."""
     with running.command(args) as this:
         source = source_of(args, this.run)
         with running.progress(args) as told:
@@ -94,7 +104,7 @@ def command(args: argparse.Namespace) -> Exit:
     return Exit.PARTIAL if incomplete else Exit.COMPLETE
 
 
-def check_names(format: str | None, source: Source, run: str, manifest: SearchManifest) -> None:
+def check_names(format: str | None, source: SearchSource, run: str, manifest: SearchManifest) -> None:
     """Refuse names that cannot be written in a format before anything is searched."""
     chosen = table.find(table.SEARCH, format) if format else None
     if chosen and chosen.names:
@@ -112,25 +122,25 @@ class _Names:
     tables: Iterator[Any]
 
     def to_batches(self, columns: list[str] | None = None) -> Iterator[Any]:
-        """Record batches of `ordinal` and the names."""
+        """Give record batches of `ordinal` and the names."""
         for each in self.tables:
             yield from each.select(["ordinal", "name"]).rename_columns(["ordinal", self.column]).to_batches()
 
 
-def source_of(args: argparse.Namespace, run: Path | None) -> Source:
+def source_of(args: argparse.Namespace, run: Path | None) -> SearchSource:
     """Read what the options say of the input. run: where a finished run may know of inputs that are gone."""
     return _source(None if args.new else run, args.queries, args.database)
 
 
-def _source(run: Path | None, queries: str, database: str) -> Source:
+def _source(run: Path | None, queries: str, database: str) -> SearchSource:
     """Look at the inputs; where they are gone, as the finished run that is asked for again knows them."""
     if queries == "-" == database:
         raise InputError("-", "standard input for one of the inputs", "it for both", "write one of them to a file")
     try:
-        return Source(inspect(queries, "queries"), inspect(database, "database"))
+        return SearchSource(inspect(queries, "queries"), inspect(database, "database"))
     except MissingInput:
         known = rundir.finished_source(str(run), SEARCH) if run else None
         paths = {"queries": str(Path(queries).absolute()), "database": str(Path(database).absolute())}
         if known is None or all(Path(path).exists() for path in paths.values()) or any(known[role]["path"] != path for role, path in paths.items()):
             raise
-        return Source.from_json(known)
+        return SearchSource.from_json(known)

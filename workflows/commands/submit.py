@@ -34,7 +34,7 @@ def submit(args: argparse.Namespace, command: Sequence[str]) -> int:
     try:
         return job.follow(number, Path(log), lambda said: print(said, end="", file=sys.stderr, flush=True))
     except KeyboardInterrupt:
-        say(f"job {number} goes on without being followed; scancel {number} ends it")
+        say(f"job {number} goes on, its log no longer shown; scancel {number} ends it")
         raise
 
 

@@ -32,10 +32,10 @@ from tidalign.workflows.estimate.rates import Counts, Rates, core, fitted
 
 DNA, RESIDUES = b"ACGT", b"ARNDCQEGHILKMFPSTWYV"
 
-SETS = ((2000, 100, 0.02), (500, 150, 0.1), (200, 1000, 0.02), (100, 1000, 0.1), (60, 1000, 0.25), (20, 4000, 0.08), (10, 10_000, 0.01), (4, 10_000, 0.06))
+PAIR_SETS = ((2000, 100, 0.02), (500, 150, 0.1), (200, 1000, 0.02), (100, 1000, 0.1), (60, 1000, 0.25), (20, 4000, 0.08), (10, 10_000, 0.01), (4, 10_000, 0.06))
 """Pairs, their letters and differences a letter: what terms of pairs by penalties are fitted to."""
 
-LONG = ((1, 40_000, 0.01), (1, 40_000, 0.04), (2, 60_000, 0.002))
+LONG_PAIR_SETS = ((1, 40_000, 0.01), (1, 40_000, 0.04), (2, 60_000, 0.002))
 """The same of pairs that are cut from both ends."""
 
 SCORED = ((1024, 150, 0.05), (256, 500, 0.05), (128, 1000, 0.05))
@@ -49,15 +49,15 @@ SCORINGS = {
     "blosum62,gap:11,1,32,1": RESIDUES,
 }
 
-TIMES = 2
+REPEATS = 2
 """How often each thing is done after it was compiled; the quickest counts, as whatever else the machine does makes it slower only."""
 
-Points = list[tuple[Counts, float]]
+Measurements = list[tuple[Counts, float]]
 
 
 def calibrated(device: Device, name: str = "") -> Iterator[tuple[int, int, Rates | None]]:
     """Measure a device; name: of a GPU. Yields how many kinds of work are done, of how many, and at the end the rates."""
-    steps: list[Callable[[], dict[str, Points]]] = [partial(_wavefront, device, model) for model in MODELS]
+    steps: list[Callable[[], dict[str, Measurements]]] = [partial(_wavefront, device, model) for model in MODELS]
     if device.takes_gpu:
         steps += [partial(_start_of_gpu, device)]
     else:
@@ -76,7 +76,7 @@ def _best(device: Device, work: Callable[[], Any]) -> float:
     clock = time.perf_counter if device.takes_gpu else time.process_time
     work()
     taken = []
-    for _ in range(TIMES):
+    for _ in range(REPEATS):
         began = clock()
         work()
         taken.append(clock() - began)
@@ -86,7 +86,7 @@ def _best(device: Device, work: Callable[[], Any]) -> float:
 def _waited(work: Callable[[], Any]) -> float:
     """Measure the seconds of some work by the clock, as the disk is waited for, too."""
     taken = []
-    for _ in range(TIMES + 1):
+    for _ in range(REPEATS + 1):
         began = time.perf_counter()
         work()
         taken.append(time.perf_counter() - began)
@@ -112,9 +112,9 @@ def made(alphabet: bytes, count: int, length: int, error: float) -> Any:
     )
 
 
-def _wavefront(device: Device, model: str) -> dict[str, Points]:
-    found: dict[str, Points] = {}
-    for sets in (SETS, LONG):
+def _wavefront(device: Device, model: str) -> dict[str, Measurements]:
+    found: dict[str, Measurements] = {}
+    for sets in (PAIR_SETS, LONG_PAIR_SETS):
         for count, length, error in sets:
             chunk = pack_pairs(made(DNA, count, length, error))
             for penalty_only in (False, True):
@@ -124,8 +124,8 @@ def _wavefront(device: Device, model: str) -> dict[str, Points]:
     return found
 
 
-def _scores(scoring: str) -> dict[str, Points]:
-    found: dict[str, Points] = {}
+def _scores(scoring: str) -> dict[str, Measurements]:
+    found: dict[str, Measurements] = {}
     for count, length, error in SCORED:
         for report in ("score", "ends", "cigar"):
             parameters = ScoreParameters(scoring, report=report)
@@ -152,10 +152,10 @@ def _aligned(device: Device, chunk: Any, parameters: Any) -> dict[str, tuple[Cou
     return {kind: (terms, seconds) for kind, terms in counts.items()}
 
 
-def _reading() -> dict[str, Points]:
+def _reading() -> dict[str, Measurements]:
     """Measure reading FASTQ and FASTA into chunks, and unpacking gzip."""
-    points: Points = []
-    unpacked: Points = []
+    points: Measurements = []
+    unpacked: Measurements = []
     with tempfile.TemporaryDirectory(prefix="tidalign-") as place:
         for count, length in ((30_000, 100), (4000, 1000), (10, 100)):
             pairs = made(DNA, min(count, 500), length, 0.02).to_pylist() * (count // min(count, 500))
@@ -188,9 +188,9 @@ def _drained(source: Input) -> None:
         pass
 
 
-def _writing() -> dict[str, Points]:
+def _writing() -> dict[str, Measurements]:
     """Measure writing the parts of pairs."""
-    points: Points = []
+    points: Measurements = []
     parameters = PairParameters()
     for count, times, length, error in ((500, 40, 150, 0.02), (200, 5, 1000, 0.1), (20, 1, 100, 0.02)):
         rows = align_batch(aligner_of(parameters), pack_pairs(made(DNA, count, length, error)), parameters, CPU)
@@ -203,13 +203,13 @@ def _writing() -> dict[str, Points]:
     return {"write": points}
 
 
-def _starting() -> dict[str, Points]:
+def _starting() -> dict[str, Measurements]:
     """Measure what a command takes that has next to nothing to do, and what it waits for workers."""
     alone, hired = _command("--device", CPU.name), _command("--device", CPU.name, "--workers", str(cores()))
     return {"start": [({"command": 1.0, "workers": 0.0}, alone), ({"command": 1.0, "workers": 1.0}, max(alone, hired))]}
 
 
-def _start_of_gpu(device: Device) -> dict[str, Points]:
+def _start_of_gpu(device: Device) -> dict[str, Measurements]:
     """Measure what a command takes more that uses the GPU."""
     return {"start": [({"device": 1.0}, max(0.01, _command("--device", device.name) - _command("--device", CPU.name)))]}
 
@@ -219,7 +219,7 @@ def _command(*words: str) -> float:
     taken = []
     with tempfile.TemporaryDirectory(prefix="tidalign-") as place:
         Path(place, "a.seq").write_text(">ACGTACGT\n<ACGTACGT\n")
-        for number in range(2 * TIMES):
+        for number in range(2 * REPEATS):
             began = time.perf_counter()
             line = [sys.executable, "-P", "-m", "tidalign.workflows", "pairs", f"{place}/a.seq", "-o", f"{place}/{number}", "--quiet", *words]
             subprocess.run(line, check=True, capture_output=True)

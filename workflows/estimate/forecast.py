@@ -16,7 +16,7 @@ EXPORTED = 150e6
 GPU_WORKERS = 3.0
 """Seconds until a worker for each of several GPUs is there, which others read meanwhile."""
 
-MANY = 4096
+DIVISIBLE_TASKS = 4096
 """Tasks from which on they are taken for divisible: how they fall does not show."""
 
 
@@ -86,7 +86,7 @@ class Forecast:
 def makespan(tasks: Sequence[tuple[float, int]], workers: int) -> float:
     """Give the seconds until the last of some tasks, [(seconds, how many)], is done: the longest first, each by the next worker that is free."""
     total = sum(seconds * count for seconds, count in tasks)
-    if workers == 1 or sum(count for _, count in tasks) > MANY:
+    if workers == 1 or sum(count for _, count in tasks) > DIVISIBLE_TASKS:
         return total / workers
     busy = [0.0] * workers
     for seconds, count in sorted(tasks, reverse=True):
@@ -142,7 +142,7 @@ def _bytes(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Say a time as people do: `0.9 s`, `3:07` (minutes) or `2:03:07` (hours)."""
+    """Write a time as people do: `0.9 s`, `3:07` (minutes) or `2:03:07` (hours)."""
     from tidalign.workflows.progress import duration as whole
 
     return f"{seconds:.1f} s" if seconds < 60 else whole(seconds)

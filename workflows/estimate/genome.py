@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from tidalign.pipeline.device import Device
+from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.input.sequences import Genome
-from tidalign.pipeline.genome.input.sides import read_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import MODES, GenomeParameters
 from tidalign.pipeline.genome.plan import GenomeManifest, strands, write_manifest
@@ -32,10 +32,10 @@ WINDOW, WINDOWS = 1 << 16, 12
 TARGET, TARGET_WINDOW = 1 << 25, 1 << 20
 """Letters of the target that are indexed at most, and of its windows."""
 
-PIECES = 96
+MAX_SEQUENCES = 96
 """Sequences of a side that is no larger than that which are looked at, at most."""
 
-BARE = 1500
+SAMPLE_ANCHORS = 1500
 """Anchors of a strand that are extended where every hit is one: chosen at random."""
 
 
@@ -91,8 +91,8 @@ def _counts(unit: Unit) -> tuple[dict[str, dict[str, float]], float]:
         return counts, len(anchors)
     chosen = anchors
     alone = parameters.mode != "exact" or not parameters.gfextend
-    if alone and len(anchors) > BARE:
-        chosen = anchors.take(np.sort(np.random.default_rng(1).choice(len(anchors), BARE, replace=False)))
+    if alone and len(anchors) > SAMPLE_ANCHORS:
+        chosen = anchors.take(np.sort(np.random.default_rng(1).choice(len(anchors), SAMPLE_ANCHORS, replace=False)))
     began = time.process_time()
     done = walk(unit, chosen, lambda _: None, checkpoint=False) if parameters.mode == "exact" else extend(unit, chosen, 0, lambda _: None)
     rows = sum(len(table) for table in done[0])
@@ -114,8 +114,8 @@ def _write(path: Path, side: Genome, windows: int, size: int) -> int:
     total = int(side.lengths.sum())
     ends = np.cumsum(side.lengths)
     pieces = [side.letters[start : start + length] for start, length in zip(side.starts, side.lengths, strict=True)]
-    if total <= windows * size and len(pieces) > PIECES:
-        pieces = [pieces[i] for i in np.linspace(0, len(pieces) - 1, PIECES).astype(int)]
+    if total <= windows * size and len(pieces) > MAX_SEQUENCES:
+        pieces = [pieces[i] for i in np.linspace(0, len(pieces) - 1, MAX_SEQUENCES).astype(int)]
     elif total > windows * size:
         chosen = []
         for place in (total - size) * (np.arange(windows) + 0.5) / windows:
@@ -132,7 +132,7 @@ def _planned(place: str, parameters: GenomeParameters) -> GenomeManifest:
     source = GenomeSource((Pair("sample", f"{place}/target.fa", f"{place}/query.fa"),))
     rundir.create(place, parameters.to_json(), source.to_json(), GENOMES)
     letters = parameters.scoring.ambiguous[0] if parameters.scoring.ambiguous else None
-    return write_manifest(place, [read_side(place, side, role, spec, letters) for side, (role, spec) in enumerate(source.sides())])
+    return write_manifest(place, read_all(place, source, letters))
 
 
 # ---- calibration
@@ -145,9 +145,9 @@ TARGETS = (1 << 20, 1 << 23)
 """Letters of a query and of the targets: the words of the larger one lie in memory, not in caches."""
 
 RELATED = ((0.0, 0.9), (0.02, 0.0), (0.15, 0.9), (0.22, 0.5), (0.3, 0.0), (0.0, 0.95))
-"""Differences a letter, and the share of a query that is not related to the target at all, by stretches of `STRETCH`."""
+"""Differences a letter, and the share of a query that is not related to the target at all, by stretches of `STRETCH_LETTERS`."""
 
-STRETCH = 600
+STRETCH_LETTERS = 600
 
 
 def points(device: Device, best: Best) -> dict[str, list[tuple[Counts, float]]]:
@@ -158,8 +158,8 @@ def points(device: Device, best: Best) -> dict[str, list[tuple[Counts, float]]]:
     for number, (error, other) in enumerate(RELATED):
         target = whole[: TARGETS[number % len(TARGETS)]]
         query = np.where(random.random(LETTERS) < error, random.choice(letters, LETTERS), target[:LETTERS])[random.random(LETTERS) > error / 10]
-        related = random.random(len(query) // STRETCH + 1) >= other
-        query = np.where(np.repeat(related, STRETCH)[: len(query)], query, random.choice(letters, len(query)))
+        related = random.random(len(query) // STRETCH_LETTERS + 1) >= other
+        query = np.where(np.repeat(related, STRETCH_LETTERS)[: len(query)], query, random.choice(letters, len(query)))
         with tempfile.TemporaryDirectory(prefix="tidalign-") as place:
             for name, side in (("target", target), ("query", query)):
                 Path(place, f"{name}.fa").write_bytes(b">%s\n%s\n" % (name.encode(), side.tobytes()))

@@ -14,7 +14,7 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.files.decompress import Damage, decompress
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.pairs.input import stream, tables
-from tidalign.pipeline.pairs.input.read import Source
+from tidalign.pipeline.pairs.input.read import PairSource
 from tidalign.pipeline.pairs.pack import pack_pairs, pair_table
 from tidalign.pipeline.schema import CHUNK
 
@@ -47,7 +47,7 @@ class Head:
         return sum(float(self.chunk[f"{side}_length"].to_numpy().sum()) for side in tables.SIDES)
 
 
-def head(source: Source, ambiguous: str, *, plain: bool) -> Head:
+def head(source: PairSource, ambiguous: str, *, plain: bool) -> Head:
     """Read the begin of an input. InputError for one that can be read only once, and for what is wrong in it."""
     if source.has_pipe:
         raise InputError(source.queries, "a file, to look at before it is read", "a pipe, which can be read only once", "write it to a file")
@@ -84,7 +84,7 @@ def _text(source: Input) -> tuple[float, float]:
     return source.size * len(text) / max(1, len(raw)), max(1.0, len(text)) / max(records, 0.25)
 
 
-def _of_table(source: Source) -> tuple[Any, Any, float]:
+def _of_table(source: PairSource) -> tuple[Any, Any, float]:
     """Give the first rows of a table's two sides, and how many rows it has."""
     first = source.inputs[0]
     sides = [

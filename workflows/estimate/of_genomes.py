@@ -22,7 +22,7 @@ JOBS = 3
 PACKED = 4.0
 """Letters that a byte of a gzip file holds, about."""
 
-ROW = 150.0
+ROW_BYTES = 150.0
 """Bytes of an alignment in a part, about."""
 
 
@@ -33,7 +33,8 @@ def forecast(source: GenomeSource, parameters: GenomeParameters) -> Forecast:
         raise InputError(pipe, "a file, to look at before it is read", "a pipe, which can be read only once", "write it to a file")
     core, sizes = of_core(), np.array([_size(pair.target) * _size(pair.query) for pair in source.pairs])
     looked = np.unique(np.argsort(sizes)[np.linspace(0, len(sizes) - 1, min(JOBS, len(sizes))).round().astype(int)])
-    scale = float(sizes.sum() / max(1.0, sizes[looked].sum()))
+    share = 0.5 if source.triangle else 1.0  # of the square of one file
+    scale = share * float(sizes.sum() / max(1.0, sizes[looked].sum()))
     jobs = [_looked(source.pairs[job], parameters) for job in looked]
     total = {name: scale * sum(job.total(term) for job in jobs) for name, term in _TERMS.items()}
     rows = scale * sum(each.rows for job in jobs for each in job.work)
@@ -43,14 +44,14 @@ def forecast(source: GenomeSource, parameters: GenomeParameters) -> Forecast:
         what={"pairs": len(source.pairs), "letters": letters, **total, "alignments": rows},
         read=core.of("read genome", {"letter": letters}),
         readers=len(source.sides()),
-        tasks=[(seconds, max(1, round(scale))) for job in jobs for seconds in job.tasks(core, parameters)],
+        tasks=[(share * seconds, max(1, round(scale))) for job in jobs for seconds in job.tasks(core, parameters)],
         gpu=known,
         host=0.0,
         export=0.0,
         bytes={
             "in": sum(file["size"] for file in files),
-            "out": rows * ROW,
-            "disk": 2 * letters + rows * ROW,
+            "out": rows * ROW_BYTES,
+            "disk": 2 * letters + rows * ROW_BYTES,
             "memory of a process": PROCESS + max(14.0 * job.target + 2.0 * job.query for job in jobs),
         },
         sample=f"windows of {len(jobs)} of {len(sizes)} pairs of genomes",
@@ -83,7 +84,7 @@ class _Job:
         return None if None in strands else rates.of("index", {"letter": self.target}) + sum(filter(None, strands))
 
     def tasks(self, core: Rates, parameters: GenomeParameters) -> list[float]:
-        """Say what its tiles take a core; each indexes the target, but for those that come after it on the same core."""
+        """Estimate what its tiles take a core; each indexes the target, but for those that come after it on the same core."""
         a_letter = {each.strand: (each.seconds(core) or 0.0) / max(1, self.query) for each in self.work}
         found = []
         for tile in plan_tiles(self.target, self.lengths, parameters):

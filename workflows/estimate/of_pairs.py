@@ -6,18 +6,18 @@ import numpy as np
 
 from tidalign.pipeline.pairs.aligner import aligner_of, work
 from tidalign.pipeline.pairs.input.index import BLOCK_BASES, BLOCK_PAIRS
-from tidalign.pipeline.pairs.input.read import Source
+from tidalign.pipeline.pairs.input.read import PairSource
 from tidalign.pipeline.pairs.partition import CHUNK_ROWS, CHUNK_WORK, length_bin
 from tidalign.workflows.estimate.forecast import EXPORTED, PROCESS, Forecast
 from tidalign.workflows.estimate.head import Head, head
 from tidalign.workflows.estimate.pairs import SAMPLE_SECONDS, PairWork, places, sampled
 from tidalign.workflows.estimate.rates import of_core, of_gpus
 
-NOMINAL = 1e-8
+UNIT_SECONDS = 1e-8
 """Seconds of a core for a unit of `Aligner.work`, about: how large a sample may be."""
 
 
-def forecast(source: Source, parameters: Any, *, text: bool = False, letters: bool = False) -> Forecast:
+def forecast(source: PairSource, parameters: Any, *, text: bool = False, letters: bool = False) -> Forecast:
     """Forecast a run over pairs. text: rows are written as lines; letters: with those of the input. InputError for a pipe, and for what is wrong in the begin.
 
     Bytes are roughly so: a letter takes a quarter of one in a chunk, a pair thirty in chunks and parts and a hundred in lines beside its CIGAR, and a step of
@@ -25,7 +25,7 @@ def forecast(source: Source, parameters: Any, *, text: bool = False, letters: bo
     """
     core, begin = of_core(), head(source, parameters.ambiguous, plain=parameters.plain)
     weights = work(aligner_of(parameters), begin.chunk)
-    at, stands_for = places(weights, SAMPLE_SECONDS / NOMINAL)
+    at, stands_for = places(weights, SAMPLE_SECONDS / UNIT_SECONDS)
     amount = sampled(parameters, begin.chunk.take(at), stands_for * begin.scale) if len(at) else PairWork({})
     bases, steps = begin.letters * begin.scale, amount.total("step")
     write = core.of("write", {"row": begin.pairs, "step": steps})
@@ -54,7 +54,7 @@ def forecast(source: Source, parameters: Any, *, text: bool = False, letters: bo
 
 
 def _chunks(begin: Head, weights: Any, seconds: float) -> list[tuple[float, int]]:
-    """Say what tasks pairs are cut into, [(seconds, how many)]: chunks of one length bin of one block."""
+    """Estimate what tasks pairs are cut into, [(seconds, how many)]: chunks of one length bin of one block."""
     bins = length_bin(*(begin.chunk[f"{side}_length"].to_numpy() for side in ("query", "target")))
     blocks = max(1.0, np.ceil(begin.letters * begin.scale / BLOCK_BASES), np.ceil(begin.pairs / BLOCK_PAIRS))
     tasks = []

@@ -16,16 +16,16 @@ from tidalign.pipeline.pairs.aligner import aligner_of
 from tidalign.pipeline.pairs.pack import packed
 from tidalign.workflows.estimate.rates import Rates
 
-WHOLE = 32_768
+UNCUT_LETTERS = 32_768
 """Letters of the longer side up to which pairs are not cut from both ends (kernels/pairwise/), which is work of another kind."""
 
 SAMPLE_SECONDS = 0.5
-"""Nominal seconds of one core that a sample may take, but for `LEAST` pairs of it."""
+"""Nominal seconds of one core that a sample may take, but for `MIN_SAMPLE` pairs of it."""
 
-LEAST, MOST = 8, 512
+MIN_SAMPLE, MAX_SAMPLE = 8, 512
 """Pairs of a sample."""
 
-PREFIX = 10_000
+PREFIX_LETTERS = 10_000
 """Letters of each side of a sampled pair that are looked at: of longer pairs the errors of their begin are taken for those of all."""
 
 Numbers = npt.NDArray[np.float64]
@@ -43,7 +43,7 @@ class PairWork:
 
     @classmethod
     def sum(cls, works: Iterable["PairWork"]) -> "PairWork":
-        """Put work together."""
+        """Add up the work of several."""
         kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for each in works:
             for kind, counts in each.kinds.items():
@@ -76,7 +76,7 @@ def counted(parameters: Any, query: Numbers, target: Numbers, penalties: Numbers
         free = sum((np.minimum(end, side) for end, side in zip(parameters.ends_free, (query, query, target, target), strict=True)), free) / 2
     terms |= {"step": steps, "cell": steps * (steps * unit / cheapest + free)}
     for long in (False, True):
-        chosen = (np.maximum(query, target) > WHOLE) == long
+        chosen = (np.maximum(query, target) > UNCUT_LETTERS) == long
         if chosen.any():
             kind = f"wavefront {penalty.model}{' long' if long else ''} {'penalty' if parameters.penalty_only else 'cigar'}"
             kinds[kind] = _summed({term: values[chosen] for term, values in terms.items()}, weights[chosen])
@@ -108,12 +108,12 @@ def sampled(parameters: Any, rows: Any, weights: Numbers) -> PairWork:
 
 
 def _penalties(parameters: Any, query: Any, target: Any) -> Numbers:
-    """Find the penalty of each pair; of one longer than `PREFIX` by that of its begin, whose ends are free as far as one side may be ahead of the other."""
+    """Find the penalty of each pair; of one over `PREFIX_LETTERS` by that of its begin, whose ends are free as far as one side may be ahead of the other."""
     longer = np.maximum(query.lengths, target.lengths)
-    long = longer > PREFIX
+    long = longer > PREFIX_LETTERS
     align = aligner_of(parameters).on(CPU).align
     found = np.zeros(len(longer))
-    for chosen, ends, most in ((~long, parameters.ends_free, None), (long, (0, PREFIX // 20, 0, PREFIX // 20), PREFIX)):
+    for chosen, ends, most in ((~long, parameters.ends_free, None), (long, (0, PREFIX_LETTERS // 20, 0, PREFIX_LETTERS // 20), PREFIX_LETTERS)):
         at = np.flatnonzero(chosen)
         if len(at):
             found[at] = align(_begins(query, at, most), _begins(target, at, most), replace(parameters, ends_free=ends)).penalty * (
@@ -136,7 +136,7 @@ def places(weights: Numbers, budget: float) -> tuple[npt.NDArray[np.int64], Numb
     if not total:
         return np.zeros(0, np.int64), np.zeros(0)
     mean = float((weights * weights).sum()) / total  # of a chosen row
-    count = int(min(max(budget / mean, LEAST), MOST))
+    count = int(min(max(budget / mean, MIN_SAMPLE), MAX_SAMPLE))
     if count >= len(weights):
         return np.arange(len(weights)), np.ones(len(weights))
     at = np.searchsorted(np.cumsum(weights), (np.arange(count) + 0.5) * total / count).clip(max=len(weights) - 1)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tidalign.kernels.runtime import entries
 from tidalign.kernels.runtime.bases import bases
-from tidalign.kernels.runtime.vectors import LANES
+from tidalign.kernels.runtime.vectors import VECTOR_LANES
 
 Counts = Mapping[str, float]
 """How much there is of each term: pairs, letters, cells, ..."""
@@ -68,11 +68,11 @@ def core() -> str:
         lines = (line.partition(":") for line in Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines())
         said = {name.strip(): value.strip() for name, _, value in lines}
     model = said.get("model name") or platform.processor() or platform.machine()
-    return f"{model} (family {said['cpu family']}, model {said['model']}), {LANES} lanes" if "cpu family" in said else f"{model}, {LANES} lanes"
+    return f"{model} (family {said['cpu family']}, model {said['model']}), {VECTOR_LANES} lanes" if "cpu family" in said else f"{model}, {VECTOR_LANES} lanes"
 
 
 def keep(rates: Rates) -> None:
-    """Keep rates for this user's later commands. Where no folder can be written, nothing is kept."""
+    """Store rates for this user's later commands. Where no folder can be written, nothing is kept."""
     entries.save(_name(rates.device), json.dumps(asdict(rates)).encode())
     _kept.cache_clear()
 

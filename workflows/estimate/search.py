@@ -10,9 +10,10 @@ import pyarrow as pa
 from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.search.database import SLICE_BYTES
-from tidalign.pipeline.search.hits import Slice, search
+from tidalign.pipeline.search.hits import LoadedSlice, search
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.search.records import sequences
+from tidalign.pipeline.search.statistics import DatabaseSize
 from tidalign.workflows.estimate.forecast import EXPORTED, PROCESS, Forecast
 from tidalign.workflows.estimate.head import records
 from tidalign.workflows.estimate.rates import Counts, of_core
@@ -20,7 +21,7 @@ from tidalign.workflows.estimate.rates import Counts, of_core
 TASK_CELLS = 1e10
 """Cells of a task, about (pipeline/search/manifest.py)."""
 
-HIT = 100.0
+HIT_BYTES = 100.0
 """Bytes of a hit, about."""
 
 ALPHABETS = {"dna": (b"ACGT", "match:2,mismatch:-4,gap:4,2"), "protein": (b"ARNDCQEGHILKMFPSTWYV", "blosum62,gap:11,1")}
@@ -35,7 +36,7 @@ def forecast(queries: Input, database: Input, parameters: SearchParameters) -> F
     count, letters = records(queries, parameters.alphabet)
     sequences, in_database = records(database, parameters.alphabet)
     kind, counts = counted(parameters, count, letters, in_database)
-    tasks, hits = max(1, int(counts["cell"] / TASK_CELLS)), count * parameters.top * HIT
+    tasks, hits = max(1, int(counts["cell"] / TASK_CELLS)), count * parameters.top * HIT_BYTES
     return Forecast(
         what={"queries": count, "sequences": sequences, "letters": letters + in_database, "cells": counts["cell"]},
         read=core.of("read", {"pair": count + sequences, "byte": letters + in_database, "run": 1.0}),
@@ -73,6 +74,6 @@ def points(best: Callable[[Device, Callable[[], Any]], float]) -> dict[str, list
             sides = [sequences(None, pa.array(side, pa.large_binary()), 0) for side in made]
             total = [float(side["length"].to_numpy().sum()) for side in sides]
             kind, counts = counted(parameters, queries, *total)
-            database = Slice.of(sides[1], int(total[1]), parameters)
+            database = LoadedSlice.of(sides[1], DatabaseSize(int(total[1]), count), parameters)
             found.setdefault(kind, []).append((counts, best(CPU, partial(search, sides[0], database, parameters))))
     return found

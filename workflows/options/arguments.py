@@ -2,7 +2,8 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,7 +17,9 @@ from tidalign.workflows.options.common import (
     STANDARD_OUTPUT,
     add_device,
     add_export,
+    add_logs,
     add_new,
+    add_said,
     add_scores,
     add_shard,
     add_workers,
@@ -28,7 +31,8 @@ from tidalign.workflows.options.common import (
     typed,
 )
 from tidalign.workflows.options.common import chosen as chosen_format
-from tidalign.workflows.options.values import MOST, integer, wrong
+from tidalign.workflows.options.nearest import nearest
+from tidalign.workflows.options.values import duration, ends_free, integer
 from tidalign.workflows.progress import LONGEST, brief
 from tidalign.workflows.status import Exit
 
@@ -47,17 +51,6 @@ def _heuristic(text: str) -> str:
     return str(Heuristic.parse(text))
 
 
-def _ends_free(text: str) -> tuple[int, ...]:
-    fields = text.split(",")
-    try:
-        ends = tuple(map(integer(0), fields))
-    except ValueError:
-        ends = ()
-    if len(ends) != 4:
-        raise wrong(f"four whole numbers QB,QE,TB,TE, each from 0 to {MOST}", text)
-    return ends
-
-
 def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, module: str, summary: str, epilog: str = "") -> _Parser:
     parser = commands.add_parser(
         name,
@@ -67,21 +60,22 @@ def _command(commands: "argparse._SubParsersAction[_Parser]", name: str, module:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(module=module, error=parser.error)
-    parser.add_argument("--quiet", action="store_true", help="no progress and no last line; errors only")
-    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.set_defaults(module=module, error=parser.error, known=lambda: list(parser._option_string_actions))
+    add_said(parser)
+    if name != "estimate":  # its words are the command's
+        add_logs(parser)
     return parser
 
 
 def _add_run(parser: _Parser, output: str, default: str | None = None) -> None:
-    """What `pairs` and `partition` share. default: of OUT; None: it must be given."""
+    """Add what `pairs` and `partition` share. default: of OUT; None: it must be given."""
     parser.add_argument("queries", metavar="QUERIES", help="FASTA or FASTQ (plain, gzip, bgzip); or one file of pairs: .seq, Parquet, Arrow, or --interleaved")
     parser.add_argument("targets", metavar="TARGETS", nargs="?", help="FASTA or FASTQ; record i is aligned with record i of QUERIES")
     parser.add_argument("-o", dest="output", metavar="OUT", required=default is None, default=default, help=output)
     shapes = "edit, linear:X,G, affine:X,O,E or affine2p:X,O1,E1,O2,E2: mismatch X, a gap of n letters O+nE (default: affine:4,6,2)"
     parser.add_argument("--penalties", metavar="MODEL", type=typed(_penalties), help=shapes)
     free = "letters free of charge at the begin and end of query and target (default: 0,0,0,0, end to end)"
-    parser.add_argument("--ends-free", metavar="QB,QE,TB,TE", type=typed(_ends_free), help=free)
+    parser.add_argument("--ends-free", metavar="QB,QE,TB,TE", type=typed(ends_free), help=free)
     parser.add_argument("--penalty-only", action="store_true", help="no CIGARs, which is faster")
     rules = "adaptive:LENGTH,DISTANCE,STEPS (adaptive alone is 10,50,1), band:LOW,HIGH, adaptive-band:LOW,HIGH,STEPS, xdrop:X,STEPS or zdrop:Z,STEPS"
     parser.add_argument("--heuristic", metavar="RULE", type=typed(_heuristic), help=f"keep promising diagonals only, by WFA2-lib's rules: {rules}")
@@ -98,9 +92,10 @@ def _add_run(parser: _Parser, output: str, default: str | None = None) -> None:
     add_new(parser)
 
 
+@cache
 def parser(chosen: str | None = None, *, before: bool = True) -> argparse.ArgumentParser:
-    """The parser of the whole command line. The arguments of the genome commands are there if one is `chosen`: they take a second to load; those that stand
-    before the command where something does."""
+    """Make the parser of the whole command line. The arguments of the genome commands are there if one is `chosen`: they take a second to load; those that
+    stand before the command where something does."""
     raw = argparse.RawDescriptionHelpFormatter
     top = _Parser(prog="tidalign", description="DNA alignment by the batch.", epilog=texts.EXITS, formatter_class=raw, allow_abbrev=False)
     top.set_defaults(**place.DEFAULTS)
@@ -177,25 +172,50 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
     cluster = _command(commands, "cluster", "cluster", "write the profile of this site, for jobs of --cluster slurm, of what Slurm says of it")
     cluster.add_argument("action", choices=("init",), help="write ~/.config/tidalign/cluster.yaml")
     cluster.add_argument("--new", action="store_true", help="in place of the one that is there")
+    serve = _command(commands, "serve", "serve", "keep processes ready that do the calls of tidalign-lastz, without its start-up", texts.SERVE)
+    serve.add_argument("--stop", action="store_true", help="end the server; calls that run are finished, and given again, their callers do them by themselves")
+    serve.add_argument("--workers", metavar="N", dest="processes", type=typed(integer(1, 4096)), help="processes (default: one a core, or two for each GPU)")
+    serve.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto", help="auto (default): the GPUs of this machine if it has any")
+    serve.add_argument("--gpus", metavar="N", type=typed(integer(1, 1024)), help="how many GPUs (default: all)")
+    serve.add_argument("--idle-timeout", metavar="T", type=typed(duration), help="end after 90s, 50m, 2h or 1d without a call (default: never)")
+    completion = _command(commands, "completion", "completion", "print what has a shell complete tidalign's commands and options", texts.COMPLETION)
+    completion.add_argument("shell", choices=("bash", "fish", "zsh"), help="the shell")
+    _command(commands, "man", "manual", "print the manual page", texts.MANUAL)
     demo = _command(commands, "demo", "demo", "align real reads and genomes that come with tidalign")
     demo.add_argument("-o", dest="output", metavar="DIR", default="tidalign-demo", help="where to write (default: tidalign-demo)")
     return top
 
 
+def commands() -> dict[str, _Parser]:
+    """Give the parser of each command, with all of its arguments, in the order of --help."""
+
+    def made(chosen: str | None) -> dict[str, _Parser]:
+        return next(action.choices for action in parser(chosen)._actions if isinstance(action, argparse._SubParsersAction))
+
+    return {name: made(name)[name] for name in made(None)}
+
+
 def parse(arguments: Sequence[str], top: argparse.ArgumentParser) -> argparse.Namespace:
-    """The arguments, checked: what is wrong with them is said in the name of their command, and pointed to its help."""
+    """Parse the arguments and check them: what is wrong with them is said in the name of their command, and pointed to its help."""
     args, unknown = top.parse_known_args(arguments)
     if unknown:
         name = place.belongs_before(unknown)
-        args.error(f"{name} stands before the command: tidalign {name} .. {args.module} .." if name else f"unrecognized arguments: {' '.join(unknown)}")
+        stands = f"{name} stands before the command: tidalign {name} .. {args.module} .."
+        args.error(stands if name else f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown, args.known())}")
     check(args)
     if arguments[0].startswith("-"):
         place.check(args, os.environ, args.error)
     return args
 
 
+def _meant(unknown: Sequence[str], known: Iterable[str]) -> str:
+    """Name the option that the first unknown one is nearest to."""
+    name = next((word.partition("=")[0] for word in unknown if word.startswith("--")), "")
+    return f"; did you mean {close}?" if name and (close := nearest(name, known)) else ""
+
+
 def check(args: argparse.Namespace) -> None:
-    """Usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
+    """Check usage that one argument alone does not show; sets `format` of `pairs` and `export` (None: a run directory)."""
     check_common(args, args.error)
     if args.module in ("pairs", "partition", "genome", "export", "search", "merge"):
         args.output = standard(args.output)

@@ -13,7 +13,7 @@ from tidalign.workflows.run.shard import Shard
 
 
 def typed(read: Reader) -> Callable[[str], Any]:
-    """A reader of values as a type of argparse's."""
+    """Make a type of argparse's of a reader of values."""
 
     def type(text: str) -> Any:
         try:
@@ -36,7 +36,7 @@ def shard(text: str) -> Shard:
     return found
 
 
-_GPUS, _WORKERS = typed(integer(1, 1024)), typed(integer(0, 4096))
+_GPUS, _WORKERS, _CORES = typed(integer(1, 1024)), typed(integer(0, 4096)), typed(integer(1, 4096))
 """Up to more than a machine has."""
 
 
@@ -58,6 +58,20 @@ def add_workers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--insecure", action="store_true", help="talk to a scheduler of another machine without TLS: whoever is on that network can run code as you"
     )
+
+
+def add_said(parser: argparse.ArgumentParser) -> None:
+    """Add --quiet and --debug."""
+    parser.add_argument("--quiet", action="store_true", help="no progress and no last line; errors only")
+    parser.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    parser.set_defaults(verbose=False, log=None, threads=None)
+
+
+def add_logs(parser: argparse.ArgumentParser) -> None:
+    """Add --verbose, --log and --threads."""
+    parser.add_argument("-v", "--verbose", action="store_true", help="say each thing that is done: devices, tasks, retries")
+    parser.add_argument("--log", metavar="FILE", help="append all that is said and done to FILE, errors with their tracebacks")
+    parser.add_argument("--threads", metavar="N", type=_CORES, help="cores to use, by threads and worker processes together (default: all)")
 
 
 def add_shard(parser: argparse.ArgumentParser) -> None:

@@ -55,7 +55,7 @@ def _percentages(name: str, limits: str, text: str) -> tuple[float, float]:
 
 
 def older_filter(name: str) -> Reader:
-    """A reader of the value of --identity= and the like, which --filter= has taken the place of."""
+    """Make a reader of the value of --identity= and the like, which --filter= has taken the place of."""
 
     def read(value: Any) -> Filter:
         if not isinstance(value, str | Real) or isinstance(value, bool):
@@ -66,7 +66,7 @@ def older_filter(name: str) -> Reader:
 
 
 def with_filter(given: Given, wanted: Filter) -> Given:
-    """What is given with one more filter: of several with one name, or of seeds, the last counts."""
+    """Add one more filter to what is given: of several with one name, or of seeds, the last counts."""
     if len(wanted) == 2:
         return {**given, "seed_filter": wanted}
     return {**given, "filters": {**given.get("filters", {}), wanted[0]: wanted}}

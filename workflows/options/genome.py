@@ -1,36 +1,47 @@
 """Arguments of `tidalign genome` and `tidalign genomes`: LASTZ's options and what else they take."""
 
 import argparse
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from tidalign.pipeline.errors import shown
 from tidalign.pipeline.formats import table
+from tidalign.pipeline.genome.input.actions import Specifier
 from tidalign.workflows.options.command_line import add_options
 from tidalign.workflows.options.common import add_device, add_new, add_shard, add_workers, check_shard, chosen, is_stream, named
 from tidalign.workflows.options.given import check
 from tidalign.workflows.options.lastz import OUTPUT
 
+_ALL_VS_ALL = (
+    "align every sequence of the first file with every one of the second; of one file each with those after it; "
+    "of a list, a table with the column genome and, if wanted, name, each file with those after it"
+)
+
 _KEPT = ("hits", "hsps", "anchors")
 
 
 def add_genome(parser: argparse.ArgumentParser) -> None:
-    """All of `tidalign genome`."""
-    parser.add_argument("target", metavar="TARGET", help="FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted: t.fa[multiple,unmask]")
-    parser.add_argument("query", metavar="QUERY", help="the same, - for standard input; every sequence of it is aligned with all of TARGET")
+    """Add all arguments of `tidalign genome`."""
+    parser.add_argument("target", metavar="TARGET", help="FASTA, FASTQ (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted: t.fa[multiple,unmask]")
+    query = "the same; every sequence of it is aligned with all of TARGET; standard input where it is - or left out; none with --self"
+    parser.add_argument("query", metavar="QUERY", help=query).required = False  # nargs="?" would not take one that stands behind options
     files = table.listed(table.suffixes(table.GENOME))
     output = f"a run directory; or a file {files}, written from the run directory OUT.run; or - (default), standard output, with --format"
     parser.add_argument("-o", dest="output", metavar="OUT", default="-", help=output)
     parser.add_argument("--rdotplot", metavar="FILE", help="write the format rdotplot beside the output")
+    for way in table.MASKINGS:
+        shown = "write the letters of the target that --masking masks beside the output; :soft: all small ones; +: with names" if not way else argparse.SUPPRESS
+        parser.add_argument(f"--outputmasking{way}", metavar="FILE", help=shown)
     parser.add_argument("--keep-run", action="store_true", help="keep OUT.run, for `tidalign plot` and other formats")
     _add_common(parser)
 
 
 def add_genomes(parser: argparse.ArgumentParser) -> None:
-    """All of `tidalign genomes`."""
-    inputs = "a table of jobs: a header line with target, query and, if wanted, name, tabs between; with --all-vs-all: TARGETS QUERIES, two files"
+    """Add all arguments of `tidalign genomes`."""
+    inputs = "a table of jobs: a header line with target, query and, if wanted, name, tabs between; with --all-vs-all: TARGETS QUERIES, two files, or one"
     parser.add_argument("inputs", metavar="JOBS.tsv", nargs="+", help=inputs)
-    parser.add_argument("--all-vs-all", action="store_true", help="align every sequence of the first file with every sequence of the second")
+    parser.add_argument("--all-vs-all", action="store_true", help=_ALL_VS_ALL)
     parser.add_argument("-o", dest="output", metavar="DIR", required=True, help="a folder: a file for each pair, and the run directory DIR/run")
     parser.add_argument("--merge", action="store_true", help="one file for all pairs")
     _add_common(parser)
@@ -55,6 +66,17 @@ def with_actions(args: argparse.Namespace, target: str, query: str) -> tuple[str
     return target + "".join(f"[{action}]" for action in args.target_actions), query + "".join(f"[{action}]" for action in args.query_actions)
 
 
+def sides_of(target: str, query: str | None, *, with_itself: bool) -> tuple[str, str]:
+    """Give the specifiers of both sides: with --self, the query's is the target's. ValueError where there is one too many."""
+    if with_itself != (query is None):
+        raise ValueError("--self takes the place of a query: name one or give --self, not both")
+    if query is not None:
+        return target, query
+    if Specifier.parse(target).separator:
+        raise ValueError("--self takes no separator: the pieces of a sequence are one query to LASTZ, and none here")
+    return target, target
+
+
 def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     """Call error(message) for usage that one argument alone does not show; sets `format` (None: a run directory)."""
     try:
@@ -62,9 +84,21 @@ def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     except ValueError as problem:
         error(str(problem))
     if args.module == "genomes":
+        if args.options.get("with_itself"):
+            error("--self is for `tidalign genome`: name a file as target and query, or use --all-vs-all")
         _check_genomes(args, error)
         return
+    with_itself = bool(args.options.get("with_itself"))
+    if with_itself and args.query is not None:
+        error("--self takes the place of a query: name one or give --self, not both")
+    if args.query is None and not with_itself:
+        if sys.stdin is None or sys.stdin.isatty():
+            error("expected a QUERY: name its file, hand it over on standard input, or give --self")
+        args.query = "-"
     args.format = chosen(args, table.GENOME, error)
+    asked = [f"--outputmasking{way}" for way in table.MASKINGS if "soft" not in way and vars(args)[f"outputmasking{way}"]]
+    if asked and not args.options.get("masking"):
+        error(f"{asked[0]} lists what --masking masks: give both, or none")
     check_shard(args, error)
     if args.output == "-" and not args.format:
         error("standard output needs a --format, such as --format=maf; or name a file or a run directory with -o")
@@ -79,10 +113,10 @@ def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
 
 
 def _check_genomes(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
-    if len(args.inputs) != (2 if args.all_vs_all else 1):
-        error(
-            "--all-vs-all takes two files, TARGETS and QUERIES" if args.all_vs_all else "expected one table of jobs; two files of sequences need --all-vs-all"
-        )
+    if len(args.inputs) > (2 if args.all_vs_all else 1):
+        error("--all-vs-all takes one file or two, TARGETS and QUERIES" if args.all_vs_all else "expected one table of jobs; two files need --all-vs-all")
+    if args.all_vs_all and args.options.get("masking"):
+        error("--masking counts the alignments of all queries of a file: --all-vs-all has pairs of sequences, each by itself; leave one of the two out")
     if args.output == "-":
         error("-o takes a folder; `tidalign export DIR/run -o - --format maf` writes to standard output")
     args.format = named(args, table.GENOME, args.format or "maf", error)

@@ -8,7 +8,7 @@ from tidalign.workflows.options.option import Given
 
 
 def check(given: Given) -> None:
-    """Raises ValueError for options that do not go together. Reads no file."""
+    """Raise ValueError for options that do not go together. Reads no file."""
     for option in OPTIONS:
         if option.check and option.keyword in given:
             option.check(given)
@@ -16,7 +16,7 @@ def check(given: Given) -> None:
 
 
 def parameters(given: Given) -> GenomeParameters:
-    """The parameters that options mean. Reads `scores`: raises InputError, MissingInput; and ValueError as `check` does."""
+    """Derive the parameters that options mean. Reads `scores`: raises InputError, MissingInput; and ValueError as `check` does."""
     if "scores" not in given:
         return _derived(given, None)
     scores = read_scores(given["scores"])

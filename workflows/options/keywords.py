@@ -20,7 +20,7 @@ _ELSEWHERE = {
 
 
 def read(keywords: Mapping[str, Any], table: Sequence[Option] = OPTIONS, others: Iterable[str] = ()) -> Given:
-    """The options given as keywords.
+    """Read the options given as keywords.
 
     keywords: LASTZ's names, its other long spellings too, with `_` for a hyphen or colon, and their values: Python's (20, (400, 30), a path; True for what
     needs no value) or the text of LASTZ's command line ("2k", "400,30"). None is as if it were not given; of several for one thing the last counts.
@@ -55,7 +55,7 @@ def _keyword(name: str) -> str:
 
 
 def _values(option: Option, text: str | None, value: Any) -> list[Any]:
-    """The values that a keyword puts to what is given, one after the other. text: of the value that its name stands for, which makes it a flag."""
+    """List the values that a keyword puts to what is given, one after the other. text: of the value that its name stands for, which makes it a flag."""
     if option.flag:
         chosen = option.on if _yes(value) else option.off
         return [chosen] if value or chosen is not None else []
@@ -79,7 +79,7 @@ def _value(option: Option, value: Any) -> Any:
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:
-    """The message for a keyword that is no option."""
+    """Write the message for a keyword that is no option."""
     spelled = name.replace("_", "-")
     if name in _ELSEWHERE:
         return f"{name}: {_ELSEWHERE[name]}"

@@ -1,4 +1,4 @@
-"""LASTZ's options: those of genome runs, each declared once, with our own that may change alignments too; and those that are not to be had here."""
+"""LASTZ's options: those of genome runs, each declared once, with our own that may change alignments too; and those that are not supported."""
 
 from tidalign.pipeline.genome.parameters import MODES
 from tidalign.workflows.options import filters, lastz_values
@@ -13,12 +13,20 @@ _MOST_CELLS = 2**62
 
 
 def _xdrop(given: Given, value: int) -> Given:
-    """--xdrop turns gap-free extension on again after --nogfextend, as LASTZ has it; before that it is refused."""
+    """Set --xdrop and turn gap-free extension on again after --nogfextend, as LASTZ has it; before that it is refused."""
     return {**given, "xdrop": value, "gfextend": True}
 
 
+def _matching(given: Given, value: tuple[int, int]) -> Given:
+    """Set --exact or --mismatch, which turn gap-free extension on again after --nogfextend; LASTZ takes one of them, several times if that is --mismatch."""
+    before = given.get("matching")
+    if before and (before[0] == 0) != (value[0] == 0):
+        raise ValueError("exact and mismatch exclude each other: leave one of them out")
+    return {**given, "matching": value, "gfextend": True}
+
+
 def _gap(given: Given, costs: tuple[int | None, int]) -> Given:
-    """--gap=O,E sets what --gap-open and --gap-extend do; of several, the last counts."""
+    """Set with --gap=O,E what --gap-open and --gap-extend set; of several, the last counts."""
     opening = {} if costs[0] is None else {"gap_open": costs[0]}
     return {**given, **opening, "gap_extend": costs[1]}
 
@@ -27,9 +35,15 @@ def _hsp_limit(given: Given, limit: tuple[int, bool]) -> Given:
     return {**given, "query_hsp_limit": limit[0], "query_hsp_keep": limit[1]}
 
 
+def _self(given: Given, value: bool) -> Given:
+    """Set --self, which leaves the trivial alignment out."""
+    return {**given, "with_itself": value, **({"notrivial": True} if value else {})}
+
+
 def _segments(given: Given) -> None:
-    """See that nothing is asked of the seeds and HSPs that --segments takes the place of."""
-    for name, sets in {"seed": "seed", "hspthresh": "hspthresh", "xdrop": "xdrop", "chain": "chain", "queryhsplimit": "query_hsp_limit"}.items():
+    """Check that nothing is asked of the seeds and HSPs that --segments takes the place of."""
+    excluded = {"self": "with_itself", "seed": "seed", "hspthresh": "hspthresh", "xdrop": "xdrop", "chain": "chain", "queryhsplimit": "query_hsp_limit"}
+    for name, sets in excluded.items():
         if given.get(sets) is not None:
             raise ValueError(f"--segments takes the place of seeds and HSPs: leave --{name} out")
     if given.get("query_hsp_best") is not None and given.get("mode", "exact") == "exact":
@@ -66,6 +80,15 @@ OPTIONS = (
         words={"both": "both", "bothstrands": "both", "plus": "plus", "plusstrand": "plus", "minus": "minus", "minusstrand": "minus"},
     ),
     Option("segments", SEEDS, "align from these segments rather than from seeds", metavar="FILE", read=path, older=("anchors",), check=_segments),
+    Option(
+        "self",
+        SEEDS,
+        "align TARGET with itself, in place of a QUERY: each pair of places, and its image",
+        sets="with_itself",
+        put=_self,
+    ),
+    Option("mirror", SEEDS, off=False),
+    Option("nomirror", SEEDS, "without the mirror images of --self", sets="mirror", on=False, off=True),
     Option("scores", SCORES, "substitution scores, gap costs and thresholds (default: HOXD70)", metavar="FILE", read=path, older=("score",), short="Q"),
     Option(
         *("match", SCORES, "score R for a match, -P for a mismatch (default: R) in place of a matrix"),
@@ -97,6 +120,14 @@ OPTIONS = (
         older=("hspthreshold", "mspthresh", "mspthreshold"),
         short="K",
     ),
+    Option("exact", STAGES, "stretches of N equal letters in place of HSPs", metavar="N", sets="matching", read=lastz_values.exact, put=_matching),
+    Option(
+        *("mismatch", STAGES, "stretches of N letters with M mismatches at most in place of HSPs"),
+        metavar="M,N",
+        sets="matching",
+        read=lastz_values.mismatch,
+        put=_matching,
+    ),
     Option("entropy", STAGES, "scale scores of HSPs by their composition (default)", off=False),
     Option("noentropy", STAGES, sets="entropy", on=False),
     Option("gfextend", STAGES, off=False, older=("gfx",)),
@@ -110,6 +141,21 @@ OPTIONS = (
         read=lastz_values.hsp_limit,
         put=_hsp_limit,
     ),
+    Option(
+        *("limitperquery", STAGES, "extend anchors as they are found, until a query has N alignments"),
+        metavar="N",
+        sets="per_query",
+        read=integer(1),
+        older=("stopafter",),
+        words={"anyornone": "1", "stopafterone": "1"},
+    ),
+    Option(
+        *("querydepth", STAGES, "give up strands whose alignments pair more than D times their letters; keep,nowarn:D keeps those until then"),
+        metavar="D",
+        sets="query_depth",
+        read=lastz_values.depth,
+    ),
+    Option("allgappedbounds", STAGES, "alignments below --gappedthresh bound others, too", sets="all_bounds"),
     Option("ydrop", STAGES, "gapped extension ends this far below its best (default: O+300E)", metavar="Y", read=lastz_values.score(1), short="Y"),
     Option(
         *("gappedthresh", STAGES, "least score of an alignment (default: as --hspthresh; 3000 with --nogfextend)"),
@@ -145,6 +191,12 @@ OPTIONS = (
         many=True,
     ),
     *(Option(name, OUTPUT, read=filters.older_filter(name), put=filters.with_filter) for name in (*filters.PERCENTAGES, "matchcount")),
+    Option(
+        *("masking", STAGES, "letters of the target that N alignments cover are masked for queries that follow"),
+        metavar="N",
+        read=lastz_values.masking,
+        short="M",
+    ),
     Option("notrivial", OUTPUT, "leave out the alignment of a sequence with itself"),
     Option("cells", GUARDS, "cells of gapped extension in a tile: a query sequence and strand, or 1,024 anchors", metavar="N", read=integer(1, _MOST_CELLS)),
     Option("seconds", GUARDS, "seconds of gapped extension that a tile may take; results then depend on the machine", metavar="S", read=seconds),
@@ -157,10 +209,6 @@ UNHEEDED = (
 """Options that change nothing of what LASTZ writes to its output: taken in silence."""
 
 REFUSED = {
-    "--masking": "mask repeats as lower case in the target",
-    "--self": "give the same file twice; --notrivial leaves the trivial alignment out",
-    "--nomirror": "it goes with --self",
-    "--mirror": "it goes with --self",
     "--infer": "give the scores: --scores=FILE",
     "--inferonly": "give the scores: --scores=FILE",
     "--infscores": "give the scores: --scores=FILE",
@@ -169,21 +217,13 @@ REFUSED = {
     "--recoverhits": "--mode independent uses exact diagonals",
     "--rawhits": "keep the seed hits: --keep hits",
     "--nofilter": "leave it out, and the --filter that it takes back",
-    "--exact": "use --hspthresh",
-    "--mismatch": "use --hspthresh",
     "--ball": "it is for quantum DNA; give plain DNA",
     "--noxtrim": "LASTZ does not have it either",
     "--noxdroptrim": "LASTZ does not have it either",
     "--innerthresh": "LASTZ does not have it either",
-    "--anyornone": "leave it out: all alignments are given",
-    "--stopafterone": "leave it out: all alignments are given",
-    "--stopafter": "--mode independent extends every anchor by itself",
-    "--querydepth": "use --queryhsplimit=N",
     "--census": "count it from the results table",
     "--census16": "count it from the results table",
     "--census32": "count it from the results table",
-    "--allgappedbounds": "leave it out",
-    "--limitperquery": "--mode independent extends every anchor by itself",
     "--expand": "leave it out",
     "--seedqueue": "leave it out: seed hits need no queue",
     "--laj": "leave it out",
@@ -202,12 +242,11 @@ REFUSED = {
     "--version": "use `tidalign --version`",
     "--version:noerror": "use `tidalign --version`",
     **dict.fromkeys(("--all", "--short", "--shortcuts", "--blastz"), "use --help"),
-    **{f"--outputmasking{way}": "leave it out" for way in ("", "+", ":dynamic", "+:dynamic", ":soft", "+:soft")},
     "--yasra": "say which: --yasra98, 95, 90, 85, 75, 95short or 85short",
 }
 """Options that LASTZ has and this program has not: what to do instead."""
 
 
 def refusal(spelled: str) -> str:
-    """The message for an option of REFUSED, spelled with its hyphens or as a keyword of Python."""
-    return f"{spelled} is LASTZ's and not to be had here: {REFUSED['--' + spelled.removeprefix('--')]}"
+    """Write the message for an option of REFUSED, spelled with its hyphens or as a keyword of Python."""
+    return f"{spelled} is LASTZ's and not supported: {REFUSED['--' + spelled.removeprefix('--')]}"

@@ -4,9 +4,12 @@ import re
 from typing import Any
 
 from tidalign.pipeline.genome.input.scores import BINARY, MOST_SCORE, THOUSANDS, number
-from tidalign.workflows.options.values import MOST, Reader, whole, within, wrong
+from tidalign.workflows.options.values import MOST, Reader, integer, whole, within, wrong
 
 _STRANDS = {"both": "both", "plus": "plus", "+": "plus", "minus": "minus", "-": "minus", "forward": "plus", "reverse": "minus"}
+MOST_MASKING = 2**31 - 1
+MOST_MISMATCHES = 50
+_DEPTH = re.compile(r"(?:(keep|keep,nowarn|nowarn|discard):)?([0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,10})([kKmMgG]?)")
 _LEAST_TRACEBACK = 100 * 1024
 
 
@@ -20,7 +23,7 @@ def _number(expected: str, value: Any, units: dict[str, int]) -> int:
 
 
 def score(least: int) -> Reader:
-    """A reader of a score not below `least`, k for thousands."""
+    """Make a reader of a score not below `least`, k for thousands."""
 
     def read(value: Any) -> int:
         return int(within(least, _number("a score", value, THOUSANDS), MOST_SCORE, "a score", value))
@@ -28,10 +31,15 @@ def score(least: int) -> Reader:
     return read
 
 
-def threshold(value: Any) -> int:
-    """Read a score of any sign; LASTZ's top50% and top500 are not to be had."""
+def threshold(value: Any) -> int | str:
+    """Read a score of any sign, or top500 or top50%: letters of the target that the best are to cover."""
     if isinstance(value, str) and value.startswith("top"):
-        raise ValueError(f"{value!r}: thresholds that adapt to the target are LASTZ's and not to be had here; give a score")
+        share = re.fullmatch(r"top([0-9]{1,3}\.?[0-9]{0,12}|\.[0-9]{1,12})%", value)
+        if share and 0 < float(share[1]) <= 100:
+            return value
+        if value.endswith("%"):
+            raise wrong("topP%, above 0% and up to 100%", value)
+        return f"top{within(1, _number('a score, topN or topP%', value[3:], THOUSANDS), MOST, 'topN, N', value)}"
     return int(score(-MOST_SCORE)(value))
 
 
@@ -52,7 +60,7 @@ def word_count(value: Any) -> str:
 
 
 def _fields(expected: str, value: Any, most: int) -> list[Any]:
-    """One to `most` values: fields of a text with commas between, members of a tuple or list, or one value alone."""
+    """Split a value into one to `most` values: fields of a text with commas between, members of a tuple or list, or one value alone."""
     if isinstance(value, str):
         return value.split(",", most - 1)
     fields = list(value) if isinstance(value, tuple | list) else [value]
@@ -117,3 +125,32 @@ def inner(value: Any) -> int | None:
     """Read the score of the search between alignments; none up to 0."""
     found = score(-MOST_SCORE)(value)
     return found if found > 0 else None
+
+
+def masking(value: Any) -> int | None:
+    """Read how many alignments mask a letter; none for 0."""
+    return integer(0, MOST_MASKING)(value) or None
+
+
+def exact(value: Any) -> tuple[int, int]:
+    """Read the length of a stretch without mismatches."""
+    return 0, score(1)(value)
+
+
+def mismatch(value: Any) -> tuple[int, int]:
+    """Read M,N: mismatches, and the length of a stretch with so many."""
+    fields = _fields("M,N", value, 2)
+    if len(fields) != 2:
+        raise wrong("M,N", value)
+    mismatches = integer(0, MOST_MISMATCHES)(fields[0])
+    return mismatches, score(max(1, mismatches))(fields[1])
+
+
+def depth(value: Any) -> tuple[float, bool] | None:
+    """Read D, warn:D, nowarn:D, discard:D, keep:D or keep,nowarn:D: a depth, and whether alignments until then are kept; none for 0."""
+    text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    found = _DEPTH.fullmatch(text) if isinstance(text, str) else None
+    found_depth = float(found[2]) * THOUSANDS[found[3].lower()] if found else float("inf")
+    if not found or found_depth > MOST:
+        raise wrong("[keep,nowarn:]D, a depth as 2.5", value)
+    return (found_depth, str(found[1] or "").startswith("keep")) if found_depth else None

@@ -31,7 +31,7 @@ def _region(text: str) -> Any:
 
 
 def add_plot(plot: argparse.ArgumentParser) -> None:
-    """Add those of `tidalign plot`."""
+    """Add the options of `tidalign plot`."""
     plot.add_argument("run", metavar="RUN", help="a run directory of `tidalign genome` or `genomes`; or a file .paf, .maf or .chain of any tool, plain or .gz")
     plot.add_argument("-o", dest="output", metavar="OUT", required=True, help="a picture .png, .svg (names on hover) or .pdf, or a page .html")
     plot.add_argument("--pair", metavar="NAME", help="one pair of a run over many")
@@ -55,7 +55,7 @@ def check_plot(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
 
 
 def add_report(report: argparse.ArgumentParser) -> None:
-    """Add those of `tidalign report`."""
+    """Add the options of `tidalign report`."""
     report.add_argument("run", metavar="RUN", help="the directory of a finished run of any kind")
     report.add_argument("-o", dest="output", metavar="FILE", help="the page (default: RUN/report.html)")
     report.add_argument("--multiqc", metavar="FILE", help="the table for MultiQC (default: RUN/tidalign_mqc.json, or with -o none); end it in _mqc.json")

@@ -53,5 +53,5 @@ class Option:
         return self.read is None and not self.choices
 
     def after(self, given: Given, value: Any) -> Given:
-        """What is given with this option's value after what was given before."""
+        """Put this option's value to what was given before."""
         return self.put(given, value) if self.put else {**given, self.keyword: value}

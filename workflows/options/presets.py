@@ -35,5 +35,5 @@ def options(name: str) -> dict[str, str | bool]:
 
 
 def listed() -> str:
-    """Say in --help what each stands for."""
+    """List the presets for --help, with what each stands for."""
     return "".join(f"  {name:<16}{' '.join(f'--{word}' for word in text.split())}\n" for name, text in _TEXTS.items())

@@ -14,7 +14,8 @@ def check_pairs_scores(args: argparse.Namespace, error: Error) -> None:
         error(f"--{first.replace('_', '-')} goes with --scoring or --matrix")
     others = {"penalties": args.penalties, "ends-free": args.ends_free, "penalty-only": args.penalty_only, "heuristic": args.heuristic}
     if given := next((name for name, value in others.items() if value), None):
-        error(f"--{given} is of penalties: leave it out with --scoring and --matrix" + ("; --report ends gives no CIGARs" if given == "penalty-only" else ""))
+        no_cigars = "; --report ends gives no CIGARs" if given == "penalty-only" else ""
+        error(f"--{given} is for alignment by penalties: leave it out with --scoring and --matrix{no_cigars}")
     from tidalign.pipeline.pairs.scored import ScoreParameters
 
     try:

@@ -1,5 +1,6 @@
 """Spellings of LASTZ's options that argparse cannot read: BLASTZ's shortcuts, older names, and options whose value may be left out."""
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +22,6 @@ _VERBOSITY = "v"
 _VALUES = {
     "W": "--seed=match{}",
     "U": "--match={}",
-    "M": "--masking={}",
     "c": "--census={}",
     "G": "--chain=G={}",
     "R": "--chain=R={}",
@@ -73,7 +73,7 @@ WHOLE: dict[str, dict[str, str | bool]] = {
     "--transitions=2": {"transition": "2"},
     "--entropy=report": {"entropy": True},
     **dict.fromkeys(("--justhits", "--hitsonly"), {"nogfextend": True, "nogapped": True}),
-    **dict.fromkeys(("M=0", "c=0", "--masking=0", "--norecoverseeds", "--norecoverhits", "--notwins", "--nocensus"), {}),
+    **dict.fromkeys(("c=0", "--norecoverseeds", "--norecoverhits", "--notwins", "--nocensus"), {}),
     **{f"--yasra{name}": _yasra(name) for name in _YASRA},
     **{f"--preset={name}": options(name) for name in PRESETS},
     **dict.fromkeys(("--nolaj", "--noruntime", "--nostats"), {}),
@@ -82,9 +82,9 @@ WHOLE: dict[str, dict[str, str | bool]] = {
 
 
 def spell_out(arguments: Sequence[str], table: Sequence[Option] = OPTIONS) -> list[str]:
-    """Arguments with BLASTZ's shortcuts (K=2400 T=2) and LASTZ's options whose value may be left out as options that the parser knows.
+    """Spell out BLASTZ's shortcuts (K=2400 T=2) and LASTZ's options whose value may be left out as options that the parser knows.
 
-    To be called on what follows `genome` or `genomes`, before the parser. Shortcuts for what is not to be had become the long option, which is refused.
+    To be called on what follows `genome` or `genomes`, before the parser. Shortcuts for what is not supported become the long option, which is refused.
     """
     arguments = _joined([word for argument in arguments for word in _included(argument)])
     older = {f"--{name}": f"--{option.name}" for option in table for name in option.older} | {"--out": "--output"}
@@ -103,7 +103,7 @@ def _joined(arguments: Sequence[str]) -> list[str]:
 
 
 def _included(argument: str) -> list[str]:
-    """The words of a file of options in place of the option that names it; that itself, which is refused, where there is no such file."""
+    """Put the words of a file of options in place of the option that names it; that itself, which is refused, where there is no such file."""
     name, _, path = argument.partition("=")
     if name == "--include" and path:
         with suppress(OSError, UnicodeDecodeError):
@@ -112,7 +112,7 @@ def _included(argument: str) -> list[str]:
 
 
 def _alone(table: Sequence[Option]) -> dict[str, str]:
-    """Options without their value, which argparse would look for one after, and those that stand for one with a value."""
+    """List options without their value, which argparse would look for one after, and those that stand for one with a value."""
     words = {f"--{word}": f"--{option.name}={value}" for option in table for word, value in option.words.items()}
     return words | {f"--{option.name}": f"--{option.name}={option.alone}" for option in table if option.alone is not None}
 
@@ -136,6 +136,8 @@ def _spelled(argument: str, older: Mapping[str, str], alone: Mapping[str, str], 
         return [f"--format={argument[2:].lower()}"]
     if not equals:
         return [argument]
+    if mismatches := re.fullmatch(r"--([0-9]+)mismatch", key):
+        return [f"--mismatch={mismatches[1]},{value}"]
     if key in short:
         return [f"{short[key]}={value}"]
     if key in _VALUES:
@@ -150,7 +152,7 @@ def _spelled(argument: str, older: Mapping[str, str], alone: Mapping[str, str], 
 
 
 def _lower_case(format: str) -> str:
-    """A value of --format in small letters, as LASTZ takes it in large ones, too (MAF, PAF:WFMASH, GEN:score); names of fields are left as they are."""
+    """Put a value of --format into small letters, as LASTZ takes it in large ones, too (MAF, PAF:WFMASH, GEN:score); names of fields are left as they are."""
     kind, colon, rest = format.partition(":")
     kind = kind.lower()
     return {"gen": "general", "gen-": "general-"}.get(kind, kind) + colon + (rest.lower() if kind == "paf" else rest)

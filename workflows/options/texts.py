@@ -16,7 +16,7 @@ PAIRS = """examples:
 """
 
 ESTIMATE = """examples:
-  tidalign check --calibrate                                               once for a machine, so that estimates are of it
+  tidalign check --calibrate                                               once for a machine: estimates then use its own figures
   tidalign estimate pairs reads.fastq windows.fasta -o out.sam
   tidalign estimate --json genome target.fa query.fa -o out.maf
 """
@@ -40,6 +40,7 @@ GENOME = f"""examples:
 GENOMES = f"""examples:
   tidalign genomes jobs.tsv -o out --format axt --step=20                  out/NAME.axt for each line of jobs.tsv
   tidalign genomes --all-vs-all a.fa b.fa -o out --merge                   every sequence of a.fa with every one of b.fa, in out/all.maf
+  tidalign genomes --all-vs-all a.fa -o out                                every sequence of a.fa with those after it
 {_PRESETS}"""
 
 SEARCH = """examples:
@@ -69,10 +70,29 @@ EXPORT = """examples:
   tidalign export genome_run -o out.maf
 """
 
+SERVE = """examples:
+  tidalign serve &                                  then calls of tidalign-lastz, by link also of lastz, find it by themselves
+  tidalign serve --workers 8 --idle-timeout 1h
+  tidalign serve --stop
+
+Its socket is in $XDG_RUNTIME_DIR/tidalign, for this user alone. Output, messages and statuses are as without it, and calls outlive it.
+"""
+
 MERGE = """examples:
   tidalign pairs reads.fq windows.fa -o shard.1 --shard 1/2      and, on another machine, --shard 2/2 with -o shard.2
   tidalign merge shard.* -o out.sam
   tidalign merge shard.*/run -o out.maf                          of `tidalign genomes`, whose run directories lie in DIR/run
+"""
+
+COMPLETION = """examples:
+  source <(tidalign completion bash)                                         in ~/.bashrc
+  tidalign completion zsh > "${fpath[1]}/_tidalign"
+  tidalign completion fish > ~/.config/fish/completions/tidalign.fish
+"""
+
+MANUAL = """examples:
+  tidalign man | man -l -
+  tidalign man > ~/.local/share/man/man1/tidalign.1
 """
 
 EXITS = """exit status: 0 everything is aligned, 3 something was cut or given up (rows or report say why), 2 wrong usage, 65 bad input, 66 no input,

@@ -20,19 +20,19 @@ def wrong(expected: str, found: object) -> ValueError:
 
 
 def whole(value: object) -> bool:
-    """Whether a value of Python is a whole number; True and False are none."""
+    """Tell whether a value of Python is a whole number; True and False are none."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def within(least: float, found: Any, most: float, expected: str, value: object) -> Any:
-    """What was found in a value, if it lies within limits. ValueError else; NaN lies nowhere."""
+    """Give what was found in a value, if it lies within limits. ValueError else; NaN lies nowhere."""
     if not least <= found <= most:
         raise wrong(f"{expected} from {least} to {most}", value)
     return found
 
 
 def integer(least: int, most: int = MOST) -> Reader:
-    """A reader of a whole number within limits."""
+    """Make a reader of a whole number within limits."""
 
     def read(value: Any) -> int:
         digits = isinstance(value, str) and re.fullmatch(r"[0-9]{1,40}", value)
@@ -78,7 +78,7 @@ def word(value: Any) -> str:
 
 
 def text(expected: str, most: int) -> Reader:
-    """A reader that takes a text of at most so many letters as it is."""
+    """Make a reader that takes a text of at most so many letters as it is."""
 
     def read(value: Any) -> str:
         if not isinstance(value, str) or len(value) > most:
@@ -93,3 +93,15 @@ def path(value: Any) -> str:
     if not isinstance(value, str | os.PathLike):
         raise wrong("the name of a file", value)
     return os.fsdecode(value)
+
+
+def ends_free(text: str) -> tuple[int, ...]:
+    """Read QB,QE,TB,TE, as argparse has its types."""
+    fields = text.split(",")
+    try:
+        ends = tuple(map(integer(0), fields))
+    except ValueError:
+        ends = ()
+    if len(ends) != 4:
+        raise wrong(f"four whole numbers QB,QE,TB,TE, each from 0 to {MOST}", text)
+    return ends

@@ -9,7 +9,7 @@ from tidalign.workflows.pictures import style
 
 
 def write(plot: DotPlot, path: Path, *, coloring: str, inches: float, dpi: int, said: str) -> None:
-    """Draw it: target across, query upwards."""
+    """Draw a dot plot into a file: target across, query upwards."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure

@@ -18,7 +18,7 @@ SCALE = ("#c7d65a", "#5ec962", "#21a087", "#2b748e", "#3f4788", "#440154")
 
 UNKNOWN = "#5a5a5a"
 
-FEW = 1000
+FEW_ALIGNMENTS = 1000
 """Alignments up to which those of the least identity are drawn as thick as others."""
 
 LABELLED = 0.022
@@ -49,7 +49,7 @@ def groups(plot: DotPlot, coloring: str) -> list[Group]:
     found = [Group("identity not known", UNKNOWN, np.flatnonzero(unknown))]
     for i, (word, color) in enumerate(zip(words, SCALE, strict=True)):
         members = np.flatnonzero((classes == i) & ~unknown)
-        found.append(Group(f"{word} ({len(members):,})", color, members, i > 0 or len(plot.lines) < FEW))
+        found.append(Group(f"{word} ({len(members):,})", color, members, i > 0 or len(plot.lines) < FEW_ALIGNMENTS))
     return [group for group in found if len(group.members)]
 
 
@@ -60,7 +60,7 @@ def unit(axis: Axis) -> tuple[float, str]:
 
 
 def title(axis: Axis, side: str, unit: str) -> str:
-    """Say what an axis is of."""
+    """Write the title of an axis."""
     return f"{side} {axis.names[0]} ({unit})" if len(axis.names) == 1 else f"{side}, {len(axis.names):,} sequences ({unit})"
 
 
@@ -73,7 +73,7 @@ def labels(axis: Axis) -> list[tuple[float, str]]:
 
 
 def hover(plot: DotPlot, i: int) -> str:
-    """Say what an alignment is."""
+    """Write what is shown of an alignment when it is pointed at."""
     of = plot.segments
     like = "" if np.isnan(of.identity[i]) else f", identity {of.identity[i]:.1%}"
     target, query = plot.target.names[of.target_at[i]], plot.query.names[of.query_at[i]]
@@ -82,7 +82,7 @@ def hover(plot: DotPlot, i: int) -> str:
 
 
 def caption(shown: int, all: int, shortest: int | None) -> str:
-    """Say how many alignments are shown of how many."""
+    """Write how many alignments are shown of how many."""
     if shown == all:
         return f"{all:,} alignments"
     least = f", those of {shortest:,} letters and more" if shortest is not None else ""

@@ -12,7 +12,7 @@ from tidalign.workflows.report.charts import ticks
 TITLED = 20_000
 """Alignments that say what they are: the longest."""
 
-STRIPS = 20_000
+NAMED_SEQUENCES = 20_000
 """Sequences of a side that say their name."""
 
 _LETTER = 6.3
@@ -63,7 +63,7 @@ def svg(plot: DotPlot, *, coloring: str = "identity", size: int = 800, titled: i
 
 
 class _Frame:
-    """Where places of both axes lie in the picture."""
+    """Says where places of both axes lie in the picture."""
 
     def __init__(self, plot: DotPlot, left: float, top: float, inner: float) -> None:
         self.left, self.top, self.inner = left, top, inner
@@ -121,7 +121,7 @@ def _strips(frame: _Frame, axis: Axis, *, across: bool) -> str:
     drawn: list[str] = []
     for place, (begin, end, name) in enumerate(zip(axis.starts.tolist(), axis.ends.tolist(), axis.names, strict=True)):
         first, last = max(low, begin), min(high, end)
-        if first >= last or len(drawn) >= STRIPS:
+        if first >= last or len(drawn) >= NAMED_SEQUENCES:
             continue
         kind = "odd" if place % 2 else "strip"
         words = f"{name}, {end - begin:,} letters"

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 WIDTH, HEIGHT = 440, 200
-LEFT, RIGHT, TOP, BOTTOM = 62, 12, 10, 40
+LEFT_MARGIN, RIGHT_MARGIN, TOP_MARGIN, BOTTOM_MARGIN = 62, 12, 10, 40
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#b8a900")
 """Okabe and Ito's, which nobody mistakes for each other."""
@@ -82,7 +82,8 @@ def areas(series: Mapping[str, Sequence[float]], step: float, title: str, unit: 
     for when, word in marks:
         at = chart.x(when)
         chart.add(
-            f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{chart.y(0):.1f}" y2="{TOP}" class="{"call" if word == "call" else "fault"}">', f"{word}: {when:.1f} s"
+            f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{chart.y(0):.1f}" y2="{TOP_MARGIN}" class="{"call" if word == "call" else "fault"}">',
+            f"{word}: {when:.1f} s",
         )
     legend = [(COLORS[place % len(COLORS)], name) for place, name in enumerate(series)] if len(series) > 1 else []
     return chart.drawn([(at, number(at)) for at in ticks(0.0, count * step, 8)], unit) + _legend(legend)
@@ -119,10 +120,10 @@ class _Chart:
         self._parts: list[str] = []
 
     def x(self, value: float) -> float:
-        return LEFT + (value - self._first) / (self._last - self._first) * (self._width - LEFT - RIGHT)
+        return LEFT_MARGIN + (value - self._first) / (self._last - self._first) * (self._width - LEFT_MARGIN - RIGHT_MARGIN)
 
     def y(self, value: float) -> float:
-        return HEIGHT - BOTTOM - value / self._high * (HEIGHT - TOP - BOTTOM)
+        return HEIGHT - BOTTOM_MARGIN - value / self._high * (HEIGHT - TOP_MARGIN - BOTTOM_MARGIN)
 
     def add(self, shape: str, hover: str) -> None:
         """Draw something that says what it is when it is pointed at."""
@@ -133,13 +134,13 @@ class _Chart:
         """Give all of it: numbers at the marks, a line below them."""
         bottom = self.y(0)
         grid = [
-            f'<line x1="{LEFT}" x2="{self._width - RIGHT}" y1="{self.y(at):.1f}" y2="{self.y(at):.1f}" class="grid"/>'
-            f'<text x="{LEFT - 6}" y="{self.y(at) + 4:.1f}" text-anchor="end">{number(at)}</text>'
+            f'<line x1="{LEFT_MARGIN}" x2="{self._width - RIGHT_MARGIN}" y1="{self.y(at):.1f}" y2="{self.y(at):.1f}" class="grid"/>'
+            f'<text x="{LEFT_MARGIN - 6}" y="{self.y(at) + 4:.1f}" text-anchor="end">{number(at)}</text>'
             for at in ticks(0.0, self._high, 4)
         ]
         named = {text: [at for at, other in marks if other == text] for _, text in marks}  # of several with one text the middle one
         numbers = [f'<text x="{self.x(at[len(at) // 2]):.1f}" y="{bottom + 16:.1f}" text-anchor="middle">{text}</text>' for text, at in named.items()]
-        axis = f'<line x1="{LEFT}" x2="{self._width - RIGHT}" y1="{bottom:.1f}" y2="{bottom:.1f}" class="axis"/>'
-        said = f'<text x="{(LEFT + self._width - RIGHT) / 2:.0f}" y="{HEIGHT - 6}" text-anchor="middle">{escape(below)}</text>'
+        axis = f'<line x1="{LEFT_MARGIN}" x2="{self._width - RIGHT_MARGIN}" y1="{bottom:.1f}" y2="{bottom:.1f}" class="axis"/>'
+        said = f'<text x="{(LEFT_MARGIN + self._width - RIGHT_MARGIN) / 2:.0f}" y="{HEIGHT - 6}" text-anchor="middle">{escape(below)}</text>'
         inside = "".join([*grid, *self._parts, axis, *numbers, said])
         return f'<svg viewBox="0 0 {self._width} {HEIGHT}" role="img" aria-label="{escape(self._title)}">{inside}</svg>'

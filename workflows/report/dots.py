@@ -12,7 +12,7 @@ from tidalign.workflows.pictures.svg import svg
 PAIRS = 4
 """Most pairs of genomes that are drawn."""
 
-ROWS = 2_000_000
+MAX_ROWS = 2_000_000
 """Rows above which a run is too large for a picture of all of it while others wait; `tidalign plot` draws it."""
 
 SEGMENTS, TITLED = 6_000, 400
@@ -24,7 +24,7 @@ SIZE = 760
 def drawn(results: GenomeResults) -> tuple[list[tuple[str, str]], int]:
     """Give (name, SVG) of some pairs of genomes, and how many others there are."""
     letters = Counter[int]()
-    if len(results) > ROWS:
+    if len(results) > MAX_ROWS:
         return [], len(results.names)
     if len(results.names) == 1:
         letters[0] = 1

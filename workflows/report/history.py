@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-BINS = 120
+MAX_STEPS = 120
 """Most steps of time: where more would be needed, each becomes twice as long."""
 
 SERIES = 8
@@ -23,19 +23,19 @@ _TASK = re.compile(r"^(?:isolate-)?(?:.*?\.u\d+\.(?P<stage>[a-z]+)\.|.*\.)(?P<st
 class Series:
     """Holds what tasks of one kind did. amounts, seconds: by step of time, what they finished and how long they took; tasks: how many."""
 
-    amounts: list[float] = field(default_factory=lambda: [0.0] * BINS)
-    seconds: list[float] = field(default_factory=lambda: [0.0] * BINS)
+    amounts: list[float] = field(default_factory=lambda: [0.0] * MAX_STEPS)
+    seconds: list[float] = field(default_factory=lambda: [0.0] * MAX_STEPS)
     tasks: int = 0
 
     def widen(self) -> None:
         """Make each step of time twice as long."""
         for values in (self.amounts, self.seconds):
-            values[:] = [values[i] + values[i + 1] for i in range(0, BINS, 2)] + [0.0] * (BINS // 2)
+            values[:] = [values[i] + values[i + 1] for i in range(0, MAX_STEPS, 2)] + [0.0] * (MAX_STEPS // 2)
 
 
 @dataclass(slots=True)
 class History:
-    """What a journal tells. Times are seconds of running: what passed between two calls of the command is left out.
+    """Holds what a journal tells. Times are seconds of running: what passed between two calls of the command is left out.
 
     step: seconds of a step of time. length: seconds of all calls. series: by kind of task. calls: when each began.
     marks: (time, word) of the first things that went wrong. exact: whether tasks say what they finished; else it follows from the ranges in their names.
@@ -51,7 +51,7 @@ class History:
     @property
     def steps(self) -> int:
         """Count the steps of time that the run lasted."""
-        return min(BINS, int(self.length / self.step) + 1)
+        return min(MAX_STEPS, int(self.length / self.step) + 1)
 
     def add(self, kind: str, amount: float, seconds: float) -> None:
         """Add a task that is done now. Its amount is spread over the time that it took."""
@@ -61,7 +61,7 @@ class History:
         one.tasks += 1
         end = self.length
         begin = max(0.0, end - seconds)
-        first, last = int(begin / self.step), min(BINS - 1, int(end / self.step))
+        first, last = int(begin / self.step), min(MAX_STEPS - 1, int(end / self.step))
         for place in range(min(first, last), last + 1):
             inside = min(end, (place + 1) * self.step) - max(begin, place * self.step)
             share = inside / (end - begin) if end > begin else 1.0
@@ -69,9 +69,9 @@ class History:
             one.seconds[place] += seconds * share
 
     def until(self, time: float) -> None:
-        """Let time pass."""
+        """Lengthen the history to a time: steps become longer where there would be too many."""
         self.length = max(self.length, time)
-        while self.length >= BINS * self.step:
+        while self.length >= MAX_STEPS * self.step:
             for one in self.series.values():
                 one.widen()
             self.step *= 2
@@ -117,5 +117,5 @@ def _task(said: dict[str, Any]) -> tuple[str, float, float]:
     amount = said.get("amount")
     if amount is None:  # journals of older versions name a range alone
         amount = int(named["stop"]) - int(named["start"]) if named and ".." not in said["task"] else 0
-    place = said.get("card") or said.get("host")
+    place = said.get("gpu_held") or said.get("host")
     return (f"{stage}, {place}" if place else stage), float(amount), float(said.get("seconds") or 0.0)

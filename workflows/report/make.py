@@ -9,7 +9,7 @@ from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import durably
 from tidalign.workflows.report import history
 from tidalign.workflows.report.multiqc import content, sample
-from tidalign.workflows.report.page import Shown, page
+from tidalign.workflows.report.page import PageContent, page
 from tidalign.workflows.report.rows import gather
 
 PAGE, TABLE = "report.html", "tidalign_mqc.json"
@@ -36,7 +36,7 @@ def make(results: Any, output: str | None = None, table: str | None = None) -> l
     rows = gather(results)
     dots, left_out = _dots(results) if results.kind == "genome" else ([], 0)
     ended = Path(run, "report.json").stat().st_mtime
-    shown = Shown(sample(run), results.kind, marker, plan, report, history.read(run), rows, ended, dots, left_out)
+    shown = PageContent(sample(run), results.kind, marker, plan, report, history.read(run), rows, ended, dots, left_out)
     texts = {output or f"{run}/{PAGE}": page(shown)}
     if table or not output:
         texts[table or f"{run}/{TABLE}"] = content(run, results.kind, report, rows)

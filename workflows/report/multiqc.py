@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tidalign.workflows.report.rows import Rows
+from tidalign.workflows.report.rows import RowSample
 
 _PERCENT = {"suffix": "%", "min": 0, "max": 100, "format": "{:,.2f}"}
 _COUNT = {"format": "{:,.0f}", "min": 0}
@@ -28,8 +28,8 @@ def sample(run: str) -> str:
     return path.parent.name if path.name == "run" and path.parent.name else path.name.removesuffix(".run")
 
 
-def content(run: str, kind: str, report: dict[str, Any], rows: Rows) -> str:
-    """Write it. Runs of one kind are a table of their own."""
+def content(run: str, kind: str, report: dict[str, Any], rows: RowSample) -> str:
+    """Write the JSON that MultiQC reads. Runs of one kind are a table of their own."""
     statuses = report["statuses"]
     line = {
         "input": report.get("queries") if kind == "search" else report.get("pairs"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from tidalign.workflows.report import charts
 from tidalign.workflows.report.history import History
-from tidalign.workflows.report.rows import MEASURES, Rows
+from tidalign.workflows.report.rows import MEASURES, RowSample
 
 FAULTS = 50
 """Most faults, and most things given up, that are listed."""
@@ -30,9 +30,9 @@ h1{font-size:24px;margin:0 0 2px;overflow-wrap:anywhere}h2{font-size:18px;margin
 section{background:#fff;border:1px solid #dfe3e8;border-radius:8px;padding:18px 20px;margin:16px 0}
 .badge{font-size:13px;border-radius:10px;padding:2px 10px;vertical-align:3px;color:#fff;background:#00795a}.badge.partial{background:#b35000}
 .quiet{color:#5b6673;font-size:13px;margin:4px 0}
-.cards{display:flex;flex-wrap:wrap;gap:10px;margin:14px 0 0;padding:0}
-.cards div{flex:1 1 130px;background:#fff;border:1px solid #dfe3e8;border-radius:8px;padding:10px 14px}
-.cards b{display:block;font-size:21px;font-weight:600;white-space:nowrap}.cards div>span{font-size:13px;color:#5b6673}
+.figures{display:flex;flex-wrap:wrap;gap:10px;margin:14px 0 0;padding:0}
+.figures div{flex:1 1 130px;background:#fff;border:1px solid #dfe3e8;border-radius:8px;padding:10px 14px}
+.figures b{display:block;font-size:21px;font-weight:600;white-space:nowrap}.figures div>span{font-size:13px;color:#5b6673}
 table{border-collapse:collapse;width:100%;font-size:14px}th,td{text-align:left;padding:5px 10px 5px 0;border-bottom:1px solid #eceff2;vertical-align:top}
 th{color:#5b6673;font-weight:500}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}td{overflow-wrap:anywhere}
 .facts td:first-child{white-space:nowrap;color:#5b6673;padding-right:18px}.facts td:last-child{width:100%}
@@ -47,7 +47,7 @@ code{font:13px Menlo,Consolas,monospace;overflow-wrap:anywhere}pre{white-space:p
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageContent:
     """Holds what a page is made of. marker: SUCCESS or PARTIAL. dots: (name of a pair of genomes, its dot plot as SVG). left_out: pairs without one."""
 
     name: str
@@ -56,22 +56,21 @@ class Shown:
     plan: Mapping[str, Any]
     report: Mapping[str, Any]
     history: History
-    rows: Rows
+    rows: RowSample
     ended: float
     dots: list[tuple[str, str]]
     left_out: int = 0
 
 
-def page(shown: Shown) -> str:
-    """Write all of it."""
+def page(shown: PageContent) -> str:
+    """Write the whole page."""
     sections = [_statuses(shown), _alignments(shown), _dots(shown), _times(shown), _workers(shown), _faults(shown), _run(shown)]
     partial = ' class="badge partial"' if shown.marker == "PARTIAL" else ' class="badge"'
     words = "finished in part" if shown.marker == "PARTIAL" else "finished"
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(shown.ended))
-    head = (
-        f'<header><h1>{escape(shown.name)} <span{partial}>{words}</span></h1><p class="quiet">tidalign {escape(shown.kind)}, {when}</p>{_cards(shown)}</header>'
-    )
-    title = f"<title>{escape(shown.name)}: tidalign {escape(shown.kind)}</title>"
+    kind = f"tidalign {escape(shown.kind)}"
+    head = f'<header><h1>{escape(shown.name)} <span{partial}>{words}</span></h1><p class="quiet">{kind}, {when}</p>{_figures(shown)}</header>'
+    title = f"<title>{escape(shown.name)}: {kind}</title>"
     start = (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">{title}<style>{_STYLE}</style></head>'
     )
@@ -83,13 +82,13 @@ def _section(title: str, *inside: str) -> str:
 
 
 def _facts(rows: Iterable[tuple[str, str]]) -> str:
-    """Make a table of names and what they are."""
+    """Write a table of names and what they stand for."""
     body = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>" for name, value in rows)
     return f'<table class="facts">{body}</table>' if body else ""
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table; cells are HTML, and those that begin with `#` numbers."""
+    """Write a table; cells are HTML, and those that begin with `#` numbers."""
 
     def cell(text: str, tag: str) -> str:
         return f'<{tag} class="n">{text[1:]}</{tag}>' if text.startswith("#") else f"<{tag}>{text}</{tag}>"
@@ -99,7 +98,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _value(key: str, value: Any, *, short: bool = False) -> str:
-    """A value of report.json, under its name there. short: a large number in a few digits, all of them when it is pointed at."""
+    """Write a value of report.json, under its name there. short: a large number in a few digits, all of them when it is pointed at."""
     text = f"{value:,}" if isinstance(value, int | float) else str(value)
     whole = ""
     if short and len(text) > 13:
@@ -107,7 +106,7 @@ def _value(key: str, value: Any, *, short: bool = False) -> str:
     return f'<span data-key="{escape(key)}"{whole}>{escape(text)}</span>'
 
 
-def _cards(shown: Shown) -> str:
+def _figures(shown: PageContent) -> str:
     report = shown.report
     seconds = report.get("seconds") or 0.0
     known = {
@@ -115,14 +114,14 @@ def _cards(shown: Shown) -> str:
         "genome": [("rows", "alignments"), ("pairs", "pairs of genomes"), ("target_bases", "letters of targets"), ("query_bases", "letters of queries")],
         "search": [("queries", "queries"), ("without_hits", "of them without a hit"), ("sequences", "sequences in the database"), ("cells", "cells")],
     }[shown.kind]
-    cards = [f"<div><b>{_value(key, report[key], short=True)}</b><span>{words}</span></div>" for key, words in known if key in report]
+    figures = [f"<div><b>{_value(key, report[key], short=True)}</b><span>{words}</span></div>" for key, words in known if key in report]
     total = report.get("total_seconds", seconds)
     calls = f" in {report['calls']:,} calls" if report.get("calls", 1) > 1 else ""
-    cards.append(f"<div><b>{_value('total_seconds', total)}</b><span>seconds{calls}</span></div>")
-    return f'<div class="cards">{"".join(cards)}</div>'
+    figures.append(f"<div><b>{_value('total_seconds', total)}</b><span>seconds{calls}</span></div>")
+    return f'<div class="figures">{"".join(figures)}</div>'
 
 
-def _statuses(shown: Shown) -> str:
+def _statuses(shown: PageContent) -> str:
     statuses = shown.report["statuses"]
     total = sum(statuses.values())
     rows = []
@@ -144,7 +143,7 @@ def _share(share: float) -> str:
     return "&lt;0.01%" if text == "0.00%" and share else "&gt;99.99%" if text == "100.00%" and share < 1 else text
 
 
-def _alignments(shown: Shown) -> str:
+def _alignments(shown: PageContent) -> str:
     rows = shown.rows
     drawn = [("identity", charts.histogram(rows.identity, "identity", "% identity"))]
     for name, values in rows.measures.items():
@@ -158,13 +157,13 @@ def _alignments(shown: Shown) -> str:
     return _section("Alignments", f'<div class="two">{figures}</div><p class="quiet">Of {of}; {words}.</p>')
 
 
-def _dots(shown: Shown) -> str:
+def _dots(shown: PageContent) -> str:
     drawn = [(f"<h3>{escape(name)}</h3>" if len(shown.dots) + shown.left_out > 1 else "") + svg for name, svg in shown.dots]
     left = f'<p class="quiet">{shown.left_out:,} other pairs of genomes: <code>tidalign plot RUN --pair NAME</code></p>' if shown.left_out else ""
     return _section("Dot plot", *drawn, left)
 
 
-def _times(shown: Shown) -> str:
+def _times(shown: PageContent) -> str:
     report, history = shown.report, shown.history
     stages, predicted = report.get("stages") or {}, report.get("predicted") or {}
     drawn = charts.bars([(name, seconds, predicted.get(name)) for name, seconds in stages.items()], "s")
@@ -188,7 +187,7 @@ def _times(shown: Shown) -> str:
     return _section("Time", *parts)
 
 
-def _workers(shown: Shown) -> str:
+def _workers(shown: PageContent) -> str:
     report = shown.report
     rows = [("device", _value("device", report["device"]) + (f" ({escape(report['device_why'])})" if report.get("device_why") else ""))]
     rows.append(("workers", _value("workers", report["workers"]) + ("" if report["workers"] else ": this process did the work")))
@@ -198,7 +197,7 @@ def _workers(shown: Shown) -> str:
     return _section("Devices and workers", _facts(rows), f"<h3>Work of the last call</h3>{_facts(work)}" if work else "")
 
 
-def _faults(shown: Shown) -> str:
+def _faults(shown: PageContent) -> str:
     report = shown.report
     counts = _facts([("workers that died", _value("deaths", report["deaths"])), ("tasks started again", _value("retries", report["retries"]))])
     faults = [
@@ -218,7 +217,7 @@ def _faults(shown: Shown) -> str:
     return _section("Retries and faults", counts, lists)
 
 
-def _run(shown: Shown) -> str:
+def _run(shown: PageContent) -> str:
     report, plan = shown.report, shown.plan
     rows = [("command", f"<code>{escape(' '.join(map(str, report.get('command') or ())))}</code>")]
     rows += [("run", f"<code>{_value('run', report['run'])}</code>")]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-ROWS = 200_000
+SAMPLED_ROWS = 200_000
 """Rows that are looked at; of a run with more, those of parts that lie evenly among all."""
 
 REASONS = 100_000
@@ -24,7 +24,7 @@ MEASURES = {
 
 
 @dataclass(slots=True)
-class Rows:
+class RowSample:
     """Holds what was gathered. all, seen: rows of the run, and those that were looked at. identity: in percent, matches by columns of the alignment, gaps too.
 
     measures: values by column. reasons: how many of the rows that were looked at for it have each. reasons_of: how many of them.
@@ -38,7 +38,7 @@ class Rows:
     reasons_of: int = 0
 
 
-def gather(results: Any, most: int = ROWS) -> Rows:
+def gather(results: Any, most: int = SAMPLED_ROWS) -> RowSample:
     """Look at some rows of a finished run."""
     kind = results.kind
     lengths = ["target_start", "target_end"] if kind == "genome" else ["query_length"]
@@ -46,7 +46,7 @@ def gather(results: Any, most: int = ROWS) -> Rows:
     counts = ["matches", "mismatches", "gap_letters"]
     columns = [*lengths, *numbers, *counts, "status"]
     values: dict[str, list[Values]] = {name: [] for name in columns if name != "status"}
-    rows = Rows(len(results))
+    rows = RowSample(len(results))
     for table in results.sampled(columns, most):
         rows.seen += len(table)
         for name, found in values.items():
@@ -69,7 +69,7 @@ def _numbers(column: Any) -> Values:
     return np.asarray(column.cast("float64").to_numpy(), np.float64)
 
 
-def _reasons(results: Any, rows: Rows) -> None:
+def _reasons(results: Any, rows: RowSample) -> None:
     """Count the reasons of rows of parts that have such."""
     if results.kind == "genome":
         for shortfall in results.shortfalls():

@@ -10,10 +10,10 @@ from tidalign.cluster.task import THREAD, Task
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 
-HELD = 10.0
+HELD_SECONDS = 10.0
 """Seconds that a task holds the GPU before the device is asked: what the host does of a task is no silence of the device."""
 
-JUMP = 2.0
+MAX_STEP_SECONDS = 2.0
 """Seconds that count between two looks at most: who was stopped did not look."""
 
 
@@ -28,13 +28,13 @@ class Answers:
     def look(self, tasks: Iterable[Task]) -> None:
         """Raise Hangs where the device, which one of these tasks holds, was asked and has given no answer for longer than any of them may take for a step."""
         now = time.monotonic()
-        passed, self._looked = min(JUMP, now - self._looked), now
+        passed, self._looked = min(MAX_STEP_SECONDS, now - self._looked), now
         if not GPU_OF_PROCESS.held or GPU_OF_PROCESS.turns != self._turn:
             self._turn, self._held, self._asked = GPU_OF_PROCESS.turns, 0.0, None
             return
         self._held += passed
         if self._asked is None:
-            if self._held >= HELD:
+            if self._held >= HELD_SECONDS:
                 self._ask()
             return
         self._silent += passed

@@ -10,10 +10,10 @@ from typing import Self
 
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 
-LOOK = 2.0
+POLL_SECONDS = 2.0
 """Seconds between two looks."""
 
-CLOSE = 5.0
+CLOSE_SECONDS = 5.0
 """Seconds that the last one may take: a scheduler that has gone does not answer."""
 
 
@@ -42,10 +42,10 @@ class Busy:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._looking.join(CLOSE)
+        self._looking.join(CLOSE_SECONDS)
 
     def _look_on(self) -> None:
-        while not self._over.wait(LOOK):
+        while not self._over.wait(POLL_SECONDS):
             self._look()
         self._look()
 

@@ -16,10 +16,10 @@ from importlib import import_module
 from typing import Any
 
 from tidalign.pipeline.errors import CannotWrite, Damaged, DiskFull
-from tidalign.workflows.run.watch import LOOK, Watch
+from tidalign.workflows.run.watch import POLL_SECONDS, Watch
 from tidalign.workflows.status import Exit
 
-START_PATIENCE = 300.0
+START_SECONDS = 300.0
 """Seconds of CPU time that a child may take to load and compile before it begins."""
 
 OUT_OF_MEMORY = 86
@@ -30,7 +30,7 @@ WORK = {"rows": "tidalign.workflows.run.pairs.tasks", "tile": "tidalign.workflow
 
 
 def try_in_child(work: str, order: Any, patience: float, pulse: Callable[[], object] = lambda: None) -> str | None:
-    """Do an order, which goes to the child as JSON, in a process of its own: None, or what became of it.
+    """Run an order, which goes to the child as JSON, in a process of its own: gives None, or what became of it.
 
     work: one of `WORK`. patience: seconds of CPU time after which the child hangs if `pulse`, called here, has not changed (watch.py).
     Raises DiskFull, CannotWrite and Damaged as the child did, RuntimeError with its traceback for a bug.
@@ -68,8 +68,8 @@ def try_in_child(work: str, order: Any, patience: float, pulse: Callable[[], obj
 def _begins(child: "subprocess.Popen[bytes]") -> str | None:
     """Wait until a child has begun, or died: None, or in what it did neither."""
     assert child.stdout is not None
-    watch = Watch(child.pid, START_PATIENCE)
-    while not select.select([child.stdout], [], [], LOOK)[0]:
+    watch = Watch(child.pid, START_SECONDS)
+    while not select.select([child.stdout], [], [], POLL_SECONDS)[0]:
         if spent := watch.hangs():
             return spent
     child.stdout.read(1)
@@ -80,7 +80,7 @@ def _ends(child: "subprocess.Popen[bytes]", watch: Watch) -> str | None:
     """Wait until a child has ended: None, or in what it did not."""
     while True:
         try:
-            child.wait(LOOK)
+            child.wait(POLL_SECONDS)
         except subprocess.TimeoutExpired:
             if spent := watch.hangs():
                 return spent
@@ -105,7 +105,7 @@ class _Drain(threading.Thread):
 
 
 def main() -> int:
-    """In the child: do the order; its exit status."""
+    """Run the order, in the child; gives its exit status."""
     threading.Thread(target=_die_with_parent, daemon=True).start()
     work, order = json.loads(sys.argv[1])
     try:
@@ -128,7 +128,7 @@ def main() -> int:
 
 
 def _die_with_parent() -> None:
-    """A worker that is killed closes our standard input; then there is nobody left to work for."""
+    """End this process when standard input is closed, which a worker that is killed does: then there is nobody left to work for."""
     while os.read(0, 1):
         pass
     os._exit(1)

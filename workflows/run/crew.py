@@ -16,7 +16,7 @@ from tidalign.cluster.address import address_of
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.cluster.slurm.allocation import Allocation
 from tidalign.cluster.stop import Stop, on_signals
-from tidalign.cluster.task import Kind, Outcomes, Queue, Task, Threads, run_here
+from tidalign.cluster.task import Outcomes, Queue, Task, TaskKind, Threads, run_here
 from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.rundir import locked
@@ -74,7 +74,7 @@ class Crew:
             self.seconds[stage] = round(self.seconds.get(stage, 0.0) + time.monotonic() - began, 3)
 
     def begin_to_hire(self) -> None:
-        """What `hire` does, meanwhile: who needs the workers calls it all the same."""
+        """Begin to do what `hire` does, in a thread: who needs the workers calls `hire` all the same."""
         if not self._workers and not self._coming:
             thread = ThreadPoolExecutor(1, "hire")
             self._coming = thread.submit(self._hire)
@@ -111,14 +111,14 @@ class Crew:
             raise ClusterLost("every worker left before it had begun; run the same command again to resume, with workers running")
 
     def replace(self, gpus: Sequence[str], threads: int) -> None:
-        """From now on workers with a GPU each, or this process with one, which has so many tasks at a time. Those of a scheduler stay."""
+        """Use from now on workers with a GPU each, or this process with one, which has so many tasks at a time. Those of a scheduler stay."""
         self.threads = threads
         if not self._scheduler and list(gpus) != list(self._gpus):
             self._contract.close()
             self._contract, self._workers, self.size, self._gpus = ExitStack(), None, 0, gpus
 
     def pace(self, speeds: Mapping[str, float]) -> None:
-        """Hear of GPUs, by name, as how many cores they are as fast: workers are given what they do in the same time."""
+        """Set how many cores each GPU, by name, is as fast as: workers are given what they do in the same time."""
         self._speeds = speeds
         if self._trials:
             self._trials.pace(speeds)
@@ -128,7 +128,7 @@ class Crew:
         return {worker: answer for worker, answer in answers.items() if not (self._trials and self._trials.on_core(worker))}
 
     def everywhere(self, function: Callable[..., Any]) -> dict[str, Any]:
-        """What `function`, which raises no OSError, returns or raises on each hired worker but those that leave meanwhile."""
+        """Call `function`, which raises no OSError, on each hired worker; gives what it returns or raises there, but of those that leave meanwhile."""
         if not self._workers:
             return {}
         refused = self._workers.refused()
@@ -169,24 +169,24 @@ class Crew:
                 self.hire()
                 from tidalign.cluster.map import run_on
 
-                kinds: tuple[Kind, ...] = ("work",) if self._gpus else ("work", "read")
+                kinds: tuple[TaskKind, ...] = ("work",) if self._gpus else ("work", "read")
                 run_on(cast("Workers", self._workers), queue, outcomes, self._stop, threads, kinds)
 
     def _watch(self) -> Callable[[Iterable[Task]], object]:
-        """Have somebody look at the GPU, if this process has one."""
+        """Start to look at the GPU, if this process has one."""
         if not self.beside.device.takes_gpu or self.hiring:
             return lambda _: None
         from tidalign.workflows.run.answers import Answers  # by few
 
         return Answers().look
 
-    def _room(self) -> dict[Kind, int]:
+    def _room(self) -> dict[TaskKind, int]:
         """Tell how many tasks of each kind this process may have."""
         reads = self.readers and (not self._workers or self._gpus)
         return {"here": max(2, min(4, self.readers)), "read": self.readers if reads else 0, "work": 0 if self.hiring else self.threads}
 
     def map(self, function: Callable[..., Any], *items: Iterable[Any], here: bool = False) -> list[Any]:
-        """As the built-in `map`, a task for each call, results in order. here: in this process in any case."""
+        """Map a function as the built-in `map` does, a task for each call, results in order. here: in this process in any case."""
         collected = _Collected(self.directory)
         name = getattr(function, "__name__", "map")
         tasks = [Task(f"{name}-{place}", _placed, (place, function, *arguments)) for place, arguments in enumerate(zip(*items, strict=True))]
@@ -251,7 +251,7 @@ def mending(directory: str, call: Callable[[], A]) -> A:
 
 @contextmanager
 def opened(directory: str | Path, kind: Any, resources: Resources, gpus: Gpus) -> Iterator[tuple[Crew, Stop, Readers]]:
-    """Hold the run directory, see that it is of this run (a `runner.Kind`) and can be written, and have somebody to read the input."""
+    """Hold the run directory, check that it is of this run (a `runner.RunKind`) and can be written, and have somebody to read the input."""
     directory = str(Path(directory).absolute())
     scheduler = address_of(resources.scheduler, insecure=resources.insecure) if isinstance(resources.scheduler, str) else resources.scheduler
     rundir.probe(directory, kind.layout)

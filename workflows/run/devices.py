@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 ASKED_CPU = "--device cpu"
 
+WORTH_A_GPU = 1e9
+"""Estimated work of a call in this process (`Aligner.work`) from which on a GPU is worth its start, a second or two: about ten seconds of a core."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resources:
@@ -46,7 +49,8 @@ DEFAULT = Resources()
 
 @dataclass(frozen=True)
 class Gpus:
-    """names: of the GPUs, by what CUDA_VISIBLE_DEVICES calls them; none: the CPU, or what a scheduler's workers have. why: these and no others.
+    """Says which GPUs a run uses. names: of the GPUs, by what CUDA_VISIBLE_DEVICES calls them; none: the CPU, or what a scheduler's workers have. why: these
+    and no others.
 
     device: where kernels run. cores: workers beside them that use cores.
     """
@@ -65,7 +69,7 @@ class Gpus:
         return ", ".join(sorted(self.names.values())) or CPU.name
 
     def first(self, why: str) -> "Gpus":
-        """Take the first of them alone."""
+        """Take the first of the GPUs alone."""
         return replace(self, names=dict([*self.names.items()][:1]), why=why)
 
 
@@ -111,6 +115,23 @@ def choose(resources: Resources) -> Gpus:
     return Gpus(found, f"--gpus {gpus}" if gpus else "all that this machine has", GPU, resources.cpu_workers)
 
 
+def of_process(asked: str, work: Callable[[], float]) -> Device:
+    """Choose the device of a call that works in this process: the one that is asked for, or, for `auto`, its GPU where there is one and the work is worth it.
+
+    Raises ValueError for an unknown name, NoWorkers where a GPU is asked for and none is usable.
+    """
+    if asked not in ("auto", *DEVICES):
+        raise ValueError(f"device {asked!r}: expected 'auto' or {' or '.join(map(repr, DEVICES))}")
+    if asked in DEVICES:
+        if DEVICES[asked].takes_gpu:
+            usable(1)
+        return DEVICES[asked]
+    try:
+        return GPU if work() >= WORTH_A_GPU and usable(1) else CPU
+    except NoWorkers:
+        return CPU
+
+
 def sooner(gpus: Gpus, resources: Resources, forecast: Callable[[], "Forecast | None"]) -> Gpus:
     """Take fewer of the GPUs, or the cores, where an estimate has it done sooner there and nobody said where to do it: how many GPUs by the rates of any, the
     cores only where the GPUs were measured here (`tidalign check --calibrate`)."""
@@ -137,7 +158,7 @@ _NO_MEMORY = 2
 
 
 def gpu_trouble() -> str | None:
-    """Say on a worker what keeps it from its GPU, or None."""
+    """Find, on a worker, what keeps it from its GPU, or None."""
     from tidalign.kernels.runtime.compiler import begin
 
     name = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
@@ -162,6 +183,6 @@ def of_workers(gpus: Gpus, found: Mapping[str, Any]) -> Gpus:
 
 
 def device_of(report: Mapping[str, Any]) -> str:
-    """Say where a run was, of its report, for people; of the CPU why, unless it was asked for."""
+    """Name the device of a run, by its report, for people; of the CPU why, unless it was asked for."""
     why = "" if report["device_why"] == ASKED_CPU else f" ({report['device_why']})"
     return f"the CPU{why}" if report["device"] == CPU.name else str(report["device"])

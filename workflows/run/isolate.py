@@ -8,7 +8,7 @@ class TooManyRejected(Exception):
 
 
 def isolate(start: int, stop: int, attempt: Callable[[int, int], str | None], reject: Callable[[int, str], None], most: int, directory: str, items: str) -> int:
-    """Do items [start, stop), halving each range whose attempt fails, and reject those that fail alone; returns how many.
+    """Run items [start, stop), halving each range whose attempt fails, and reject those that fail alone; returns how many.
 
     attempt: does items [a, b) in a child process; None, or what became of the child. reject: writes down that item a cannot be done, and why.
     TooManyRejected, naming `directory` and `items`, where there are more than `most`.

@@ -1,18 +1,28 @@
 """Say what a run did: report.json, of what all kinds of runs have."""
 
+import json
 import platform
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Self
 
 from tidalign.workflows.status import Exit
 
 
+@cache
+def versions() -> dict[str, str]:
+    """Give the versions of Python and of the packages that take part."""
+    return {"python": platform.python_version(), **{name: version(name) for name in ("tidalign", "numpy", "pyarrow", "numba", "dask", "distributed")}}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """report.json; kinds of runs add what they count.
+    """Holds what report.json says; kinds of runs add what they count.
 
     run: id of the run. statuses: rows of each status. shortfalls: what a guard cut or a crash cost without a row of its own.
     seconds: what this call took, start to end; stages: of them, to `read`, to `start` workers or compile, to `work`. predicted: what an estimate said of these
@@ -63,6 +73,21 @@ class Report:
         return cls(**known | {name: tuple(value) for name, value in known.items() if isinstance(value, list)})
 
 
-def versions() -> dict[str, str]:
-    """Give the versions of Python and of the packages that take part."""
-    return {"python": platform.python_version(), **{name: version(name) for name in ("tidalign", "numpy", "pyarrow", "numba", "dask", "distributed")}}
+def history(directory: str, most: int = 1000) -> tuple[int, float, list[dict[str, Any]]]:
+    """Read of a run's journal how many calls it took, this one too, the seconds of all (of one that was killed, those to its last line), and tasks that were
+    lost or failed, the first `most`, with how often each had been before."""
+    count, seconds, began, last = 0, 0.0, 0.0, 0.0
+    faults: list[dict[str, Any]] = []
+    for line in Path(directory, "journal.jsonl").read_text(errors="replace").splitlines():
+        try:
+            said = json.loads(line)
+            when, name = float(said.pop("time")), said.pop("event")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue  # cut short by a kill
+        if name == "start":
+            count, seconds, began = count + 1, seconds + max(0.0, last - began), when
+        elif name in ("lost", "failed") and len(faults) < most:
+            before = sum(each["task"] == said.get("task") for each in faults)
+            faults.append({"why": said.pop("error", ""), "task": "", **said, "retries": before})
+        last = when
+    return count, round(seconds + max(0.0, time.time() - began), 3), faults

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tidalign.cluster.errors import Hangs
-from tidalign.cluster.gpus import TASKS_OF_A_CARD, usable
+from tidalign.cluster.gpus import TASKS_OF_A_GPU, usable
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
@@ -23,7 +23,7 @@ from tidalign.workflows.run import devices
 from tidalign.workflows.run.busy import Busy
 from tidalign.workflows.run.crew import Crew, Readers, mending, opened
 from tidalign.workflows.run.devices import Gpus, Resources
-from tidalign.workflows.run.report import Report
+from tidalign.workflows.run.report import Report, history
 from tidalign.workflows.run.scratch import staged
 from tidalign.workflows.run.tracker import Told, Tracker
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
 
 
-MEANWHILE = 2.0
+MEANWHILE_SECONDS = 2.0
 """As often as long as work that is worth an estimate must reading have taken, with all work done meanwhile, to be worth one for its report alone."""
 
 M = TypeVar("M")
@@ -41,14 +41,14 @@ R = TypeVar("R", bound=Report)
 
 @dataclass(frozen=True, slots=True)
 class Meanwhile:
-    """How a run works on what was read while it reads on. ready: waits for the GPU of this process."""
+    """Says how a run works on what was read while it reads on. ready: waits for the GPU of this process."""
 
     stop: Stop
     gpus: Gpus
     ready: Callable[[], object]
 
 
-class Kind(ABC, Generic[M, T, R]):
+class RunKind(ABC, Generic[M, T, R]):
     """Describes a kind of run, of one input with its parameters: its manifest (M), what tracks its tasks (T), its report (R)."""
 
     layout: Layout
@@ -59,7 +59,7 @@ class Kind(ABC, Generic[M, T, R]):
     """Whether Ctrl-C lets running tasks finish, however long they take."""
     reading_threads: int
     """Most files or blocks that threads of this process read at a time."""
-    working_threads, card_tasks = 1, TASKS_OF_A_CARD
+    working_threads, gpu_tasks = 1, TASKS_OF_A_GPU
     """Tasks that this process has at a time where it does all of it, on cores and with a GPU."""
     small_work: float
     """Estimated seconds of each of these threads below which it does."""
@@ -70,15 +70,15 @@ class Kind(ABC, Generic[M, T, R]):
 
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
-        """Say what is computed, as plan.json has it."""
+        """Give what is computed, as plan.json has it."""
 
     @abstractmethod
     def source(self) -> dict[str, Any]:
-        """Say what is read, as plan.json has it."""
+        """Give what is read, as plan.json has it."""
 
     @abstractmethod
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
-        """Say who reads the input."""
+        """Choose who reads the input."""
 
     @abstractmethod
     def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> M:
@@ -89,7 +89,7 @@ class Kind(ABC, Generic[M, T, R]):
 
     @abstractmethod
     def tracker(self, directory: str, manifest: M, stop: Stop, told: Told, gpus: Gpus) -> T:
-        """Track what is to be done."""
+        """Make the tracker of what is to be done."""
 
     @abstractmethod
     def compile(self, tracker: T) -> None:
@@ -100,7 +100,7 @@ class Kind(ABC, Generic[M, T, R]):
         """Count what a finished run's report says beside what every report says. Raises RuntimeError where what came out is not what went in."""
 
     def open(self, directory: str) -> None:
-        """See that the run here is ours, or begin it."""
+        """Check that the run here is ours, or begin it."""
         if rundir.exists(directory):
             rundir.compare(directory, self.parameters(), self.source(), self.layout)
         else:
@@ -119,7 +119,7 @@ class Kind(ABC, Generic[M, T, R]):
         return gpus
 
     def start(self, gpus: Gpus) -> None:
-        """Have the one GPU of this process and its libraries ready, while others read. What goes wrong is met again by the first task."""
+        """Prepare the one GPU of this process and its libraries, while others read. What goes wrong is met again by the first task."""
 
     def compiles(self, gpus: Gpus) -> bool:
         """Tell whether tasks run kernels of the CPU."""
@@ -130,7 +130,7 @@ class Kind(ABC, Generic[M, T, R]):
         return None
 
     def heeding(self, stop: Stop) -> AbstractContextManager[None]:
-        """Hold something while tasks run: those of this process may heed `stop`."""
+        """Let tasks of this process heed `stop` while the context lasts."""
         return nullcontext()
 
     def leftovers(self, directory: str) -> Iterable[str]:
@@ -138,8 +138,8 @@ class Kind(ABC, Generic[M, T, R]):
         return ()
 
 
-def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told | None = None) -> R:
-    """Do a run in `directory`; go on where an earlier call stopped, whatever stopped it. told: of progress, in any thread; see `Told`.
+def run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, told: Told | None = None) -> R:
+    """Run all stages of a kind of run in `directory`; go on where an earlier call stopped, whatever stopped it. told: of progress, in any thread; see `Told`.
 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
@@ -147,7 +147,7 @@ def run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: 
     return mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told or _nothing))
 
 
-def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told: Told) -> R:
+def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, told: Told) -> R:
     resources = devices.placed(resources)
     gpus = kind.chosen(devices.choose(resources), resources)
     began = time.monotonic()
@@ -163,7 +163,7 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
             gpus = devices.of_workers(gpus, crew.on_gpus_alone(crew.everywhere(usable)))
         rundir.journal(crew.directory, "device", device=str(gpus), why=gpus.why)
         if going and gpus.device.takes_gpu and crew.readers:
-            crew.replace(list(gpus.names), kind.card_tasks)
+            crew.replace(list(gpus.names), kind.gpu_tasks)
         if going and (gpus.apart and crew.readers if gpus.device.takes_gpu else resources.workers and readers != "workers"):
             crew.begin_to_hire()
         fresh = not rundir.has_manifest(crew.directory)
@@ -187,7 +187,7 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
         counted = kind.counted(planned, tracker)
         if predicted and not fresh:
             del predicted["read"]
-        count, total, faults = rundir.history(crew.directory)
+        count, total, faults = history(crew.directory)
         report = kind.report(
             **counted,
             seconds=round(time.monotonic() - began, 3),
@@ -211,8 +211,8 @@ def _run(directory: str | Path, kind: Kind[M, T, R], resources: Resources, told:
         return report
 
 
-def read(directory: str | Path, kind: Kind[M, Any, Any], resources: Resources, told: Told | None = None) -> M:
-    """Do the first stage of `run` alone."""
+def read(directory: str | Path, kind: RunKind[M, Any, Any], resources: Resources, told: Told | None = None) -> M:
+    """Run the first stage of `run` alone."""
 
     def call() -> M:
         with opened(directory, kind, resources, Gpus({}, "")) as (crew, _, readers):
@@ -222,19 +222,20 @@ def read(directory: str | Path, kind: Kind[M, Any, Any], resources: Resources, t
     return mending(str(Path(directory).absolute()), call)
 
 
-def _work(crew: Crew, kind: Kind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus, *, fresh: bool) -> dict[str, float] | None:
-    """Do what is left of a run; what was predicted of its stages, where that was worth it. fresh: the input was read in this call, and worked on meanwhile."""
+def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources: Resources, gpus: Gpus, *, fresh: bool) -> dict[str, float] | None:
+    """Run what is left of a run; gives what was predicted of its stages, where that was worth it. fresh: the input was read in this call, and worked on
+    meanwhile."""
     on = gpus.names.values() if gpus.device.takes_gpu else None
     tasks = tracker.tasks()
     if not tasks:
-        forecast = kind.forecast() if fresh and crew.seconds["read"] > MEANWHILE * kind.forecast_from else None
+        forecast = kind.forecast() if fresh and crew.seconds["read"] > MEANWHILE_SECONDS * kind.forecast_from else None
         crew.seconds |= {"start": 0.0, "work": 0.0} if forecast else {}
         return forecast.predicted(on, crew.size, 1.0) if forecast else None
     rundir.reopen(crew.directory)
     large = tracker.work() > kind.forecast_from * gpus.device.speed
     forecast, share = kind.forecast() if large else None, 1.0 if fresh else tracker.left()
     if gpus.device.takes_gpu:
-        crew.replace(list(gpus.names), kind.card_tasks)
+        crew.replace(list(gpus.names), kind.gpu_tasks)
         crew.pace(forecast.speeds() if forecast else {})
         several = gpus.apart
     else:

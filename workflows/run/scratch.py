@@ -11,7 +11,7 @@ from typing import Any
 from tidalign.pipeline.store import rundir, staging
 from tidalign.workflows.run.crew import Crew
 
-CLOSE = 10.0
+CLOSE_SECONDS = 10.0
 """Seconds that removing copies may take workers: a scheduler that has gone does not answer, and time may be short."""
 
 
@@ -44,5 +44,5 @@ def _of_workers(crew: Crew, scratch: str) -> list[dict[str, Any]]:
 
     ending = threading.Thread(target=end, name="scratch", daemon=True)
     ending.start()
-    ending.join(CLOSE)
+    ending.join(CLOSE_SECONDS)
     return [each for each in said.copy().values() if isinstance(each, dict)]

@@ -40,7 +40,7 @@ class Tracker(ABC, Generic[P]):
     """Items that may be given up in one run; more mean that the fault is not in them."""
 
     def __init__(self, directory: str, run: str, stop: Stop, told: Told, device: Device = CPU, gpus: int = 1, beside: int = 0) -> None:
-        """gpus: how many there are. beside: workers on cores beside them."""
+        """Begin to track a run. beside: workers on cores beside them."""
         self.directory, self.run, self.device, self.gpus, self.beside = directory, run, device, gpus, beside
         self._stop, self._told = stop, told
         self._running: dict[Task, list[P]] = {}
@@ -64,11 +64,11 @@ class Tracker(ABC, Generic[P]):
 
     @abstractmethod
     def amount(self, piece: P) -> float:
-        """Tell what a piece adds to what is finished."""
+        """Count what a piece adds to what is finished."""
 
     @abstractmethod
     def total(self) -> float:
-        """Tell what is finished at the end."""
+        """Count what is finished at the end."""
 
     @abstractmethod
     def weight(self, piece: P) -> float:
@@ -147,7 +147,7 @@ class Tracker(ABC, Generic[P]):
         return tasks
 
     def look(self) -> None:
-        """See which parts there are, and wait for those that tasks of this call have written."""
+        """List the parts there are, those that tasks of this call have written included, and remove broken ones."""
         self.parts, broken = parts.scan_written(f"{self.directory}/parts", self.run, self._known, self._written)
         for path in broken:
             self.note("removed", part=Path(path).name, why="damaged, cut short, or of another run")
@@ -158,7 +158,7 @@ class Tracker(ABC, Generic[P]):
         return sum(self.weight(piece) for pieces in self._running.values() for piece in pieces)
 
     def left(self) -> float:
-        """Tell the share of all that is still to be done."""
+        """Compute the share of all that is still to be done."""
         return 1.0 - self._finished / (self.total() or 1.0)
 
     def withdraw_claims(self) -> None:

@@ -33,7 +33,7 @@ class Trials:
         self._speeds: Mapping[str, float] = {}
 
     def reach(self, workers: Collection[str]) -> dict[str, str | None]:
-        """Say of each worker what keeps it from the run directory, or None; nothing of those that have left."""
+        """Find what keeps each worker from the run directory, or None; nothing of those that have left."""
         token = secrets.token_hex(16)
         path = Path(self._directory, f"probe.{token[:8]}.tmp")
         path.write_text(token)
@@ -45,7 +45,7 @@ class Trials:
         return {worker: trouble if trouble is None else str(trouble) for worker, trouble in found.items()}
 
     def gpus(self, workers: Collection[str]) -> dict[str, str | None]:
-        """Say of each worker what keeps it from its GPU, or that its host has enough without it, or None. One without a GPU is for the cores."""
+        """Find what keeps each worker from its GPU, or that its host has enough without it, or None. One without a GPU is for the cores."""
         crew = self._workers
         troubles, hosts, names = (crew.on(workers, function) for function in (gpu_trouble, platform.node, gpu_name))
         said = {worker: trouble and str(trouble) for worker, trouble in troubles.items() if isinstance(hosts.get(worker), str)}
@@ -60,7 +60,7 @@ class Trials:
         return said
 
     def _choose(self, said: dict[str, str | None], gpus: bool, most: int | None, option: str) -> None:
-        """Take at most so many workers of each host of those with a GPU, or without one where such are wanted."""
+        """Choose at most so many workers of each host of those with a GPU, or without one where such are wanted."""
         crew = self._workers
         used = Counter(
             self._at[worker] for worker in crew.live() if worker in self._at and worker not in said and worker not in crew.refused() and self._is(worker, gpus)
@@ -82,7 +82,7 @@ class Trials:
         return worker in self._named and self._named[worker] is None
 
     def pace(self, speeds: Mapping[str, float]) -> None:
-        """Hear of GPUs, by name, as how many cores they are as fast."""
+        """Set how many cores each GPU, by name, is as fast as."""
         self._speeds = speeds
         self._rank()
 
@@ -92,7 +92,7 @@ class Trials:
 
 
 def gpu_name() -> str | None:
-    """Name on a worker its GPU; None: it has none."""
+    """Name the GPU of a worker, on it; None: it has none."""
     try:
         return next(iter(usable(1).values()))
     except NoWorkers:
@@ -100,7 +100,7 @@ def gpu_name() -> str | None:
 
 
 def _reach(path: str, token: str, module: str) -> str | None:
-    """On a worker: what keeps it from the run directory, or None. Loads a module, too."""
+    """Find, on a worker, what keeps it from the run directory, or None. Loads a module, too."""
     host = os.uname().nodename
     import_module(module)
     try:

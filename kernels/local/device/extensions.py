@@ -23,22 +23,22 @@ THREADS = 128
 BLOCKS = 3
 """Of these threads, that a multiprocessor's registers are shared among."""
 
-PLACES = 512
+SCORE_SCALE = 512
 """So many times a score is what lanes hold (extensions.cu)."""
 
-MOST_SCORE = (1 << 29) // PLACES
+MAX_SCORE = (1 << 29) // SCORE_SCALE
 """Scores that 32 bits hold so, with room for what is none and what is subtracted from it."""
 
-SAMPLE = 512
+SAMPLE_PAIRS = 512
 """Pairs that are extended first, of many more: by their losses a band is chosen for all."""
 
 FIRST_BAND = 1 / 8
 """Diagonals to each side, a letter of the shorter sequence, of pairs of which nothing is known."""
 
-TAIL = 32
+TAIL_DIAGONALS = 32
 """Diagonals to each side that a band has left at its end, and an eighth of what it begins with."""
 
-ENOUGH = 0.95
+ENOUGH_SHARE = 0.95
 """Share of the sample whose band is wide enough for the band of all."""
 
 
@@ -65,7 +65,7 @@ class Extensions:
         n, m = query.lengths.astype(np.int64), target.lengths.astype(np.int64)
         dearest = max(extended for _, extended in self._pieces)
         shorter = n + (m - n) * (m < n)
-        return (self._most * shorter < MOST_SCORE) & ((n + m) * dearest + 2 * sum(self._costs) < MOST_SCORE) & ((n + m) * max(1, self._most) < 1 << 29)
+        return (self._most * shorter < MAX_SCORE) & ((n + m) * dearest + 2 * sum(self._costs) < MAX_SCORE) & ((n + m) * max(1, self._most) < 1 << 29)
 
     def ends(self, query: Uploaded, target: Uploaded, most_bytes: int) -> tuple[Any, Any, Any]:
         """Extend pairs -> scores, query ends and target ends, int32 on the device."""
@@ -78,17 +78,17 @@ class Extensions:
         widest = cupy.maximum(n, m)
         left = cupy.arange(count)
         share, narrows = FIRST_BAND, False
-        if count > 8 * SAMPLE:
-            sample = left[:: count // SAMPLE]
+        if count > 8 * SAMPLE_PAIRS:
+            sample = left[:: count // SAMPLE_PAIRS]
             bands = self._band(shorter, widest, sample, share)
             losses, enough = self._launched(query, target, sample, bands, bands, most_bytes, found)
             needed = cupy.where(enough, cupy.minimum(bands, self._needed(losses)), self._needed(losses))
-            share = float(cupy.sort(needed / cupy.maximum(shorter[sample], 1))[int(ENOUGH * (len(sample) - 1))])
+            share = float(cupy.sort(needed / cupy.maximum(shorter[sample], 1))[int(ENOUGH_SHARE * (len(sample) - 1))])
             done = cupy.zeros(count, np.bool_)
             done[sample] = enough
             left, narrows = cupy.flatnonzero(~done), True
         bands = self._band(shorter, widest, left, share)
-        tails = cupy.where(bands < widest[left], bands // 8 + TAIL, bands).astype(np.int32) if narrows else bands
+        tails = cupy.where(bands < widest[left], bands // 8 + TAIL_DIAGONALS, bands).astype(np.int32) if narrows else bands
         for last in (False, True, True):
             losses, enough = self._launched(query, target, left, bands, tails, most_bytes, found)
             again = cupy.flatnonzero(~enough)
@@ -125,7 +125,7 @@ class Extensions:
         losses, enough = cupy.empty(len(rows), np.int32), cupy.empty(len(rows), np.bool_)
         n = query.lengths[rows]
         tabled = target.others[rows] | self._named
-        work = (n.astype(np.int64) + 1) * cupy.minimum(target.lengths[rows], 2 * bands.astype(np.int64) + PLACES)
+        work = (n.astype(np.int64) + 1) * cupy.minimum(target.lengths[rows], 2 * bands.astype(np.int64) + SCORE_SCALE)
         order = cupy.argsort(-work)
         shape = cupy.searchsorted(cupy.asarray(list(SHAPES)), n.astype(np.int64))
         for number, (team, rows_of_lane) in enumerate(SHAPES.values()):
@@ -158,7 +158,7 @@ class Extensions:
         found, enough = cupy.empty((4, count), np.int32), cupy.empty(count, np.bool_)
         sides = (query.codes, query.starts, query.lengths, target.codes, target.starts, target.lengths, count)
         rule = (self._zdrop, max(self._pieces)[1], self._end_bonus, self._most)
-        given = (*sides, self._table, self._fours, self._letters, *self._costs, 1, PLACES, *rule, bands, tails, cupy.zeros(1, np.int32))
+        given = (*sides, self._table, self._fours, self._letters, *self._costs, 1, SCORE_SCALE, *rule, bands, tails, cupy.zeros(1, np.int32))
         memory = (room[0], np.int64(row_room), room[1], np.int64(diagonals_room), last, np.int64(last_row_room))
         compiler.launch(kernel, blocks, THREADS, *given, *memory, *found, enough, shared_bytes=shared_bytes)
         return found, enough

@@ -118,13 +118,13 @@ def _names(side: Side) -> list[str]:
 
 
 def _side(side: Genome) -> Side:
-    """A side's sequences, whole where they were read in pieces."""
+    """List a side's sequences, whole where they were read in pieces."""
     first = np.unique(side.whole(), return_index=True)[1]
     return Side.of([side.names[i] for i in first], side.full_lengths[first])
 
 
 def _at(side: Genome, numbers: Places) -> Places:
-    """Which sequence of its side each row lies on."""
+    """Find the sequence of its side that each row lies on."""
     if len(side) == 1:  # it may be the one of its file that a pair is about
         return np.zeros(len(numbers), np.int64)
     return side.whole()[numbers]

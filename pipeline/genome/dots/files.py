@@ -92,7 +92,7 @@ class _Counted:
 
 
 def _paf(lines: _Counted) -> Iterator[Row]:
-    """PAF: the query first; identity from `de`, else from its columns 10 and 11."""
+    """Read PAF: the query first; identity from `de`, else from its columns 10 and 11."""
     for line in lines:
         if not line.strip() or line.startswith("#"):
             continue
@@ -105,7 +105,7 @@ def _paf(lines: _Counted) -> Iterator[Row]:
 
 
 def _maf(lines: _Counted) -> Iterator[Row]:
-    """MAF: the first sequence of a block is the target, each further one a query."""
+    """Read MAF: the first sequence of a block is the target, each further one a query."""
     first: list[str] = []
     score = 0
     for line in lines:
@@ -124,13 +124,13 @@ def _maf(lines: _Counted) -> Iterator[Row]:
 
 
 def _forward(words: list[str]) -> tuple[int, int]:
-    """Places of a line of MAF on the forward strand."""
+    """Give the places of a line of MAF on the forward strand."""
     start, size, whole = int(words[2]), int(words[3]), int(words[5])
     return (start, start + size) if words[4] == "+" else (whole - start - size, whole - start)
 
 
 def _alike(target: str, query: str) -> float:
-    """Matches by columns of two rows of letters, columns of two gaps left out."""
+    """Divide matches by columns of two rows of letters, columns of two gaps left out."""
     t, q = (np.frombuffer(text.upper().encode(), np.uint8) for text in (target, query))
     if len(t) != len(q):
         raise ValueError("rows of different length")
@@ -139,7 +139,7 @@ def _alike(target: str, query: str) -> float:
 
 
 def _chain(lines: _Counted) -> Iterator[Row]:
-    """Chains: their gap-free pieces, as one where the gap between two is short."""
+    """Read chains: their gap-free pieces, as one where the gap between two is short."""
     header: list[str] = []
     t = q = t_begin = q_begin = 0
 

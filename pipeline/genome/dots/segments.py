@@ -27,7 +27,7 @@ class Side:
 
     @classmethod
     def of(cls, names: list[str], lengths: Places) -> Self:
-        """Make one of which nothing is turned."""
+        """Make a side of which no sequence is turned."""
         return cls(names, lengths, np.zeros(len(names), bool))
 
     def taken(self, order: Places) -> "Side":
@@ -136,7 +136,7 @@ class Region:
         return cls(found["name"], start - 1, end)
 
     def of(self, side: Side, file: str) -> tuple[int, int, int]:
-        """Find it: which sequence, and its letters. InputError where there is none of this name."""
+        """Find the sequence of a region on a side, and its letters. InputError where there is none of this name."""
         if self.name not in side.names:
             known = ", ".join(side.names[:5]) + (", ..." if len(side.names) > 5 else "")
             raise InputError(file, f"one of its sequences ({known})", repr(self.name), "name one")

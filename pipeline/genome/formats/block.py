@@ -10,8 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.kernels.text.gapped import gapped_texts
+from tidalign.kernels.text.gapped import COMPLEMENT, gapped_texts
 from tidalign.pipeline.formats.request import Rows
+from tidalign.pipeline.genome.census import Masks, keys
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.text import Operations, joined, strings
 
@@ -28,25 +29,29 @@ class GenomeRows(Rows, Protocol):
     def targets(self) -> Sequence[Genome]:
         """All target sides of the rows."""
 
+    def masks(self, job: int) -> Masks | None:
+        """Give what was masked of the target of a pair of genomes; None without --masking."""
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows of `schema.GENOME_ALIGNMENTS`, the two sides they are of, and how many rows of the file come before."""
+    """Some rows of `schema.GENOME_ALIGNMENTS`, the two sides they are of, and how many rows of the file come before. masks: of the target (--masking)."""
 
     rows: Any
     target: Genome
     query: Genome
     first: int
+    masks: Masks | None = None
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
 
     def __getitem__(self, name: str) -> Any:
-        """A column of the rows."""
+        """Give a column of the rows."""
         return self.rows[name]
 
     def numbers(self, name: str) -> Numbers:
-        """A column of integers."""
+        """Give a column of integers."""
         return np.asarray(self.rows[name].to_numpy())
 
     @cached_property
@@ -68,7 +73,7 @@ class Block:
 
     @cached_property
     def texts(self) -> tuple[Any, Any]:
-        """Gapped text of target and query (on its strand), letters as they were read: two large_string columns."""
+        """Gapped text of target and query (on its strand), letters as they were read, or as they were masked then: two large_string columns."""
         target_at, query_at = (self._places(side) for side in ("target", "query"))
         ends = query_at + self.numbers("query_end") - self.numbers("query_start")
         operations = self.operations
@@ -76,38 +81,88 @@ class Block:
             *(self.target.letters, self.query.letters, target_at, query_at, ends, self.reverse),
             *(operations.letters, operations.lengths, operations.offsets),
         )
+        if self.masks is not None:
+            self.masks.write(target_text, offsets, target_at, keys(self.rows, joint=self.query.joint))
         return text_column(target_text, offsets), text_column(query_text, offsets)
+
+    @cached_property
+    def quality_texts(self) -> tuple[Any, Any]:
+        """The qualities of target and query in each alignment, a ~ for each letter of the other against a gap, as `texts`; None of a side without."""
+        operations = self.operations
+        target_at, query_at = (self._places(side) for side in ("target", "query"))
+        ends = query_at + self.numbers("query_end") - self.numbers("query_start")
+        sides = [side.qualities if side.qualities is not None else side.letters for side in (self.target, self.query)]
+        target_text, query_text, offsets = gapped_texts(
+            *(sides[0], sides[1], target_at, query_at, ends, self.reverse),
+            *(operations.letters, operations.lengths, operations.offsets),
+        )
+        self._turn_back(query_text, offsets)
+        for text, gap in ((target_text, "I"), (query_text, "D")):
+            text[np.repeat(operations.letters == ord(gap), operations.lengths)] = ord("~")
+        return (
+            None if self.target.qualities is None else text_column(target_text, offsets),
+            None if self.query.qualities is None else text_column(query_text, offsets),
+        )
 
     @cached_property
     def query_letters(self) -> Any:
         """The query's letters in each alignment, on its strand and without gaps: a large_string column."""
+        return text_column(*self._aligned(self.query.letters))
+
+    @cached_property
+    def query_qualities(self) -> Any:
+        """The qualities of `query_letters`; None where there are none."""
+        if self.query.qualities is None:
+            return None
+        text, offsets = self._aligned(self.query.qualities)
+        self._turn_back(text, offsets)
+        return text_column(text, offsets)
+
+    def _aligned(self, values: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], Numbers]:
+        """Gather what alignments have of an array beside the query's letters, on the query's strand; where each begins."""
         spans = np.concatenate(([0], np.cumsum(self.numbers("query_end") - self.numbers("query_start"))))
         starts, count = self._places("query"), len(self)
         _, text, offsets = gapped_texts(
-            *(np.zeros(0, np.uint8), self.query.letters, np.zeros(count, np.int64), starts, starts + np.diff(spans), self.reverse),
+            *(np.zeros(0, np.uint8), values, np.zeros(count, np.int64), starts, starts + np.diff(spans), self.reverse),
             *(np.full(count, ord("I"), np.uint8), np.diff(spans), np.arange(count + 1)),
         )
-        return text_column(text, offsets)
+        return text, offsets
+
+    def _turn_back(self, text: npt.NDArray[np.uint8], offsets: Numbers) -> None:
+        """Take back the complement of what are no letters, on the strand -."""
+        reverse = np.repeat(self.reverse, np.diff(offsets))
+        text[reverse] = COMPLEMENT[text[reverse]]
 
     def _places(self, side: str) -> Numbers:
-        """Where alignments start in the letters of their side, on the forward strand."""
+        """Find where alignments start in the letters of their side, on the forward strand."""
         genome = self.target if side == "target" else self.query
         sequences = self.numbers(f"{side}_number")
         return np.asarray(genome.starts[sequences] + self.numbers(f"{side}_start") - genome.offsets[sequences])
 
 
-def blocks(rows: Any, target: Genome, query: Genome, first: int) -> Iterator[Block]:
-    """A batch in pieces of about COLUMNS columns of alignment each; a row is in one piece."""
+def blocks(rows: Any, target: Genome, query: Genome, first: int, masks: Masks | None = None) -> Iterator[Block]:
+    """Cut a batch into pieces of about COLUMNS columns of alignment each; a row is in one piece."""
     longest = np.maximum(*(rows[f"{side}_end"].to_numpy() - rows[f"{side}_start"].to_numpy() for side in ("target", "query")))
     groups = np.cumsum(longest) // COLUMNS
     cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1), len(groups)]
     for start, stop in zip(cuts, cuts[1:], strict=False):
         if start < stop:
-            yield Block(rows.slice(start, stop - start), target, query, first + int(start))
+            yield Block(rows.slice(start, stop - start), target, query, first + int(start), masks)
+
+
+def within(block: Block, side: str) -> Numbers:
+    """Find where alignments start in what was read of their sequence, on the query's strand."""
+    genome = block.target if side == "target" else block.query
+    number = block.numbers(f"{side}_number") if len(genome) > 1 else np.zeros(len(block), np.int64)
+    start = block.numbers(f"{side}_start") - genome.offsets[number]
+    if side == "target":
+        return start
+    end = block.numbers("query_end") - genome.offsets[number]
+    return np.where(block.reverse, genome.lengths[number] - end, start)
 
 
 def gap_free(block: Block) -> tuple[Operations, tuple[Numbers, Numbers], Numbers]:
-    """The runs of alignments without a gap; where each begins, counted from its alignment's begin in target and query; and the matches of each.
+    """Find the runs of alignments without a gap; where each begins, counted from its alignment's begin in target and query; and the matches of each.
 
     Between a gap of one side and one of the other that follows at once there is a run without letters, as LASTZ has it.
     """
@@ -133,12 +188,12 @@ def gap_free(block: Block) -> tuple[Operations, tuple[Numbers, Numbers], Numbers
 
 
 def text_column(text: npt.NDArray[np.uint8], offsets: Numbers) -> Any:
-    """large_string column over flat ASCII text, without a copy."""
+    """Make a large_string column over flat ASCII text, without a copy."""
     return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, [None, pa.py_buffer(np.ascontiguousarray(offsets)), pa.py_buffer(text)])
 
 
 def spelled(operations: Operations, *, ones: bool = True, lower: bool = False, apart: bool = False) -> Any:
-    """CIGARs as text: without the 1 of single letters unless `ones`, in lower case, or (`apart`) as ` M 12 I 3`."""
+    """Write CIGARs as text: without the 1 of single letters unless `ones`, in lower case, or (`apart`) as ` M 12 I 3`."""
     count = len(operations.letters)
     letters = operations.letters | np.uint8(32) if lower else operations.letters
     letters = np.where(operations.letters == ord("="), operations.letters, letters)
@@ -154,11 +209,11 @@ def spelled(operations: Operations, *, ones: bool = True, lower: bool = False, a
 
 
 def padded(text: Any, width: Numbers, *, left: bool) -> Any:
-    """Texts with blanks on the left or the right, up to a width of its own for each row."""
+    """Pad texts with blanks on the left or the right, up to a width of its own for each row."""
     blanks = pc.binary_repeat(pa.scalar(" ", pa.large_string()), pa.array(np.maximum(width - widths(text), 0)))
     return joined(blanks, text) if left else joined(text, blanks)
 
 
 def widths(text: Any) -> Numbers:
-    """Bytes of each text."""
+    """Count the bytes of each text."""
     return np.asarray(pc.binary_length(strings(text)).to_numpy(), np.int64)

@@ -25,7 +25,7 @@ def lines(block: Block, request: Request[GenomeRows]) -> Any:
 
 
 def _pieces(block: Block) -> Any:
-    """For each row the lines `size dt dq`, the last of them `size` alone: a gap on either side, or on both, ends a piece."""
+    """Write for each row the lines `size dt dq`, the last of them `size` alone: a gap on either side, or on both, ends a piece."""
     runs = block.operations.merged()
     at = np.flatnonzero(runs.letters == ord("M"))
     rows_of = np.searchsorted(at, runs.offsets)

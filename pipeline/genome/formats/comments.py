@@ -1,5 +1,6 @@
 """Lines that begin with #: what a run computed with, and what LASTZ says of each alignment in `maf+` and `axt+`."""
 
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -9,12 +10,13 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.text import joined
 
 
+@cache
 def program() -> str:
     return f"tidalign.v{version('tidalign')}"
 
 
 def settings(parameters: GenomeParameters) -> str:
-    """What scores the alignments of a file."""
+    """Write what scores the alignments of a file."""
     scoring = parameters.scoring
     values = {
         "mode": parameters.mode,
@@ -32,13 +34,13 @@ def settings(parameters: GenomeParameters) -> str:
 
 
 def seeding(parameters: GenomeParameters) -> str:
-    """How hits were found."""
+    """Write how hits were found."""
     transitions = ("", " w/transition", " w/2 transitions")[parameters.transitions]
     return f"# seed={parameters.seed}{transitions}\n# step={parameters.step}\n"
 
 
 def measured(block: Block, *, continuity: bool) -> Any:
-    """Comments of each row, a large_string column: how alike and how complete the alignment is."""
+    """Write comments of each row, a large_string column: how alike and how complete the alignment is."""
     shares = {"identity": measures.identity(block), "coverage": measures.coverage(block)}
     if continuity:
         shares["continuity"] = measures.continuity(block)

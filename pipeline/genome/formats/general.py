@@ -8,9 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.kernels.letters.nucleotides import Codes, encode
+from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.formats.table import Format
 from tidalign.pipeline.genome.formats import measures
 from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers, spelled, text_column
+from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.text import joined, strings
 
 Field = Callable[[Block], Any]
@@ -20,14 +23,23 @@ MAPPING = ["name1", "zstart1", "end1", "name2", "strand2", "zstart2+", "end2+", 
 
 
 def fields(names: Sequence[str]) -> list[str]:
-    """Field names as LASTZ's spelling has them. Raises ValueError for one that does not exist here."""
+    """Give field names as LASTZ's spelling has them. Raises ValueError for one that does not exist here."""
     names = [_OTHER_SPELLINGS.get(name, name) for name in names]
     for name in names:
-        if name in _QUALITIES:
-            raise ValueError(f"general field {name!r} is of base qualities, which genomes do not have")
         if name not in FIELDS and name not in _SHARES:
             raise ValueError(f"no general field {name!r}: use some of {', '.join([*FIELDS, *_SHARES])}")
     return list(names)
+
+
+def check(role: str, file: str, genome: Genome, format: Format) -> None:
+    """Raise InputError for a side without the qualities that fields are of. role: target or query."""
+    for name in format.fields or ():
+        if genome.qualities is None and _QUALITIES.get(name) == role:
+            raise _without(file, name)
+
+
+def _without(file: str, name: str) -> InputError:
+    return InputError(file, f"FASTQ, whose qualities are the general field {name}", "no qualities", "leave the field out")
 
 
 def header(request: Request[GenomeRows]) -> list[bytes]:
@@ -51,7 +63,7 @@ def mapping_lines(block: Block, request: Request[GenomeRows]) -> Any:
 
 
 def _header(names: Sequence[str]) -> list[bytes]:
-    """The header line; a share has two columns."""
+    """Write the header line; a share has two columns."""
     titles = [title for name in names for title in ((name, _SHARES[name][1]) if name in _SHARES else (name,))]
     return [("#" + "\t".join(titles) + "\n").encode()]
 
@@ -93,7 +105,8 @@ def _diagonal(block: Block) -> Numbers:
 
 
 def _shingle(block: Block) -> Any:
-    """Letters by which one sequence, laid along the alignment's diagonal, reaches past an end of the target: negative at its start; NA where it does not."""
+    """Count the letters by which one sequence, laid along the alignment's diagonal, reaches past an end of the target: negative at its start; NA where it
+    does not."""
     diagonal = _diagonal(block)
     lengths = {side: genome.lengths[block.numbers(f"{side}_number")] for side, genome in (("target", block.target), ("query", block.query))}
     reach = diagonal + lengths["query"]
@@ -103,8 +116,8 @@ def _shingle(block: Block) -> Any:
     return pc.if_else(pa.array(after | before), strings(pa.array(value)), "NA")
 
 
-def _differences(block: Block) -> Any:
-    """For each column a dot (match), a colon (transition), x (transversion), X (a letter other than ACGT) or - (gap)."""
+def differences(block: Block) -> Any:
+    """Write for each column a dot (match), a colon (transition), x (transversion), X (a letter other than ACGT) or - (gap)."""
     target, query = block.texts
     offsets = np.frombuffer(target.buffers()[1], np.int64)
     pair = [_code_of(np.frombuffer(text.buffers()[2], np.uint8)) for text in (target, query)]
@@ -112,7 +125,7 @@ def _differences(block: Block) -> Any:
 
 
 def _code_of(text: Codes) -> Codes:
-    """0..3 for ACGT in either case, 4 for other letters, 5 for a gap."""
+    """Encode text: 0..3 for ACGT in either case, 4 for other letters, 5 for a gap."""
     codes = encode(text)
     return np.where(text == ord("-"), np.uint8(5), np.where(codes < 8, codes & 3, np.uint8(4)))
 
@@ -130,7 +143,7 @@ _DIFFERENCE = _difference_table()
 
 
 def _whole(side: str) -> Field:
-    """Letters of the whole sequence, on its forward strand."""
+    """Make the field of all letters of a sequence, on its forward strand."""
 
     def field(block: Block) -> Any:
         genome = block.target if side == "target" else block.query
@@ -139,6 +152,27 @@ def _whole(side: str) -> Field:
         return pa.array([texts[i] for i in numbers], pa.large_string())
 
     return field
+
+
+def _qualities(name: str, *, aligned: bool) -> Field:
+    """Make the field of the qualities of alignments, as `align1` and `align2` have their letters, or of whole sequences."""
+    side = _QUALITIES[name]
+
+    def field(block: Block) -> Any:
+        genome = block.target if side == "target" else block.query
+        if genome.qualities is None:
+            raise _without("format general", name)
+        if aligned:
+            return block.quality_texts[side == "query"]
+        numbers = block.numbers(f"{side}_number").tolist()
+        texts = {i: pa.scalar(quality.tobytes().decode(), pa.large_string()) for i in set(numbers) if (quality := genome.qualities_of(i)) is not None}
+        return pa.array([texts[i] for i in numbers], pa.large_string())
+
+    return field
+
+
+_QUALITIES = {f"{word}{i}": side for i, side in ((1, "target"), (2, "query")) for word in ("quals", "qalign")}
+"""Fields of qualities, and whose."""
 
 
 def _cigar(*, merged: bool, ones: bool, lower: bool) -> Field:
@@ -168,13 +202,14 @@ FIELDS: dict[str, Field] = {
     **{f"{word}2": lambda block: block.texts[1] for word in ("align", "text")},
     "nucs1": _whole("target"),
     "nucs2": _whole("query"),
+    **{name: _qualities(name, aligned=name.startswith("qalign")) for name in _QUALITIES},
     "nmatch": _numbers("matches"),
     "nmismatch": _numbers("mismatches"),
     "npair": measures.pairs,
     "ncolumn": lambda block: measures.continuity(block)[1],
     "ngap": _numbers("gap_openings"),
     "cgap": _numbers("gap_letters"),
-    "diff": _differences,
+    "diff": differences,
     "cigar": _cigar(merged=True, ones=True, lower=False),
     "cigar-": _cigar(merged=True, ones=True, lower=True),
     "cigarx": _cigar(merged=False, ones=False, lower=False),
@@ -205,4 +240,3 @@ _SHARES: dict[str, tuple[Callable[[Block], measures.Fraction], str]] = {
 """Fields of two columns, n/m and percent, with the second one's title."""
 
 _OTHER_SPELLINGS = {"id": "identity"}
-_QUALITIES = ("quals1", "quals2", "qalign1", "qalign2")

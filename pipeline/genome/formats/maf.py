@@ -48,7 +48,7 @@ def _paragraphs(block: Block, comments: Any) -> Any:
 
 
 def _aligned(values: tuple[Any, Any], *, left: bool, widest: tuple[Any, Any] | None = None) -> tuple[Any, Any]:
-    """Values of both lines in one width, the wider one's (or that of `widest`)."""
+    """Pad values of both lines to one width, the wider one's (or that of `widest`)."""
     width: Numbers = np.maximum(*(widths(_text(one)) for one in widest or values))
     return padded(_text(values[0]), width, left=left), padded(_text(values[1]), width, left=left)
 

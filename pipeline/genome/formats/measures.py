@@ -11,12 +11,12 @@ Fraction = tuple[Numbers, Numbers]
 
 
 def identity(block: Block) -> Fraction:
-    """Matches among the columns of two ACGT letters."""
+    """Count matches among the columns of two ACGT letters."""
     return block.numbers("matches"), pairs(block)
 
 
 def coverage(block: Block) -> Fraction:
-    """Letters spanned of the shorter sequence; of two that are as long, of the query."""
+    """Count the letters spanned of the shorter sequence; of two that are as long, of the query."""
     lengths = {side: block.numbers(f"{side}_length") for side in ("target", "query")}
     spans = {side: block.numbers(f"{side}_end") - block.numbers(f"{side}_start") for side in ("target", "query")}
     of_target = lengths["target"] < lengths["query"]
@@ -24,39 +24,39 @@ def coverage(block: Block) -> Fraction:
 
 
 def continuity(block: Block) -> Fraction:
-    """Columns without a gap."""
+    """Count columns without a gap."""
     gapless = _gapless(block)
     return gapless, gapless + block.numbers("gap_letters")
 
 
 def gap_rate(block: Block) -> Fraction:
-    """Columns with a gap to those without."""
+    """Compare columns with a gap to those without."""
     return block.numbers("gap_letters"), _gapless(block)
 
 
 def blast_identity(block: Block) -> Fraction:
-    """Matches among all columns."""
+    """Count matches among all columns."""
     return block.numbers("matches"), continuity(block)[1]
 
 
 def pairs(block: Block) -> Numbers:
-    """Columns of two ACGT letters."""
+    """Count columns of two ACGT letters."""
     return block.numbers("matches") + block.numbers("mismatches")
 
 
 def _gapless(block: Block) -> Numbers:
-    """Columns of two letters of any kind: what is left of both spans, which hold each of them twice, without the gaps."""
+    """Count columns of two letters of any kind: what is left of both spans, which hold each of them twice, without the gaps."""
     spans = [block.numbers(f"{side}_end") - block.numbers(f"{side}_start") for side in ("target", "query")]
     return (spans[0] + spans[1] - block.numbers("gap_letters")) // 2
 
 
 def fractions(value: Fraction) -> Any:
-    """Texts `n/m`."""
+    """Write texts `n/m`."""
     return pa.array([f"{part}/{whole}" for part, whole in _listed(value)], pa.large_string())
 
 
 def percents(value: Fraction, form: str = "{:.1f}%") -> Any:
-    """Texts like 91.4%."""
+    """Write texts like 91.4%."""
     return pa.array([form.format(100.0 * part / whole if whole else 0.0) for part, whole in _listed(value)], pa.large_string())
 
 

@@ -1,8 +1,9 @@
 """SAM as LASTZ writes it (https://samtools.github.io/hts-specs/SAMv1.pdf).
 
-SEQ is the aligned part (with soft clips: all) of the query's strand, QUAL `*`; there are no tags.
+SEQ is the aligned part (with soft clips: all) of the query's strand, QUAL its qualities, of FASTQ, else `*`; there are no tags.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 from tidalign.kernels.letters.nucleotides import decode, reverse_complement
 from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.formats.table import Format
 from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.pairs.formats.sam import LONGEST_TARGET, QUERY_NAME, REFERENCE_NAME
@@ -34,47 +36,58 @@ def targets(request: Request[GenomeRows]) -> Iterator[bytes]:
     """Give an @SQ line for each target sequence, empty ones too; LASTZ has them where there is an alignment. InputError for lengths SAM does not have."""
     for target in request.rows.targets:
         _check_lengths(target)
-        sequences = zip(target.numbers.tolist(), target.names, target.full_lengths.tolist(), strict=True)
-        for _, name, length in sorted([*sequences, *((number, name, 0) for number, name in target.empty)]):
+        for _, name, length in _listed(target):
             yield f"@SQ\tSN:{name}\tLN:{length}\n".encode()
 
 
-def check(role: str, file: str, genome: Genome) -> None:
+def _listed(target: Genome) -> list[tuple[int, str, int]]:
+    """Number, name and length of each target sequence, empty ones too, in the order of the file."""
+    sequences = zip(target.numbers.tolist(), target.names, target.full_lengths.tolist(), strict=True)
+    return sorted([*sequences, *((number, name, 0) for number, name in target.empty)])
+
+
+def check(role: str, file: str, genome: Genome, format: Format | None = None) -> None:
     """Raise InputError for a side whose names or lengths SAM does not have. role: target or query."""
     names = genome.names if role == "query" else [*genome.names, *(name for _, name in genome.empty)]
     _check(pa.array(names, pa.large_string()), role, file)
     if role == "target":
         _check_lengths(genome, file)
+        name, times = Counter(name for _, name, _ in _listed(genome)).most_common(1)[0]
+        if times > 1 and format is not None and format.above:
+            way_out = f"rename them, use [nameparse=darkspace] or --format={format.name}-"
+            raise InputError(file, "a name of its own for each target, as SAM's header wants it", f"{shown(name)} {times} times", way_out)
 
 
-def check_whole(role: str, file: str, genome: Genome) -> None:
-    """As `check`, for records with whole sequences."""
-    check(role, file, genome)
+def check_whole(role: str, file: str, genome: Genome, format: Format | None = None) -> None:
+    """Check, as `check` does, records with whole sequences."""
+    check(role, file, genome, format)
     if role == "query":
         _check_whole(genome, slice(None), file)
 
 
 def hard_lines(block: Block, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: the record of each row; what is not aligned is clipped off."""
-    return _lines(block, "H", pc.utf8_upper(block.query_letters))
+    return _lines(block, "H", pc.utf8_upper(block.query_letters), block.query_qualities)
 
 
 def soft_lines(block: Block, request: Request[GenomeRows]) -> Any:
     """Make a column as `hard_lines`, with whole sequences, what is clipped in lower case. Raises InputError for a subrange, whose rest is not there."""
     sequences = block.numbers("query_number")
     _check_whole(block.query, sequences, "softsam")
-    whole = {}
-    texts = []
+    whole, qualities = {}, {}
+    texts, beside = [], []
     for i, key in enumerate(zip(sequences.tolist(), block.reverse.tolist(), strict=True)):
         if key not in whole:
-            codes = block.query.codes(key[0])
+            codes, quality = block.query.codes(key[0]), block.query.qualities_of(key[0])
             whole[key] = decode(reverse_complement(codes) if key[1] else codes).tobytes().decode()
+            qualities[key] = "*" if quality is None else (quality[::-1] if key[1] else quality).tobytes().decode()
         text, start, end = whole[key], block.strand_start[i], block.strand_end[i]
         texts.append(text[:start].lower() + text[start:end].upper() + text[end:].lower())
-    return _lines(block, "S", pa.array(texts, pa.large_string()))
+        beside.append(qualities[key])
+    return _lines(block, "S", pa.array(texts, pa.large_string()), pa.array(beside, pa.large_string()))
 
 
-def _lines(block: Block, clip: str, letters: Any) -> Any:
+def _lines(block: Block, clip: str, letters: Any, qualities: Any) -> Any:
     rows = block.rows
     for role in ("target", "query"):
         _check(rows[f"{role}_name"], role, "SAM")
@@ -82,7 +95,7 @@ def _lines(block: Block, clip: str, letters: Any) -> Any:
     return joined(
         *(rows["query_name"], "\t", flags, "\t", rows["target_name"], "\t", pa.array(block.numbers("target_start") + 1), "\t255\t"),
         *(_clip(block.strand_start, clip), block.operations.merged().text(), _clip(block.numbers("query_length") - block.strand_end, clip)),
-        *("\t*\t0\t0\t", letters, "\t*\n"),
+        *("\t*\t0\t0\t", letters, "\t", "*" if qualities is None else qualities, "\n"),
     )
 
 
@@ -106,5 +119,5 @@ def _check_whole(query: Genome, sequences: Any, file: str) -> None:
 
 
 def _clip(lengths: Numbers, letter: str) -> Any:
-    """`nH` where n > 0."""
+    """Write `nH` where n > 0."""
     return pc.if_else(pa.array(lengths > 0), joined(pa.array(lengths), letter), empty())

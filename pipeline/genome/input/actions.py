@@ -18,7 +18,7 @@ _SUFFIX = re.compile(r"(?<=.)\.(fa|fasta|2bit|nib|hsx)\Z", re.DOTALL)
 
 
 def shorten(header: str, rule: str) -> str:
-    """The name in a header line (of FASTA, with its >) or index entry (of 2bit).
+    """Cut the name out of a header line (of FASTA, with its >) or index entry (of 2bit).
 
     short: what stands before the first blank, | or :. darkspace: before the first blank. Both without the suffix of a sequence file.
     alphanum: the letters, digits and _ at its beginning. full: all of it.
@@ -36,7 +36,7 @@ INVALID = 0xFF
 
 
 class LetterRules:
-    """How letters are read.
+    """Says how letters are read.
 
     ambiguous: None, "n" or "iupac" (GenomeParameters.scoring.ambiguous): "iupac" allows B D H K M R S V W Y.
     table: bytes[256] for bytes.translate: letters as they are (upper case if `unmask`), NUL for the separator, INVALID for others.
@@ -55,7 +55,7 @@ class LetterRules:
         self.allowed = bytes(letter for letter in range(256) if table[letter] != INVALID)
 
     def way_out(self, letter: str) -> str:
-        """What to do about a letter that is not allowed."""
+        """Say what to do about a letter that is not allowed."""
         if letter.upper() in IUPAC:
             return "say what such letters score: --ambiguous=iupac, or replace them by N"
         return "remove what is no letter" if not letter.isalpha() else "give DNA"
@@ -78,7 +78,7 @@ _KNOWN = "multiple, unmask, A..B, subset=FILE, nameparse=darkspace, separator=C"
 
 @dataclass(frozen=True, slots=True)
 class Specifier:
-    """What a file's name and its actions ask for.
+    """Says what a file's name and its actions ask for.
 
     path: of the file, `-` for standard input. select: one sequence of a 2bit file (`path/name`).
     multiple: the sequences are read as one array even if there is one only. unmask: lower case becomes upper case.
@@ -97,7 +97,8 @@ class Specifier:
 
     @classmethod
     def parse(cls, text: str) -> "Specifier":
-        """Raises InputError for an action that is unknown, not to be had here, or given twice; MissingInput where no file is named."""
+        """Parse a file's name with its actions; InputError for an action that is unknown, not supported, or given twice; MissingInput where no file is
+        named."""
         path, brackets, rest = text, "", re.fullmatch(r"(.*?)((?:\[[^\]\[]*\])+)", text)
         if rest and not Path(text).exists():  # a name may have brackets of its own
             path, brackets = rest[1], rest[2]
@@ -117,13 +118,13 @@ class Specifier:
 
 
 def _select(path: str) -> tuple[str, str | None]:
-    """A path, and the sequence asked for where it is one within a file."""
+    """Split a path, and the sequence asked for where it is one within a file."""
     above, _, name = path.rpartition("/")
     return (above, name) if name and Path(above).is_file() and not Path(path).exists() else (path, None)
 
 
 def _action(text: str, action: str) -> tuple[str, Any]:
-    """The field of Specifier that an action sets, and its value."""
+    """Read the field of Specifier that an action sets, and its value."""
     word, _, value = action.partition("=")
     if action in ("multi", "multiple"):
         return "multiple", True

@@ -1,6 +1,7 @@
-"""Read one side of a genome run: FASTA or 2bit, with LASTZ's actions after the file's name."""
+"""Read one side of a genome run: FASTA, FASTQ or 2bit, with LASTZ's actions after the file's name."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.pipeline.errors import MOST_NAME, SHORT_NAME, SHORTEN, InputError, MissingInput, shown
+from tidalign.pipeline.files.decompress import Damage
 from tidalign.pipeline.files.sniff import sniff, text_pieces
-from tidalign.pipeline.genome.input import fasta, twobit
+from tidalign.pipeline.genome.input import fasta, fastq, twobit
 from tidalign.pipeline.genome.input.actions import LetterRules, Specifier, shorten
+from tidalign.pipeline.genome.input.fasta import Record
 from tidalign.pipeline.genome.input.sequences import Genome, Positions
 
 _UNNAMED = {"target": "seq1", "query": "seq2"}
@@ -20,24 +23,36 @@ _AT_ONCE = 4_000_000  # letters; what stays in a core's cache
 
 
 def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome:
-    """The sequences of `path[actions]` (actions.py): FASTA, plain, gzip or BGZF, or 2bit; `-` is standard input.
+    """Read the sequences of a file in one role: see `read_roles`."""
+    (genome,) = read_roles(spec, (role,), ambiguous)
+    return genome
 
-    role: `target`, whose names must differ, or `query`. ambiguous: None, "n" or "iupac", see LetterRules.
-    Takes a byte for each letter. A target of several sequences is read as with [multiple], which makes one query of several. The pieces that [separator=C]
-    makes of a query are sequences of their own, at their places in the full ones. Records without letters are no sequences; those without a name are named as
-    by LASTZ.
+
+def read_roles(spec: str, roles: Sequence[str], ambiguous: str | None = None) -> list[Genome]:
+    """Read a file once, in each role: the sequences of `path[actions]` (actions.py), with one array of letters for all.
+
+    The file is FASTA or FASTQ, plain, gzip or BGZF, or 2bit; `-` is standard input.
+    roles: `target`, of which each has a name where there are several, and `query`. ambiguous: None, "n" or "iupac", see LetterRules.
+    Takes a byte for each letter, of FASTQ two. A target of several sequences is read as with [multiple], which makes one query of several. The pieces that
+    [separator=C] makes of a query are sequences of their own, at their places in the full ones. Records without letters are no sequences; those without a name
+    are named as by LASTZ.
 
     Raises MissingInput (66) and InputError (65).
     """
     wanted = Specifier.parse(spec)
-    if role == "target" and wanted.path == "-":
+    if "target" in roles and wanted.path == "-":
         raise InputError("-", "a file for the target", "standard input", "give the target's path; the query may be -")
     rules = LetterRules(ambiguous=ambiguous, unmask=wanted.unmask, separator=wanted.separator)
-    genome = _gather(_records(wanted, rules), wanted, spec)
+    records, with_qualities = _records(wanted, rules)
+    genome = _gather(records, wanted, spec, with_qualities=with_qualities)
+    return [_in_role(genome, role, wanted) for role in roles]
+
+
+def _in_role(genome: Genome, role: str, wanted: Specifier) -> Genome:
     if role == "target":
         _check_names(genome.names, wanted)
-    genome.names[:] = [name or _UNNAMED[role] for name in genome.names]
-    genome.empty[:] = [(number, name or _UNNAMED[role]) for number, name in genome.empty]
+    empty = [(number, name or _UNNAMED[role]) for number, name in genome.empty]
+    genome = replace(genome, names=[name or _UNNAMED[role] for name in genome.names], empty=empty)
     if role == "target":
         return genome
     if wanted.separator is not None:
@@ -45,25 +60,41 @@ def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome
     return replace(genome, together=wanted.multiple)
 
 
-def _records(wanted: Specifier, rules: LetterRules) -> Iterator[tuple[bytes | None, bytes]]:
-    """(header, letters) of a file, see fasta.records."""
+def _records(wanted: Specifier, rules: LetterRules) -> tuple[Iterator[Record], bool]:
+    """Read the records of a file, see fasta.records; and tell whether it has qualities."""
     if twobit.is_twobit(wanted.path):
-        return twobit.records(wanted.path, rules, wanted.select)
+        return twobit.records(wanted.path, rules, wanted.select), False
     if wanted.select is not None:
         raise InputError(
             wanted.path, "a 2bit file, of which one sequence can be asked for", "another", f"write {wanted.path}[subset=FILE], {wanted.select!r} in FILE"
         )
     source = sniff(wanted.path)
-    if source.format != "fasta":
-        raise InputError(wanted.path, "FASTA or 2bit", source.format, "convert it to FASTA")
-    return fasta.records(text_pieces(source), rules, wanted.path)
+    if source.format not in ("fasta", "fastq"):
+        raise InputError(wanted.path, "FASTA, FASTQ or 2bit", source.format, "convert it to FASTA")
+    pieces = text_pieces(source)
+    form = fastq if source.format == "fastq" else fasta
+    return _blamed(form.records(pieces, rules, wanted.path), pieces, wanted.path), form is fastq
 
 
-def _gather(records: Iterator[tuple[bytes | None, bytes]], wanted: Specifier, spec: str) -> Genome:
-    """One array of all that is wanted of the records."""
+def _blamed(records: Iterator[Record], pieces: Iterator[bytes], path: str) -> Iterator[Record]:
+    """Give the records; where they are wrong because the data are damaged, which shows at the end of gzip data, say that rather than what it made of them."""
+    try:
+        yield from records
+    except InputError:
+        try:
+            for _ in pieces:
+                pass
+        except Damage as damage:
+            raise InputError(path, *damage.args) from damage
+        raise
+
+
+def _gather(records: Iterator[Record], wanted: Specifier, spec: str, *, with_qualities: bool) -> Genome:
+    """Gather one array of all that is wanted of the records; beside it, of FASTQ, one of qualities."""
     subset = _names_of(wanted.subset) if wanted.subset else None
-    left = set(subset or ())
-    letters = bytearray()
+    left = Counter(subset)
+    letters, qualities = bytearray(), bytearray()
+    arrays = (letters, qualities) if with_qualities else (letters,)
     names: list[str] = []
     places: list[tuple[int, int, int, int, int]] = []
     empty: list[tuple[int, str]] = []
@@ -74,7 +105,8 @@ def _gather(records: Iterator[tuple[bytes | None, bytes]], wanted: Specifier, sp
         """End the sequence that begins at `start`."""
         full = len(letters) - start
         if not keep:
-            del letters[max(0, start - 1) :]
+            for held in arrays:
+                del held[max(0, start - 1) :]
             return
         if not full:
             empty.append((record - 1, name))
@@ -86,46 +118,49 @@ def _gather(records: Iterator[tuple[bytes | None, bytes]], wanted: Specifier, sp
                 spec, f"a subrange within the {full} letters of {shown(name)}", f"{first}..{last}", "correct it, or choose sequences with [subset=FILE]"
             )
         if wanted.subrange:
-            letters[start:] = letters[start + first - 1 : start + last]
+            for held in arrays:
+                held[start:] = held[start + first - 1 : start + last]
         names.append(name)
         places.append((start, last - first + 1, first - 1, full, record - 1))
 
     name = ""
-    for header, piece in records:
+    for header, piece, quality in records:
         if header is not None:
             close()
             record += 1
             name = _name(header, wanted, record)
-            keep = subset is None or name in left
-            left.discard(name)
-            letters += b"\0"
+            keep = subset is None or left[name] > 0
+            left[name] -= keep
+            for held in arrays:
+                held += b"\0"
             start = len(letters)
         if keep:
             letters += piece
+            qualities += quality
     close()
-    if left:
+    if subset and (left := +left):
         raise InputError(wanted.path, f"all the sequences of {wanted.subset}", f"none named {shown(min(left))}", "correct the name")
     if not names:
         raise MissingInput(f"{spec}: no sequence with letters in it")
     starts, lengths, offsets, full_lengths, numbers = np.array(places, np.int64).T.copy()
-    array = np.frombuffer(letters, np.uint8)
+    array, beside = np.frombuffer(letters, np.uint8), np.frombuffer(qualities, np.uint8)
     if len(names) + len(empty) == 1 and not wanted.multiple and wanted.separator is None:
-        array, starts = array[1:], starts - 1
+        array, beside, starts = array[1:], beside[1:], starts - 1
     pieces = np.stack([starts, starts + lengths], axis=1) if wanted.separator is None else _pieces(array)
-    return Genome(array, names, starts, lengths, offsets, full_lengths, numbers, pieces, empty)
+    return Genome(array, names, starts, lengths, offsets, full_lengths, numbers, pieces, empty, qualities=beside if with_qualities else None)
 
 
 def _apart(genome: Genome) -> Genome:
-    """The pieces of a side as its sequences."""
+    """Make the pieces of a side its sequences."""
     places, ends = genome.pieces.T.copy()
     of = genome.sequence_at(places)
     offsets = genome.offsets[of] + places - genome.starts[of]
     names, full_lengths, numbers = [genome.names[i] for i in of], genome.full_lengths[of], genome.numbers[of]
-    return Genome(genome.letters, names, places, ends - places, offsets, full_lengths, numbers, genome.pieces, genome.empty)
+    return Genome(genome.letters, names, places, ends - places, offsets, full_lengths, numbers, genome.pieces, genome.empty, qualities=genome.qualities)
 
 
 def _pieces(letters: npt.NDArray[np.uint8]) -> Positions:
-    """int64[m, 2]: begins and ends of the runs between NULs."""
+    """Find the begins and ends of the runs between NULs, int64[m, 2]."""
     borders, inside = [], False
     for begin in range(0, len(letters), _AT_ONCE):
         flags = np.concatenate([[inside], letters[begin : begin + _AT_ONCE] != 0])
@@ -150,7 +185,7 @@ def _name(header: bytes, wanted: Specifier, record: int) -> str:
 
 
 def _names_of(path: str) -> list[str]:
-    """The names in a file of [subset=]: the first word of each line; # begins a comment."""
+    """Read the names in a file of [subset=]: the first word of each line; # begins a comment."""
     try:
         lines = Path(path).read_text().splitlines()
     except OSError as error:
@@ -164,11 +199,3 @@ def _names_of(path: str) -> list[str]:
 def _check_names(names: list[str], wanted: Specifier) -> None:
     if len(names) > 1 and "" in names:
         raise InputError(wanted.path, "a name for each target", f"none, sequence {names.index('') + 1}", "name every sequence: a word after >")
-    if len(set(names)) == len(names):
-        return
-    seen: set[str] = set()
-    for i, name in enumerate(names):
-        if name in seen:
-            whole = "rename one; or, if the headers differ after | or :, use [nameparse=darkspace]" if wanted.nameparse != "darkspace" else "rename one"
-            raise InputError(wanted.path, "a name for each target", f"{shown(name)} again, sequence {i + 1}", whole)
-        seen.add(name)

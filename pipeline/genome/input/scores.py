@@ -17,7 +17,7 @@ BINARY = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
 def number(text: str, units: dict[str, int] = THOUSANDS) -> int:
-    """A whole number, perhaps with a unit (9.4k); fractions are rounded up, as LASTZ does. Raises ValueError."""
+    """Read a whole number, perhaps with a unit (9.4k); fractions are rounded up, as LASTZ does. Raises ValueError."""
     found = re.fullmatch(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+))([kKmMgG]?)", text)
     if not found:
         raise ValueError(f"expected a number, found {text!r}")
@@ -25,7 +25,7 @@ def number(text: str, units: dict[str, int] = THOUSANDS) -> int:
 
 
 def _score(text: str) -> int:
-    """A number that a score may be. Raises ValueError."""
+    """Read a number that a score may be. Raises ValueError."""
     if abs(found := number(text)) > MOST_SCORE:
         raise ValueError(f"expected a number from -{MOST_SCORE} to {MOST_SCORE}, found {shown(text)}")
     return found
@@ -33,7 +33,7 @@ def _score(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ScoreFile:
-    """What a score file says; None where it says nothing.
+    """Holds what a score file says; None where it says nothing.
 
     matrix: as in Scoring. first: the score of the file's first row and column, of which the x-drop is 10 times.
     seed, transitions: as in GenomeParameters.
@@ -108,12 +108,12 @@ def _assignment(path: str, at: int, line: str) -> dict[str, Any]:
 
 
 def _letter(word: str) -> str:
-    """A row's or column's letter, which may be given as two hexadecimal digits."""
+    """Read a row's or column's letter, which may be given as two hexadecimal digits."""
     return chr(int(word, 16)) if re.fullmatch(r"[0-9A-Fa-f]{2}", word) else word
 
 
 def _matrix(path: str, lines: list[tuple[int, str]]) -> ScoreFile:
-    """The matrix of a file, its columns and rows put in the order A, C, G, T, N; either may be without N."""
+    """Read the matrix of a file, its columns and rows put in the order A, C, G, T, N; either may be without N."""
     if not lines:
         raise InputError(path, "a matrix of scores", "none", "begin it with a line of column letters: A C G T")
     columns = [_letter(word) for word in lines[0][1].split()]

@@ -14,9 +14,9 @@ _FIELDS = "name1 start1 end1 name2 start2 end2 strand [score]"
 
 
 def load_segments(path: str, target: Genome, queries: Genome, strands: str = "+-", best: int | None = None) -> dict[tuple[int, str], Any]:
-    """HSPs (HSPS) of each (query sequence, strand) that the file names, by diagonal and then by query start. strands: those that are looked at.
-    best: of each query, both strands together, so many are kept that score highest, and those that tie (`--queryhspbest`), before any are joined; all
-    where one strand is looked at, as LASTZ has it.
+    """Load HSPs (HSPS) of each (query sequence, strand) that the file names, by diagonal and then by query start. strands: those that are looked at. best: of
+    each query, both strands together, so many are kept that score highest, and those that tie (`--queryhspbest`), before any are joined; all where one strand
+    is looked at, as LASTZ has it.
 
     A line is a segment: `name1 start1 end1 name2 start2 end2 strand [score]`, 1 is target, 2 is query; positions count from 1, the end included, in the
     full sequences, and of a query on strand - on its reverse complement. `*` stands for the name of an only sequence. Empty lines and those that begin
@@ -65,7 +65,7 @@ class _Names:
 
 
 def _parse(path: str, line: int, fields: list[str], target: _Names, query: _Names) -> tuple[int, str, tuple[int, int, int, int]]:
-    """(query sequence, strand, (target start, query start, length, score)) of a line, starts as the kernels count them."""
+    """Parse a line to (query sequence, strand, (target start, query start, length, score)), starts as the kernels count them."""
     if len(fields) not in (7, 8):
         raise InputError(path, f"7 or 8 fields ({_FIELDS})", f"{len(fields)}", line=line)
     try:
@@ -86,13 +86,13 @@ def _parse(path: str, line: int, fields: list[str], target: _Names, query: _Name
 
 
 def _in_a_piece(genome: Genome, start: int, end: int) -> bool:
-    """Whether no separator lies in an interval of the letters."""
+    """Tell whether no separator lies in an interval of the letters."""
     piece = int(np.searchsorted(genome.pieces[:, 0], start, "right")) - 1
     return piece >= 0 and end <= int(genome.pieces[piece, 1])
 
 
 def _place(path: str, line: int, role: str, genome: Genome, pieces: range, strand: str, start: int, end: int) -> tuple[int, int]:
-    """Which piece of a sequence holds an interval (from 1, end included, full sequence, its strand), and where in it the interval begins."""
+    """Find which piece of a sequence holds an interval (from 1, end included, full sequence, its strand), and where in it the interval begins."""
     within = []
     for i in pieces:
         length = int(genome.lengths[i])
@@ -106,7 +106,7 @@ def _place(path: str, line: int, role: str, genome: Genome, pieces: range, stran
 
 
 def _merged(rows: Any) -> Any:
-    """By diagonal, then query start; those that overlap joined. int64[n, 4] -> HSPS."""
+    """Sort rows by diagonal, then query start; those that overlap are joined. int64[n, 4] -> HSPS."""
     t, q, length, _ = rows.T
     rows = rows[np.lexsort((length, q, t - q))]
     merged: list[list[int]] = []
@@ -121,7 +121,7 @@ def _merged(rows: Any) -> Any:
 
 
 def _best(rows: dict[tuple[int, str], list[tuple[int, int, int, int]]], best: int) -> dict[tuple[int, str], list[tuple[int, int, int, int]]]:
-    """The `best` highest scores of each query, and those that tie."""
+    """Keep the `best` highest scores of each query, and those that tie."""
     scores: dict[int, list[int]] = {}
     for (query, _), found in rows.items():
         scores.setdefault(query, []).extend(segment[-1] for segment in found)

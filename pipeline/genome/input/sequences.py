@@ -1,21 +1,18 @@
 """One side of a genome run: the sequences of a file in one array, and what their places in it stand for; and strands of some of a query's in another."""
 
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.letters.nucleotides import SEPARATOR, Codes, encode, reverse_complement
-from tidalign.pipeline.store.files import read_json, write_json, writing_error
 
 Positions = npt.NDArray[np.int64]
 
-LETTERS, _PLACES = "letters", "genome.json"
+LETTERS, QUALITIES = "letters", "qualities"
 _COLUMNS = ("starts", "lengths", "offsets", "full_lengths", "numbers")
 
 
@@ -32,6 +29,7 @@ class Genome:
     pieces: int64[m, 2], begins and ends in `letters` of what has no NUL within it: extensions do not leave a piece.
     together: of a query, whether all its sequences are one to LASTZ ([multiple]).
     empty: number and name of each record that was asked for and had no letters. They are not among the sequences, but each has its NUL in `letters`.
+    qualities: uint8[n], of FASTQ, beside each letter, as they were read; else None.
     """
 
     letters: npt.NDArray[np.uint8]
@@ -44,9 +42,10 @@ class Genome:
     pieces: Positions
     empty: list[tuple[int, str]] = field(default_factory=list)
     together: bool = False
+    qualities: npt.NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
-        """How many sequences."""
+        """Count the sequences."""
         return len(self.names)
 
     @property
@@ -55,15 +54,19 @@ class Genome:
         return self.together and len(self) > 1
 
     def sought(self) -> list[int]:
-        """Letters of each query: of each sequence, or of all in one."""
+        """Count the letters of each query: of each sequence, or of all in one."""
         return [int(self.lengths.sum())] if self.joint else [int(length) for length in self.lengths]
 
     def codes(self, i: int | None = None) -> Codes:
-        """Codes (kernels/letters/nucleotides.py) of the whole array, or of sequence i on its forward strand."""
+        """Encode the whole array, or sequence i on its forward strand (kernels/letters/nucleotides.py)."""
         return encode(self.letters if i is None else self.letters[self.starts[i] : self.starts[i] + self.lengths[i]])
 
+    def qualities_of(self, i: int) -> npt.NDArray[np.uint8] | None:
+        """Give the qualities of sequence i on its forward strand; None where there are none."""
+        return None if self.qualities is None else self.qualities[self.starts[i] : self.starts[i] + self.lengths[i]]
+
     def bounds(self, i: int | None = None) -> Positions:
-        """int64[m, 2]: the pieces of the whole array, or those of sequence i, counted from its own first letter.
+        """Give the pieces of the whole array, or those of sequence i, counted from its own first letter: int64[m, 2].
 
         On the reverse strand of a sequence of n letters they are `n - bounds(i)[::-1, ::-1]`.
         """
@@ -74,38 +77,30 @@ class Genome:
         return np.ascontiguousarray(self.pieces[inside] - start)
 
     def sequence_at(self, places: Positions) -> Positions:
-        """Which sequence holds each place of `letters`, int64[n] -> int64[n]."""
+        """Find which sequence holds each place of `letters`, int64[n] -> int64[n]."""
         return np.asarray(np.searchsorted(self.starts, places, "right") - 1)
 
     def whole(self) -> Positions:
-        """int64[k]: which sequence of the file each is of, from 0: those that are pieces of one are of the same."""
+        """Find which sequence of the file each is of, from 0, int64[k]: those that are pieces of one are of the same."""
         origins = self.starts - self.offsets
         return np.asarray(np.cumsum(np.diff(origins, prepend=origins[:1]) != 0), np.int64)
 
-    def save(self, folder: str) -> None:
-        """Write it into a folder, for `load`. Raises CannotWrite and DiskFull."""
-        path = str(Path(folder, LETTERS))
-        try:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            with Path(path).open("wb") as file:
-                file.write(self.letters.data)
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise writing_error(path, error) from error
+    def mapped(self) -> dict[str, npt.NDArray[np.uint8]]:
+        """Give the arrays that have files of their own, by the files' names."""
+        return {LETTERS: self.letters} | ({} if self.qualities is None else {QUALITIES: self.qualities})
+
+    def to_json(self) -> dict[str, Any]:
+        """Say all but the arrays that are mapped, for `from_json`."""
         columns = {name: getattr(self, name).tolist() for name in (*_COLUMNS, "pieces")}
-        write_json(str(Path(folder, _PLACES)), {"names": self.names, "empty": self.empty, "together": self.together, **columns})
+        return {"names": self.names, "empty": self.empty, "together": self.together, **columns}
 
     @classmethod
-    def load(cls, folder: str) -> "Genome":
-        """What `save` wrote. The letters are mapped: they take no memory until they are read, and processes of one machine share them."""
-        values = read_json(str(Path(folder, _PLACES)))
+    def from_json(cls, values: Mapping[str, Any], letters: npt.NDArray[np.uint8], qualities: npt.NDArray[np.uint8] | None = None) -> Self:
+        """Make one of what `to_json` gave, and its arrays."""
         columns = {name: np.array(values[name], np.int64) for name in _COLUMNS}
-        letters = np.asarray(np.memmap(Path(folder, LETTERS), np.uint8, "r"))
         empty = [(number, name) for number, name in values["empty"]]
-        return cls(
-            letters, values["names"], **columns, pieces=np.array(values["pieces"], np.int64).reshape(-1, 2), empty=empty, together=values.get("together", False)
-        )
+        pieces = np.array(values["pieces"], np.int64).reshape(-1, 2)
+        return cls(letters, values["names"], **columns, pieces=pieces, empty=empty, together=values["together"], qualities=qualities)
 
 
 def turned(codes: Codes) -> Codes:
@@ -135,12 +130,12 @@ class Queries:
 
     @classmethod
     def of(cls, number: int, strand: str, codes: Codes) -> Self:
-        """One strand alone."""
+        """Hold one strand alone."""
         return cls(codes, np.zeros(1, np.int64), np.array([number]), np.array([strand == "-"]))
 
     @classmethod
     def joined(cls, strands: Iterable[tuple[int, str, Codes]]) -> Self:
-        """Many of them, each a sequence's number, strand and codes."""
+        """Join many strands, each a sequence's number, strand and codes."""
         numbers, names, codes = zip(*strands, strict=True)
         ends = np.cumsum([len(one) + 1 for one in codes])
         separator = np.full(1, SEPARATOR, np.uint8)
@@ -148,11 +143,11 @@ class Queries:
         return cls(array, np.concatenate([[0], ends[:-1]]).astype(np.int64), np.array(numbers, np.int64), np.array(names) == "-")
 
     def __len__(self) -> int:
-        """How many strands."""
+        """Count the strands."""
         return len(self.starts)
 
     def at(self, places: Positions) -> Positions:
-        """Which strand holds each place of the array, int64[n] -> int64[n]."""
+        """Find which strand holds each place of the array, int64[n] -> int64[n]."""
         return np.asarray(np.searchsorted(self.starts, places, "right") - 1)
 
     @cached_property
@@ -161,5 +156,5 @@ class Queries:
         return np.append(self.starts[1:] - 1, len(self.codes))
 
     def one(self, i: int) -> Codes:
-        """The codes of strand i."""
+        """Give the codes of strand i."""
         return self.codes[self.starts[i] : self.ends[i]]

@@ -1,110 +1,191 @@
-"""The sides of a genome run on disk: each file read once, its letters and their codes mapped by every task."""
+"""Keep the sides of a genome run on disk: each file is read once, and every task maps its letters and their codes.
+
+sides/s<folder>/letters, codes     of one large file, or of many small ones one after the other; and qualities, of those that are FASTQ
+sides/s<folder>/genome.json        for each side there, all but these, and where they begin
+sides/s<folder>/side.json          what is said of each side (`read_sides`), and a CRC-32 of each file that is mapped
+
+A side is known by a number, IN_A_FOLDER times that of its folder, and its place there. A file that is target and query has its letters there once.
+"""
 
 import os
 import secrets
 import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from tidalign.kernels.letters.nucleotides import Codes, encode
-from tidalign.pipeline.errors import Damaged
+from tidalign.pipeline.errors import Damaged, ManifestMismatch, MissingInput
 from tidalign.pipeline.files.decompress import crc32
-from tidalign.pipeline.genome.input.read import read_genome
-from tidalign.pipeline.genome.input.sequences import LETTERS, Genome
-from tidalign.pipeline.store.files import nearest, read_json, write_json, writing_error
+from tidalign.pipeline.files.sniff import sniff
+from tidalign.pipeline.genome.input.actions import Specifier
+from tidalign.pipeline.genome.input.read import read_genome, read_roles
+from tidalign.pipeline.genome.input.sequences import LETTERS, QUALITIES, Genome
+from tidalign.pipeline.genome.input.source import STANDARD_INPUT
+from tidalign.pipeline.genome.input.twobit import is_twobit
+from tidalign.pipeline.store.files import lasts, nearest, read_json, write_json, writing_error
 
-_CODES, _RECORD = "codes", "side.json"
+IN_A_FOLDER = 1000
+"""Sides that one folder can have."""
+
+CODES, _PLACES, _RECORD = "codes", "genome.json", "side.json"
 _PIECE = 1 << 24
+
+Side = tuple[str, str]
+"""Role and specifier (`path[actions]`)."""
 
 _State = tuple[int, int, int]
 """Inode, size and time of change."""
 
 
-def side_path(directory: str, side: int) -> str:
-    """The folder of a side."""
-    return f"{directory}/{side_name(side)}"
+def folder_name(folder: int) -> str:
+    """Name a folder of sides as seen from the run directory."""
+    return f"sides/s{folder:04d}"
 
 
-def side_name(side: int) -> str:
-    """Name it as seen from the run directory."""
-    return f"sides/s{side:04d}"
+def read_sides(directory: str, folder: int, sides: Sequence[Side], ambiguous: str | None, identity: str = "") -> list[dict[str, Any]]:
+    """Read the sides of a folder, those of one file beside each other, into the run directory, all or none; returns the record of each:
+    {id, role, spec, sequences, bases, empty}.
 
-
-def read_side(directory: str, side: int, role: str, spec: str, ambiguous: str | None) -> dict[str, Any]:
-    """Read a side into the run directory, whole or not at all; returns its record {id, role, spec, sequences, bases, empty, sums}.
-
-    sums: a CRC-32 of each file of the side that is mapped. What is there is left alone.
+    identity: tells whether their files are the same again. What is there of the same is left alone.
     """
-    path = side_path(directory, side)
-    record = side_record(directory, side)
-    if record is not None:
-        return record
-    genome = read_genome(spec, role=role, ambiguous=ambiguous)
+    path = f"{directory}/{folder_name(folder)}"
+    if (records := folder_records(directory, folder, sides, identity)) is not None:
+        return records
+    shutil.rmtree(path, ignore_errors=True)  # of a call that stopped before it had planned with what it read
     temporary = f"{path}.{secrets.token_hex(4)}.tmp"
-    genome.save(temporary)
-    summed = 0
+    records, places, sums = list[dict[str, Any]](), list[dict[str, Any]](), dict[str, int]()
     try:
-        with Path(temporary, _CODES).open("wb") as file:
-            for start in range(0, len(genome.letters), _PIECE):
-                codes = encode(genome.letters[start : start + _PIECE]).data
-                file.write(codes)
-                summed = crc32(codes, summed)
-            file.flush()
-            os.fsync(file.fileno())
+        Path(temporary).mkdir(parents=True)
+        with ExitStack() as opened:
+            files: dict[str, BinaryIO] = {}
+            for spec in dict.fromkeys(spec for _, spec in sides):
+                roles = [role for role, each in sides if each == spec]
+                genomes = read_roles(spec, roles, ambiguous)
+                for name in (*genomes[0].mapped(), CODES):
+                    if name not in files:
+                        files[name] = opened.enter_context(Path(temporary, name).open("wb"))
+                at = {name: files[name].tell() for name in genomes[0].mapped()}
+                for role, genome in zip(roles, genomes, strict=True):
+                    said = {"sequences": len(genome), "bases": int(genome.lengths.sum()), "empty": len(genome.empty)}
+                    records.append({"id": IN_A_FOLDER * folder + len(records), "role": role, "spec": spec, **said})
+                    places.append({"at": at, "size": len(genome.letters), **genome.to_json()})
+                sums |= _write(genomes[0], files, sums)
+            for file in files.values():
+                file.flush()
+                if lasts(path):
+                    os.fsync(file.fileno())
+    except MissingInput:  # of what was to be written
+        raise
     except OSError as error:
         raise writing_error(path, error) from error
-    record = {"id": side, "role": role, "spec": spec, "sequences": len(genome), "bases": int(genome.lengths.sum()), "empty": len(genome.empty)}
-    record["sums"] = {LETTERS: crc32(genome.letters.data), _CODES: summed}
-    write_json(f"{temporary}/{_RECORD}", record)
+    write_json(f"{temporary}/{_PLACES}", {"genomes": places})
+    write_json(f"{temporary}/{_RECORD}", {"sides": records, "identity": identity, "sums": sums})
     try:
         Path(temporary).rename(path)
     except OSError as error:
         shutil.rmtree(temporary)
-        if (other := side_record(directory, side)) is None:  # else another process was first
+        if (other := folder_records(directory, folder, sides, identity)) is None:  # else another process was first
             raise writing_error(path, error) from error
         return other
-    return record
+    return records
 
 
-def side_record(directory: str, side: int) -> dict[str, Any] | None:
-    """What `read_side` said of a side; None where it is not there."""
+def _write(genome: Genome, files: Mapping[str, BinaryIO], sums: Mapping[str, int]) -> dict[str, int]:
+    """Write arrays and codes behind those that are there; returns the checksums of all."""
+
+    def arrays() -> dict[str, int]:
+        for name, array in genome.mapped().items():
+            files[name].write(array.data)
+        return _sums_of(genome, sums)
+
+    def codes() -> dict[str, int]:
+        summed = sums.get(CODES, 0)
+        for start in range(0, len(genome.letters), _PIECE):
+            piece = encode(genome.letters[start : start + _PIECE]).data
+            files[CODES].write(piece)
+            summed = crc32(piece, summed)
+        return {CODES: summed}
+
+    if len(genome.letters) <= _PIECE:
+        return arrays() | codes()
+    with ThreadPoolExecutor(1) as beside:
+        written = beside.submit(arrays)
+        return codes() | written.result()
+
+
+def _sums_of(genome: Genome, before: Mapping[str, int]) -> dict[str, int]:
+    return {name: crc32(array.data, before.get(name, 0)) for name, array in genome.mapped().items()}
+
+
+def check_piped(directory: str, folder: int, side: Side, ambiguous: str | None, identity: str) -> None:
+    """Raise ManifestMismatch where a side was read before and other sequences come through its pipe now. A terminal is not asked, and none at all will do."""
+    path = Specifier.parse(side[1]).path
+    if folder_records(directory, folder, [side], identity) is None or (path in STANDARD_INPUT and (sys.stdin is None or sys.stdin.isatty())):
+        return
+    if not is_twobit(path) and sniff(path, allow_empty=True).format == "empty":
+        return
+    there = f"{directory}/{folder_name(folder)}"
+    genome, sums = read_genome(side[1], role=side[0], ambiguous=ambiguous), read_json(f"{there}/{_RECORD}")["sums"]
+    if genome.names != read_json(f"{there}/{_PLACES}")["genomes"][0]["names"] or _sums_of(genome, {}) | {CODES: sums[CODES]} != sums:
+        way_out = "hand over the same sequences, or none, to go on; --new throws this run away and starts again"
+        raise ManifestMismatch(f"{directory}: this run was begun with other sequences from {path}; {way_out}")
+
+
+def folder_records(directory: str, folder: int, sides: Sequence[Side], identity: str) -> list[dict[str, Any]] | None:
+    """Read what `read_sides` said of a folder; None where it is not there, or has others."""
     try:
-        return read_json(f"{side_path(directory, side)}/{_RECORD}")
+        said = read_json(f"{directory}/{folder_name(folder)}/{_RECORD}")
     except FileNotFoundError:
         return None
+    records: list[dict[str, Any]] = said["sides"]
+    return records if [(record["role"], record["spec"]) for record in records] == list(sides) and said["identity"] == identity else None
 
 
 def load_side(directory: str, run: str, side: int, sequence: int | None = None) -> tuple[Genome, Codes]:
-    """A side of a run and the codes of its array, both mapped; `sequence`: as if its file held only this one of its sequences.
+    """Load a side of a run and the codes of its array, both mapped; `sequence`: as if its file held only this one of its sequences.
 
     Every process looks once at all its bytes: Damaged where they are not what was written.
     """
+    folder, place = divmod(side, IN_A_FOLDER)
 
     def mapped(path: str) -> tuple[Genome, Codes]:
-        states = check_side(path)
+        states = check_folder(path)
         try:
-            return _load_side(path, run, sequence, states)
+            return _load_side(path, run, place, sequence, states)
         except FileNotFoundError as error:
             raise Damaged(error.filename, "gone") from error
 
-    return nearest(directory, side_name(side), mapped)
+    return nearest(directory, folder_name(folder), mapped)
 
 
-def check_side(path: str) -> tuple[_State, ...]:
-    """Check the files of a side's folder, each once as long as it does not change; returns their states. Damaged, naming the file, where one is not whole."""
+def check_folder(path: str) -> tuple[_State, ...]:
+    """Check the files of a folder of sides, each once as long as it does not change; returns their states. Damaged, naming the file, where one is not whole."""
     try:
-        sums = read_json(f"{path}/{_RECORD}")["sums"]
-        return tuple(_check_mapped(f"{path}/{name}", sums[name]) for name in (LETTERS, _CODES))
+        sums = _sums(path, _state(f"{path}/{_RECORD}"))
+        return tuple(_check_mapped(f"{path}/{name}", sums[name]) for name in sums)
     except FileNotFoundError as error:
         raise Damaged(error.filename, "gone") from error
 
 
+def _state(path: str) -> _State:
+    status = os.stat(path)  # noqa: PTH116  # of thousands of sides many times
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+@lru_cache(maxsize=4096)
+def _sums(path: str, state: _State) -> dict[str, int]:
+    return dict(read_json(f"{path}/{_RECORD}")["sums"])
+
+
 def _check_mapped(path: str, expected: int) -> _State:
-    status = Path(path).stat()
-    state = status.st_ino, status.st_size, status.st_mtime_ns
+    state = _state(path)
     if not _fits(path, expected, state):
         raise Damaged(path, "damaged or cut short: its checksum does not fit")
     return state
@@ -116,14 +197,26 @@ def _fits(path: str, expected: int, state: _State) -> bool:
 
 
 @lru_cache(maxsize=4)
-def _load_side(path: str, run: str, sequence: int | None, states: tuple[_State, ...]) -> tuple[Genome, Codes]:
-    genome = Genome.load(path)
-    codes: Codes = np.asarray(np.memmap(Path(path, _CODES), np.uint8, "r"))  # of which thousands of slices are made
+def _load_folder(path: str, run: str, states: tuple[_State, ...]) -> list[tuple[Genome, Codes]]:
+    """Map all sides of a folder, with their codes."""
+    names = (name for name in (LETTERS, CODES, QUALITIES) if name != QUALITIES or Path(path, name).exists())
+    mapped = {name: np.asarray(np.memmap(Path(path, name), np.uint8, "r")) for name in names}  # of which thousands of slices are made
+    found = []
+    for said in read_json(f"{path}/{_PLACES}")["genomes"]:
+        arrays = {name: mapped[name][at : at + said["size"]] for name, at in said["at"].items()}
+        at = said["at"][LETTERS]
+        found.append((Genome.from_json(said, arrays[LETTERS], arrays.get(QUALITIES)), mapped[CODES][at : at + said["size"]]))
+    return found
+
+
+@lru_cache(maxsize=4)
+def _load_side(path: str, run: str, place: int, sequence: int | None, states: tuple[_State, ...]) -> tuple[Genome, Codes]:
+    genome, codes = _load_folder(path, run, states)[place]
     return (genome, codes) if sequence is None else only(genome, codes, sequence)
 
 
 def only(genome: Genome, codes: Codes, sequence: int) -> tuple[Genome, Codes]:
-    """One sequence of a side, as a side."""
+    """Make of one sequence of a side a side."""
     start, length = int(genome.starts[sequence]), int(genome.lengths[sequence])
     one = slice(sequence, sequence + 1)
     alone = Genome(
@@ -135,5 +228,6 @@ def only(genome: Genome, codes: Codes, sequence: int) -> tuple[Genome, Codes]:
         genome.full_lengths[one],
         np.zeros(1, np.int64),
         genome.bounds(sequence),
+        qualities=None if genome.qualities is None else genome.qualities[start : start + length],
     )
     return alone, codes[start : start + length]

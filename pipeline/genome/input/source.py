@@ -1,27 +1,35 @@
 """What a genome run reads: pairs of sides, from the command line, from a table of jobs, or every sequence of one file against every one of another."""
 
-from dataclasses import dataclass, replace
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.sniff import sampled
 from tidalign.pipeline.genome.input.actions import Specifier
 
+STANDARD_INPUT = ("-", "/dev/stdin")
+"""What is read by the command's own process alone, whatever it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A target and a query (`path[actions]`), and what their output is called."""
+    """A target and a query (`path[actions]`), and what their output is called. line: of the table of jobs that has it; 0: of none."""
 
     name: str
     target: str
     query: str
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class GenomeSource:
     """pairs: what is aligned with what. all_vs_all: the one pair is to be taken sequence by sequence. segments: path of the anchors' segments, or None.
     keep: stages whose tables are wanted (`schema.KEPT`). known: what a finished run says of its files, which may be gone.
+    triangle: of all_vs_all, where both are one file: each sequence with those after it. table: path of the table of jobs. seen: see `found`.
     """
 
     pairs: tuple[Pair, ...]
@@ -29,35 +37,89 @@ class GenomeSource:
     segments: str | None = None
     keep: tuple[str, ...] = ()
     known: tuple[dict[str, Any], ...] = ()
+    triangle: bool = False
+    table: str | None = None
+    seen: tuple[dict[str, Any], ...] = ()
 
     def sides(self) -> list[tuple[str, str]]:
-        """Each (role, specifier) that is to be read, once."""
+        """List each (role, specifier) that is to be read, once."""
         return list(dict.fromkeys((role, getattr(pair, role)) for pair in self.pairs for role in ("target", "query")))
 
     def paths(self) -> list[str]:
-        """Every file that is read."""
+        """List every file that is read."""
         named = [Specifier.parse(text) for _, text in self.sides()]
         more = [specifier.subset for specifier in named] + [self.segments]
         return list(dict.fromkeys([*(specifier.path for specifier in named), *(path for path in more if path)]))
 
+    def found(self) -> "GenomeSource":
+        """Give the same source, its files looked at once for all who ask. MissingInput where there is none."""
+        return replace(self, seen=tuple(self.files()))
+
     def size(self) -> int:
-        """Bytes of all files."""
+        """Count the bytes of all files."""
         return sum(file["size"] for file in self.files())
 
+    def sizes(self) -> dict[str, int]:
+        """Give the bytes of the file of each specifier; -1 of a pipe."""
+        of_path = {file["path"]: file["size"] for file in self.files()}
+        return {spec: of_path[Specifier.parse(spec).path] for _, spec in self.sides()}
+
     def files(self) -> list[dict[str, Any]]:
-        """What tells whether the inputs are the same again: path, size in bytes (-1: a pipe), time of change and a digest. MissingInput where there is none."""
+        """Tell by what the inputs are known to be the same again: path, size in bytes (-1: a pipe), time of change and a digest. MissingInput where there is
+        none, InputError where both sides are one pipe."""
+        if self.seen:
+            return list(self.seen)
+        pipes = [Specifier.parse(spec).path for _, spec in self.sides() if piped(spec)]
+        if once := next((path for path in pipes if pipes.count(path) > 1), None):
+            raise InputError(once, "a pipe, which can be read once, for one of the sides", "it for both", "write it to a file first")
         known = {file["path"]: file for file in self.known}
-        return [_identity(path, known.get(path)) for path in self.paths()]
+        return [_identity(path, known.get(_rooted(path))) for path in self.paths()]
+
+    def identities(self, groups: Mapping[int, Sequence[tuple[str, str]]]) -> dict[int, str]:
+        """Digest what tells whether the files of some sides are the same again, by group."""
+        files = {file["path"]: [file["size"], file["mtime_ns"], file["digest"]] for file in self.files()}
+        found = {}
+        for group, sides in groups.items():
+            named = [Specifier.parse(spec) for _, spec in sides]
+            said = [[path, *files[path]] for specifier in named for path in (specifier.path, specifier.subset) if path]
+            found[group] = hashlib.sha256(json.dumps(said).encode()).hexdigest()
+        return found
 
     def absolute(self) -> "GenomeSource":
         """Name the same files from the root: workers may have another working directory."""
         pairs = tuple(replace(pair, target=absolute(pair.target), query=absolute(pair.query)) for pair in self.pairs)
-        return replace(self, pairs=pairs, segments=self.segments and str(Path(self.segments).absolute()))
+        there = replace(self, pairs=pairs, segments=self.segments and _rooted(self.segments), seen=())
+        seen = {_rooted(file["path"]): file for file in self.seen}
+        return replace(there, seen=tuple({**seen[_rooted(path)], "path": path} for path in there.paths())) if seen else there
+
+    def first(self, count: int) -> "GenomeSource":
+        """Give a source of the first pairs alone."""
+        there = replace(self, pairs=self.pairs[:count], seen=())
+        seen = {file["path"]: file for file in self.files()}
+        return replace(there, seen=tuple(seen[path] for path in there.paths()))
 
     def to_json(self) -> dict[str, Any]:
         pairs = [{"name": pair.name, "target": pair.target, "query": pair.query} for pair in self.pairs]
-        more = {"all_vs_all": self.all_vs_all, "segments": self.segments, "keep": list(self.keep)}
+        more = {"all_vs_all": self.all_vs_all, "triangle": self.triangle, "segments": self.segments, "keep": list(self.keep)}
         return {"genomes": pairs, **more, "files": self.files()}
+
+    @classmethod
+    def from_json(cls, said: dict[str, Any]) -> Self:
+        """Make one of what `to_json` gave; its files may be gone."""
+        pairs = tuple(Pair(**pair) for pair in said["genomes"])
+        more = said["segments"], tuple(said["keep"]), tuple(said["files"]), said["triangle"]
+        return cls(pairs, said["all_vs_all"], *more)
+
+
+def _rooted(path: str) -> str:
+    """Name a file from the root; standard input stays."""
+    return path if path in STANDARD_INPUT else str(Path(path).absolute())
+
+
+def piped(side: str) -> bool:
+    """Tell whether a specifier, `path[actions]`, names standard input or a pipe that is there."""
+    path = Specifier.parse(side).path
+    return path in STANDARD_INPUT or (Path(path).exists() and not Path(path).is_file())
 
 
 def absolute(text: str) -> str:
@@ -73,7 +135,7 @@ def absolute(text: str) -> str:
 
 def _identity(path: str, known: dict[str, Any] | None) -> dict[str, Any]:
     pipe = {"path": path, "size": -1, "mtime_ns": 0, "digest": ""}
-    if path == "-":
+    if path in STANDARD_INPUT:
         return pipe
     try:
         state = Path(path).stat()
@@ -88,11 +150,12 @@ def _identity(path: str, known: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def pair_name(target: str, query: str) -> str:
-    """What the output of a pair of files is called, whether they are there or not."""
-    return f"{_stem(target)}__{_stem(query)}"
+    """Name the output of a pair of files, whether they are there or not."""
+    return f"{stem(target)}__{stem(query)}"
 
 
-def _stem(text: str) -> str:
+def stem(text: str) -> str:
+    """Name the output of a file."""
     name = Path(Specifier.parse(text).path).name
     for suffix in (".gz", ".bgz", ".fa", ".fasta", ".fna", ".2bit"):
         name = name.removesuffix(suffix)
@@ -100,44 +163,5 @@ def _stem(text: str) -> str:
 
 
 def safe(name: str) -> str:
-    """A name as part of a file's name."""
+    """Make a name fit to be part of a file's name."""
     return "".join(letter if letter.isalnum() or letter in "._+-" else "_" for letter in name) or "_"
-
-
-def read_jobs(path: str) -> tuple[Pair, ...]:
-    """The pairs of a table of jobs: a header line with target, query and, if wanted, name; tabs between. Paths are taken from the table's folder.
-
-    Raises MissingInput and InputError.
-    """
-    try:
-        lines = Path(path).read_text().splitlines()
-    except OSError as error:
-        raise MissingInput(f"{path}: {error.strerror or error}; name a table of jobs") from error
-    except UnicodeDecodeError as error:
-        raise InputError(path, "a table of text", "other bytes") from error
-    rows = [(number, line.split("\t")) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
-    if not rows:
-        raise MissingInput(f"{path}: expected a header line and a line for each job, found none")
-    header = rows[0][1]
-    known = ("target", "query", "name")
-    if not {"target", "query"} <= set(header) <= set(known) or len(set(header)) < len(header):
-        expected = "a header line with target, query and, if wanted, name, with tabs between"
-        raise InputError(path, expected, repr(lines[rows[0][0] - 1]), "name the columns", line=rows[0][0])
-    folder = Path(path).parent
-    pairs = []
-    for number, fields in rows[1:]:
-        if len(fields) != len(header) or not all(fields):
-            raise InputError(path, f"{len(header)} fields with tabs between", f"{len([field for field in fields if field])}", "fill them in", line=number)
-        values = dict(zip(header, fields, strict=True))
-        target, query = (str(folder / values[side]) for side in ("target", "query"))
-        name = values.get("name") or pair_name(target, query)
-        if name != safe(name):
-            raise InputError(path, "a name that can be one of a file", repr(name), "use letters, digits and . _ + -", line=number)
-        pairs.append(Pair(name, target, query))
-    if not pairs:
-        raise MissingInput(f"{path}: expected a line for each job after the header, found none")
-    names = [pair.name for pair in pairs]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise InputError(path, "a name of its own for each job", f"{twice!r} twice", "add a column `name`")
-    return tuple(pairs)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from tidalign.pipeline.errors import InputError, MissingInput, shown
 from tidalign.pipeline.genome.input.actions import LetterRules
+from tidalign.pipeline.genome.input.fasta import Record
 
 Counts = npt.NDArray[np.int64]
 
@@ -20,7 +21,7 @@ _AGAIN = "copy the file again, or make it anew with faToTwoBit"
 
 
 def _unpacking() -> npt.NDArray[np.uint8]:
-    """uint8[256, 4]: the letters of a packed byte, the first in its top bits."""
+    """Make the table of the letters of a packed byte, the first in its top bits: uint8[256, 4]."""
     packed = np.arange(256)[:, None] >> np.array([6, 4, 2, 0])
     return np.ascontiguousarray(np.frombuffer(b"TCAG", np.uint8)[packed & 3])
 
@@ -52,7 +53,7 @@ class _File:
         self.file.seek(place)
 
     def blocks(self, size: int) -> tuple[Counts, Counts]:
-        """Begins and ends of blocks of a sequence."""
+        """Read begins and ends of blocks of a sequence."""
         count, place = self.number(), self.file.tell()
         starts, sizes = self.numbers(count), self.numbers(count)
         ends = starts + sizes
@@ -62,15 +63,15 @@ class _File:
 
 
 def is_twobit(path: str) -> bool:
-    """Whether a file is in this format, by its first bytes."""
+    """Tell whether a file is in this format, by its first bytes."""
     if not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:
         return file.read(4) in (MAGIC.to_bytes(4, "little"), MAGIC.to_bytes(4, "big"))
 
 
-def records(path: str, rules: LetterRules, select: str | None = None) -> Iterator[tuple[bytes | None, bytes]]:
-    """(name, letters) as fasta.records gives them, in the order of the file's index; masked letters are in lower case.
+def records(path: str, rules: LetterRules, select: str | None = None) -> Iterator[Record]:
+    """Read (name, letters, no qualities) as fasta.records gives them, in the order of the file's index; masked letters are in lower case.
 
     select: the one sequence wanted. Raises InputError for a file that is damaged, MissingInput where it has no such sequence.
     """
@@ -89,12 +90,12 @@ def records(path: str, rules: LetterRules, select: str | None = None) -> Iterato
             raise MissingInput(f"{path}: no sequence named {shown(select)}")
         for name, place in chosen:
             file.seek(place)
-            yield name, b""
-            yield from ((None, letters) for letters in _sequence(file, rules))
+            yield name, b"", b""
+            yield from ((None, letters, b"") for letters in _sequence(file, rules))
 
 
 def _sequence(file: _File, rules: LetterRules) -> Iterator[bytes]:
-    """The letters of the record where the file stands."""
+    """Read the letters of the record where the file stands."""
     size = file.number()
     unknown, masked = file.blocks(size), file.blocks(size)
     file.number()
@@ -108,7 +109,7 @@ def _sequence(file: _File, rules: LetterRules) -> Iterator[bytes]:
 
 
 def _covered(starts: Counts, ends: Counts, begin: int, end: int) -> npt.NDArray[np.bool_]:
-    """bool[end - begin]: the letters [begin, end) that lie in blocks, which are in order and do not overlap."""
+    """Find the letters [begin, end) that lie in blocks, which are in order and do not overlap: bool[end - begin]."""
     inside = slice(np.searchsorted(ends, begin, "right"), np.searchsorted(starts, end, "left"))
     borders = np.stack([starts[inside], ends[inside]], axis=1).clip(begin, end).ravel()
     lengths = np.diff(borders, prepend=begin, append=end)

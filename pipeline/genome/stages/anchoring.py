@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.ungapped.hsps import Segments
+from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.genome.input.segments import load_segments
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.plan import read_manifest, strands, unit_name
@@ -33,7 +34,7 @@ def anchors_path(directory: str, job: int, unit: int) -> str:
 
 
 def count_anchors(directory: str, job: int, unit: int, run: str) -> int | None:
-    """How many anchors a large unit has; None while they are not known."""
+    """Count the anchors of a large unit; None while they are not known."""
     return anchors_file.count_anchors(anchors_path(directory, job, unit), run)
 
 
@@ -49,12 +50,12 @@ def write_anchors(unit: Unit, beat: Beat) -> int:
 
 
 def read_anchors(unit: Unit, start: int = 0, stop: int | None = None) -> Any:
-    """Anchors [start, stop) of a large unit, in the order they are extended; mapped."""
+    """Read anchors [start, stop) of a large unit, in the order they are extended; mapped."""
     return anchors_file.read_anchors(anchors_path(unit.directory, unit.job_number, unit.number), start, stop)
 
 
 def schema_of(unit: Unit) -> Any:
-    """Of a unit's anchors: HSPs where these are the result."""
+    """Give the schema of a unit's anchors: HSPs where these are the result."""
     return ANCHORS if unit.parameters.gapped else HSPS
 
 
@@ -68,7 +69,7 @@ def seeded(unit: Unit, strand: str) -> Seeded:
 
 
 def find(unit: Unit, beat: Beat, take: Callable[[Iterator[Any]], T], *, checkpoint: bool) -> T:
-    """What `take` makes of the unit's anchors, which come in tables; from the first one again where the GPU cannot go on.
+    """Find the unit's anchors and give what `take` makes of them, which come in tables; from the first one again where the GPU cannot go on.
 
     checkpoint: whether to write from time to time what was seeded, and to go on from there.
     """
@@ -80,7 +81,7 @@ def find(unit: Unit, beat: Beat, take: Callable[[Iterator[Any]], T], *, checkpoi
         anchors = seeding.anchors(unit.target_codes, unit.query_codes, found, parameters) if parameters.gapped else found
         return take(_in_order(unit, iter([anchors])))
     found = partial(seeding.find_anchors, unit.target, unit.query_codes, unit.strand)
-    rest = parameters, beat, partial(_passing, unit), partial(seeded, unit) if checkpoint else None
+    rest = parameters, beat, partial(_passing, unit), partial(seeded, unit) if checkpoint else None, unit.limit
     # Closed, as no other strand is seeded on the GPU until all its tiles are there or nobody wants them.
     try:
         with closing(found(unit.words(), *rest)) as tables:
@@ -93,15 +94,15 @@ def find(unit: Unit, beat: Beat, take: Callable[[Iterator[Any]], T], *, checkpoi
 
 
 def _in_order(unit: Unit, found: Iterator[Any]) -> Iterator[Any]:
-    """Tables of anchors in the order they are extended: exact mode by falling score, independent mode as they are found. Kept on the way if asked for."""
-    if unit.parameters.mode == "exact" and unit.parameters.gapped:
+    """Put tables of anchors in the order they are extended: exact mode by falling score, independent mode as they are found. Kept on the way if asked for."""
+    if unit.parameters.mode == "exact" and unit.parameters.gapped and unit.parameters.per_query is None:
         found = anchors_file.in_lastz_order(found, f"{unit.directory}/stages")
     found = anchors_file.in_tables(found, schema_of(unit))
     return _kept(unit, "anchors", found) if "anchors" in unit.keep and unit.parameters.gapped else found
 
 
 def _of_all(unit: Unit, hsps: dict[tuple[int, str], Any]) -> Any:
-    """The segments of a strand of several sequences that are one query, at their places in the array of these."""
+    """Join the segments of a strand of several sequences that are one query, at their places in the array of these."""
     tables = [HSPS.empty_table()]
     for i, start in enumerate(unit.query.starts.tolist()):
         if (i, unit.strand) in hsps:
@@ -118,7 +119,7 @@ def _segments(directory: str, run: str, path: str, target: int, sequence: int | 
 
 
 def _passing(unit: Unit, hsps: Any) -> Any:
-    """Those of a unit's HSPs that may be chained: where they are the result, LASTZ filters them before."""
+    """Filter those of a unit's HSPs that may be chained: where they are the result, LASTZ filters them before."""
     parameters = unit.parameters
     if parameters.gapped or parameters.chain is None or not parameters.filters:
         return hsps
@@ -127,7 +128,7 @@ def _passing(unit: Unit, hsps: Any) -> Any:
 
 
 def _named(unit: Unit, table: Any) -> Any:
-    """With columns that say of which pair of genomes, query and strand it is."""
+    """Add columns that say of which pair of genomes, query and strand a table is."""
     first: dict[str, Any] = unit.where()
     columns = {name: pa.array([value] * len(table), pa.int64() if name == "job" else pa.string()) for name, value in first.items()}
     return pa.table(columns | {name: table[name] for name in table.schema.names})
@@ -143,7 +144,7 @@ def _keep(unit: Unit, beat: Beat) -> None:
 
 
 def _kept(unit: Unit, stage: str, tables: Iterator[Any]) -> Iterator[Any]:
-    """The same tables, written on the way to where those of the stage are kept."""
+    """Pass tables on, written on the way to where those of the stage are kept."""
     folder = Path(unit.directory, "kept", stage)
     folder.mkdir(exist_ok=True)
     path = folder / f"{unit.name}.parquet"
@@ -155,6 +156,8 @@ def _kept(unit: Unit, stage: str, tables: Iterator[Any]) -> Iterator[Any]:
                 yield table
         seal(str(temporary))
         temporary.replace(path)
+    except MissingInput:
+        raise
     except OSError as error:
         raise writing_error(str(path), error) from error
     finally:
@@ -162,7 +165,7 @@ def _kept(unit: Unit, stage: str, tables: Iterator[Any]) -> Iterator[Any]:
 
 
 def without_gaps(hsps: Any) -> Extensions:
-    """HSPs, a table (HSPS) or Segments, as alignments, in their order."""
+    """Make alignments of HSPs, a table (HSPS) or Segments, in their order."""
     if isinstance(hsps, Segments):
         t, q, length, score = hsps.target, hsps.query, hsps.length, hsps.score
     else:

@@ -40,7 +40,7 @@ _KEY = 24
 
 
 def count_anchors(path: str, run: str) -> int | None:
-    """How many anchors a file holds; None where there is none of this run. Damaged where its record is not what was written."""
+    """Count the anchors that a file holds; None where there is none of this run. Damaged where its record is not what was written."""
     try:
         record = read_json(_record_path(path))
     except FileNotFoundError:
@@ -49,7 +49,7 @@ def count_anchors(path: str, run: str) -> int | None:
 
 
 def read_anchors(path: str, start: int = 0, stop: int | None = None) -> pa.Table:
-    """Anchors [start, stop) of a file, mapped; Damaged where the batches that hold them are not what was written."""
+    """Read anchors [start, stop) of a file, mapped; Damaged where the batches that hold them are not what was written."""
     record = read_json(_record_path(path))
     stop = record["rows"] if stop is None else stop
     first = start // ROWS
@@ -102,7 +102,7 @@ def write_anchors(path: str, tables: Iterable[pa.Table], schema: pa.Schema, run:
 
 
 def places(anchors: pa.Table, start: int = 0, stop: int | None = None) -> tuple[Positions, Positions]:
-    """Where anchors [start, stop) are on target and query, int64[n] each: arrays that may be written, as kernels are compiled for."""
+    """Give where anchors [start, stop) are on target and query, int64[n] each: arrays that may be written, as kernels are compiled for."""
     some = anchors.slice(start, None if stop is None else stop - start)
     t, q = (np.require(some[name].to_numpy(), requirements=["C", "W"]) for name in ("target", "query"))
     return t, q
@@ -112,7 +112,7 @@ def places(anchors: pa.Table, start: int = 0, stop: int | None = None) -> tuple[
 
 
 def in_tables(pieces: Iterable[pa.Table], schema: pa.Schema, rows: int | None = None) -> Iterator[pa.Table]:
-    """The rows of tables, columns int64 all of them, in tables of `rows` (ROWS), of which only the last may be shorter."""
+    """Put the rows of tables, columns int64 all of them, into tables of `rows` (ROWS), of which only the last may be shorter."""
     rows = ROWS if rows is None else rows
     block, filled = np.empty((len(schema), rows), np.int64), 0
     for piece in pieces:
@@ -130,7 +130,7 @@ def in_tables(pieces: Iterable[pa.Table], schema: pa.Schema, rows: int | None = 
 
 
 def in_lastz_order(pieces: Iterable[pa.Table], folder: str, rows: int = RUN, stride: int = STRIDE) -> Iterator[pa.Table]:
-    """The rows of tables (ANCHORS) in LASTZ's order, `kernels.anchors.lastz_order`, in tables of about `rows`.
+    """Sort the rows of tables (ANCHORS) into LASTZ's order, `kernels.anchors.lastz_order`, in tables of about `rows`.
 
     More than `rows` of them are sorted so many at a time and lie in a nameless file of `folder` until all have come: a merge sort with cuts from regular
     samples (Shi, Schaeffer 1992, Parallel sorting by regular sampling). At most rows + stride * (number of runs) are in memory, whatever the order they
@@ -171,11 +171,11 @@ class _Run:
     sample: Positions
 
     def read(self, begin: int, end: int) -> Positions:
-        """Keys [begin, end)."""
+        """Read keys [begin, end)."""
         return np.frombuffer(os.pread(self.file, _KEY * (end - begin), self.start + _KEY * begin), np.int64).reshape(-1, 3)
 
     def before(self, cut: list[int]) -> int:
-        """How many are less than `cut`: the sample says between which two of it to look."""
+        """Count those that are less than `cut`: the sample says between which two of it to look."""
         after = _less(self.sample, cut)
         begin = max(0, after - 1) * self.stride
         return begin + _less(self.read(begin, min(after * self.stride, self.rows)), cut)
@@ -186,7 +186,7 @@ def _less(keys: Positions, cut: list[int]) -> int:
 
 
 def _keys(anchors: pa.Table) -> Positions:
-    """What LASTZ's order is the rising order of: int64[n, 3], scores below 0, query places, target places."""
+    """Make keys whose rising order LASTZ's order is: int64[n, 3], scores below 0, query places, target places."""
     target, query, score = (column.to_numpy() for column in anchors.columns)
     return np.stack([-score, query, target], axis=1)
 

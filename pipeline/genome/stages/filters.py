@@ -27,25 +27,27 @@ NAMES = (*_SHARES, *_COUNTS, MATCHES_OF_QUERY)
 
 
 def asked(parameters: GenomeParameters) -> tuple[Filter, ...]:
-    """The filters that LASTZ applies, all if there is gapped extension.
+    """List the filters that LASTZ applies, all if there is gapped extension.
 
     Of HSPs it does not ask continuity; and the share of the query only where it does not write them out as they are found.
     """
     filters = parameters.filters
     if parameters.gapped:
         return filters
-    collected = (parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit) != (None, None, None)
+    of_all = parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.masking, parameters.per_query, parameters.hsp_cover
+    collected = any(each is not None for each in of_all)
     collected |= any(name != MATCHES_OF_QUERY for name, *_ in filters)
     return tuple(one for one in filters if one[0] != "continuity" and (collected or one[0] != MATCHES_OF_QUERY))
 
 
 def asked_last(parameters: GenomeParameters) -> tuple[Filter, ...]:
-    """The filters of what comes out: what is found between alignments (`--inner`) is not asked, and those were before."""
-    return asked(parameters) if parameters.inner is None else ()
+    """List the filters of what comes out: what is found between alignments (`--inner`), and mirror images (`--self`), are not asked, and those were before."""
+    before = parameters.inner is not None or (parameters.gapped and parameters.with_itself and parameters.mirror)
+    return () if before else asked(parameters)
 
 
 def keep(rows: Any, filters: tuple[Filter, ...]) -> Any:
-    """The rows of `schema.GENOME_ALIGNMENTS` (a record batch or table) that are `passed`.
+    """Keep the rows of `schema.GENOME_ALIGNMENTS` (a record batch or table) that are `passed`.
 
     A filtered alignment has played its part before: in exact mode it has fenced those that came after it.
     """
@@ -53,7 +55,7 @@ def keep(rows: Any, filters: tuple[Filter, ...]) -> Any:
 
 
 def passed(rows: Any, filters: tuple[Filter, ...]) -> npt.NDArray[np.bool_]:
-    """Which rows pass every filter (name, lowest, highest)."""
+    """Tell which rows pass every filter (name, lowest, highest)."""
     if not rows.num_rows or not filters:
         return np.ones(rows.num_rows, np.bool_)
     block = Block(rows, None, None, 0)  # type: ignore[arg-type]  # no letters are looked at
@@ -61,9 +63,8 @@ def passed(rows: Any, filters: tuple[Filter, ...]) -> npt.NDArray[np.bool_]:
 
 
 def shown(strands: Iterable[Iterable[Any]], limit: int, *, gapped: bool) -> Iterator[Any]:
-    """What LASTZ shows of the filtered rows of a query's strands, tables of each, where it may have `limit` HSPs (`--queryhsplimit`): of HSPs so many; of
-    alignments all of a strand, but of no more strands than that.
-    """
+    """Show what LASTZ shows of the filtered rows of a query's strands, tables of each, where it may have `limit` HSPs (`--queryhsplimit`): of HSPs so many;
+    of alignments all of a strand, but of no more strands than that."""
     room = limit
     for tables in strands:
         found = 0

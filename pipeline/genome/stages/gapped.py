@@ -32,12 +32,15 @@ OPERATION_BYTES, ROW_BYTES = 16, 256
 MARKED = 32
 """Letters by which pieces are told apart before they are compared whole."""
 
+_CAPITAL = np.uint8(0xDF)
+"""Bits of a letter but that of its case."""
+
 TRIVIAL = -1
 """The anchor of an alignment of a sequence with itself: it has none."""
 
 
 def commit(unit: "Unit") -> Commit:
-    """The walk of a unit before its first anchor: alignments of a sequence with itself are there already, and fence all others."""
+    """Begin the walk of a unit before its first anchor: alignments of a sequence with itself are there already, and fence all others."""
     begun = Commit(unit.target_codes, unit.query_codes, unit.bounds, unit.costs, query_bounds=unit.query_bounds)
     for one in trivial(unit):
         begun.keep(one)
@@ -45,7 +48,7 @@ def commit(unit: "Unit") -> Commit:
 
 
 def trivial(unit: "Unit") -> list[Extended]:
-    """The alignments of a unit's pieces with equal ones (`equal_pieces`). A query that is given up for its many HSPs has none."""
+    """Make the alignments of a unit's pieces with equal ones (`equal_pieces`). A query that is given up for its many HSPs has none."""
     queries = queries_of(unit)
     found = [moved(one, int(queries.starts[i])) for i, ones in equal_pieces(unit, queries).items() for one in ones]
     limited = unit.parameters.query_hsp_limit is not None
@@ -53,10 +56,14 @@ def trivial(unit: "Unit") -> list[Extended]:
 
 
 def equal_pieces(unit: "Unit", queries: Queries) -> dict[int, list[Extended]]:
-    """Where a piece of a query is equal to one of the target, case apart, LASTZ aligns them whatever the thresholds; on the strand + only. By strand.
+    """Align pieces of a query with equal ones of the target, case apart, as LASTZ does whatever the thresholds; on the strand + only. By strand.
 
-    The score is what the letters give, or the threshold where that is more. Places are counted from the strand's first letter.
+    The score is what the letters give, or the threshold where that is more. Places are counted from the strand's first letter. Where all sequences of a query
+    are one ([multiple]), the two arrays have to be equal as they are, and each sequence is aligned with that in its place.
     """
+    together = unit.query.together and not unit.job.each
+    if together and not np.array_equal(unit.target.letters & _CAPITAL, unit.query.letters & _CAPITAL):
+        return {}
     which, pieces = _pieces(unit.query, queries)
     lengths = unit.bounds[:, 1] - unit.bounds[:, 0]
     likely = unit.bounds[np.isin(lengths, pieces[:, 1] - pieces[:, 0])]
@@ -68,16 +75,18 @@ def equal_pieces(unit: "Unit", queries: Queries) -> dict[int, list[Extended]]:
         strand, (q, end) = int(which[i]), pieces[i]
         piece = _UPPER[queries.codes[q:end]]
         alike = likely[order[firsts[i] : ends[i]], 0]
-        t = next((t for t in alike if np.array_equal(_UPPER[unit.target_codes[t : t + end - q]], piece)), None)
+        t = next(
+            (t for t in (alike[alike == unit.bounds[i, 0]] if together else alike) if np.array_equal(_UPPER[unit.target_codes[t : t + end - q]], piece)), None
+        )
         if t is not None:
-            score = max(int(unit.costs.plain[piece, piece].sum(dtype=np.int64)), unit.costs.threshold)
+            score = max(int(unit.costs.plain[piece, piece].sum(dtype=np.int64)), unit.least)
             places = np.array([t, t + end - q, q - queries.starts[strand], end - queries.starts[strand]], np.int64)
             found.setdefault(strand, []).append(Extended(TRIVIAL, score, places, False, np.zeros(1, np.uint8), np.array([end - q], np.int64)))
     return found
 
 
 def _pieces(query: Genome, queries: Queries) -> tuple[Integers, Integers]:
-    """The pieces of the strands +: which strand each is of, int64[m], and where it lies in their array, int64[m, 2]."""
+    """Find the pieces of the strands +: which strand each is of, int64[m], and where it lies in their array, int64[m, 2]."""
     plus = np.flatnonzero(~queries.minus)
     begins = query.starts[queries.numbers[plus]]
     first, stop = (np.searchsorted(query.pieces[:, 0], places) for places in (begins, begins + query.lengths[queries.numbers[plus]]))
@@ -86,8 +95,20 @@ def _pieces(query: Genome, queries: Queries) -> tuple[Integers, Integers]:
     return plus[which], query.pieces[rows] + (queries.starts[plus] - begins)[which, None]
 
 
+def alike(target: Codes, query: Codes) -> bool:
+    """Tell whether two pieces are equal, case apart."""
+    return len(target) == len(query) and np.array_equal(_UPPER[target], _UPPER[query])
+
+
+def whole(target: Codes, query: Codes, plain: Any, least: int) -> Extended:
+    """Align two equal pieces from end to end. The score is what the letters give (plain: `Costs.plain`), or `least` where that is more."""
+    score = max(int(plain[target, query].sum(dtype=np.int64)), least)
+    return Extended(TRIVIAL, score, np.array([0, len(target), 0, len(query)], np.int64), False, np.zeros(1, np.uint8), np.array([len(target)], np.int64))
+
+
 def _marks(codes: Codes, pieces: Integers) -> npt.NDArray[np.uint64]:
-    """A number for each piece of an array, uint64[m], which those share that are equal, case apart: of the length, and of letters that are spread over it."""
+    """Compute a number for each piece of an array, uint64[m], which those share that are equal, case apart: of the length, and of letters that are spread
+    over it."""
     starts, lengths = pieces[:, 0], pieces[:, 1] - pieces[:, 0]
     marks = lengths.astype(np.uint64)
     for i in range(MARKED):
@@ -96,7 +117,7 @@ def _marks(codes: Codes, pieces: Integers) -> npt.NDArray[np.uint64]:
 
 
 def queries_of(unit: "Unit") -> Queries:
-    """The strand of a unit alone; of a query that is several sequences in one, those."""
+    """Hold the strand of a unit alone; of a query that is several sequences in one, those."""
     if not unit.joint:
         return Queries.of(unit.query_index, unit.strand, unit.query_codes)
     numbers = np.arange(len(unit.query))
@@ -109,7 +130,7 @@ def moved(one: Extended, places: int) -> Extended:
 
 
 def tables(extensions: Extensions, unit: "Unit", queries: Queries | None = None) -> Iterator[Any]:
-    """Rows of alignments as `rows`, in tables of bounded bytes: text is made of some at a time."""
+    """Make rows of alignments as `rows` does, in tables of bounded bytes: text is made of some at a time."""
     columns = np.concatenate([[0], np.cumsum(np.where(extensions.run_ops == 0, extensions.run_lengths, 0))])[extensions.run_offsets]
     # A column is an operation at most, of which `spell` takes 9 bytes, and its text 2 where it is of one letter; a longer gap is one, too.
     room = OPERATION_BYTES * (np.diff(columns) + np.diff(extensions.run_offsets)) + ROW_BYTES
@@ -119,7 +140,7 @@ def tables(extensions: Extensions, unit: "Unit", queries: Queries | None = None)
 
 
 def rows(extensions: Extensions, unit: "Unit", queries: Queries | None = None) -> Any:
-    """Rows (`GENOME_ALIGNMENTS`) of alignments, in their order: names and numbers of sequences, places in the full ones on the forward strand.
+    """Make rows (`GENOME_ALIGNMENTS`) of alignments, in their order: names and numbers of sequences, places in the full ones on the forward strand.
 
     queries: those of many units like this one, in whose array the alignments' query places are; None: of the unit alone.
     """

@@ -122,7 +122,7 @@ class GpuRecords:
             return self.known.state()
 
     def restore(self, *state: Any) -> None:
-        """Know what another filter of the same sides knew."""
+        """Restore what another filter of the same sides knew."""
         with GPU.turn():
             self.known.restore(*state)
 
@@ -196,7 +196,7 @@ def extend(unit: Strands, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterato
                 known = extender.extend(t[at:stop][left], q[at:stop][left], distinct=True)
             boxes[left] = known.boxes
             cells += int((boxes[:, 0] * boxes[:, 1] + boxes[:, 2] * boxes[:, 3]).sum()) // 2
-            unit.counts["extended by the host for the card"] = extender.taken_by_host
+            unit.counts["extended by the host for the GPU"] = extender.taken_by_host
             unit.counts["cells"] = cells
             yield stop, _moved(known.extensions, at + left[known.extensions.anchor])
             at = stop

@@ -35,7 +35,7 @@ Done = tuple[Iterator[Any], list[dict[str, Any]]]
 
 
 class Budget:
-    """What a tile may take of cells and seconds of gapped extension (`--cells`, `--seconds`)."""
+    """Says what a tile may take of cells and seconds of gapped extension (`--cells`, `--seconds`)."""
 
     def __init__(self, parameters: GenomeParameters) -> None:
         self._cells, self._seconds = parameters.cells, parameters.seconds
@@ -47,15 +47,15 @@ class Budget:
         return self._cells is not None or self._seconds is not None
 
     def cells_left(self, used: int) -> int | None:
-        """None: no limit."""
+        """Count the cells that are left; None: no limit."""
         return None if self._cells is None else self._cells - used
 
     def spent(self, cells: int) -> bool:
-        """Whether there is nothing left after so many cells."""
+        """Tell whether there is nothing left after so many cells."""
         return (self._cells is not None and cells >= self._cells) or (self._seconds is not None and time.monotonic() - self._began >= self._seconds)
 
     def shortfall(self, unit: Strands, at: int, stop: int, what: str = "anchors", done: str = "extended") -> dict[str, Any]:
-        """What a report says of the rest."""
+        """Describe for the report the anchors that the guard left."""
         limits = {"cells": self._cells, "seconds": self._seconds}
         limit = " and ".join(f"--{name}={value:g}" for name, value in limits.items() if value is not None)
         return {**unit.where(), "status": "capped", "reason": f"guard {limit}: {what} {at:,} to {stop:,} of this tile were not {done}"}

@@ -29,7 +29,7 @@ class HostWords:
     """Holds a target's words in memory of the host (`forms.Words`)."""
 
     def __init__(self, index: Index) -> None:
-        self._index, self.target, self.pattern = index, index.target, index.pattern
+        self.index, self.target, self.pattern = index, index.target, index.pattern
 
     @cached_property
     def _packed(self) -> npt.NDArray[np.uint8]:
@@ -38,7 +38,7 @@ class HostWords:
 
     def hits(self, query: Codes, parameters: GenomeParameters, start: int = 0, **tile: int) -> Iterator[tuple[Positions, Positions]]:
         """Find all seed hits from query place `start` on. A tile's arrays are overwritten by the next one."""
-        for targets, queries in hits(self._index, query[start:], parameters.transitions, parameters.seed_filter, **tile):
+        for targets, queries in hits(self.index, query[start:], parameters.transitions, parameters.seed_filter, **tile):
             queries += start
             yield targets, queries
 
@@ -53,7 +53,9 @@ class HostWords:
         """Extend used hits without gaps, or leave them as they are without `gfextend`; from query place `start` on, where diagonals are as `records` say."""
         used = records or self.records(query, parameters)
         for targets, queries in self.hits(query, parameters, start):
-            if parameters.gfextend:
+            if parameters.matching is not None:
+                segments, places = used.matches_of_hits(targets, queries, *parameters.matching)
+            elif parameters.gfextend:
                 segments, places = used.hsps_of_hits(targets, queries, parameters.xdrop, parameters.hspthresh, parameters.entropy)
             else:
                 segments = used.seeds(targets, queries)

@@ -27,7 +27,8 @@ def chunk_of(unit: Unit) -> str:
 
 
 def extend(unit: Unit, anchors: Any, first: int, beat: Beat) -> Done:
-    """Rows (`EXTENDED`) of some of a unit's anchors, numbered from `first`; of those with the same ends that come together the best, then the first one."""
+    """Extend some of a unit's anchors, numbered from `first`, to rows (`EXTENDED`); of those with the same ends that come together the best, then the first
+    one."""
     shortfalls: list[dict[str, Any]] = []
     return _apart(rows for _, rows in _extended(unit, anchors, first, beat, shortfalls) if rows is not None), shortfalls
 
@@ -80,12 +81,12 @@ def extend_together(unit: Unit, anchors: Any, beat: Beat, due: Due) -> Done | No
 
 
 def _apart(tables: Iterable[Any]) -> Iterator[Any]:
-    """The rows of tables without all but one of those with the same ends that come together."""
+    """Drop, of the rows of tables with the same ends that come together, all but one."""
     return (unique(table) for table in text.in_batches(tables, text.TABLE_BYTES))
 
 
 def _extended(unit: Unit, anchors: Any, first: int, beat: Beat, shortfalls: list[dict[str, Any]]) -> Iterator[tuple[int, Any]]:
-    """Rows of a unit's anchors; and None where there are those of all before an anchor."""
+    """Make rows of a unit's anchors; and None where there are those of all before an anchor."""
     budget = Budget(unit.parameters)
     if first == 0 and not unit.parameters.notrivial:
         yield from ((0, rows) for rows in _tables(Extensions.of(gapped.trivial(unit)), unit, 0))
@@ -109,13 +110,13 @@ def _tables(found: Extensions, unit: Unit, first: int) -> Iterator[Any]:
 
 
 def _distinct(found: Extensions) -> Extensions:
-    """Of alignments with the same ends the best, then the first: the anchors of one alignment mostly find the same one, whose CIGAR need not be written each
-    time."""
+    """Keep, of alignments with the same ends, the best, then the first: the anchors of one alignment mostly find the same one, whose CIGAR need not be
+    written each time."""
     return found.take(best_of_equals(found.anchor, found.score, found.target_start, found.target_end, found.query_start, found.query_end))
 
 
 def unique(rows: Any) -> Any:
-    """Rows of which no two have the same ends: those of the best score, and of equal scores of the first anchor in order of arrival."""
+    """Keep rows of which no two have the same ends: those of the best score, and of equal scores of the first anchor in order of arrival."""
     anchor, score, *ends = (rows[name].to_numpy() for name in ("anchor", "score", *ENDS))
     best = np.zeros(len(rows), np.bool_)
     best[best_of_equals(anchor, score, *ends)] = True
@@ -126,17 +127,17 @@ def unique(rows: Any) -> Any:
 
 
 def in_order(tables: Iterable[Any], folder: str) -> Iterator[Any]:
-    """The rows of tables (`EXTENDED`) by their ends, of those with the same ends the best, then the first anchor's; tables of bounded bytes."""
+    """Sort the rows of tables (`EXTENDED`) by their ends; of those with the same ends the best is kept, then the first anchor's; tables of bounded bytes."""
     return _firsts(sorted_runs.in_order(tables, _keys, folder))
 
 
 def _keys(table: Any) -> npt.NDArray[np.int64]:
-    """What rows are sorted by, int64[n, 7]: their ends, the best score first, then the first anchor."""
+    """Make keys that rows are sorted by, int64[n, 7]: their ends, the best score first, then the first anchor."""
     return np.stack([table[name].to_numpy() for name in ENDS] + [-table["score"].to_numpy(), table["anchor"].to_numpy()], axis=1)
 
 
 def _firsts(tables: Iterable[Any]) -> Iterator[Any]:
-    """Of sorted rows with the same ends the first one."""
+    """Keep, of sorted rows with the same ends, the first one."""
     before = np.full(len(ENDS), -1)
     for table in tables:
         ends = _keys(table)[:, : len(ENDS)]

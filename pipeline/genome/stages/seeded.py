@@ -45,7 +45,7 @@ Tiles = Callable[[int], Iterator[tuple[Segments, int]]]
 
 
 class Known(Protocol):
-    """What is known of diagonals while hits come in (`HitFilter`, or on a GPU).
+    """Holds what is known of diagonals while hits come in (`HitFilter`, or on a GPU).
 
     dtype: of records. quick: whether segments may come faster than they are written. ahead: whether more is known than what was given tells.
     """

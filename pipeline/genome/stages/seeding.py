@@ -1,7 +1,6 @@
 """Seeds to anchors: the stages before gapped extension, for one query sequence on one strand against a whole target."""
 
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +15,10 @@ from tidalign.kernels.seed.index import Positions
 from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.genome.input.sequences import Genome, Queries, turned
 from tidalign.pipeline.genome.parameters import GenomeParameters
+from tidalign.pipeline.genome.stages.covering import Covering, every_hsp, limit
 from tidalign.pipeline.genome.stages.guards import Beat
+from tidalign.pipeline.genome.stages.itself import SelfWords
+from tidalign.pipeline.genome.stages.rescored import scored, summed, without_entropy
 from tidalign.pipeline.genome.stages.seeded import Seeded
 from tidalign.pipeline.genome.stages.unit import Words
 from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
@@ -26,13 +28,13 @@ PIECE = 1 << 16
 
 
 def find_hits(words: Words, query: Codes, parameters: GenomeParameters, tile: int = 1 << 20) -> Iterator[Any]:
-    """All seed hits in LASTZ's order of arrival: batches (HITS) of at most `tile` rows."""
+    """Find all seed hits in LASTZ's order of arrival: batches (HITS) of at most `tile` rows."""
     for targets, queries in words.hits(query, parameters, tile=tile):
         yield pa.record_batch([pa.array(targets.copy()), pa.array(queries.copy())], schema=HITS)
 
 
 def find_hsps(words: Words, query: Codes, parameters: GenomeParameters) -> Iterator[Any]:
-    """The gap-free segments of used hits as they are found: HSPs, or bare seeds without gap-free extension; batches (HSPS).
+    """Find the gap-free segments of used hits: HSPs, or bare seeds without gap-free extension; batches (HSPS) as they are found.
 
     Exact mode has LASTZ's 65,536 records of diagonals, independent mode one for each diagonal.
     """
@@ -50,19 +52,22 @@ def find_anchors(
     beat: Beat = lambda _: None,
     passing: Callable[[Any], Any] = lambda hsps: hsps,
     seeded: Callable[[str], Seeded] | None = None,
+    lowest: Callable[[int], None] = lambda _: None,
 ) -> Generator[Any, None, None]:
-    """The anchors (ANCHORS) of a query strand in order of arrival, in tables of at most PIECE; the HSPs they come from (HSPS) where these are the result.
+    """Find the anchors (ANCHORS) of a query strand in order of arrival, in tables of at most PIECE; the HSPs they come from (HSPS) where these are the result.
     `words`: the target's. `beat` is called after every few thousand hits, with the query place that was reached. `passing`: leaves out HSPs that are not to be
-    chained. `seeded`: where what is found of a strand (+ or -) is written down from time to time, and was before.
+    chained. `seeded`: where what is found of a strand (+ or -) is written down from time to time, and was before. `lowest`: is told the least score of an
+    alignment where the HSPs say it (`hsp_cover`).
 
     A tile of hits is in memory at a time. Chains, and limits over both strands of a query (`query_hsp_best`, `query_hsp_limit`), need all HSPs; the latter
     those of the other strand as well, which are then found here, too.
     """
-    if parameters.query_hsp_limit is not None or _best_are_chosen(parameters) or parameters.chain is not None:
-        tiles = iter([_chosen(target, query, strand, words, parameters, beat, passing, seeded)])
+    of_all = parameters.query_hsp_limit, parameters.hsp_cover, parameters.chain
+    if any(each is not None for each in of_all) or _best_are_chosen(parameters):
+        tiles = iter([_chosen(target, query, strand, words, parameters, beat, passing, seeded, lowest)])
     else:
         found = _segments(words, query, parameters, beat, seeded=seeded and seeded(strand))
-        tiles = (pa.table(_columns(segments), schema=HSPS) for segments in found)
+        tiles = (pa.table(_columns(scored(words.target, query, segments, parameters)), schema=HSPS) for segments in found)
     for hsps in tiles:
         for first in range(0, len(hsps), PIECE):
             piece = hsps.slice(first, PIECE)
@@ -70,7 +75,7 @@ def find_anchors(
 
 
 def find_of_many(words: Words, queries: Queries, parameters: GenomeParameters, beat: Beat) -> Iterator[tuple[int, Segments]]:
-    """The segments of used hits of many query strands, which are sought in their array at once: up to which strand all are found, and those of the strands
+    """Find the segments of used hits of many query strands, which are sought in their array at once: up to which strand all are found, and those of the strands
     since the one that was told before. `beat` is called with the first strand of which not all is told.
 
     What no separator is crossed by is the same as of each strand alone: hits come by query place, windows and extensions end at a separator, and where a scan
@@ -81,7 +86,7 @@ def find_of_many(words: Words, queries: Queries, parameters: GenomeParameters, b
     for segments, _, reached in _tiles(words, queries.codes, parameters):
         beat(told)
         strand = int(queries.at(np.array([reached]))[0])
-        held.append(segments)
+        held.append(scored(words.target, queries.codes, segments, parameters))
         if strand > told:
             together = Segments.concat(held)
             before = together.query < queries.starts[strand]
@@ -99,33 +104,52 @@ def _chosen(
     beat: Beat,
     passing: Callable[[Any], Any],
     seeded: Callable[[str], Seeded] | None,
+    lowest: Callable[[int], None],
 ) -> Any:
-    """The HSPs (HSPS) of a query strand that are left by what looks at all of them."""
+    """Choose the HSPs (HSPS) of a query strand that are left by what looks at all of them."""
 
-    def searched(codes: Codes, name: str) -> Segments:
+    def searched(words: Words, codes: Codes, name: str) -> Segments:
         return Segments.concat(list(_segments(words, codes, parameters, beat, seeded=seeded and seeded(name))))
 
     if parameters.query_hsp_limit is not None:
         segments = _within(parameters.query_hsp_limit, words, query, strand, parameters, beat)
+    elif parameters.hsp_cover is not None:
+        segments, score = _covering(words, query, strand, parameters, beat)
+        lowest(score)
     else:
-        segments = searched(query, strand)
+        segments = searched(words, query, strand)
     if parameters.query_hsp_best is not None and _best_are_chosen(parameters):
-        segments = _best(parameters.query_hsp_best, segments, searched(turned(query), "-" if strand == "+" else "+"))
-        if strand == "+" and parameters.mode == "exact" and (parameters.gapped or parameters.chain is not None):
-            segments = _without_entropy(words.target, query, segments, parameters)
+        segments = _best(parameters.query_hsp_best, segments, searched(_other_strand(words), turned(query), "-" if strand == "+" else "+"))
+        if strand == "+" and parameters.mode == "exact" and parameters.matching is None and (parameters.gapped or parameters.chain is not None):
+            segments = without_entropy(words.target, query, segments, parameters)
+    segments = scored(words.target, query, segments, parameters)
     hsps = passing(pa.table(_columns(segments), schema=HSPS))
     return hsps if parameters.chain is None else pa.table(_columns(chained(target.bounds(), query, _of(hsps), parameters, parameters.chain)), schema=HSPS)
 
 
+def _covering(words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Beat) -> tuple[Segments, int]:
+    """Find the best HSPs of both strands of a query that cover so many letters: those of this strand, and the least score of an alignment."""
+    best = Covering(limit(parameters, len(words.target)), entropy=parameters.entropy)
+    for name in {"both": "+-", "plus": "+", "minus": "-"}[parameters.strand]:
+        sought, codes = (words, query) if name == strand else (_other_strand(words), turned(query))
+        for segments, _, reached in _tiles(sought, codes, every_hsp(parameters)):
+            best.add(words.target, codes, segments, minus=name == "-")
+            beat(reached)
+    segments = best.strand(minus=strand == "-")
+    if strand == "+" and parameters.strand == "both" and (parameters.gapped or parameters.chain is not None):
+        segments = summed(words.target, query, segments, parameters, np.arange(len(segments)))
+    return segments, best.lowest()
+
+
 def anchors(target: Codes, query: Codes, hsps: Any, parameters: GenomeParameters) -> Any:
-    """The anchor (ANCHORS) of each segment (HSPS): one place of it, with its score."""
+    """Choose the anchor (ANCHORS) of each segment (HSPS): one place of it, with its score."""
     segments = _of(hsps)
     t, q = anchor_points(target, query, segments, _plain(parameters.scoring))
     return pa.table([t, q, segments.score], schema=ANCHORS)
 
 
 def anchors_of_many(target: Codes, queries: Queries, segments: Segments, parameters: GenomeParameters) -> tuple[Positions, Positions, Positions]:
-    """Places of the segments' anchors on the target and in the array of the queries, and which strand each is of: int64[n] each.
+    """Choose places of the segments' anchors on the target and in the array of the queries, and tell which strand each is of: int64[n] each.
 
     By strand; of one strand in LASTZ's order (exact mode), or as they are found.
     """
@@ -137,30 +161,35 @@ def anchors_of_many(target: Codes, queries: Queries, segments: Segments, paramet
 
 @lru_cache(maxsize=1)
 def _plain(scoring: Scoring) -> Any:
-    """Asked for by every tile."""
+    """Keep the scores that every tile asks for."""
     return scoring.plain()
 
 
 def _tiles(words: Words, query: Codes, parameters: GenomeParameters, **since: Any) -> Iterator[tuple[Segments, Positions, int]]:
-    """Segments of used hits tile by tile, the query place of each one's hit, and one up to which all are found; of every hit where these are the result.
-    since: the place where hits begin, and what is known of diagonals there."""
+    """Find segments of used hits tile by tile, the query place of each one's hit, and one up to which all are found; of every hit where these are the
+    result. since: the place where hits begin, and what is known of diagonals there."""
     if _used_alone(parameters):
-        yield from words.segments(query, parameters, **since)
-        return
-    for targets, queries in words.hits(query, parameters, **since):
-        segments = _every_hit(words, query, targets, queries, parameters)
-        yield segments, segments.query, int(queries[-1])
+        found = words.segments(query, parameters, **since)
+    else:
+        found = ((_every_hit(words, query, t, q, parameters), q.copy(), int(q[-1])) for t, q in words.hits(query, parameters, **since))
+    for segments, places, reached in found:
+        yield (*words.mirrored(segments, places), reached) if isinstance(words, SelfWords) else (segments, places, reached)
+
+
+def _other_strand(words: Words) -> Words:
+    """Give the words as they are sought on the other strand."""
+    return words.other_strand() if isinstance(words, SelfWords) else words
 
 
 def _used_alone(parameters: GenomeParameters) -> bool:
-    """Whether hits that were used before on their diagonal are passed over."""
+    """Tell whether hits that were used before on their diagonal are passed over."""
     return parameters.gfextend or parameters.gapped
 
 
 def _segments(
     words: Words, query: Codes, parameters: GenomeParameters, beat: Beat = lambda _: None, limit: int | None = None, seeded: Seeded | None = None
 ) -> Iterator[Segments]:
-    """Segments as they are found; to the end of the query place where there are more than `limit` of them."""
+    """Find segments, as they come; to the end of the query place where there are more than `limit` of them."""
     if seeded is not None:
         since = {"records": words.records(query, parameters)} if _used_alone(parameters) else {}
 
@@ -185,7 +214,8 @@ def _searched(words: Words, query: Codes, parameters: GenomeParameters, beat: Be
 
 
 def _every_hit(words: Words, query: Codes, targets: Any, queries: Any, parameters: GenomeParameters) -> Segments:
-    """Hits as LASTZ shows them if nothing comes after, whether used before on their diagonal or not; they have a score only where they are chained."""
+    """Make segments of hits as LASTZ shows them if nothing comes after, whether used before on their diagonal or not; they have a score only where they are
+    chained."""
     span = words.pattern.span
     score = np.zeros(len(targets), np.int64)
     if parameters.chain is not None:
@@ -196,60 +226,50 @@ def _every_hit(words: Words, query: Codes, targets: Any, queries: Any, parameter
 
 
 def given_up(words: Words, query: Codes, parameters: GenomeParameters) -> bool:
-    """Whether a query (its strand +) has too many HSPs to be aligned at all."""
+    """Tell whether a query (its strand +) has too many HSPs to be aligned at all."""
     limit = parameters.query_hsp_limit
     return limit is not None and not parameters.query_hsp_keep and _counted(limit, words, query, "+", parameters, lambda _: None)[1] > limit
 
 
 def _within(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Beat) -> Segments:
-    """The HSPs of a strand if the query has at most `limit` of them, else none; with `query_hsp_keep` those that were found before that was known."""
+    """Find the HSPs of a strand if the query has at most `limit` of them, else none; with `query_hsp_keep` those that were found before that was known."""
     segments, total = _counted(limit, words, query, strand, parameters, beat)
     return segments if parameters.query_hsp_keep or total <= limit else Segments.concat([])
 
 
 def _counted(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Beat) -> tuple[Segments, int]:
-    """The HSPs that are found of a strand, and how many there are of its query, as far as they have to be counted.
+    """Find the HSPs of a strand, and count those of its query, as far as they have to be counted.
 
     LASTZ (1.04.22) searches + until it has more than the limit, and then - until it has more than what is left of it, or than one.
     """
     keep, both = parameters.query_hsp_keep, parameters.strand == "both"
-    before = len(_searched(words, turned(query), parameters, beat, limit)) if both and strand == "-" else 0
+    before = len(_searched(_other_strand(words), turned(query), parameters, beat, limit)) if both and strand == "-" else 0
     if before > limit and not keep:
         return Segments.concat([]), before
     segments = _searched(words, query, parameters, beat, max(1, limit - before))
     total = before + len(segments)
     if both and strand == "+" and not keep and total <= limit:
-        total += len(_searched(words, turned(query), parameters, beat, max(1, limit - total)))
+        total += len(_searched(_other_strand(words), turned(query), parameters, beat, max(1, limit - total)))
     return segments, total
 
 
 def _best_are_chosen(parameters: GenomeParameters) -> bool:
-    """Whether `query_hsp_best` leaves anything out or changes the order. To LASTZ bare seeds are all worth the same when it chooses, and so they stay."""
+    """Tell whether `query_hsp_best` leaves anything out or changes the order. To LASTZ bare seeds are all worth the same when it chooses, and so they stay."""
     scored_later = parameters.mode == "exact" and not parameters.gfextend and (parameters.gapped or parameters.chain is not None)
     return parameters.query_hsp_best is not None and parameters.strand == "both" and not scored_later
 
 
 def _best(best: int, segments: Segments, other: Segments) -> Segments:
-    """Those of a strand's HSPs that are among the best of it and the other strand, and those that tie, by falling score; all where there are no more."""
+    """Choose those of a strand's HSPs that are among the best of it and the other strand, and those that tie, by falling score; all where there are no more."""
     if len(segments) + len(other) <= best:
         return segments
     left = segments.take(segments.score >= np.sort(np.concatenate([segments.score, other.score]))[-best])
     return left.take(lastz_order(left.target, left.query, left.score))
 
 
-def _without_entropy(target: Codes, query: Codes, segments: Segments, parameters: GenomeParameters) -> Segments:
-    """HSPs with the sums of their columns for scores (LASTZ.md 9); others than those up to three times the threshold have them already."""
-    if not parameters.entropy:
-        return segments
-    table, score = parameters.scoring.masked(), segments.score.copy()
-    for row in np.flatnonzero(score <= 3 * parameters.hspthresh):
-        t, q, length = segments.target[row], segments.query[row], segments.length[row]
-        score[row] = table[target[t : t + length], query[q : q + length]].sum(dtype=np.int64)
-    return replace(segments, score=score)
-
-
 def chained(bounds: Positions, query: Codes, segments: Segments, parameters: GenomeParameters, penalties: tuple[int, int]) -> Segments:
-    """The best chain of each piece of the target, int64[m, 2], with each sequence of a query that is several (LASTZ does not chain from one to the next)."""
+    """Find the best chain of each piece of the target, int64[m, 2], with each sequence of a query that is several (LASTZ does not chain from one to the
+    next)."""
     piece, sequence = np.searchsorted(bounds[:, 0], segments.target, "right"), np.searchsorted(np.flatnonzero(query == SEPARATOR), segments.query)
     pairs, which = np.unique(np.stack([piece, sequence]), axis=1, return_inverse=True)
     chains = []

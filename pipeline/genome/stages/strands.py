@@ -29,4 +29,4 @@ class Strands(Protocol):
     def costs(self) -> Costs: ...
 
     def where(self) -> dict[str, Any]:
-        """Names the unit in a report."""
+        """Name the unit in a report."""

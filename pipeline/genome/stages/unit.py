@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
@@ -16,12 +16,16 @@ from tidalign.kernels.letters.nucleotides import Codes, reverse_complement
 from tidalign.kernels.seed.index import Positions, SeedPattern
 from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.device import CPU, GPU, Device
+from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.genome.input.sequences import Queries, turned
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import read_manifest, unit_name, unit_of
+from tidalign.pipeline.genome.plan import read_manifest, unit_name
 from tidalign.pipeline.genome.stages import host
+from tidalign.pipeline.genome.stages.covering import LEAST
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
+from tidalign.pipeline.genome.stages.itself import SelfWords, Square
+from tidalign.pipeline.genome.stages.masked import MaskedTarget
 from tidalign.pipeline.genome.stages.seeded import Known
 from tidalign.pipeline.genome.stages.strands import Strands
 
@@ -80,6 +84,8 @@ class Forms:
     extender: Callable[[Strands], FreeExtender] | None
 
 
+_WRONG_THERE = "LASTZ mirrors such HSPs of the strand minus at wrong places; give one of these"
+
 HOST = Forms(host.words, host.extend, None)
 
 
@@ -112,13 +118,22 @@ def costs_of(parameters: GenomeParameters) -> Costs:
     )
 
 
+@lru_cache(maxsize=1)
+def _unbounded(costs: Costs) -> Costs:
+    """Give the same costs where alignments of any score are kept, as fences of others (`all_bounds`)."""
+    return replace(costs, threshold=LEAST)
+
+
 class Unit:
     """Unit `number` of job `job` of the run in `directory`.
 
     device: a core, or this process's GPU: it makes a difference of speed only. forms: of the stages there.
     query_index, strand: which query sequence. joint: all of them are one query ([multiple]), which the host does, whatever the device. name: of its files.
-    bounds: the target's pieces, int64[m, 2].
+    bounds: the target's pieces, int64[m, 2]. masked: the target as it is after the units before this one (--masking), which the host does, too.
     """
+
+    masked: MaskedTarget | None = None
+    _costs: Costs | None = None
 
     def __init__(self, directory: str, job: int, number: int, device: Device = CPU) -> None:
         manifest = read_manifest(directory)
@@ -131,11 +146,11 @@ class Unit:
         self.keep: list[str] = manifest.source["keep"]
         self.job_number, self.job = job, manifest.jobs[job]
         self.name = unit_name(job, number)
-        self.query_index, self.strand = unit_of(number, self.parameters)
+        self.query_index, self.strand = self.job.unit_of(number, self.parameters)
         self.target, self.target_codes = load_side(directory, manifest.run, self.job.target, self.job.sequence)
         self.query, self._every_query = load_side(directory, manifest.run, self.job.query)
         self.joint = self.query.joint and not self.job.each
-        self.forms = HOST if self.joint else forms(device)
+        self.forms = HOST if self.joint or self.parameters.all_bounds else forms(device)
         self.bounds = self.target.bounds()
 
     @property
@@ -146,8 +161,11 @@ class Unit:
     @cached_property
     def query_codes(self) -> Codes:
         """Of the query sequence on its strand."""
-        codes = self._every_query if self.joint else self.query.codes(self.query_index)
-        return codes if self.strand == "+" else turned(codes)
+        if self.joint:
+            return self._every_query if self.strand == "+" else turned(self._every_query)
+        start, length = self.query.starts[self.query_index], self.query.lengths[self.query_index]
+        codes = self._every_query[start : start + length]
+        return codes if self.strand == "+" else reverse_complement(codes)
 
     @property
     def query_bounds(self) -> Integers:
@@ -157,10 +175,10 @@ class Unit:
         return np.stack([self.query.starts, self.query.starts + self.query.lengths], axis=1)
 
     def queries(self, stop: int, letters: int) -> Queries:
-        """The strands of the units from this one on, up to number `stop`, of so many letters or one more strand."""
+        """Load the strands of the units from this one on, up to number `stop`, of so many letters or one more strand."""
         codes, strands = load_side(self.directory, self.run, self.job.query)[1], []
         for number in range(self.number, stop):
-            i, strand = unit_of(number, self.parameters)
+            i, strand = self.job.unit_of(number, self.parameters)
             one = codes[self.query.starts[i] : self.query.starts[i] + self.query.lengths[i]]
             strands.append((i, strand, one if strand == "+" else reverse_complement(one)))
             letters -= len(one)
@@ -171,17 +189,49 @@ class Unit:
     @property
     def costs(self) -> Costs:
         """What gapped extension needs to know."""
-        return costs_of(self.parameters)
+        costs = self._costs or costs_of(self.parameters)
+        return _unbounded(costs) if self.parameters.all_bounds else costs
+
+    @property
+    def least(self) -> int:
+        """The least score of an alignment that is shown."""
+        return (self._costs or costs_of(self.parameters)).threshold
+
+    def limit(self, lowest: int) -> None:
+        """Set the least score of an alignment, where no other is given (`--hspthresh=top..`)."""
+        if self.parameters.gapped_follows:
+            self._costs = replace(costs_of(self.parameters), threshold=lowest)
+
+    def mask(self, masked: MaskedTarget) -> None:
+        """Replace the target by what is left of it after the units before this one."""
+        self.masked, self.target_codes, self.forms = masked, masked.codes, HOST
 
     def words(self) -> Words:
         """Give the target's words; they are kept for the next unit. Raises DeviceLimit where they do not fit the GPU."""
+        parameters = self.parameters
+        if self.masked is not None or parameters.with_itself or parameters.matching is not None or parameters.hsp_cover is not None:
+            return self.words_here()
         return self.forms.words(self.directory, self.run, self.job.target, self.job.sequence)
 
     def words_here(self) -> Words:
         """Give the target's words on the host, whatever the device."""
-        return HOST.words(self.directory, self.run, self.job.target, self.job.sequence)
+        words = host.words(self.directory, self.run, self.job.target, self.job.sequence)
+        words = words if self.masked is None else self.masked.words(words)
+        return SelfWords(words, self.square, mirrors=self.mirrors and not self.parameters.gapped) if self.parameters.with_itself else words
+
+    @property
+    def mirrors(self) -> bool:
+        """Tell whether what is found comes with its mirror image (--self)."""
+        return self.parameters.with_itself and self.parameters.mirror
+
+    @cached_property
+    def square(self) -> Square:
+        """Of the target and the strand, where these are of one genome."""
+        if self.mirrors and not self.parameters.gapped and self.strand == "-" and int(self.target.starts[0]):
+            raise InputError("--self", "the strand plus, --nomirror, or alignments with gaps", "--nogapped of several sequences", _WRONG_THERE)
+        return Square(self.target.starts, self.target.lengths, 0 if self.joint else int(self.target.starts[0]), self.strand == "-")
 
     def where(self) -> dict[str, Any]:
-        """Names the unit in a report."""
+        """Name the unit in a report."""
         name = ", ".join(self.query.names[:3]) + (", ..." if len(self.query) > 3 else "") if self.joint else self.query.names[self.query_index]
         return {"job": self.row_job, "query_name": name, "strand": self.strand}

@@ -9,7 +9,7 @@ REACH = 20_000
 
 
 def rectangles(ends: Integers, target: int, query: int) -> Integers:
-    """int64[k, 4], ends like those of alignments, in the order in which LASTZ searches them.
+    """Find where LASTZ searches between alignments, in its order: int64[k, 4], ends like those of alignments.
 
     ends: int64[n, 4], target start and end, query start and end of alignments in LASTZ's order: by target start. target, query: how long the arrays are.
     Of several sequences in one array it is as if they were one: a rectangle may reach from one into the next.

@@ -16,6 +16,7 @@ from tidalign.kernels.seed.index import SeedPattern, build_index, hits
 from tidalign.kernels.ungapped.hsps import HitFilter, Segments
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages import gapped
+from tidalign.pipeline.genome.stages.covering import LEAST
 from tidalign.pipeline.genome.stages.filters import asked, passed
 from tidalign.pipeline.genome.stages.guards import CUT_SECONDS, Budget
 from tidalign.pipeline.genome.stages.seeding import chained
@@ -41,7 +42,7 @@ class Between:
     def __init__(self, sides: tuple[Codes, Codes], bounds: tuple[Integers, Integers], parameters: GenomeParameters, costs: Costs, kept: Extensions) -> None:
         self._target, self._query = sides
         self._bounds = bounds
-        self._parameters, self._costs = parameters, replace(costs, threshold=parameters.inner or 0)
+        self._parameters, self._costs = parameters, replace(costs, threshold=LEAST if parameters.all_bounds else parameters.inner or 0)
         self._kept = kept
         whole = rectangles(kept.ends(), len(self._target), len(self._query))
         self._rectangles = [part for one in whole.tolist() for part in _apart(one, bounds)]
@@ -57,9 +58,23 @@ class Between:
         if commit is None:
             return Extensions.empty(), 0
         one = commit.alignments()
+        if self._parameters.all_bounds:
+            one = one.take(np.flatnonzero((one.score >= (self._parameters.inner or 0)) | (one.anchor == gapped.TRIVIAL)))
+        if self._parameters.notrivial:
+            one = one.take(np.flatnonzero(one.anchor != gapped.TRIVIAL))
         ends = one.ends() + np.array([t, t, q, q])
         columns = dict(zip(("target_start", "target_end", "query_start", "query_end"), ends.T.copy(), strict=True))
-        return Extensions(**{**one.to_arrays(), "anchor": np.full(len(one), FOUND - number), **columns}), commit.cells
+        found = Extensions(**{**one.to_arrays(), "anchor": np.full(len(one), FOUND - number), **columns})
+        return found.take(np.flatnonzero(~self._itself(found, self._rectangles[number]))), commit.cells
+
+    def _itself(self, found: Extensions, rectangle: tuple[int, int, int, int]) -> Any:
+        """Tell which alignments are of a whole sequence with itself: LASTZ does not show these, unless a letter of another one is in what it searched there."""
+        t, t_end, q, q_end = rectangle
+        sides = [_within(each, begin, end) for each, begin, end in zip(self._bounds, (t, q), (t_end, q_end), strict=True)]
+        if not self._parameters.with_itself or any(len(each) == 2 and each[0, 1] - each[0, 0] == 1 for each in sides):
+            return np.zeros(len(found), np.bool_)
+        piece = np.searchsorted(self._bounds[0][:, 0], found.target_start, "right") - 1
+        return ((found.ends() == self._bounds[0][piece][:, [0, 1, 0, 1]]).all(axis=1)) & (np.diff(found.run_offsets) == 1)
 
     def _walk(self, target: Codes, query: Codes, bounds: Integers, query_bounds: Integers) -> Commit | None:
         """Walk the best chains of what is found in a rectangle; None where there is nothing."""
@@ -68,7 +83,7 @@ class Between:
             return None
         used = HitFilter(target, query, SEED.span, parameters.scoring, exact=False)
         index = build_index(target, SEED)
-        segments = Segments.concat([used.hsps(*tile, parameters.xdrop, self._costs.threshold, False) for tile in hits(index, query, 0)])
+        segments = Segments.concat([used.hsps(*tile, parameters.xdrop, parameters.inner or 0, False) for tile in hits(index, query, 0)])
         segments = chained(bounds, query, segments, parameters, parameters.chain or (0, 0))
         if not len(segments):
             return None
@@ -77,11 +92,13 @@ class Between:
         # One sequence of the query after the other: which of two that begin at one place was found last depends on it.
         order = order[np.argsort(np.searchsorted(query_bounds[:, 0], q[order], "right"), kind="stable")]
         commit = Commit(target, query, bounds, self._costs, query_bounds=query_bounds)
+        if gapped.alike(target, query):
+            commit.keep(gapped.whole(target, query, self._costs.plain, parameters.inner or 0))
         commit.walk(t[order], q[order])
         return commit
 
     def among(self, found: Extensions) -> Extensions:
-        """Those that were there and those that were found, in LASTZ's order: by target start, what was there first, then what was found last."""
+        """Merge those that were there and those that were found, in LASTZ's order: by target start, what was there first, then what was found last."""
         every = Extensions.concat([self._kept, found])
         return every.take(np.lexsort((np.minimum(every.anchor, FOUND + 1), every.anchor <= FOUND, every.target_start)))
 
@@ -109,7 +126,7 @@ def between(unit: Unit, kept: Extensions, budget: Budget, cells: int, beat: Call
 
     checkpoint: whether to write from time to time how far this is, and to go on from there.
     """
-    kept = _passing(unit, kept)
+    kept = passing(unit, kept)
     search = Between((unit.target_codes, unit.query_codes), (unit.bounds, unit.query_bounds), unit.parameters, unit.costs, kept)
     held, at, more = (checkpoint and checkpoints.saved(unit, STAGE)) or (Extensions.empty(), 0, 0)
     found, begun, saved = [held], at, time.monotonic()
@@ -136,10 +153,12 @@ def between(unit: Unit, kept: Extensions, budget: Budget, cells: int, beat: Call
     return search.among(Extensions.concat(found)), [left] if at < len(search) else []
 
 
-def _passing(unit: Unit, kept: Extensions) -> Extensions:
-    """Give the alignments that pass the filters: LASTZ asks before it searches between them, and not again."""
+def passing(unit: Unit, kept: Extensions) -> Extensions:
+    """Give the alignments that pass the filters: LASTZ asks before it searches between them or mirrors them, and not again. --notrivial is one of them."""
+    if unit.parameters.notrivial:
+        kept = kept.take(np.flatnonzero(kept.anchor != gapped.TRIVIAL))
     filters = asked(unit.parameters)
     if not filters:
         return kept
-    passing = [passed(rows, filters) for rows in gapped.tables(kept, unit)]
-    return kept.take(np.flatnonzero(np.concatenate([np.empty(0, np.bool_), *passing])))
+    found = [passed(rows, filters) for rows in gapped.tables(kept, unit)]
+    return kept.take(np.flatnonzero(np.concatenate([np.empty(0, np.bool_), *found])))

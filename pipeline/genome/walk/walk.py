@@ -3,6 +3,7 @@
 What is extended ahead is a matter of speed only: the walk takes of it what nothing it keeps has come near, and its result does not depend on it.
 """
 
+import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +24,7 @@ from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.gapped.speculated import Speculated
 from tidalign.kernels.gapped.speculated import speculate as extend_free
 from tidalign.pipeline.genome.input.sequences import Queries
-from tidalign.pipeline.genome.stages import gapped
+from tidalign.pipeline.genome.stages import gapped, itself
 from tidalign.pipeline.genome.stages.anchoring import anchors_path, count_anchors, read_anchors, without_gaps
 from tidalign.pipeline.genome.stages.anchors_file import ROWS, places
 from tidalign.pipeline.genome.stages.guards import Beat, Budget, Done
@@ -108,7 +109,7 @@ class Ahead:
         self._read: tuple[str, Speculated | None] = ("", None)
 
     def at(self, place: int, last: int) -> tuple[int, Speculated | None]:
-        """Up to where the walk may go in one piece from anchor `place` (at most `last`), and what is known of these anchors."""
+        """Find up to where the walk may go in one piece from anchor `place` (at most `last`), and what is known of these anchors."""
         begins = [last]
         for path in Path(self._unit.directory, "stages").glob(f"{self._unit.name}.*.ahead.parquet"):
             named = _NAME.search(path.name)
@@ -172,11 +173,29 @@ def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool, shared: bool = 
                 saved, took = time.monotonic(), time.monotonic() - saved - since
     unit.counts.update(commit.counts())
     shortfalls = [budget.shortfall(unit, at, len(anchors))] if at < len(anchors) else []
-    found = commit.alignments()
+    found = _chosen(unit, commit)
     if unit.parameters.inner is not None and not shortfalls:
         found, left = inner.between(unit, found, budget, commit.cells, lambda: beat(at), checkpoint)
         shortfalls += left
+    if unit.mirrors:
+        found = inner.passing(unit, found) if unit.parameters.inner is None else found
+        found = itself.mirrored(found, unit.square, unit.costs, (unit.target_codes, unit.query_codes))
     return gapped.tables(found, unit), shortfalls
+
+
+def _chosen(unit: Unit, commit: Commit) -> Extensions:
+    """Choose what is shown of what a walk keeps: of scores from the threshold on, and no more than `query_depth` allows (LASTZ.md 27)."""
+    found, parameters = commit.alignments(), unit.parameters
+    if parameters.query_depth is not None:
+        depth, keep = parameters.query_depth
+        kept = commit.state()
+        kept = kept.take(np.flatnonzero(kept.anchor != gapped.TRIVIAL))
+        pairs = np.concatenate([[0], np.cumsum(np.where(kept.run_ops == 0, kept.run_lengths, 0))])[kept.run_offsets[1:]]
+        # In single precision, as LASTZ has it.
+        beyond = np.flatnonzero(pairs > math.ceil(np.float32(depth) * np.float32(len(unit.query_codes))))
+        if len(beyond):
+            found = found.take(np.flatnonzero(found.anchor <= kept.anchor[beyond[0]]) if keep else [])
+    return found.take(np.flatnonzero((found.score >= unit.least) | (found.anchor == gapped.TRIVIAL))) if parameters.all_bounds else found
 
 
 FEW = 32
@@ -234,7 +253,7 @@ def _calls(begins: list[int], strands: range, equal: Mapping[int, Any]) -> Itera
 
 
 def _of_hsps(unit: Unit, hsps: Any) -> Iterator[Any]:
-    """Rows of HSPs as they are, in tables."""
+    """Make rows of HSPs as they are, in tables."""
     for first in range(0, len(hsps), ROWS):
         yield from gapped.tables(without_gaps(hsps.slice(first, ROWS)), unit)
 

@@ -86,7 +86,7 @@ class Waves:
 def _waves(
     unit: "Unit", extender: Callable[["Unit"], FreeExtender], anchors: Any, at: int, kept: Extensions, over: Event
 ) -> Iterator[tuple[int, Speculated | None]]:
-    """(stop, what is known of the anchors up to it) of one wave after the other. over: nobody wants more."""
+    """Extend one wave after the other: (stop, what is known of the anchors up to it) of each. over: nobody wants more."""
     paths = Paths(len(unit.target_codes))
     for one in kept:
         paths.keep(one.ends, one.ops, one.lengths)
@@ -96,7 +96,7 @@ def _waves(
         while at < len(anchors):
             stop = min(at + size, len(anchors))
             wave = speculate(made, paths, *places(anchors, at, stop), over)
-            unit.counts["extended by the host for the card"] = made.taken_by_host
+            unit.counts["extended by the host for the GPU"] = made.taken_by_host
             yield stop, wave
             at, size = stop, min(2 * size, LARGEST)
     except (DeviceLimit, MemoryError):

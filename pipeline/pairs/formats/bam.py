@@ -19,13 +19,13 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats.bgzf import BLOCK_BYTES
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.pairs.formats import sam
-from tidalign.pipeline.pairs.formats.bam_index import Index
+from tidalign.pipeline.pairs.formats.bam_index import BinIndex
 from tidalign.pipeline.pairs.formats.cigars import cigar_words
 from tidalign.pipeline.text import Words, alignment_score, content_of, differences, joined, two_kinds
 
 Numbers = npt.NDArray[np.int64]
 
-MOST_OPERATIONS = 65_535
+MAX_OPERATIONS = 65_535
 """Of a record's own field."""
 
 _UNPLACED = 4680
@@ -48,10 +48,10 @@ def header(request: Request[Rows]) -> Iterator[bytes]:
         yield _bytes(joined(Words(pc.add(pc.binary_length(names), 1).to_numpy().astype(np.int64)), names, "\0", Words(lengths)))
 
 
-def index(request: Request[Rows], blocks: int, rest: int) -> Index:
+def index(request: Request[Rows], blocks: int, rest: int) -> BinIndex:
     """Begin the index of records that are sorted, behind a header of so many full blocks and bytes of the next."""
     lengths = [lengths for _, lengths in request.found["references"].batches()]
-    return Index(np.concatenate([np.empty(0, np.int64), *lengths]), blocks * BLOCK_BYTES + rest)
+    return BinIndex(np.concatenate([np.empty(0, np.int64), *lengths]), blocks * BLOCK_BYTES + rest)
 
 
 def _bytes(column: Any) -> bytes:
@@ -67,8 +67,8 @@ def records(batch: Any, request: Request[Rows]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Alignment:
-    """What differs between records with a place on the target and those without: its number, where it begins, its bin, operations (how many, and their words),
-    tags, and what follows all tags."""
+    """Holds what differs between records with a place on the target and those without: its number, where it begins, its bin, operations (how many, and their
+    words), tags, and what follows all tags."""
 
     number: Numbers
     place: Numbers
@@ -106,17 +106,17 @@ def _placed(rows: Any, request: Request[Rows]) -> _Alignment:
 
 
 def _cigars(rows: Any, spans: Numbers, request: Request[Rows]) -> tuple[Numbers, Any, tuple[Any, ...]]:
-    """How many words the CIGARs have, the column of these, and what follows the tags: CIGARs that are too long."""
+    """Make CIGARs: how many words they have, the column of these, and what follows the tags: CIGARs that are too long."""
     lengths = rows["query_length"].to_numpy()
     words, ends = cigar_words(rows["cigar"], rows["query_start"].to_numpy(), lengths - rows["query_end"].to_numpy(), request.cigar == "M")
     counts = np.diff(ends)
     column = _column(words.view(np.uint8), 4 * ends)
-    if counts.max(initial=0) <= MOST_OPERATIONS:
+    if counts.max(initial=0) <= MAX_OPERATIONS:
         return counts, column, ()
-    many = pa.array(counts > MOST_OPERATIONS)
+    many = pa.array(counts > MAX_OPERATIONS)
     whole = joined("CGBI", Words(counts), column).cast(pa.large_binary())
     short = joined(Words(lengths << 4 | 4), Words(spans << 4 | 3)).cast(pa.large_binary())
-    return np.where(counts > MOST_OPERATIONS, 2, counts), pc.if_else(many, short, column), (pc.if_else(many, whole, _NONE),)
+    return np.where(counts > MAX_OPERATIONS, 2, counts), pc.if_else(many, short, column), (pc.if_else(many, whole, _NONE),)
 
 
 _NONE = pa.scalar(None, pa.large_binary())
@@ -128,7 +128,7 @@ def _column(values: npt.NDArray[np.uint8], places: Numbers) -> Any:
 
 
 def _sequences(column: Any) -> Any:
-    """Letters as four bits each."""
+    """Pack letters as four bits each."""
     letters, places = content_of(column)
     ends = np.concatenate(([0], np.cumsum((np.diff(places) + 1) // 2)))
     packed = np.empty(ends[-1], np.uint8)
@@ -137,7 +137,7 @@ def _sequences(column: Any) -> Any:
 
 
 def _qualities(rows: Any, lengths: Numbers) -> Any:
-    """Qualities from 0; where there are none, 255 for each letter."""
+    """Make qualities from 0; where there are none, 255 for each letter."""
     sam.check_qualities(rows)
     known = rows["query_quality"]
     letters, places = content_of(known)
@@ -150,7 +150,7 @@ def _qualities(rows: Any, lengths: Numbers) -> Any:
 
 
 def _tags(rows: Any, request: Request[Rows]) -> Iterator[Any]:
-    """The tags of SAM's records that need no place."""
+    """Make the tags of SAM's records that need no place."""
 
     def where(mask: Any, *pieces: Any) -> Any:
         made = joined(*pieces).cast(pa.large_binary())
@@ -167,7 +167,7 @@ def _tags(rows: Any, request: Request[Rows]) -> Iterator[Any]:
 
 
 def _bins(start: Numbers, stop: Numbers) -> Numbers:
-    """The bin of each place (section 5.3): the smallest that holds all of it. Beyond 2^29 there is none, and no index needs it."""
+    """Find the bin of each place (section 5.3): the smallest that holds all of it. Beyond 2^29 there is none, and no index needs it."""
     last = np.maximum(stop, start + 1) - 1
     found = np.zeros(len(start), np.int64)
     for shift, first in ((26, 1), (23, 9), (20, 73), (17, 585), (14, 4681)):

@@ -20,13 +20,13 @@ SHIFT = 14
 BAI_DEPTH = 5
 """Levels of bins below the one that holds a contig of 2^29 letters, the longest of BAI."""
 
-MOST_FRESH = 1 << 16
+MAX_FRESH = 1 << 16
 """Chunks that are gathered before they are joined with those known, or as many as are known if that is more."""
 
 _NONE = np.iinfo(np.int64).max
 
 
-class Index:
+class BinIndex:
     """Gather where the records of each bin of each contig lie. lengths: of the contigs, int64[n]; header: bytes before the first record.
 
     blocks: the size in the file of each block, in order, the empty one at the end too; who writes them adds them.
@@ -69,14 +69,14 @@ class Index:
         window = self._windows[target][each] + (start >> SHIFT)[each] + np.arange(len(each)) - np.repeat(np.cumsum(windows) - windows, windows)
         np.minimum.at(self._first, window, begin[each])
         self._fresh.append(_joined(np.stack([target, self._bins(start, last), begin, stop])))
-        if sum(len(chunks[0]) for chunks in self._fresh) > max(MOST_FRESH, len(self._chunks[0])):
+        if sum(len(chunks[0]) for chunks in self._fresh) > max(MAX_FRESH, len(self._chunks[0])):
             self._join()
 
     def _join(self) -> None:
         self._chunks, self._fresh = _joined(np.concatenate([self._chunks, *self._fresh], axis=1)), []
 
     def _bins(self, start: Numbers, last: Numbers) -> Numbers:
-        """The smallest bin that holds all of each record."""
+        """Find the smallest bin that holds all of each record."""
         found = np.zeros(len(start), np.int64)
         for level in range(1, self.depth + 1):
             shift = SHIFT + 3 * (self.depth - level)
@@ -118,8 +118,8 @@ class Index:
         yield struct.pack("<Q", self._unplaced)
 
     def _linear(self, blocks: Numbers) -> tuple[list[int], Any, list[int]]:
-        """Where the windows of each contig begin; where the first record on each window lies, of one without any that of the window before; how many windows
-        each contig has, up to the last with a record."""
+        """Lay out the linear index: where the windows of each contig begin; where the first record on each window lies, of one without any that of the window
+        before; how many windows each contig has, up to the last with a record."""
         begin = self._windows[:-1]
         known = np.flatnonzero(self._first != _NONE)
         if not len(known):
@@ -132,7 +132,7 @@ class Index:
         return begin.tolist(), windows, np.maximum(last + 1 - begin, 0).tolist()
 
     def _least(self, number: int, windows: Any) -> int:
-        """Where the first record on the first window of a bin lies."""
+        """Find where the first record on the first window of a bin lies."""
         level = next(level for level in range(self.depth + 1) if number < _first_bin(level + 1))
         window = (number - _first_bin(level)) << 3 * (self.depth - level)
         return int(windows[window]) if window < len(windows) else 0
@@ -143,7 +143,7 @@ def _first_bin(level: int) -> int:
 
 
 def _virtual(places: Numbers, blocks: Numbers) -> Numbers:
-    """Places of the stream as a block's place in the file and that in the block, in one number."""
+    """Write places of the stream as a block's place in the file and that in the block, in one number."""
     number = places // BLOCK_BYTES
     return blocks[number] << 16 | places - number * BLOCK_BYTES
 

@@ -12,7 +12,7 @@ from tidalign.pipeline.text import content_of
 
 
 def cigar_words(cigars: Any, before: Any, after: Any, merged: bool) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """CIGARs of a column of texts without nulls as BAM has them, and where each row's words lie, int64[n + 1]: see `bam.operations`."""
+    """Make CIGARs as BAM has them of a column of texts without nulls, and where each row's words lie, int64[n + 1]: see `bam.operations`."""
     letters, offsets = content_of(cigars)
     words = np.empty((offsets[-1] - offsets[0]) // 2 + 2 * len(offsets), np.uint32)
     ends = np.zeros(len(offsets), np.int64)
@@ -21,7 +21,7 @@ def cigar_words(cigars: Any, before: Any, after: Any, merged: bool) -> tuple[npt
 
 
 def merged_text(cigars: Any) -> Any:
-    """The same as a large_string column, with M for = and X."""
+    """Write CIGARs of a column as a large_string column, with M for = and X."""
     none = np.zeros(len(cigars), np.int64)
     words, ends = cigar_words(cigars, none, none, True)
     text, offsets = cigar_text(Alignments(none, none, none, none, none, cigar=words, cigar_offsets=ends))

@@ -35,11 +35,11 @@ class Contigs:
         return len(self.names)
 
     def batches(self) -> Iterator[tuple[Any, Numbers]]:
-        """Names and lengths, in the order of the header."""
+        """Give names and lengths, in the order of the header."""
         yield self.names, self.lengths
 
     def numbers(self, names: Any) -> Numbers:
-        """Which contig each name is, int64[n], from 0; -1 for one that is not there."""
+        """Number names by their contigs, int64[n], from 0; -1 for one that is not there."""
         found: Numbers = pc.fill_null(pc.index_in(names, self.names), -1).to_numpy().astype(np.int64)
         return found
 
@@ -87,7 +87,7 @@ def contigs(rows: Batches, fai: str, where: Where = lambda role, ordinal: ("--li
 
 
 def _parsed(batch: Any) -> tuple[Any, Numbers, Numbers]:
-    """Contig, first and last letter of each target; null, and -1, where a name says none."""
+    """Parse contig, first and last letter of each target; null, and -1, where a name says none."""
     letters, places = content_of(batch["target_name"])
     stops, first, last = (np.empty(len(batch), np.int64) for _ in range(3))
     numbers_behind(letters, places, stops, first, last)
@@ -112,7 +112,7 @@ def _error(batch: Any, row: int, lengths: dict[str, int], fai: str, where: Where
 
 
 def _read(fai: str) -> dict[str, int]:
-    """The lengths of a .fai file by name, in its order."""
+    """Read the lengths of a .fai file by name, in its order."""
     lengths: dict[str, int] = {}
     try:
         lines = Path(fai).read_text().splitlines()

@@ -74,7 +74,7 @@ Where = Callable[[str, int], tuple[str, int]]
 
 
 def check(batches: Batches, where: Where) -> None:
-    """Raise InputError for pairs whose names SAM does not have, when they are read. batches: with `partition.NAMED`."""
+    """Raise InputError for pairs whose names SAM does not have, when they are read. batches: with `partition.NAME_COLUMNS`."""
     for batch in batches.to_batches(["ordinal", "query_name"]):
         check_queries(batch, where)
     for batch in rows_at(batches, first_rows(batches)):
@@ -155,7 +155,7 @@ def _mapped(rows: Any, request: Request[Rows]) -> Any:
 
 
 def _letters(rows: Any) -> tuple[Any, ...]:
-    """SEQ, a tab and QUAL."""
+    """Give SEQ, a tab and QUAL."""
     check_qualities(rows)
     bare = pc.equal(rows["query_length"], 0)
     if pc.any(bare).as_py():
@@ -212,7 +212,7 @@ def program(rows: Rows, *files: str | None) -> bytes:
 
 
 def command_line(rows: Rows, *files: str | None) -> str:
-    """What was computed, as a command: inputs by their file names and everything that can change a row, and nothing else."""
+    """Write what was computed as a command: inputs by their file names and everything that can change a row, and nothing else."""
     parameters = rows.parameters
     words = ["tidalign", rows.kind, *(PurePath(path).name for path in files if path)]
     return "".join(letter if letter.isprintable() else " " for letter in shlex.join([*words, *parameters.words()]))

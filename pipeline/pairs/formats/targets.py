@@ -18,14 +18,14 @@ from tidalign.pipeline.text import content_of, strings
 MERGE_ROWS = 1_000_000
 """Rows gathered before they are merged with the targets known, or half as many as are known if that is more."""
 
-Words = npt.NDArray[np.uint64]
+HashWords = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
 
 _COLUMNS = 4  # two words of the name's hash, length, ordinal
 
 
 def first_rows(results: Batches) -> Numbers:
-    """Ordinals, ascending, of the first row of each distinct target name. Raises InputError where one name has two lengths."""
+    """Find the first row of each distinct target name: ordinals, ascending. Raises InputError where one name has two lengths."""
     known: list[Any] = [np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64)]
     waiting: list[list[Any]] = []
     rows = 0
@@ -57,13 +57,13 @@ class References:
         return int(sum(len(names) for names, _ in self.batches()))
 
     def batches(self) -> Iterator[tuple[Any, Numbers]]:
-        """Names and lengths, in the order of the header; a target without a letter is not there, as LN is at least 1 and nothing can be placed on it."""
+        """Give names and lengths, in the order of the header; a target without a letter is not there, as LN is at least 1 and nothing can be placed on it."""
         for batch in rows_at(self.rows, self.ordinals):
             kept = batch.filter(pc.greater(batch["target_length"], 0))
             yield kept["target_name"], kept["target_length"].to_numpy()
 
     @cached_property
-    def _sorted(self) -> tuple[Words, Words, Numbers]:
+    def _sorted(self) -> tuple[HashWords, HashWords, Numbers]:
         """Both words of the hashes of names, and the numbers of these, by the first word."""
         words = [hashes(names) for names, _ in self.batches() if len(names)]
         one, two = (np.concatenate([np.empty(0, np.uint64), *side]) for side in zip(*words, strict=True)) if words else (np.empty(0, np.uint64),) * 2
@@ -71,7 +71,7 @@ class References:
         return one[order], two[order], order
 
     def numbers(self, names: Any) -> Numbers:
-        """Which target each name is, int64[n], from 0; -1 for one that is not there."""
+        """Number names by their targets, int64[n], from 0; -1 for one that is not there."""
         one, two, order = self._sorted
         if not len(names) or not len(one):
             return np.full(len(names), -1, np.int64)
@@ -80,8 +80,8 @@ class References:
         return np.where((one[places] == wanted) & (two[places] == other), order[places], -1)
 
 
-def hashes(names: Any) -> tuple[Words, Words]:
-    """128 bits for each name, in two words: sums of each byte times a random odd word of its position (multilinear hashing, Carter and Wegman 1979).
+def hashes(names: Any) -> tuple[HashWords, HashWords]:
+    """Hash each name to 128 bits, in two words: sums of each byte times a random odd word of its position (multilinear hashing, Carter and Wegman 1979).
 
     Two given names have the same with a probability below 2^-110, so names of equal hash are taken to be one.
     """
@@ -91,13 +91,13 @@ def hashes(names: Any) -> tuple[Words, Words]:
     return words[0], words[1]
 
 
-def _weights(count: int, seed: int) -> Words:
-    """The first `count` of a fixed sequence of random words."""
+def _weights(count: int, seed: int) -> HashWords:
+    """Draw the first `count` of a fixed sequence of random words."""
     return np.random.default_rng(seed).integers(0, 1 << 64, count, np.uint64, endpoint=False) | np.uint64(1)
 
 
 def _merged(known: list[Any], waiting: list[list[Any]], results: Batches) -> list[Any]:
-    """The targets of both, one row each: that of the smallest ordinal, as rows arrive by ordinal and the sort is stable.
+    """Merge the targets of both, one row each: that of the smallest ordinal, as rows arrive by ordinal and the sort is stable.
 
     Takes the columns out of its arguments and works on one at a time, as they may be most of what is in memory.
     """

@@ -33,7 +33,7 @@ TASK_CELLS = 128
 _AT_ONCE = 8
 """Compressed cells counted in one call."""
 
-BLOCK_BASES, LEAST_BASES = 48_000_000, 8_000_000
+BLOCK_BASES, MIN_BASES = 48_000_000, 8_000_000
 """Letters of a block, both sides together, about: at most, and at least where there are more."""
 
 BLOCKS = 16
@@ -43,7 +43,7 @@ BLOCK_PAIRS = 262_144
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RecordSpan:
     """Records of one file: those of bytes [start, stop), or of its row groups, after the first `skip` and `records` of them.
 
     line_start: whether a line begins at `start`.
@@ -57,7 +57,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class RecordIndex:
     """Marks (counted lines, or rows of a table) and letters before each cell of a file, and where it lies; all [cells + 1]."""
 
     marks: Positions
@@ -66,23 +66,23 @@ class Index:
     line_starts: npt.NDArray[np.bool_]  # whether a line begins at the cell's first byte
 
     def cell(self, mark: int) -> int:
-        """The cell that holds a mark; the number of cells if there are not as many marks."""
+        """Find the cell that holds a mark; the number of cells if there are not as many marks."""
         return int(np.searchsorted(self.marks, mark, "right")) - 1 if mark < self.marks[-1] else len(self.marks) - 1
 
     def letters_before(self, mark: int) -> float:
-        """Letters before a mark, to the precision of a cell."""
+        """Count the letters before a mark, to the precision of a cell."""
         return float(self.letters[self.cell(mark)])
 
-    def span(self, form: Format, first: int, records: int) -> Span:
-        """How to read `records` records of a text from record `first`."""
+    def span(self, form: Format, first: int, records: int) -> RecordSpan:
+        """Say how to read `records` records of a text from record `first`."""
         mark = first * form.marks
         start, stop = self.cell(mark), min(self.cell(mark + records * form.marks) + 1, len(self.positions) - 1)
         line_start = bool(self.line_starts[start])
-        return Span(int(self.positions[start]), int(self.positions[stop]), int(mark - self.marks[start]), records, line_start)
+        return RecordSpan(int(self.positions[start]), int(self.positions[stop]), int(mark - self.marks[start]), records, line_start)
 
 
 def cells(source: Input) -> tuple[Positions, Positions]:
-    """Where the cells of a text begin in its file, and its end [cells + 1], and the bytes of text before each [cells + 1]."""
+    """Lay cells over a text: where each begins in its file, and its end [cells + 1], and the bytes of text before each [cells + 1]."""
     if source.compression == "none":
         positions = np.append(np.arange(0, source.size, CELL_BYTES), source.size)
         return positions, positions
@@ -95,8 +95,8 @@ def cells(source: Input) -> tuple[Positions, Positions]:
 
 
 def count_marks(task: tuple[Input, Positions]) -> tuple[list[int], bool, list[bool]]:
-    """A function for workers: marks in each cell of a stretch of text that begins amid a line; whether its first byte is a mark if it
-    begins a line; and whether each cell ends a line."""
+    """Count, on a worker, the marks in each cell of a stretch of text that begins amid a line; whether its first byte is a mark if it begins a line; and
+    whether each cell ends a line."""
     source, positions = task
     form = FORMATS[source.format]
     first, cells = ord(form.first) if form.first else 0, len(positions) - 1
@@ -137,7 +137,7 @@ class Counted:
         self._cells = 0
 
     def add(self, counted: tuple[list[int], bool, list[bool]]) -> None:
-        """Take in what `count_marks` gave for the next task."""
+        """Add what `count_marks` gave for the next task."""
         counts, first, ended = counted
         begin, end = self._cells, self._cells + len(counts)
         counts[0] += first and bool(self._line_starts[begin])
@@ -147,24 +147,24 @@ class Counted:
 
     @property
     def letters(self) -> float:
-        """Tell about how many letters the text has."""
+        """Estimate how many letters the text has."""
         return float(self._letters[-1])
 
     @property
-    def index(self) -> Index:
+    def index(self) -> RecordIndex:
         """The index of the cells that were counted."""
         known = slice(self._cells + 1)
-        return Index(self._marks[known], self._letters[known], self._positions[known], self._line_starts[known])
+        return RecordIndex(self._marks[known], self._letters[known], self._positions[known], self._line_starts[known])
 
 
 def block_bases(letters: float) -> int:
     """Tell the letters of a block of an input with about so many."""
-    return int(min(BLOCK_BASES, max(LEAST_BASES, letters / BLOCKS)))
+    return int(min(BLOCK_BASES, max(MIN_BASES, letters / BLOCKS)))
 
 
-def cut(indexes: Sequence[tuple[Index, int]], first: int, pairs: int, bases: int, *, more: bool = False) -> list[tuple[int, int]]:
-    """Blocks (first pair, pairs) of at most BLOCK_PAIRS pairs and about `bases` letters, from pair `first` on, from indexes and the marks that a pair has in
-    each; `pairs`: that are known of. more: others may follow them; then without the block that these might belong to.
+def cut(indexes: Sequence[tuple[RecordIndex, int]], first: int, pairs: int, bases: int, *, more: bool = False) -> list[tuple[int, int]]:
+    """Cut an input into blocks (first pair, pairs) of at most BLOCK_PAIRS pairs and about `bases` letters, from pair `first` on, from indexes and the marks
+    that a pair has in each; `pairs`: that are known of. more: others may follow them; then without the block that these might belong to.
 
     They depend on the input alone, not on who reads it or when. A pair with more letters than that is a block of its own.
     """
@@ -185,20 +185,20 @@ def cut(indexes: Sequence[tuple[Index, int]], first: int, pairs: int, bases: int
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PairBlock:
     """Pairs [first, first + pairs) of an input, and where they lie in each of its files; no spans: only in sequence."""
 
     id: int
     first: int
     pairs: int
-    spans: tuple[Span, ...] = ()
+    spans: tuple[RecordSpan, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Block":
-        return cls(values["id"], values["first"], values["pairs"], tuple(Span(**span) for span in values["spans"]))
+    def from_json(cls, values: Mapping[str, Any]) -> "PairBlock":
+        return cls(values["id"], values["first"], values["pairs"], tuple(RecordSpan(**span) for span in values["spans"]))
 
 
 class Blocks(ABC):
@@ -214,8 +214,8 @@ class Blocks(ABC):
         self._heard: dict[int, Any] = {}
         self._next = 0
 
-    def hear(self, place: int, result: Any) -> list[Block]:
-        """Take in the result of a task; the blocks that are known since. Raises InputError for files whose numbers of records do not fit."""
+    def hear(self, place: int, result: Any) -> list[PairBlock]:
+        """Add the result of a task; gives the blocks that are known since. Raises InputError for files whose numbers of records do not fit."""
         self._heard[place] = result
         while self._next in self._heard:
             self._add(self._next, self._heard.pop(self._next))
@@ -223,15 +223,15 @@ class Blocks(ABC):
         return self._known(whole=self._next == len(self.tasks))
 
     @abstractmethod
-    def share(self, block: Block) -> float:
-        """Tell about what share of the input a block is."""
+    def share(self, block: PairBlock) -> float:
+        """Estimate what share of the input a block is."""
 
     @abstractmethod
     def _add(self, place: int, result: Any) -> None:
-        """Take in results in the order of tasks."""
+        """Add results in the order of tasks."""
 
     @abstractmethod
-    def _known(self, *, whole: bool) -> list[Block]:
+    def _known(self, *, whole: bool) -> list[PairBlock]:
         """Give the blocks that were not given yet; whole: all was counted."""
 
 
@@ -251,13 +251,13 @@ class TextBlocks(Blocks):
         if not self.tasks:
             self.pairs = 0
 
-    def share(self, block: Block) -> float:
+    def share(self, block: PairBlock) -> float:
         return sum(span.stop - span.start for span in block.spans) / max(1, sum(text.size for text in self._texts))
 
     def _add(self, place: int, result: Any) -> None:
         self._counted[self._turns[place][1]].add(result)
 
-    def _known(self, *, whole: bool) -> list[Block]:
+    def _known(self, *, whole: bool) -> list[PairBlock]:
         indexes = [counted.index for counted in self._counted]
         forms = [FORMATS[text.format] for text in self._texts]
         marks = [form.marks * self._each for form in forms]
@@ -271,7 +271,7 @@ class TextBlocks(Blocks):
         blocks = []
         for first, count in cuts:
             spans = (index.span(form, first * self._each, count * self._each) for index, form in zip(indexes, forms, strict=True))
-            blocks.append(Block(self._given, first, count, tuple(spans)))
+            blocks.append(PairBlock(self._given, first, count, tuple(spans)))
             self._given, self._first = self._given + 1, first + count
         return blocks
 

@@ -12,17 +12,17 @@ from tidalign.kernels.text import records
 from tidalign.pipeline.errors import MOST_HEADER, MOST_NAME
 from tidalign.pipeline.files.decompress import PLAIN_BYTES, plain_range, read_range
 from tidalign.pipeline.files.sniff import Input
-from tidalign.pipeline.pairs.input.index import Block, Span
-from tidalign.pipeline.pairs.input.read import Source
+from tidalign.pipeline.pairs.input.index import PairBlock, RecordSpan
+from tidalign.pipeline.pairs.input.read import PairSource
 from tidalign.pipeline.pairs.pack import column
 from tidalign.pipeline.schema import CHUNK
 
 _FINDERS = {"fasta": records.find_fasta, "fastq": records.find_fastq, "seq": records.find_seq}
 
 
-def packed_block(source: Source, block: Block, *, ambiguous: str) -> Any:
-    """The pairs of a planned block in `schema.CHUNK`; None where what is in it must be looked at more closely: errors, names and letters that few files have,
-    and all that has to be kept as it was read."""
+def packed_block(source: PairSource, block: PairBlock, *, ambiguous: str) -> Any:
+    """Read the pairs of a planned block in `schema.CHUNK`; None where what is in it must be looked at more closely: errors, names and letters that few files
+    have, and all that has to be kept as it was read."""
     if source.inputs[0].is_table or source.alphabet != "dna" or source.whole or source.same_names:
         return None
     columns: dict[str, Any] = {"ordinal": pa.array(np.arange(block.first, block.first + block.pairs))}
@@ -40,7 +40,7 @@ def packed_block(source: Source, block: Block, *, ambiguous: str) -> Any:
     return pa.table([columns[name] for name in CHUNK.names], schema=CHUNK)
 
 
-def _found(text: Input, span: Span) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None:
+def _found(text: Input, span: RecordSpan) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]] | None:
     """Read a span, and find its records; None where one is not plain."""
     if span.stop - span.start > PLAIN_BYTES:
         return None

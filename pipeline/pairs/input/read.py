@@ -13,7 +13,7 @@ from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.decompress import PLAIN_BYTES, changed, plain_range, range_pieces
 from tidalign.pipeline.files.sniff import Input, sniff
 from tidalign.pipeline.pairs.input import tables
-from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Block, Blocks, Span, TextBlocks
+from tidalign.pipeline.pairs.input.index import BLOCK_BASES, Blocks, PairBlock, RecordSpan, TextBlocks
 from tidalign.pipeline.pairs.input.records import FORMATS, find_lines, gathered, marked, parse
 from tidalign.pipeline.pairs.input.stream import stream_pairs
 from tidalign.pipeline.pairs.pack import pair_table, split
@@ -22,8 +22,8 @@ _OPTIONS = ("interleaved", "same_names", "query_column", "target_column", "alpha
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Where pairs come from. One input holds both sides (`interleaved`: record 2i is the query, 2i + 1 the target of pair i; or a table), or two do.
+class PairSource:
+    """Says where pairs come from. One input holds both sides (`interleaved`: record 2i is the query, 2i + 1 the target of pair i; or a table), or two do.
     alphabet: of their letters (`pack.ALPHABETS`). whole: qualities are read as well, and what a run reads is kept; runs are not told apart by it."""
 
     inputs: tuple[Input, ...]
@@ -55,7 +55,7 @@ class Source:
         return any(source.stream for source in self.inputs)
 
     def files(self) -> list[dict[str, Any]]:
-        """What tells whether the inputs are the same again: path, size in bytes (-1: a pipe), time of change and a digest."""
+        """Tell by what the inputs are known to be the same again: path, size in bytes (-1: a pipe), time of change and a digest."""
         return [{"path": source.path, "size": source.size, "mtime_ns": source.mtime_ns, "digest": source.digest} for source in self.inputs]
 
     def to_json(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Source:
         return {"queries": self.queries, "targets": self.targets, "inputs": [source.to_json() for source in self.inputs], **options}
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "Source":
+    def from_json(cls, values: dict[str, Any]) -> "PairSource":
         options = {name: values[name] for name in _OPTIONS}
         return cls(tuple(Input(**source) for source in values["inputs"]), **options)
 
@@ -78,7 +78,7 @@ def inspect(
     target_column: str = "target",
     alphabet: str = "dna",
     allow_empty: bool = False,
-) -> Source:
+) -> PairSource:
     """Look at the inputs, by content: FASTA, FASTQ, .seq (plain, gzip, BGZF), Parquet, Arrow; `-` is standard input.
 
     interleaved: one file holds queries and targets in turn. same_names: names of a pair must agree, but for /1 and /2 at their ends.
@@ -99,14 +99,14 @@ def inspect(
         raise InputError(inputs[0].path, "one file of interleaved pairs", "two", "give one, or leave out --interleaved")
     if not whole and not interleaved and len(inputs) == 1 and formats != {"empty"}:
         raise InputError(inputs[0].path, "a second file, of targets", "none", "name it, or use --interleaved if this one holds both")
-    source = Source(inputs, interleaved or "seq" in formats, same_names, query_column, target_column, alphabet)
+    source = PairSource(inputs, interleaved or "seq" in formats, same_names, query_column, target_column, alphabet)
     if inputs[0].is_table and not tables.check_schema(inputs[0], (query_column, target_column)) and not allow_empty:
         raise MissingInput(f"{inputs[0].path}: no rows; use --allow-empty if that is no mistake")
     return source
 
 
-def blocks(source: Source, *, block_bases: int | None = None) -> Blocks | None:
-    """What cuts an input into blocks of about `block_bases` letters, `index.block_bases` where None; None if only in sequence (`stream_blocks`)."""
+def blocks(source: PairSource, *, block_bases: int | None = None) -> Blocks | None:
+    """Make what cuts an input into blocks of about `block_bases` letters, `index.block_bases` where None; None if only in sequence (`stream_blocks`)."""
     if not source.has_ranges:
         return None
     if source.inputs[0].is_table:
@@ -114,7 +114,7 @@ def blocks(source: Source, *, block_bases: int | None = None) -> Blocks | None:
     return TextBlocks(source.inputs, block_bases, interleaved=source.interleaved)
 
 
-def plan(source: Source, *, block_bases: int | None = None) -> list[Block] | None:
+def plan(source: PairSource, *, block_bases: int | None = None) -> list[PairBlock] | None:
     """Cut a whole input into blocks; None if it can only be read in sequence. Raises InputError for files whose numbers of records do not fit."""
     cutting = blocks(source, block_bases=block_bases)
     if cutting is None:
@@ -122,9 +122,9 @@ def plan(source: Source, *, block_bases: int | None = None) -> list[Block] | Non
     return [block for place, (count, argument) in enumerate(cutting.tasks) for block in cutting.hear(place, count(argument))]
 
 
-def read_block(source: Source, block: Block) -> Any:
-    """The pairs of a planned block, in `schema.PAIRS`, and `query_quality` if the source is `whole`; reads only its ranges. Raises InputError for what is wrong
-    in them."""
+def read_block(source: PairSource, block: PairBlock) -> Any:
+    """Read the pairs of a planned block, in `schema.PAIRS`, and `query_quality` if the source is `whole`; reads only its ranges. Raises InputError for what is
+    wrong in them."""
     first = source.inputs[0]
     try:
         if first.is_table:
@@ -133,12 +133,14 @@ def read_block(source: Source, block: Block) -> Any:
             each = 2 if source.interleaved else 1
             sides = [_read_span(text, span, block.first * each, source.alphabet, source.whole) for text, span in zip(source.inputs, block.spans, strict=True)]
             query, target = split(sides[0]) if source.interleaved else sides
+    except MissingInput:
+        raise
     except OSError as error:
         raise MissingInput(f"{error.filename or source.queries}: {error.strerror or error}; every worker must see the inputs") from error
     return pair_table(source.queries, block.first, query, target, same_names=source.same_names)
 
 
-def _read_span(text: Input, span: Span, first: int, alphabet: str, qualities: bool) -> Any:
+def _read_span(text: Input, span: RecordSpan, first: int, alphabet: str, qualities: bool) -> Any:
     form = FORMATS[text.format]
     if text.compression == "none" and span.stop - span.start <= PLAIN_BYTES:
         content: memoryview | bytes = plain_range(text.path, span.start, span.stop)
@@ -152,8 +154,8 @@ def _read_span(text: Input, span: Span, first: int, alphabet: str, qualities: bo
     return parse(form, lines[int(marks[span.skip]) : int(marks[last])], text.path, first, alphabet, qualities)
 
 
-def stream_blocks(source: Source, *, block_bases: int | None = None) -> Iterator[tuple[Block, Any]]:
-    """Every block with its pairs, from the input's beginning to its end. Raises InputError as soon as something wrong is met."""
+def stream_blocks(source: PairSource, *, block_bases: int | None = None) -> Iterator[tuple[PairBlock, Any]]:
+    """Read every block with its pairs, from the input's beginning to its end. Raises InputError as soon as something wrong is met."""
     planned = plan(source, block_bases=block_bases)
     if planned is not None:
         yield from ((block, read_block(source, block)) for block in planned)
@@ -161,5 +163,5 @@ def stream_blocks(source: Source, *, block_bases: int | None = None) -> Iterator
     first = 0
     sides = stream_pairs(source.inputs, interleaved=source.interleaved, alphabet=source.alphabet, bases=block_bases or BLOCK_BASES, qualities=source.whole)
     for number, (query, target) in enumerate(sides):
-        yield Block(number, first, len(query)), pair_table(source.queries, first, query, target, same_names=source.same_names)
+        yield PairBlock(number, first, len(query)), pair_table(source.queries, first, query, target, same_names=source.same_names)
         first += len(query)

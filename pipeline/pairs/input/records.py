@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from tidalign.kernels.text.lines import before_blanks, copy_ranges, line_bounds, other_record
 from tidalign.pipeline.errors import MOST_HEADER, MOST_NAME, MOST_RECORD, SHORT_HEADER, SHORT_NAME, SHORTEN, shown
 from tidalign.pipeline.files.decompress import PLAIN_BYTES, Damage
-from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, column
+from tidalign.pipeline.pairs.pack import RecordPlace, check_letters, check_names, column
 
 Positions = npt.NDArray[np.int64]
 
@@ -27,7 +27,7 @@ FOUR_LINES = "every record has four lines, its letters and its qualities one eac
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How records lie in a text. A mark is a line that is counted: any line, or one that begins with `first`.
+    """Says how records lie in a text. A mark is a line that is counted: any line, or one that begins with `first`.
 
     marks: of a record. lines: of a record, 0 if they vary. records: for one number in messages (a .seq pair is two of our records).
     weight: letters in a byte, about.
@@ -63,23 +63,23 @@ class Lines:
         return Lines(self.text, self.starts[rows], self.ends[rows])
 
     def first_letters(self) -> npt.NDArray[np.uint8]:
-        """The first byte of each line; 0 for an empty one."""
+        """Give the first byte of each line; 0 for an empty one."""
         letters = np.frombuffer(self.text, np.uint8)
         return np.where(self.starts < self.ends, letters[np.minimum(self.starts, len(letters) - 1)], 0).astype(np.uint8) if len(self) else np.empty(0, np.uint8)
 
 
 def find_lines(text: memoryview | bytes, *, at_line_start: bool = True) -> Lines:
-    """The lines that begin in a text; the last may lack its end. at_line_start: whether one begins at its first byte."""
+    """Find the lines that begin in a text; the last may lack its end. at_line_start: whether one begins at its first byte."""
     return Lines(text, *line_bounds(np.frombuffer(text, np.uint8), at_line_start))
 
 
 def marked(lines: Lines, form: Format) -> Positions:
-    """Which lines are marks of a format."""
+    """Find the lines that are marks of a format."""
     return np.flatnonzero(lines.first_letters() == ord(form.first)) if form.first else np.arange(len(lines))
 
 
 def gather(text: Any, starts: Positions, ends: Positions) -> Any:
-    """text[starts[i]:ends[i]] for each i as large_binary."""
+    """Gather text[starts[i]:ends[i]] for each i as large_binary."""
     offsets = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(ends - starts, out=offsets[1:])
     found = np.empty(offsets[-1], np.uint8)
@@ -88,11 +88,11 @@ def gather(text: Any, starts: Positions, ends: Positions) -> Any:
 
 
 def parse(form: Format, lines: Lines, file: str, first: int, alphabet: str, qualities: bool = False) -> Any:
-    """Whole records as a table of `name` (string; null in .seq) and `letters` (large_binary); with `qualities`, of FASTQ, also `quality` (large_binary).
+    """Parse whole records to a table of `name` (string; null in .seq) and `letters` (large_binary); with `qualities`, of FASTQ, also `quality` (large_binary).
 
     first: records of the file before these, for messages. alphabet: of `pack.ALPHABETS`. Raises InputError for the first record that is not right.
     """
-    place = Place(file, first, form.lines, form.records, alphabet)
+    place = RecordPlace(file, first, form.lines, form.records, alphabet)
     if form.name == "FASTQ":
         names, letters = _fastq(lines, place)
     elif form.name == "FASTA":
@@ -109,11 +109,11 @@ def parse(form: Format, lines: Lines, file: str, first: int, alphabet: str, qual
 
 
 def names_in(text: Any, starts: Positions, ends: Positions) -> Any:
-    """What each text[starts[i]:ends[i]] has before its first blank or tab, as large_binary."""
+    """Give what each text[starts[i]:ends[i]] has before its first blank or tab, as large_binary."""
     return gather(text, starts, before_blanks(np.frombuffer(text, np.uint8), np.ascontiguousarray(starts), np.ascontiguousarray(ends)))
 
 
-def _fastq(lines: Lines, place: Place) -> tuple[Any, Any]:
+def _fastq(lines: Lines, place: RecordPlace) -> tuple[Any, Any]:
     if len(lines) % 4:
         raise place.error(len(lines) // 4, "four lines", f"{len(lines) % 4} at the end of the file", FOUR_LINES, line=len(lines) % 4)
     head, letters, plus, quality = (lines[i::4] for i in range(4))
@@ -132,15 +132,15 @@ def _fastq(lines: Lines, place: Place) -> tuple[Any, Any]:
     return _headers(head, place), gather(lines.text, letters.starts, letters.ends)
 
 
-def _headers(lines: Lines, place: Place) -> Any:
-    """The names of records, each ended at the first blank or tab of its header line."""
+def _headers(lines: Lines, place: RecordPlace) -> Any:
+    """Find the names of records, each ended at the first blank or tab of its header line."""
     lengths = lines.ends - lines.starts
     if lengths.max(initial=0) > MOST_HEADER:
         raise place.error(int((lengths > MOST_HEADER).argmax()), SHORT_HEADER, "a longer one", SHORTEN)
     return names_in(lines.text, lines.starts + 1, lines.ends)
 
 
-def _fasta(lines: Lines, place: Place) -> tuple[Any, Any]:
+def _fasta(lines: Lines, place: RecordPlace) -> tuple[Any, Any]:
     is_head = lines.first_letters() == ord(">")
     heads = lines[is_head]
     if len(lines) and not is_head[0]:
@@ -154,7 +154,7 @@ def _fasta(lines: Lines, place: Place) -> tuple[Any, Any]:
     return _headers(heads, place), joined
 
 
-def _seq(lines: Lines, place: Place) -> Any:
+def _seq(lines: Lines, place: RecordPlace) -> Any:
     marks = np.where((place.first + np.arange(len(lines))) % 2, ord("<"), ord(">"))
     wrong = np.flatnonzero(lines.first_letters() != marks)
     if len(wrong):
@@ -174,7 +174,7 @@ class _Headers:
     skip: marks before the first record. place: of that record. line_start: whether a line begins with the text.
     """
 
-    def __init__(self, form: Format, skip: int, place: Place, line_start: bool) -> None:
+    def __init__(self, form: Format, skip: int, place: RecordPlace, line_start: bool) -> None:
         self._form, self._skip, self._place, self._line_start = form, skip, place, line_start
         self._rest = b""
         self._marks = 0  # before the rest
@@ -201,8 +201,8 @@ class _Headers:
 
 
 def gathered(pieces: Iterator[bytes], form: Format, file: str, first: int, skip: int, line_start: bool) -> bytes:
-    """The pieces of a text as one. More than PLAIN_BYTES of them are a record or two: InputError for a header line without end before all are held."""
-    headers = _Headers(form, skip, Place(file, first, form.lines, form.records), line_start)
+    """Join the pieces of a text. More than PLAIN_BYTES of them are a record or two: InputError for a header line without end before all are held."""
+    headers = _Headers(form, skip, RecordPlace(file, first, form.lines, form.records), line_start)
     held: list[bytes] = []
     total = 0
     for piece in pieces:
@@ -214,7 +214,7 @@ def gathered(pieces: Iterator[bytes], form: Format, file: str, first: int, skip:
     return b"".join(held)
 
 
-def check_rest(rest: bytes, form: Format, place: Place) -> None:
+def check_rest(rest: bytes, form: Format, place: RecordPlace) -> None:
     """Raise InputError for the beginning of a record, of which more is to come, that has too much already."""
     begin = rest[: MOST_NAME + 2]
     if form.name != ".seq" and len(begin) == MOST_NAME + 2 and not any(end in begin for end in (b" ", b"\t", b"\n")):
@@ -226,7 +226,7 @@ def check_rest(rest: bytes, form: Format, place: Place) -> None:
 
 
 def stream_records(pieces: Iterator[bytes], form: Format, file: str, alphabet: str, qualities: bool = False) -> Iterator[Any]:
-    """The records of a whole text that comes in pieces, as tables of `parse`."""
+    """Read the records of a whole text that comes in pieces, as tables of `parse`."""
     first, last = 0, False
     parts: list[bytes] = []
     while not last:
@@ -237,7 +237,7 @@ def stream_records(pieces: Iterator[bytes], form: Format, file: str, alphabet: s
                 piece = next(pieces, b"")
             except Damage as damage:
                 whole = max(0, len(marked(find_lines(b"".join(parts)), form)) - 1) // form.marks
-                raise Place(file, first, 0, form.records).error(whole, *damage.args) from damage
+                raise RecordPlace(file, first, 0, form.records).error(whole, *damage.args) from damage
             last = not piece
             wanted -= len(piece)
             parts.append(piece)
@@ -249,17 +249,17 @@ def stream_records(pieces: Iterator[bytes], form: Format, file: str, alphabet: s
         if records is not None:
             first += len(records)
             yield records
-        check_rest(rest, form, Place(file, first, form.lines, form.records))
+        check_rest(rest, form, RecordPlace(file, first, form.lines, form.records))
 
 
 def _parse_complete(text: bytes, last: bool, form: Format, file: str, first: int, alphabet: str, qualities: bool) -> tuple[Any, bytes]:
-    """The records that end in a text, or None, and what is left of it; `last`: nothing follows."""
+    """Parse the records that end in a text, or None, and what is left of it; `last`: nothing follows."""
     lines = find_lines(text)
     marks = marked(lines, form)
     complete = len(marks) if last else max(0, len(marks) - 1) // form.marks * form.marks
     begin = int(marks[0]) if len(marks) else len(lines)
     end = int(marks[complete]) if complete < len(marks) else len(lines)
     if (lines.ends[:begin] > lines.starts[:begin]).any():
-        raise Place(file, first, form.lines, form.records).error(0, f"a line that begins with {form.first.decode()!r}", _shown(lines, 0))
+        raise RecordPlace(file, first, form.lines, form.records).error(0, f"a line that begins with {form.first.decode()!r}", _shown(lines, 0))
     records = parse(form, lines[begin:end], file, first, alphabet, qualities) if complete else None
     return records, text[lines.starts[end] :] if end < len(lines) else b""

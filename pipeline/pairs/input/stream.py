@@ -16,7 +16,7 @@ from tidalign.pipeline.pairs.pack import count_pairs, split
 
 
 def stream_pairs(texts: Sequence[Input], *, interleaved: bool, alphabet: str, bases: int = BLOCK_BASES, qualities: bool = False) -> Iterator[tuple[Any, Any]]:
-    """Queries and targets, as tables of `records.parse`, by blocks of at most BLOCK_PAIRS pairs and `bases` letters (or one pair).
+    """Read queries and targets, as tables of `records.parse`, by blocks of at most BLOCK_PAIRS pairs and `bases` letters (or one pair).
 
     Raises InputError for what is wrong in the files, at the end also for unequal numbers of records.
     """
@@ -41,7 +41,7 @@ def _lengths(side: Any) -> Any:
 
 
 def records(text: Input, alphabet: str, qualities: bool = False) -> Iterator[Any]:
-    """The records of one text, in tables of `records.parse`. Raises InputError for what is wrong in it."""
+    """Read the records of one text, in tables of `records.parse`. Raises InputError for what is wrong in it."""
     if text.format == "empty":
         return
     pieces = text_pieces(text)

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tidalign.pipeline.errors import InputError
+from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.decompress import changed
 from tidalign.pipeline.files.sniff import Input
-from tidalign.pipeline.pairs.input.index import CELL_BYTES, Block, Blocks, Index, Span, block_bases, cut
+from tidalign.pipeline.pairs.input.index import CELL_BYTES, Blocks, PairBlock, RecordIndex, RecordSpan, block_bases, cut
 from tidalign.pipeline.pairs.input.records import names_in
-from tidalign.pipeline.pairs.pack import Place, check_letters, check_names, flat
+from tidalign.pipeline.pairs.pack import RecordPlace, check_letters, check_names, flat
 
 BATCH_BYTES = 8_000_000
 _SAMPLE = 64
@@ -28,7 +28,7 @@ def _whole(source: Input) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        if getattr(error, "errno", None):
+        if getattr(error, "errno", None) or isinstance(error, MissingInput):
             raise
         raise InputError(source.path, f"a whole {source.format} file", f"a damaged or truncated one ({error})", "write it again") from error
 
@@ -43,7 +43,7 @@ def _open(source: Input) -> Any:
 def check_schema(
     source: Input, columns: tuple[str, ...], ways_out: tuple[str, ...] = ("name the column with --query-column", "name the column with --target-column")
 ) -> bool:
-    """Whether a table with the columns of letters has rows; InputError says what it has instead of them, and the way out for each."""
+    """Tell whether a table with the columns of letters has rows; InputError says what it has instead of them, and the way out for each."""
     file = _open(source)
     schema = file.schema_arrow if source.format == "parquet" else file.schema
     for name, way_out in zip(columns, ways_out, strict=True):
@@ -76,7 +76,7 @@ def _units(source: Input) -> int:
 
 
 def _batches(source: Input, unit: int, columns: list[str]) -> Iterator[Any]:
-    """The rows of a row group or record batch, some megabytes at a time."""
+    """Read the rows of a row group or record batch, some megabytes at a time."""
     with _whole(source):
         for batch in _pieces(source, unit, columns):
             batch.validate(full=True)  # what is damaged may have its letters anywhere
@@ -98,7 +98,7 @@ def _pieces(source: Input, unit: int, columns: list[str]) -> Iterator[Any]:
 
 
 def measure(task: tuple[Input, tuple[str, str], int]) -> tuple[list[int], list[float]]:
-    """A function for workers: rows and letters in each cell of a row group or record batch, a cell being rows of CELL_BYTES letters, about."""
+    """Count, on a worker, rows and letters in each cell of a row group or record batch, a cell being rows of CELL_BYTES letters, about."""
     source, columns, unit = task
     rows: list[int] = []
     letters: list[float] = []
@@ -121,12 +121,12 @@ def _binary_lengths(letters: Any) -> Any:
     return pc.binary_length(letters.cast(pa.large_binary()))
 
 
-def index_table(measured: Sequence[tuple[list[int], list[float]]]) -> Index:
-    """The index of a table, of what `measure` gave: a mark is a row, a position the row group or record batch that a cell lies in."""
+def index_table(measured: Sequence[tuple[list[int], list[float]]]) -> RecordIndex:
+    """Make the index of a table of what `measure` gave: a mark is a row, a position the row group or record batch that a cell lies in."""
     positions = [unit for unit, (rows, _) in enumerate(measured) for _ in rows] + [len(measured)]
     marks = np.concatenate([[0], np.cumsum([count for rows, _ in measured for count in rows])]).astype(np.int64)
     letters = np.concatenate([[0.0], np.cumsum([count for _, counts in measured for count in counts])])
-    return Index(marks, letters, np.array(positions, np.int64), np.ones(len(positions), bool))
+    return RecordIndex(marks, letters, np.array(positions, np.int64), np.ones(len(positions), bool))
 
 
 class TableBlocks(Blocks):
@@ -139,32 +139,32 @@ class TableBlocks(Blocks):
         if not self.tasks:
             self.pairs = 0
 
-    def share(self, block: Block) -> float:
+    def share(self, block: PairBlock) -> float:
         return block.pairs / max(1, self.pairs or 1)
 
     def _add(self, place: int, result: Any) -> None:
         self._measured.append(result)
 
-    def _known(self, *, whole: bool) -> list[Block]:
+    def _known(self, *, whole: bool) -> list[PairBlock]:
         if not whole:
             return []
         index = index_table(self._measured)
         self.pairs = int(index.marks[-1])
         return [
-            Block(i, first, pairs, (span(index, first, pairs),))
+            PairBlock(i, first, pairs, (span(index, first, pairs),))
             for i, (first, pairs) in enumerate(cut([(index, 1)], 0, self.pairs, self._bases or block_bases(float(index.letters[-1]))))
         ]
 
 
-def span(index: Index, first: int, rows: int) -> Span:
-    """How to read rows [first, first + rows)."""
+def span(index: RecordIndex, first: int, rows: int) -> RecordSpan:
+    """Say how to read rows [first, first + rows)."""
     start = int(index.positions[index.cell(first)])
     stop = int(index.positions[index.cell(first + rows - 1)]) + 1
-    return Span(start, stop, first - int(index.marks[np.searchsorted(index.positions, start)]), rows)
+    return RecordSpan(start, stop, first - int(index.marks[np.searchsorted(index.positions, start)]), rows)
 
 
-def read_rows(source: Input, columns: tuple[str, str], span: Span, first: int, alphabet: str) -> tuple[Any, Any]:
-    """The query and the target side of a span, as tables of `records.parse`. first: ordinal of its first row."""
+def read_rows(source: Input, columns: tuple[str, str], span: RecordSpan, first: int, alphabet: str) -> tuple[Any, Any]:
+    """Read the query and the target side of a span, as tables of `records.parse`. first: ordinal of its first row."""
     file = _open(source)
     present = (file.schema_arrow if source.format == "parquet" else file.schema).names
     names = [f"{side}_name" for side in SIDES]
@@ -182,22 +182,22 @@ def read_rows(source: Input, columns: tuple[str, str], span: Span, first: int, a
     if left:
         raise changed(source.path)
     table = pa.Table.from_batches(batches)
-    place = Place(source.path, first, alphabet=alphabet)
+    place = RecordPlace(source.path, first, alphabet=alphabet)
     query, target = (_side(table, column, name, place) for column, name in zip(columns, names, strict=True))
     return query, target
 
 
 def records(source: Input, column: str, name: str, alphabet: str) -> Iterator[Any]:
-    """The rows of a table with one column of letters, and one of names if there is any, in tables of `records.parse`."""
+    """Read the rows of a table with one column of letters, and one of names if there is any, in tables of `records.parse`."""
     present = (_open(source).schema_arrow if source.format == "parquet" else _open(source).schema).names
     first = 0
     for unit in range(_units(source)):
         for batch in _batches(source, unit, [column, *([name] if name in present else [])]):
-            yield _side(pa.Table.from_batches([batch]), column, name, Place(source.path, first, alphabet=alphabet))
+            yield _side(pa.Table.from_batches([batch]), column, name, RecordPlace(source.path, first, alphabet=alphabet))
             first += len(batch)
 
 
-def _side(table: Any, column: str, name: str, place: Place) -> Any:
+def _side(table: Any, column: str, name: str, place: RecordPlace) -> Any:
     letters = _column(table[column], pa.large_binary(), column, place)
     names = pa.nulls(len(table), pa.string())
     if name in table.column_names:
@@ -206,8 +206,8 @@ def _side(table: Any, column: str, name: str, place: Place) -> Any:
     return pa.table({"name": names, "letters": check_letters(letters, None, place)})
 
 
-def _column(values: Any, kind: Any, name: str, place: Place) -> Any:
-    """A column as one array of a type, without nulls."""
+def _column(values: Any, kind: Any, name: str, place: RecordPlace) -> Any:
+    """Make a column one array of a type, without nulls."""
     if values.null_count:
         row = int(np.flatnonzero(values.is_null().to_numpy())[0])
         raise place.error(row, f"a value in column {name!r}", "null", "remove the row")

@@ -13,7 +13,7 @@ from slurm_site import Site, objection
 
 @pytest.fixture(scope="session")
 def slurm() -> Iterator[Site]:
-    """A Slurm of this machine's; skips where there can be none."""
+    """Start a Slurm of this machine's; skips where there can be none."""
     if why := objection():
         pytest.skip(why)
     with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as folder:

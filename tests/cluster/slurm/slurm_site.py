@@ -25,7 +25,7 @@ OVER = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED",
 
 
 def found(program: str) -> str | None:
-    """Where a program is; those of the superuser need not be on the path."""
+    """Find a program; those of the superuser need not be on the path."""
     return shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin:/usr/local/sbin")
 
 
@@ -37,7 +37,7 @@ def objection() -> str | None:
 
 
 def gpus() -> list[Path]:
-    """The device files of this machine's GPUs."""
+    """List the device files of this machine's GPUs."""
     return sorted(Path("/dev").glob("nvidia[0-9]*"), key=lambda path: int(path.name.removeprefix("nvidia")))
 
 
@@ -111,7 +111,7 @@ class Site:
         return "\n".join(lines) + "\n"
 
     def _prolog(self) -> str:
-        """The script of which Slurm puts into each task's environment what it prints: a node's GPUs count from 0 there, as on a machine of its own."""
+        """Write the script of which Slurm puts into each task's environment what it prints: a node's GPUs count from 0 there, as on a machine of its own."""
         numbers = {name: " ".join(path.name.removeprefix("nvidia") for path in paths) for name, paths in self.gpus.items()}
         lines = [
             "#!/bin/sh",
@@ -146,19 +146,19 @@ class Site:
             self._processes.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=self.environment, start_new_session=True))
 
     def states(self) -> dict[str, str]:
-        """What each node is at, as sinfo says."""
+        """Ask sinfo what each node is at."""
         asked = self.ask("sinfo", "--noheader", "--Node", "--partition=batch", "--format=%N %T", check=False)
         return dict(line.split()[:2] for line in asked.splitlines() if len(line.split()) == 2)  # type: ignore[misc]
 
     def ask(self, *command: str, check: bool = True, **options: object) -> str:
-        """What a command of Slurm's prints."""
+        """Run a command of Slurm's, and give what it prints."""
         done = subprocess.run(command, env=self.environment, capture_output=True, text=True, **options)  # type: ignore[call-overload]
         if check and done.returncode:
             raise RuntimeError(f"{' '.join(command)}: status {done.returncode}: {done.stderr}")
         return str(done.stdout)
 
     def job(self, number: str) -> dict[str, str]:
-        """What scontrol says of a job."""
+        """Ask scontrol about a job."""
         words = self.ask("scontrol", "show", "job", number).split()
         return dict(word.split("=", 1) for word in words if "=" in word)
 
@@ -196,7 +196,7 @@ class Site:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of this machine that nobody listens on."""
+    """Find ports of this machine that nobody listens on."""
     sockets = [socket.socket() for _ in range(count)]
     try:
         for each in sockets:

@@ -28,7 +28,7 @@ def started(devices: list[Path]) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def with_stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Two GPUs a node, which are not."""
+    """Start a Slurm with two GPUs a node, which are files in their place."""
     folder = tmp_path_factory.mktemp("devices")
     files = [folder / f"nvidia{number}" for number in range(4)]
     for file in files:
@@ -38,7 +38,7 @@ def with_stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def with_gpus() -> Iterator[Site]:
-    """The GPUs of this machine; the nodes take turns with them."""
+    """Start a Slurm with the GPUs of this machine; the nodes take turns with them."""
     if not gpus():
         pytest.skip("no GPU here")
     yield from started(gpus())
@@ -66,7 +66,7 @@ def test_a_job_has_the_gpus_that_it_asked_for(with_stand_ins: Site, tmp_path: Pa
 def test_a_run_uses_those_of_its_job(with_stand_ins: Site, tmp_path: Path, each: int) -> None:
     write_sides(tmp_path)
     program(tmp_path, *WORDS, "-o", "expected.maf", "--device=cpu")
-    text = f"export TIDALIGN_TEST_CARDS=4 PYTHONPATH={STAND_IN}\n{script(*WORDS, '-o', 'out.maf', '--device=gpu', '--keep-run')}"
+    text = f"export TIDALIGN_TEST_GPUS=4 PYTHONPATH={STAND_IN}\n{script(*WORDS, '-o', 'out.maf', '--device=gpu', '--keep-run')}"
     number = submit(with_stand_ins, tmp_path, text, "--nodes=2", "--ntasks-per-node=1", f"--gpus-per-node={each}")
     assert with_stand_ins.wait_for(number)["JobState"] == "COMPLETED", (tmp_path / "log").read_text()
     assert report(tmp_path / "out.maf.run")["workers"] == 2 * each
@@ -77,7 +77,7 @@ def test_cores_beside_the_gpus_of_a_job(with_stand_ins: Site, tmp_path: Path) ->
     write_sides(tmp_path)
     program(tmp_path, *WORDS, "-o", "expected.maf", "--device=cpu")
     words = (*WORDS, "-o", "out.maf", "--device=gpu", "--cpu-workers=1", "--keep-run")
-    text = f"export TIDALIGN_TEST_CARDS=4 PYTHONPATH={STAND_IN}\n{script(*words)}"
+    text = f"export TIDALIGN_TEST_GPUS=4 PYTHONPATH={STAND_IN}\n{script(*words)}"
     number = submit(with_stand_ins, tmp_path, text, "--nodes=2", "--ntasks-per-node=1", "--gpus-per-node=1")
     assert with_stand_ins.wait_for(number)["JobState"] == "COMPLETED", (tmp_path / "log").read_text()
     assert report(tmp_path / "out.maf.run")["workers"] == 4

@@ -13,7 +13,7 @@ from work import PAIRS, program, script, submit, write_pairs
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """What a run without Slurm writes."""
+    """Run without Slurm, and give what that writes."""
     folder = tmp_path_factory.mktemp("expected")
     write_pairs(folder)
     program(folder, *PAIRS, "-o", "out.sam")
@@ -78,7 +78,7 @@ def test_a_worker_for_each_gpu_of_every_node(slurm: Site, tmp_path: Path) -> Non
     (tmp_path / "t.fa").write_text(f">t\n{'GATTACACCTGAGTCATTGCCA' * 20}\n")
     words = ("genome", "t.fa", "t.fa", "-o", "run", "--device=gpu")
     stand_in = Path(__file__).parents[2] / "workflows" / "stand_in"
-    text = f"export TIDALIGN_TEST_CARDS=2 PYTHONPATH={stand_in}\n{script(*words)}"
+    text = f"export TIDALIGN_TEST_GPUS=2 PYTHONPATH={stand_in}\n{script(*words)}"
     number = submit(slurm, tmp_path, text, "--nodes=2", "--ntasks-per-node=1")
     assert slurm.wait_for(number)["JobState"] == "COMPLETED", (tmp_path / "log").read_text()
     report = json.loads((tmp_path / "run" / "report.json").read_text())
@@ -93,7 +93,7 @@ def _command(process: psutil.Process) -> list[str]:
 
 
 def _plain(processes: list[psutil.Process]) -> list[str]:
-    """Addresses other than that of the node at which Dask's processes listen; srun has ports of its own, which Slurm authenticates."""
+    """List addresses other than that of the node at which Dask's processes listen; srun has ports of its own, which Slurm authenticates."""
     found = []
     for process in processes:
         try:

@@ -17,7 +17,7 @@ SCRIPTS = ROOT / "workflows" / "slurm"
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """PATH with the program that is tested."""
+    """Make a PATH with the program that is tested."""
     (tmp_path / "bin").mkdir()
     wrapper = tmp_path / "bin" / "tidalign"
     wrapper.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m tidalign.workflows "$@"\n')
@@ -27,13 +27,13 @@ def path(tmp_path: Path) -> str:
 
 @pytest.fixture
 def site(slurm: Site, path: str, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """The Slurm, with the program that is tested on the path of its jobs."""
+    """Put the program that is tested on the path of Slurm's jobs."""
     monkeypatch.setitem(slurm.environment, "PATH", path)
     return slurm
 
 
 def genomes(folder: Path, count: int = 4) -> None:
-    """FASTA files of sequences that are alike: targets.fa, and queries of all and of each."""
+    """Write FASTA files of sequences that are alike: targets.fa, and queries of all and of each."""
     chance = random.Random(6)
     targets = ["".join(chance.choices("ACGT", k=1500)) for _ in range(count)]
     queries = ["".join(chance.choice("ACGT") if chance.random() < 0.05 else letter for letter in text) for text in targets]

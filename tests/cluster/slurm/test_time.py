@@ -21,7 +21,7 @@ SLOW_AT_FIRST = """slurm:
 
 @pytest.fixture(scope="module")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """What a run writes that nobody disturbs."""
+    """Run without disturbance, and give what that writes."""
     folder = tmp_path_factory.mktemp("expected")
     write(folder)
     program(folder, *PAIRS, "-o", "out.sam")
@@ -29,7 +29,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def write(folder: Path, profile: str = "") -> dict[str, str]:
-    """Pairs of many lengths, and so many tasks; the environment of who submits with this profile."""
+    """Write pairs of many lengths, and so many tasks; gives the environment of who submits with this profile."""
     chance = random.Random(2)
     letters = ["".join(chance.choices("ACGT", k=20 * 2**place)) for place in range(9) for _ in range(3)]
     (folder / "targets.fa").write_text("".join(f">t{number}\n{text}\n" for number, text in enumerate(letters)))
@@ -41,7 +41,7 @@ def write(folder: Path, profile: str = "") -> dict[str, str]:
 
 
 def events(folder: Path, name: str) -> list[dict[str, object]]:
-    """What the journal says of one kind of event."""
+    """Read what the journal says of one kind of event."""
     journal = folder / "out.sam.run" / "journal.jsonl"
     lines = map(json.loads, journal.read_text().splitlines() if journal.exists() else [])
     return [line for line in lines if line["event"] == name]

@@ -13,7 +13,7 @@ PAIRS = ("pairs", "queries.fa", "targets.fa", "--device=cpu")
 
 
 def write_pairs(folder: Path, count: int = 300, length: int = 300) -> None:
-    """Two FASTA files; each query is its target with some letters changed."""
+    """Write two FASTA files; each query is its target with some letters changed."""
     chance = random.Random(count)
     queries, targets = [], []
     for number in range(count):
@@ -26,7 +26,7 @@ def write_pairs(folder: Path, count: int = 300, length: int = 300) -> None:
 
 
 def command(*words: str) -> list[str]:
-    """The program with these words, as the one that is tested."""
+    """Give the program with these words, as the one that is tested."""
     return [sys.executable, "-P", "-m", "tidalign.workflows", *words]
 
 

@@ -42,7 +42,7 @@ INPUTS: dict[str, tuple[str, tuple[int, int] | None, list[int]]] = {
 
 
 def filters(rows: list[list[str]]) -> list[tuple[str, float, float]]:
-    """Filters (name, lowest, highest) on and next to the values that alignments have."""
+    """Choose filters (name, lowest, highest) on and next to the values that alignments have."""
     found: list[tuple[str, float, float]] = []
     for row in rows[::8]:
         for name, column in (("identity", 0), ("coverage", 1), ("continuity", 2)):
@@ -110,7 +110,7 @@ def lastz(run: Run, format: str) -> str:
 
 
 def plain(run: Run) -> list[str]:
-    """LASTZ 1.04.22 does not read gzip: the same files next to these for a while."""
+    """Name the same files without gzip, which LASTZ 1.04.22 does not read: they lie next to these for a while."""
     return [spec.replace(".fa.gz", ".fa") for spec in (run.target, run.query)]
 
 
@@ -119,7 +119,7 @@ def pack(name: str, text: str) -> None:
 
 
 def cut(source: Path, window: tuple[int, int] | None, wanted: list[int]) -> str:
-    """FASTA of some records of a file, or of a window of them."""
+    """Cut FASTA of some records out of a file, or of a window of them."""
     texts = []
     for record in gzip.decompress(source.read_bytes()).decode().split(">")[1:]:
         header, _, lines = record.partition("\n")

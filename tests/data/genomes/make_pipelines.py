@@ -27,14 +27,14 @@ def turned(text: str) -> str:
 
 
 def changed(rng: random.Random, text: str) -> str:
-    """A few letters other, and a gap on either side."""
+    """Change a few letters, and put a gap on either side."""
     made = [rng.choice("ACGT") if rng.random() < 0.08 else letter for letter in text]
     at = rng.randrange(len(made))
     return "".join(made[:at] + [letters(rng, 4), *made[at + 7 :]])
 
 
 def related(seed: int, size: int, blocks: int) -> tuple[str, str]:
-    """Two sequences with blocks in common, some beside each other's diagonal, some turned around; what lies between has short words in common."""
+    """Draw two sequences with blocks in common, some beside each other's diagonal, some turned around; what lies between has short words in common."""
     rng = random.Random(seed)
     target, query = letters(rng, size), list(letters(rng, size))
     for _ in range(blocks):
@@ -92,7 +92,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 def printed(case: dict[str, Any]) -> list[str]:
-    """The lines that LASTZ prints, without those that name it."""
+    """Run LASTZ, and give the lines that it prints, without those that name it."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in case["files"].items():
             Path(folder, name).write_text(text)
@@ -102,7 +102,7 @@ def printed(case: dict[str, Any]) -> list[str]:
 
 
 def without_settings(text: str) -> str:
-    """LAV without its first stanza."""
+    """Cut off LAV's first stanza."""
     return text[text.index("}") + 2 :] if text.startswith("#:lav") else text
 
 

@@ -40,7 +40,7 @@ def write(folder: str, files: dict[str, str]) -> None:
 
 
 def reading(files: dict[str, str], actions: str) -> Case:
-    """Sequences of one file as the target: name, size of the full sequence, first place, letters; None where LASTZ refuses it.
+    """Read one file as the target by LASTZ: name, size of the full sequence, first place, letters of each sequence; None where LASTZ refuses it.
 
     A query that is equal to a sequence as it was read gives the trivial alignment, which spells all of it.
     """
@@ -128,7 +128,7 @@ FILES = [
 
 
 def option(arguments: list[str], scores: str) -> Case:
-    """K, L, X, Y, O, E, the matrix, seed, transitions and step that LASTZ shows for some arguments; None where it refuses them."""
+    """Ask LASTZ for K, L, X, Y, O, E, the matrix, seed, transitions and step that it shows for some arguments; None where it refuses them."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "t.fa").write_text(f">t\n{bases(1, 100)}\n")
         Path(folder, "s.txt").write_text(scores)
@@ -167,7 +167,7 @@ def option_cases() -> list[Case]:
 
 
 def letter_case(letters: str, arguments: list[str], scores: str) -> Case:
-    """Scores of every target letter (rows) with every query letter, `plain` in gapped extension and `masked` in gap-free extension."""
+    """Measure the scores of every target letter (rows) with every query letter, `plain` in gapped extension and `masked` in gap-free extension."""
     choose, flank = random.Random(7), 60
     pairs = [(t, q, bases(choose.randrange(1 << 30), 2 * flank)) for t in letters for q in letters]
     expensive = ["--gap=100000,1000", "--ydrop=200000", "--gappedthresh=0", "--xdrop=5000", "--hspthresh=2000"]  # no gaps, and no end before the sequences'
@@ -201,7 +201,7 @@ def letter_cases() -> list[Case]:
 
 
 def separated_case(seed: int, query: str, options: list[str]) -> Case:
-    """Alignments of a target with two relatives of it that have N and inversions in them. query: its actions."""
+    """Align by LASTZ a target with two relatives of it that have N and inversions in them. query: its actions."""
     choose = random.Random(seed)
     target, complement = bases(seed, 1600), str.maketrans("ACGT", "TGCA")
     relatives = []
@@ -231,7 +231,7 @@ def separated_cases() -> list[Case]:
 
 
 def small_case(files: dict[str, str], target: str, query: str, options: list[str], format: str) -> Case:
-    """What LASTZ prints of small files, without its own comments."""
+    """Run LASTZ on small files, and give what it prints without its own comments."""
     with tempfile.TemporaryDirectory() as folder:
         write(folder, files)
         status, out = lastz(folder, target, query, *options, f"--format={format}")

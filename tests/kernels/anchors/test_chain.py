@@ -63,7 +63,7 @@ def test_of_equal_chains_the_one_that_lastz_chooses(target: str, query: str, cho
 
 
 def worth(chain: list[tuple[int, ...]], diagonal: int, anti: int) -> int:
-    """Of a chain by the rule, penalties included."""
+    """Compute what a chain is worth by the rule, penalties included."""
     total = sum(SCALE * score for *_, score in chain)
     for (t, q, length, _), (next_t, next_q, *_) in zip(chain, chain[1:], strict=False):
         assert t < next_t

@@ -10,9 +10,9 @@ import pytest
 import simulate
 
 from tidalign.kernels.bidirectional import host as bidirectional_host
-from tidalign.kernels.bidirectional.breakpoint import NONE, breakpoint
+from tidalign.kernels.bidirectional.breakpoint import UNKNOWN, breakpoint
 from tidalign.kernels.bidirectional.direction import new_direction
-from tidalign.kernels.bidirectional.host import Part, _finish, align_long, with_sentinels
+from tidalign.kernels.bidirectional.host import Subproblem, _finish, align_long, with_sentinels
 from tidalign.kernels.letters.host import ASCII
 from tidalign.kernels.letters.sequences import Sequences, pack
 from tidalign.kernels.pairwise import wavefront
@@ -124,7 +124,7 @@ def test_breakpoints_are_the_first_of_the_best(text: str) -> None:
                     q, t, back_q, back_t = (array.ctypes.data for array in letters)
                     place = (q, len(query), t, len(target), back_q, back_t, begin, end)
                     directions = new_direction(model), new_direction(model)
-                    _, _, one = breakpoint(*directions, model, *place, NONE)
+                    _, _, one = breakpoint(*directions, model, *place, UNKNOWN)
                     assert one == breakpoint(*directions, model, *place, one[0])[2], "knowing the penalty moves the cut"
                     steps = one[0] // 2 + sum(model[1:])  # the reference says so if these are too few
                     reference = breakpoint_reference.breakpoint_of(query, target, penalties, states[begin], states[end], steps)
@@ -144,7 +144,7 @@ def test_a_gap_may_have_all_its_letters_beyond_the_end(end: int) -> None:
     work[CIGAR_COUNT] = work[CIGAR_FIRST] = 0
     opening = penalties.pieces[(end - 1) // 2][0]
     for query, target, penalty in ((b"ACG", b"ACG", 0), (b"ACGTA", b"ACGTA", opening)):
-        part = Part((0, len(query)), (0, len(target)), 0, end if penalty else 0, penalty)
+        part = Subproblem((0, len(query)), (0, len(target)), 0, end if penalty else 0, penalty)
         _finish(memory(), encoded(query, False)[: len(query)], encoded(target, True)[: len(target)], wavefront.gap_model(penalties), part)
     assert copied(work, CIGAR, int(work[CIGAR_COUNT])).tolist() == [8 << 4 | 7]
 

@@ -24,7 +24,7 @@ gpu = pytest.mark.gpu
 
 @pytest.fixture
 def cut_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every pair goes by the bidirectional algorithm, with parts as small as it allows."""
+    """Send every pair to the bidirectional algorithm, with parts as small as it allows."""
     monkeypatch.setattr(wavefront, "BIDIRECTIONAL_ABOVE", -1)
     monkeypatch.setattr(bidirectional_host, "LEAF", 1)
     monkeypatch.setattr(bidirectional_host.align_long, "__defaults__", (1,))
@@ -36,12 +36,12 @@ def sides(pairs: list[simulate.Pair]) -> tuple[Sequences, Sequences]:
 
 
 def aligned(queries: Any, targets: Any, penalties: Penalties, *, ends_free: Any = None, cigar: bool = True, ambiguous: str = "mismatch") -> Alignments:
-    """All pairs by the bidirectional kernels, none by the host."""
-    from tidalign.kernels.wavefront.device import Span
+    """Align all pairs by the bidirectional kernels, none by the host."""
+    from tidalign.kernels.wavefront.device import CallSettings
     from tidalign.kernels.wavefront.model import Model
 
-    span = Span(Model.of(penalties), ends_free or (0, 0, 0, 0), cigar, {"mismatch": 1, "match": 2}[ambiguous])
-    found, left = bidirectional_device.align(queries, targets, list(range(len(queries))), span)
+    settings = CallSettings(Model.of(penalties), ends_free or (0, 0, 0, 0), cigar, {"mismatch": 1, "match": 2}[ambiguous])
+    found, left = bidirectional_device.align(queries, targets, list(range(len(queries))), settings)
     assert not left
     rows = [found[row] for row in range(len(queries))]
     columns = [np.concatenate([getattr(row, name) for row in rows]) for name in ("penalty", "query_start", "query_end", "target_start", "target_end")]
@@ -103,7 +103,7 @@ def test_groups_and_shapes_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(bidirectional_device, "GROUP_PAIRS", 3)
     monkeypatch.setattr(bidirectional_launches, "SHAPES", ((16, 128),))
     monkeypatch.setattr(bidirectional_launches, "FIRST_STEPS", 16)
-    monkeypatch.setattr(bidirectional_launches, "POLL", 3)
+    monkeypatch.setattr(bidirectional_launches, "POLL_SWEEPS", 3)
     conformance.same(whole, aligned(queries, targets, penalties), "small groups")
     conformance.same(
         wavefront.align(queries, targets, penalties, ends_free=(5, 5, 5, 5)), aligned(queries, targets, penalties, ends_free=(5, 5, 5, 5)), "free ends"
@@ -162,7 +162,7 @@ def test_joined_operations_spell_those_of_the_leaves() -> None:
     counts = random.integers(0, 4, 40)
     places = np.concatenate([[0], np.cumsum(counts)[:-1]])
     runs = (random.integers(1, 9, counts.sum()) << 4 | random.choice([1, 2, 7, 8], counts.sum())).astype(np.uint32)
-    leaves = np.zeros(40, bidirectional_device.PART)
+    leaves = np.zeros(40, bidirectional_device.SUBPROBLEM)
     leaves["pair"], leaves["q0"] = random.integers(0, 5, 40), random.permutation(40)
     joined = bidirectional_device._joined(runs, places, counts, leaves, 6)
 

@@ -3,13 +3,13 @@
 import numpy as np
 from genome_cases import crowded
 
-from tidalign.kernels.commit.paths import NEAR, Paths
+from tidalign.kernels.commit.paths import NEAR_DIAGONALS, Paths
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.extender import extend
 
 
 def diagonals(found: Extensions) -> dict[int, list[int]]:
-    """By target place, the query places that alignments have there: letters against letters, and where a gap of the query stands."""
+    """List, by target place, the query places that alignments have there: letters against letters, and where a gap of the query stands."""
     places: dict[int, list[int]] = {}
     for one in found:
         t, q = int(one.ends[0]), int(one.ends[2])
@@ -35,8 +35,8 @@ def test_near_is_within_so_many_diagonals() -> None:
         sure = paths.near(t, q)
         for i in range(500):
             gaps = [abs(place - q[i]) for place in runs.get(int(t[i]), [])]
-            expected = bool(gaps) and min(gaps) <= NEAR
-            assert sure[i] == expected or (gaps and abs(min(gaps) - NEAR) <= 1), seed  # a gap has no place of its own
+            expected = bool(gaps) and min(gaps) <= NEAR_DIAGONALS
+            assert sure[i] == expected or (gaps and abs(min(gaps) - NEAR_DIAGONALS) <= 1), seed  # a gap has no place of its own
             near, far = near + sure[i], far + (not sure[i])
     assert near > 1000 and far > 1000
 

@@ -9,13 +9,13 @@ from genome_cases import WHOLE, Case, mutated
 from genome_rejection import reject
 
 from tidalign.kernels.commit.walk import Commit
-from tidalign.kernels.gapped.speculated import BELOW, LOOKED, REJECTED, Speculated, speculate
+from tidalign.kernels.gapped.speculated import BELOW, REJECTED, REJECTION_LETTERS, Speculated, speculate
 from tidalign.kernels.inspection import device as inspection_device
 from tidalign.kernels.scoring.scores import Scoring
 
 
 def among_kept(seed: int) -> Case:
-    """Words in common beside some of homologous stretches, and on them; y-drops that reach from one to the next."""
+    """Draw words in common beside some of homologous stretches, and on them; y-drops that reach from one to the next."""
     rng = random.Random(seed)
     length = rng.choice([1500, 2500])
     target, query = ("".join(rng.choices(rng.choice(["ACGT", "ACGT", "AACGTT"]), k=length)) for _ in range(2))
@@ -59,11 +59,11 @@ def listed(walk: Commit) -> list[tuple[object, ...]]:
 
 
 def test_a_rejection_looks_as_far_as_the_inspector() -> None:
-    assert inspection_device.LOOKED <= LOOKED
+    assert inspection_device.DIAGONAL_LETTERS <= REJECTION_LETTERS
 
 
 def check_rejections(seeds: range, reject: Any) -> None:
-    """A walk that passes over rejected anchors gives what one without anything known gives."""
+    """Check that a walk that passes over rejected anchors gives what one without anything known gives."""
     spared = rejected = 0
     for seed in seeds:
         case = among_kept(seed)
@@ -89,5 +89,5 @@ def inspected(target: Any, query: Any, bounds: Any, t: Any, q: Any, costs: Any) 
 
 
 @pytest.mark.gpu
-def test_anchors_that_the_card_rejects_stay_below_between_fences(device: Any) -> None:
+def test_anchors_that_the_gpu_rejects_stay_below_between_fences(device: Any) -> None:
     check_rejections(range(120, 220), inspected)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tidalign.kernels.gapped.alignments import Extended, Extensions
-from tidalign.kernels.gapped.folded import LONGEST, Folded
+from tidalign.kernels.gapped.folded import MAX_RUN, Folded
 
 
 def some(seed: int, count: int) -> tuple[Folded, list[list[tuple[int, int]]]]:
-    """Rows with parts drawn from common words, and their runs written out one by one."""
+    """Draw rows with parts drawn from common words, and their runs written out one by one."""
     rng = random.Random(seed)
     words = [(rng.randrange(1, 9), rng.randrange(3)) for _ in range(rng.randrange(1, 30))]
     pieces, expected = [], []
@@ -52,7 +52,7 @@ def test_several_in_one() -> None:
 
 
 def test_runs_longer_than_a_word_holds() -> None:
-    lengths = [1, LONGEST, LONGEST + 1, 3 * LONGEST, 3 * LONGEST + 7, (1 << 40) + 1, 5]
+    lengths = [1, MAX_RUN, MAX_RUN + 1, 3 * MAX_RUN, 3 * MAX_RUN + 7, (1 << 40) + 1, 5]
     found = [Extended(i, 5, np.arange(4), False, np.array([0, 1, 0], np.uint8), np.array([2, length, 3])) for i, length in enumerate(lengths)]
     folded = Folded.of(Extensions.of(found))
     assert len(folded.words) == 2 * len(lengths) + 1 + 1 + 2 + 3 + 4 + 1025 + 1

@@ -17,14 +17,14 @@ from tidalign.kernels.gapped import extender as gapped
 from tidalign.kernels.gapped.alignments import Extensions, best_of_equals
 from tidalign.kernels.gapped.extender import Extender, extend
 from tidalign.kernels.letters.nucleotides import encode
-from tidalign.kernels.runtime.vectors import LANES
+from tidalign.kernels.runtime.vectors import VECTOR_LANES
 from tidalign.kernels.scoring.scores import Scoring
 
 ROOT = Path(__file__).parents[3]
 
 
 def found(case: Case) -> tuple[object, list[list[int]], list[list[int]]]:
-    """What comes of a case's anchor: score, ends, runs, whether it was cut; and the columns looked at, left and right."""
+    """Extend a case's anchor: score, ends, runs, whether it was cut; and the columns looked at, left and right."""
     target, query, bounds = case.codes()
     [(t, q, _)] = case.anchors
     one, looked = Extender(target, query, bounds, case.costs()).extend(0, t, q, ranges=True)
@@ -60,7 +60,7 @@ def test_cases_reach_the_corners() -> None:
 
 
 def inspected(seed: int) -> tuple[int, int]:
-    """Anchors of random sequences with shared words: how many are decided, of how many; what is decided agrees with the reference."""
+    """Inspect anchors of random sequences with shared words: how many are decided, of how many; what is decided agrees with the reference."""
     rng = random.Random(seed)
     alphabet = rng.choice(["ACGT", "ACGT", "ACGTacgt", "ACG", "ACGTN"])
     target, query = ("".join(rng.choices(alphabet, k=rng.randint(700, 900))) for _ in range(2))
@@ -108,8 +108,8 @@ import sys
 sys.path.insert(0, sys.argv[1])
 sys.path.insert(0, sys.argv[2])
 from genome_cases import single
-from test_gapped import LANES, found, inspected
-print(LANES)
+from test_gapped import VECTOR_LANES, found, inspected
+print(VECTOR_LANES)
 assert sum(inspected(seed)[0] for seed in range(120, 140)) > 50
 for seed in range(1500, 1650):
     print(found(single(seed)))
@@ -127,7 +127,7 @@ def test_every_width_gives_the_same(lanes: int) -> None:
         check=True,
     )
     used, *lines = run.stdout.splitlines()
-    assert (int(used), LANES) == (lanes, LANES)
+    assert (int(used), VECTOR_LANES) == (lanes, VECTOR_LANES)
     assert lines == [str(expected(single(seed))) for seed in range(1500, 1650)]
 
 

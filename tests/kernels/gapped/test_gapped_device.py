@@ -1,4 +1,4 @@
-"""Gapped extension on the card against the host's, which is compared with the reference."""
+"""Gapped extension on the GPU against the host's, which is compared with the reference."""
 
 import random
 from collections.abc import Iterator
@@ -85,14 +85,14 @@ def test_costs_that_the_kernels_take() -> None:
 def test_rows_equal_the_hosts(kind: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scores, ends, paths, cuts, boxes and every row's columns; sweeps too wide for a warp at every checkpoint."""
     if kind == "wide":
-        monkeypatch.setattr(extension_launches, "RECORDS", 1)
+        monkeypatch.setattr(extension_launches, "BATCH_RECORDS", 1)
     equal(kind, 20 if kind == "wide" else 40)
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("kind", ["default", "every letter"])
 def test_rows_without_the_newer_instructions(kind: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on cards before compute capability 9.0, which have no DPX."""
+    """As on GPUs before compute capability 9.0, which have no DPX."""
     of = compiler.kernel
     monkeypatch.setattr(compiler, "kernel", lambda name, entry, macros, **more: of(name, entry, {**macros, "EXTENSION_PLAIN": 1}, **more))
     equal(kind, 40)
@@ -149,7 +149,7 @@ def test_distinct_leaves_out_what_has_the_ends_of_another(device: Any) -> None:
         (extension_launches, "POOL_BYTES", 1 << 13, 1),
         (extension_runs, "TRACE_BYTES", 1 << 17, 0),
         (extension_launches, "RANGE_BYTES", 1 << 10, 0),
-        (extension_runs, "RUNS", 0, 0),
+        (extension_runs, "FIRST_RUNS", 0, 0),
     ],
 )
 def test_little_memory_changes_nothing(module: Any, name: str, size: int, least: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:

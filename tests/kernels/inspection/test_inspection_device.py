@@ -1,4 +1,4 @@
-"""The card's inspection: what it is sure of is so by the exact rule on the host, and its boxes hold all that the exact rule looks at."""
+"""The GPU's inspection: what it is sure of is so by the exact rule on the host, and its boxes hold all that the exact rule looks at."""
 
 import gc
 import random
@@ -17,7 +17,7 @@ from tidalign.kernels.scoring.scores import Scoring
 
 
 def several(seed: int) -> Case:
-    """Anchors of two sequences with words in common, some of them akin; y-drops and thresholds of all sizes, odd scores, other letters, several targets."""
+    """Draw anchors of two sequences with words in common, some akin; y-drops and thresholds of all sizes, odd scores, other letters, several targets."""
     rng = random.Random(seed)
     alphabet = rng.choice(["ACGT", "ACGT", "ACGTacgt", "ACG", "AT", "ACGTN"])
     length = rng.choice([700, 1500, 3000])
@@ -47,7 +47,7 @@ def several(seed: int) -> Case:
 
 
 def agrees(extender: Extender, t: Any, q: Any, below: Any, boxes: Any) -> None:
-    """What is sure is so by the exact rule."""
+    """Check that what is sure is so by the exact rule."""
     for i in np.flatnonzero(below).tolist():
         one, looked = extender.extend(i, int(t[i]), int(q[i]))
         assert one is None, f"anchor {i} at {t[i]}, {q[i]} reaches {one.score}"
@@ -104,7 +104,7 @@ def test_the_diagonal_bounds_the_best_from_below() -> None:
 
 @pytest.fixture(params=[0, 1])
 def plain(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With DPX instructions and without."""
+    """Run with DPX instructions and without."""
     monkeypatch.setattr(inspection_device, "MACROS", inspection_device.MACROS | {"INSPECTION_PLAIN": request.param})
 
 

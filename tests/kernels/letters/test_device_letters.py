@@ -1,11 +1,11 @@
-"""What a batch sends to the device says the same as its sequences; no card needed: the lane keeps everything on the host."""
+"""What a batch sends to the device says the same as its sequences; no GPU needed: the lane keeps everything on the host."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tidalign.kernels.letters.device import LONGEST, Letters, Parcel, Side
+from tidalign.kernels.letters.device import MAX_SHORT_LETTERS, Letters, Parcel, Side
 from tidalign.kernels.letters.sequences import Sequences, pack, unpack
 
 
@@ -24,7 +24,7 @@ def batch(seed: int, alphabet: bytes, longest: int = 300) -> Sequences:
 
 
 def received(side: Side, masks: Any) -> list[bytes]:
-    """The sequences as a kernel reads them, N where masked."""
+    """Read the sequences as a kernel reads them, N where masked."""
     letters = np.frombuffer(b"ACTG", np.uint8)[(side.codes.view(np.uint8)[:, None] >> np.array([6, 4, 2, 0])) & 3].ravel()
     found = []
     for place, (start, length) in enumerate(zip(side.starts.tolist(), side.lengths.tolist(), strict=True)):
@@ -73,9 +73,9 @@ def test_only_masks_that_are_needed() -> None:
 
 
 def test_too_long_for_the_device() -> None:
-    long = Sequences(np.full(2 * LONGEST + 3, ord("A"), np.uint8), np.array([0, LONGEST, 2 * LONGEST + 3]))
+    long = Sequences(np.full(2 * MAX_SHORT_LETTERS + 3, ord("A"), np.uint8), np.array([0, MAX_SHORT_LETTERS, 2 * MAX_SHORT_LETTERS + 3]))
     parcel = Parcel(HostLane(), long, pack(long), 0, 2, (np.empty(2, np.int64), np.empty(2, np.int64)))  # type: ignore[arg-type]
     parcel.stage()
     for side in parcel.send()[:2]:
-        assert side.lengths.tolist() == [LONGEST, LONGEST + 1]
-    assert parcel.longest == LONGEST + 3
+        assert side.lengths.tolist() == [MAX_SHORT_LETTERS, MAX_SHORT_LETTERS + 1]
+    assert parcel.longest == MAX_SHORT_LETTERS + 3

@@ -11,7 +11,7 @@ UNTOUCHED = 77
 
 
 def sequences(letters: bytes, seed: int) -> Sequences:
-    """Of 0 to 700 letters; `offsets` begin behind some letters that are none of theirs."""
+    """Draw sequences of 0 to 700 letters; `offsets` begin behind some letters that are none of theirs."""
     random = np.random.default_rng(seed)
     lengths = np.concatenate([[0, 1, 700, 256, 0], random.integers(0, 700, 40)])
     offsets = 13 + np.concatenate([[0], np.cumsum(lengths)])
@@ -37,9 +37,9 @@ def test_letters_as_one_stream(letters: bytes) -> None:
         staged = Staged(batch)
         stream = staged.stream
         packed = pack(Sequences(stream, np.array([0, len(stream)])))
-        size, blocks = len(packed.codes), -(-len(stream) // host.BLOCK)
+        size, blocks = len(packed.codes), -(-len(stream) // host.BLOCK_LETTERS)
         assert np.array_equal(staged.codes[:size], packed.codes) and (staged.codes[size:] == UNTOUCHED).all()
-        expected = [bool(set(bytes(stream[first : first + host.BLOCK]).upper()) - set(b"ACGT")) for first in range(0, len(stream), host.BLOCK)]
+        expected = [bool(set(bytes(stream[first : first + host.BLOCK_LETTERS]).upper()) - set(b"ACGT")) for first in range(0, len(stream), host.BLOCK_LETTERS)]
         assert staged.others[:blocks].astype(bool).tolist() == expected and (staged.others[blocks:] == UNTOUCHED).all()
         assert staged.found == any(expected)
         assert staged.starts.tolist() == (batch.offsets[:-1] - 13).tolist()

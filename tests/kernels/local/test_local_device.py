@@ -26,7 +26,7 @@ def align(*arguments: Any, **options: Any) -> Alignments:
 
 
 def alike(seed: int, lengths: list[int], alphabet: str, count: int = 6) -> tuple[list[str], list[str]]:
-    """Pairs with ends of their own around what is alike, and unrelated ones."""
+    """Draw pairs with ends of their own around what is alike, and unrelated ones."""
     chance = random.Random(seed)
     queries, targets = [], []
     for length in lengths:
@@ -90,7 +90,7 @@ def test_parts_of_launches_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     sides = [batch(strings, scoring) for strings in alike(8, [30, 100, 400, 1200], "ACGTN")]
     whole = align(*sides, scoring)
     assert whole.by_host == 0
-    monkeypatch.setattr(pairs_device, "MOST_BYTES", 1 << 19)
+    monkeypatch.setattr(pairs_device, "MAX_BYTES", 1 << 19)
     parts = align(*sides, scoring)
     assert parts.by_host > 0, "the longest fit in no launch"
     same(whole, parts, "cigar")
@@ -157,7 +157,7 @@ def test_extensions_of_reads(monkeypatch: pytest.MonkeyPatch, name: str, text: s
     """Reads as they are, and against what belongs to others; a band that a sample has chosen."""
     from tidalign.kernels.local.device import extensions
 
-    monkeypatch.setattr(extensions, "SAMPLE", 4)
+    monkeypatch.setattr(extensions, "SAMPLE_PAIRS", 4)
     scoring = Substitution.parse(text)
     reads = pairfiles.read_seq(DATA / "pairs" / f"{name}.seq.gz")[:400]
     reads = reads[: 1 + int(np.searchsorted(np.cumsum([len(query) * len(target) for query, target in reads]), 3e8))]
@@ -174,7 +174,7 @@ def test_extensions_beyond_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pairs whose scores do not fit are left to the host, up to their ends."""
     from tidalign.kernels.local.device import extensions
 
-    monkeypatch.setattr(extensions, "MOST_SCORE", 1000)
+    monkeypatch.setattr(extensions, "MAX_SCORE", 1000)
     scoring = Substitution.parse("match:2,mismatch:-4,gap:4,2")
     sides = [batch(strings, scoring) for strings in alike(8, [30, 100, 400, 700], "ACGT")]
     for report in ("cigar", "ends", "score"):

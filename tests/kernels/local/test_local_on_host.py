@@ -82,7 +82,7 @@ def test_extensions(monkeypatch: pytest.MonkeyPatch, name: str, zdrop: int | Non
     ]
     for share, sample, report in ((1 / 8, 4, "cigar"), (1 / 64, 1 << 20, "ends"), (1.0, 1 << 20, "score")):
         monkeypatch.setattr(extensions, "FIRST_BAND", share)
-        monkeypatch.setattr(extensions, "SAMPLE", sample)
+        monkeypatch.setattr(extensions, "SAMPLE_PAIRS", sample)
         options: dict[str, Any] = {"span": "extension", "report": report, "zdrop": zdrop, "end_bonus": bonus, "ambiguous": ambiguous}
         found, expected = (each(*sides, scoring, **options) for each in (pairs_device.align, pairs.align))
         assert found.by_host == 0 and found.heuristic == expected.heuristic

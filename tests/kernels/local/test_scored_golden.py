@@ -18,7 +18,7 @@ SETS = ("gasal2_20k_150bp", "ecoli_pacbio_clr_1kb", "ecoli_ont_r9_1-10kb", "prot
 
 
 def expectations(name: str) -> dict[tuple[str, str], list[tuple[str, str, str]]]:
-    """By scoring and span, of each pair the score and, of some, the query's and the target's end."""
+    """Read, by scoring and span, of each pair the score and, of some, the query's and the target's end."""
     found = defaultdict(list)
     with gzip.open(DATA / "scored" / "expected.tsv.gz", "rt") as file:
         for line in file:

@@ -8,10 +8,10 @@ from conformance import same
 
 from tidalign.kernels.letters.sequences import Sequences
 from tidalign.kernels.pairwise import wavefront
-from tidalign.kernels.runtime.vectors import LANES
+from tidalign.kernels.runtime.vectors import VECTOR_LANES
 from tidalign.kernels.runtime.workspace import RING_BYTES, TRAIL_BYTES, memory
 from tidalign.kernels.scoring import penalties as scoring
-from tidalign.kernels.scoring.penalties import LARGEST, MOST_BACK, Penalties
+from tidalign.kernels.scoring.penalties import MAX_BACK, MAX_PENALTY, Penalties
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_text
 from tidalign.kernels.wavefront.model import Model
 
@@ -25,7 +25,7 @@ def aligned(pairs: list[simulate.Pair], penalties: Penalties, **options: object)
 
 
 def check(pairs: list[simulate.Pair], penalties: Penalties, found: Alignments, ends_free: oracle.EndsFree | None = None) -> None:
-    """The penalty is that of the full matrix, and the CIGAR costs as much."""
+    """Check that the penalty is that of the full matrix, and that the CIGAR costs as much."""
     text, offsets = cigar_text(found)
     for i, (query, target) in enumerate(pairs):
         cigar = bytes(text[offsets[i] : offsets[i + 1]]).decode()
@@ -34,12 +34,12 @@ def check(pairs: list[simulate.Pair], penalties: Penalties, found: Alignments, e
 
 
 def drawn(random: np.random.Generator) -> Penalties:
-    """Penalties as far apart as may be: numbers of any size, and multiples of one."""
+    """Draw penalties as far apart as may be: numbers of any size, and multiples of one."""
     while True:
         model = str(random.choice(["linear", "affine", "affine2p"]))
-        most = int(random.choice([10, 300, MOST_BACK]))
+        most = int(random.choice([10, 300, MAX_BACK]))
         count = {"linear": 2, "affine": 3, "affine2p": 5}[model]
-        numbers = random.integers(1, most, count) * int(random.integers(1, LARGEST // most))
+        numbers = random.integers(1, most, count) * int(random.integers(1, MAX_PENALTY // most))
         try:
             return Penalties.parse(f"{model}:{','.join(map(str, numbers))}")
         except ValueError as error:
@@ -78,7 +78,7 @@ def test_any_penalties_align_any_pair() -> None:
 @pytest.mark.parametrize("text", FARTHEST)
 def test_the_farthest_penalties(text: str) -> None:
     penalties = Penalties.parse(text)
-    assert penalties.back() == MOST_BACK
+    assert penalties.back() == MAX_BACK
     pairs = [*simulate.pairs(31, 1, 500, 0.2), *simulate.pairs(32, 1, 400, 0.1, "unrelated"), (b"ACGT", b"AGT")]
     check(pairs, penalties, aligned(pairs, penalties))
 
@@ -124,14 +124,14 @@ def test_usual_penalties_are_as_they_were() -> None:
 
 
 def test_memory_of_the_farthest_penalties() -> None:
-    """What live rows take is bounded as MOST_BACK says, by the formula of the sweep; a cell of a kept wavefront is in the bound of `whole`."""
-    lanes = 2 * wavefront.BIDIRECTIONAL_ABOVE + 8 * LANES
-    rows = 5 * (MOST_BACK + 1)
+    """What live rows take is bounded as MAX_BACK says, by the formula of the sweep; a cell of a kept wavefront is in the bound of `whole`."""
+    lanes = 2 * wavefront.BIDIRECTIONAL_ABOVE + 8 * VECTOR_LANES
+    rows = 5 * (MAX_BACK + 1)
     assert 4 * lanes * rows < 1_400_000_000
     penalties = Penalties.parse("affine:700,1,699")
     memory().free()
     aligned([(b"A" * 300, b"C" * 300)], penalties)
-    assert memory().work[RING_BYTES] <= 2 * rows * (600 + 8 * LANES)
+    assert memory().work[RING_BYTES] <= 2 * rows * (600 + 8 * VECTOR_LANES)
     most, extension = penalties.whole(), 699
     assert most * (most / (2 * extension) + 64) <= scoring.KEPT_CELLS < (most + 1) * ((most + 1) / (2 * extension) + 64)
 
@@ -142,4 +142,4 @@ def test_devices_have_the_same_limit(text: str) -> None:
     model = Model.of(Penalties.parse(text))
     assert model.most == Penalties.parse(text).whole()
     assert model.budget(1 << 16)[0] <= model.most
-    assert model.rows <= 5 * (MOST_BACK + 1)
+    assert model.rows <= 5 * (MAX_BACK + 1)

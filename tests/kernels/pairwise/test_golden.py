@@ -21,7 +21,7 @@ SETS = ("gasal2_20k_150bp", "ecoli_pacbio_clr_1kb", "ecoli_ont_r9_1-10kb", "ecol
 
 
 def expectations() -> dict[tuple[str, str], list[tuple[int, str]]]:
-    """By set and penalties, of each pair the penalty and the CIGAR."""
+    """Read, by set and penalties, of each pair the penalty and the CIGAR."""
     found: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
     with gzip.open(DATA / "pairs" / "expected.tsv.gz", "rt") as file:
         for line in file:

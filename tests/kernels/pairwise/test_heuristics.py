@@ -32,7 +32,7 @@ def sides(pairs: list[simulate.Pair]) -> tuple[Sequences, Sequences]:
 
 
 def expectations() -> dict[tuple[str, str], list[tuple[str, str, str]]]:
-    """By penalties and heuristic: set, penalty and digest of the CIGAR of each pair, both empty where it was dropped."""
+    """Read, by penalties and heuristic, set, penalty and digest of the CIGAR of each pair, both empty where it was dropped."""
     found: dict[tuple[str, str], list[tuple[str, str, str]]] = defaultdict(list)
     with gzip.open(DATA / "heuristics.tsv.gz", "rt") as file:
         for line in file:

@@ -54,7 +54,7 @@ def test_host_rows(model: str, rule: str) -> None:
 @pytest.mark.parametrize("rule", ["adaptive:400,500,1", "xdrop:900,1", "zdrop:900,1"])
 def test_pairs_that_outgrow_a_pass_go_to_the_next(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
     """By width and by steps: unrelated letters, whose wavefronts become wide, and no more memory at first than close pairs take."""
-    monkeypatch.setattr(device_pruned, "SHARES", (0.02, 0.1, 2.0))
+    monkeypatch.setattr(device_pruned, "PASS_SHARES", (0.02, 0.1, 2.0))
     monkeypatch.setattr(device_pruned, "ADAPTIVE_WIDTH", 64)
     check([*simulate.pairs(3, 2, 250, 0.3, "unrelated"), *simulate.pairs(4, 3, 300, 0.2)], "affine:2,3,1", rule)
 

@@ -17,7 +17,7 @@ MODELS = st.sampled_from(PENALTIES).map(Penalties.parse)
 
 @st.composite
 def edited(draw: st.DrawFn) -> tuple[bytes, bytes]:
-    """A sequence and the same with up to six stretches replaced."""
+    """Draw a sequence and the same with up to six stretches replaced."""
     query = draw(LETTERS)
     target = query
     for _ in range(draw(st.integers(0, 6))):

@@ -68,8 +68,8 @@ def test_batches_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     queries, targets = sides(every_kind(11, [0, 40, 150, 700], (0.05, 0.3)))
     penalties = Penalties.parse("affine:4,6,2")
     whole = align(queries, targets, penalties)
-    monkeypatch.setattr(wavefront_device, "MOST_LETTERS", 3000)
-    monkeypatch.setattr(wavefront_device, "LEAST_LETTERS", 1000)
+    monkeypatch.setattr(wavefront_device, "MAX_BATCH_LETTERS", 3000)
+    monkeypatch.setattr(wavefront_device, "MIN_BATCH_LETTERS", 1000)
     assert len(wavefront_device.bounds(queries, targets)) > 20
     conformance.same(whole, align(queries, targets, penalties), "small batches")
     conformance.same(whole, align(pack(queries), pack(targets), penalties), "small packed batches")

@@ -1,4 +1,4 @@
-"""Every CUDA source compiles for every generation of cards that is supported, with every macro it knows; no card needed."""
+"""Every CUDA source compiles for every generation of GPUs that is supported, with every macro it knows; no GPU needed."""
 
 import ctypes
 import re
@@ -15,14 +15,14 @@ from tidalign.kernels.local.device import extensions, launches
 from tidalign.kernels.runtime.compiler import FOLDER, OPTIONS, defines, source
 from tidalign.kernels.runtime.signature import Parameter, Signature, signatures
 
-CARDS = (pytest.param("sm_80", marks=pytest.mark.slow), "sm_90", pytest.param("sm_120", marks=pytest.mark.slow))
+GPUS = (pytest.param("sm_80", marks=pytest.mark.slow), "sm_90", pytest.param("sm_120", marks=pytest.mark.slow))
 
 WAVEFRONT = {"THREADS": 32, "PAIRS": 4, "PIECES": 1, "X": 4, "E1": 2, "OE1": 8, "E2": 1, "OE2": 25, "CIGAR": 1, "FREE": 0, "NARROW": 0, "AMBIGUOUS": 0}
 EXTENSION = {"OPENED": 430, "EXTENDED": 30, "YDROP": 9400, "BIAS": 101, "TRIM": 1, "GENERAL": 0}
 
 
 def wavefront_variants() -> Iterator[dict[str, object]]:
-    """Each number of gap pieces with and without each flag, a warp and a block a pair; and with each heuristic."""
+    """List each number of gap pieces with and without each flag, a warp and a block a pair; and with each heuristic."""
     for pieces in (0, 1, 2):
         for changed in (
             {},
@@ -39,7 +39,7 @@ def wavefront_variants() -> Iterator[dict[str, object]]:
 
 
 def bidirectional_variants() -> Iterator[dict[str, object]]:
-    """Each number of gap pieces, few rows and many, between fixed ends and to free ones, with and without ambiguous letters."""
+    """List each number of gap pieces, few rows and many, between fixed ends and to free ones, with and without ambiguous letters."""
     for pieces in (0, 1, 2):
         for changed in ({"OE1": 5, "OE2": 6}, {"AMBIGUOUS": 1}, {"AMBIGUOUS": 2, "FREE": 1}):
             model = {name: WAVEFRONT[name] for name in ("X", "E1", "OE1", "E2", "OE2", "AMBIGUOUS")} | {"PIECES": pieces} | changed
@@ -65,7 +65,7 @@ def local_variants() -> Iterator[dict[str, object]]:
 
 
 def extension_variants() -> Iterator[dict[str, object]]:
-    """Each team, number of gap pieces, with and without tables and the bonus."""
+    """List each team, number of gap pieces, with and without tables and the bonus."""
     for shape, table, bonus, pieces in (((8, 16), False, 0, 1), ((16, 16), True, 1, 2), ((32, 16), False, 1, 2), ((32, 16), True, 0, 1)):
         form = launches.Form(*shape, True, table, False, True)
         macros = launches.macros(form, extensions.THREADS, ends=(False,) * 5, pieces=pieces, dearest=0, lifted=False, keep=False)
@@ -94,7 +94,7 @@ VARIANTS = {
 
 
 def nvrtc() -> ctypes.CDLL:
-    """The compiler that CuPy loads, from its wheel."""
+    """Load the compiler that CuPy loads, from its wheel."""
     folders = find_spec("nvidia")
     found = [file for folder in (folders.submodule_search_locations or ()) for file in Path(folder).rglob("libnvrtc.so*")] if folders else []
     if not found:
@@ -129,7 +129,7 @@ template <typename T, typename Number> constexpr bool holds = same<T, Number> ||
 
 
 def assertions(entry: str, signature: Signature) -> Iterator[str]:
-    """C++ that does not compile unless the kernel's parameters are what its signature says."""
+    """Write C++ that does not compile unless the kernel's parameters are what its signature says."""
 
     def of(place: int, parameter: Parameter) -> str:
         kind = f"Kernel<decltype({entry})>::Type<{place}>"
@@ -143,11 +143,11 @@ def assertions(entry: str, signature: Signature) -> Iterator[str]:
         yield f'static_assert({of(place, parameter)}, "{entry}: {parameter.name} is not {parameter.dtype}");'
 
 
-def compiled(name: str, macros: dict[str, object], card: str, after: str = "") -> tuple[int, str]:
-    """(size of the machine code, the compiler's log)."""
+def compiled(name: str, macros: dict[str, object], gpu: str, after: str = "") -> tuple[int, str]:
+    """Compile a source: (size of the machine code, the compiler's log)."""
     library, program = nvrtc(), ctypes.c_void_p()
     library.nvrtcCreateProgram(ctypes.byref(program), (source(name) + after).encode(), name.encode(), 0, None, None)
-    options = [option.encode() for option in (*OPTIONS, f"-arch={card}", *defines(macros))]
+    options = [option.encode() for option in (*OPTIONS, f"-arch={gpu}", *defines(macros))]
     failed = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     size = ctypes.c_size_t()
     library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
@@ -168,14 +168,14 @@ def test_macros_are_the_ones_the_source_knows() -> None:
     assert set(re.findall(r"WAVEFRONT_[A-Z0-9]+", source("wavefront/wavefront.cu"))) >= {f"WAVEFRONT_{name}" for name in WAVEFRONT}
 
 
-@pytest.mark.parametrize("card", CARDS)
+@pytest.mark.parametrize("gpu", GPUS)
 @pytest.mark.parametrize("name", list(VARIANTS))
-def test_compiles(name: str, card: str) -> None:
+def test_compiles(name: str, gpu: str) -> None:
     """And the compiler agrees with every parameter's dtype."""
     after = PROBE + "\n".join(line for entry, signature in signatures(source(name)).items() for line in assertions(entry, signature))
-    for macros in VARIANTS[name] if card == "sm_90" else VARIANTS[name][:3] + VARIANTS[name][3:][-3:]:
-        size, log = compiled(name, macros, card, after)
-        assert size > 0 and "warning" not in log, f"{name} for {card} with {macros}:\n{log}"
+    for macros in VARIANTS[name] if gpu == "sm_90" else VARIANTS[name][:3] + VARIANTS[name][3:][-3:]:
+        size, log = compiled(name, macros, gpu, after)
+        assert size > 0 and "warning" not in log, f"{name} for {gpu} with {macros}:\n{log}"
 
 
 def test_an_error_says_its_own_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ def test_making_is_heard_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("other", ["a source for sm_80", "another source for sm_90", "a source for sm_90, compiler 13.1"])
-def test_another_source_card_or_compiler_is_another_code(folder: Path, other: str) -> None:
+def test_another_source_gpu_or_compiler_is_another_code(folder: Path, other: str) -> None:
     assert kept("a source for sm_90", Compiler()) == CODE
     assert kept(other, Compiler(b"other")) == b"other"
     assert kept("a source for sm_90", Compiler(b"never")) == CODE

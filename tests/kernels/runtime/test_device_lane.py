@@ -18,7 +18,7 @@ class DriverError(Exception):
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """What the driver answers when asked for events, one after the other."""
+    """Set what the driver answers when asked for events, one after the other."""
     said: list[int] = []
     runtime = types.SimpleNamespace(
         eventQuery=lambda event: said.pop(0), CUDARuntimeError=DriverError, getDevice=lambda: 0, memcpyAsync=lambda *_: None, memcpyDeviceToHost=2

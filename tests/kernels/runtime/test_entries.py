@@ -18,7 +18,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files aw
 
 @pytest.fixture
 def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The one base that is configured; nothing has been said of it."""
+    """Configure the one base; nothing has been said of it."""
     monkeypatch.setattr(entries, "_said", set())
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "shared"))
@@ -28,7 +28,7 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def path(base: Path) -> Path:
-    """The file of an entry."""
+    """Write an entry, and give its file."""
     entries.save(NAME, CONTENT)
     assert entries.load(NAME) == CONTENT
     return base / NAME

@@ -34,7 +34,7 @@ from tidalign.kernels.seed import device as seed_device
 from tidalign.kernels.seed.index import SeedPattern
 from tidalign.kernels.ungapped import device as ungapped_device
 from tidalign.kernels.wavefront import device as wavefront_batch
-from tidalign.kernels.wavefront.device import ALIGNED, NOWHERE, OTHER_LETTERS, OUTGROWN, Span
+from tidalign.kernels.wavefront.device import ALIGNED, NOWHERE, OTHER_LETTERS, OUTGROWN, CallSettings
 from tidalign.kernels.wavefront.model import Model
 
 PRESETS = list(Penalties.presets().values())
@@ -129,7 +129,7 @@ def test_long_pairs(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, letters
         recorder.effects["bidirectional_sweep"] = lambda parts, keys, **_: found(parts, keys)
     queries, targets = sides(3, 400, letters)
     for penalties in PRESETS:
-        span = Span(Model.of(penalties), ends_free, True, 1)
+        span = CallSettings(Model.of(penalties), ends_free, True, 1)
         bidirectional_device.align(queries, targets, list(range(len(queries))), span)
     uncut = {"bidirectional_meet"} if any(ends_free) and leaf >= penalty else set()
     assert recorder.names() == entries("bidirectional/bidirectional.cu") - uncut
@@ -169,7 +169,7 @@ def test_scores(recorder: Recorder, text: str, span: str, report: str) -> None:
 @pytest.mark.parametrize(("text", "bonus"), [("match:2,mismatch:-4,gap:4,2", 0), ("match:2,mismatch:-4,gap:4,2,24,1", 5), ("blosum62", 5)])
 def test_extensions(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, text: str, bonus: int, report: str) -> None:
     """Every team; a sample, bands that are not enough, and then the whole matrix."""
-    monkeypatch.setattr(extensions, "SAMPLE", 1)
+    monkeypatch.setattr(extensions, "SAMPLE_PAIRS", 1)
 
     def extended(lengths: Any, bands: Any, scores: Any, query_ends: Any, target_ends: Any, losses: Any, enough: Any, **_: Any) -> None:
         scores[:], losses[:], enough[:] = 5, 300, bands >= lengths
@@ -207,7 +207,7 @@ LETTERS = [encode(text.encode() * 40) for text in ("ACGTTGCATGCANNCA", "ACGTTGCA
 
 @pytest.fixture
 def seeded(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> Recorder:
-    """Every window of the target is indexed, every window of the query has three hits; entries are sorted in several shares."""
+    """Index every window of the target, let every window of the query have three hits, and sort entries in several shares."""
     monkeypatch.setattr(seed_device, "SORTED", 64)
 
     def sizes(sizes: Any, windows: Any, **_: Any) -> None:

@@ -22,7 +22,7 @@ PACK = "from tidalign.kernels.letters.sequences import Sequences, pack; print(pa
 
 
 def run(program: str, **environment: str) -> str:
-    """The program's output with these variables only (and those that let Python start)."""
+    """Run a program with these variables only (and those that let Python start), and give its output."""
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "VIRTUAL_ENV") if name in os.environ}
     return subprocess.run([sys.executable, "-c", program], env={**kept, **environment}, capture_output=True, text=True, check=True).stdout.strip()
 
@@ -65,7 +65,7 @@ def test_the_folder_follows_the_sources(tmp_path: Path) -> None:
 
 
 def package(place: Path, asking: str) -> Path:
-    """A package tidalign with numba_cache and small modules, and kernels/asking.py with this text; its folder."""
+    """Write a package tidalign with numba_cache and small modules, and kernels/asking.py with this text; gives its folder."""
     top = place / "tidalign"
     texts = {
         "__init__.py": "",
@@ -92,7 +92,7 @@ def package(place: Path, asking: str) -> Path:
 
 
 def moves(top: Path, edited: str, module: str = "tidalign.kernels.asking") -> bool:
-    """Whether an edit of a file of the package gives a module another folder."""
+    """Tell whether an edit of a file of the package gives a module another folder."""
     program = (
         f"import sys; from tidalign.kernels.runtime import numba_cache; before = numba_cache.below({module!r});"
         f"open({str(top / edited)!r}, 'a').write('# edited\\n');"
@@ -269,7 +269,7 @@ UNKNOWN = "from tidalign.kernels.runtime import numba_internals; numba_internals
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for caches in which kernels are kept."""
+    """Make a folder for caches in which kernels are kept."""
     folder = tmp_path_factory.mktemp("compiled") / "cache"
     assert run(PACK + STATS, XDG_CACHE_HOME=str(folder), HOME=str(folder.parent)).splitlines() == ["[27]", "0 1"]
     return folder
@@ -277,12 +277,12 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def kept(tmp_path: Path, compiled: Path) -> Path:
-    """A copy of it."""
+    """Copy that folder."""
     return Path(shutil.copytree(compiled, tmp_path / "cache"))
 
 
 def files(folder: Path) -> dict[Path, bytes]:
-    """All files below a folder."""
+    """Read all files below a folder."""
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -329,7 +329,7 @@ def of_another(kept: Path) -> None:
 
 
 def through_a_link(kept: Path) -> None:
-    """Another user's, in a folder such as /tmp."""
+    """Make it another user's link, in a folder such as /tmp."""
     kept.rename(kept.with_name("real"))
     open_to_others(kept.with_name("real"))
     kept.symlink_to("real")

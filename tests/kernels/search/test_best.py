@@ -16,7 +16,7 @@ COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 
 
 def strings(seed: int, count: int, alphabet: str, longest: int) -> list[str]:
-    """Few letters and many repeats, so that many scores are equal."""
+    """Draw strings of few letters and many repeats, so that many scores are equal."""
     chance = random.Random(seed)
     words = ["".join(chance.choices(alphabet, k=chance.randint(0, 6))) for _ in range(8)]
     return ["".join(chance.choices(words, k=chance.randint(0, longest // 6))) for _ in range(count)]

@@ -17,7 +17,7 @@ COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 
 
 def strings(seed: int, count: int, alphabet: str, longest: int) -> list[str]:
-    """Few letters and many repeats, so that many scores are equal."""
+    """Draw strings of few letters and many repeats, so that many scores are equal."""
     chance = random.Random(seed)
     words = ["".join(chance.choices(alphabet, k=chance.randint(0, 6))) for _ in range(8)]
     return ["".join(chance.choices(words, k=chance.randint(0, longest // 6))) for _ in range(count)]
@@ -43,7 +43,7 @@ def test_hits_are_the_hosts(monkeypatch: pytest.MonkeyPatch, text: str, alphabet
     from tidalign.kernels.local.uploaded import uploaded
     from tidalign.kernels.search import best_device
 
-    monkeypatch.setattr(best_device, "MOST_SCORES", at_once)
+    monkeypatch.setattr(best_device, "MAX_SCORES", at_once)
     coding = Coding(Substitution.parse(text))
     queries, targets = strings(1, 12, alphabet, 90) + strings(3, 9, alphabet, 1500), strings(2, 60, alphabet, 90) + strings(4, 9, alphabet, 1400)
     both = [queries, [query.translate(COMPLEMENT)[::-1] for query in queries]][: 1 + ("W" not in alphabet)]

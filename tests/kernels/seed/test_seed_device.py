@@ -1,4 +1,4 @@
-"""Seeds on a card: the rows of the host twin, which test_seed.py compares with the reference model."""
+"""Seeds on a GPU: the rows of the host twin, which test_seed.py compares with the reference model."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The record of diagonals and x-drop extension on a card: the rows of the host twin, which test_ungapped.py compares with the reference model."""
+"""The record of diagonals and x-drop extension on a GPU: the rows of the host twin, which test_ungapped.py compares with the reference model."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""What a card knows of diagonals between two tiles: whoever goes on with it, a card or a core, finds what is left, and a card goes on from what a core knew.
+"""What a GPU knows of diagonals between two tiles: whoever goes on with it, a GPU or a core, finds what is left, and a GPU goes on from what a core knew.
 
-The kernels run on the host as well as on a card.
+The kernels run on the host as well as on a GPU.
 """
 
 import shutil
@@ -31,13 +31,13 @@ KINDS: list[tuple[bool, Gapfree]] = [(True, None), (True, (400, 0, False)), (Fal
 @pytest.fixture(
     params=[
         pytest.param("emulated", marks=pytest.mark.skipif(not shutil.which("g++"), reason="kernels are compiled for the host by g++")),
-        pytest.param("card", marks=pytest.mark.gpu),
+        pytest.param("gpu", marks=pytest.mark.gpu),
     ],
     scope="module",
 )
 def kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == "card":
+        if request.param == "gpu":
             pytest.importorskip("cupy")
         else:
             cuda_on_host.installed(patch, tmp_path_factory.mktemp("kernels"))
@@ -59,7 +59,7 @@ class Side:
             found = used.seeds(*tile) if self.gapfree is None else used.hsps(*tile, *self.gapfree)
             yield found, int(tile[1][-1]), tuple(each.copy() for each in used.state())
 
-    def on_card(self, start: int, state: Any) -> Iterator[tuple[Segments, int, Any]]:
+    def on_gpu(self, start: int, state: Any) -> Iterator[tuple[Segments, int, Any]]:
         from tidalign.kernels.seed import device as seed_device
         from tidalign.kernels.ungapped import device
 
@@ -86,7 +86,7 @@ PAIRS = {"related": lambda: related(np.random.default_rng(5), 4000), "one slot":
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize(("exact", "gapfree"), KINDS, ids=str)
-@pytest.mark.parametrize(("first", "then"), [("on_card", "on_card"), ("on_card", "on_core"), ("on_core", "on_card")])
+@pytest.mark.parametrize(("first", "then"), [("on_gpu", "on_gpu"), ("on_gpu", "on_core"), ("on_core", "on_gpu")])
 def test_whoever_goes_on_finds_the_rest(pair: str, exact: bool, gapfree: Gapfree, first: str, then: str) -> None:
     side = Side(*PAIRS[pair](), exact, gapfree)
     expected = rows([found for found, *_ in side.on_core(0, None)])
@@ -124,7 +124,7 @@ def test_a_tile_that_is_worked_on_is_not_lost() -> None:
 def test_no_array_is_made_for_a_single_tile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{__name__}.TILE", 1 << 20)
     side = Side(*related(np.random.default_rng(5), 4000), False, None)
-    ((_, _, state),) = side.on_card(0, None)
+    ((_, _, state),) = side.on_gpu(0, None)
     assert state is None
 
 

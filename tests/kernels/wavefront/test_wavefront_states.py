@@ -8,13 +8,13 @@ from tidalign.kernels.letters.host import ASCII, encode_ascii
 from tidalign.kernels.pairwise.wavefront import gap_model
 from tidalign.kernels.runtime.workspace import CIGAR, CIGAR_COUNT, CIGAR_FIRST, LETTERS, copied, memory, reserve
 from tidalign.kernels.scoring.penalties import Penalties
-from tidalign.kernels.wavefront.host import NEVER, NONE, solve
+from tidalign.kernels.wavefront.host import NO_BOUND, NO_PAUSE, solve
 
 FAR = 1 << 40
 
 
 def matrix(query: bytes, target: bytes, penalties: Penalties, begin: int, end: int) -> dict[tuple[int, int], int]:
-    """Gotoh's matrix of the end state; state p = 1, 2, .. is I1, D1, I2, D2. Beginning in p its opening is paid, ending in p it is paid here."""
+    """Fill Gotoh's matrix of the end state; state p = 1, 2 and so on is I1, D1, I2, D2. Beginning in p its opening is paid, ending in p it is paid here."""
     gaps = [(opening, extension) for opening, extension in penalties.pieces for _ in range(2)]
     best: dict[tuple[int, int], int] = {}
     gap: dict[tuple[int, int, int], int] = {}
@@ -31,13 +31,13 @@ def matrix(query: bytes, target: bytes, penalties: Penalties, begin: int, end: i
 
 
 def furthest(costs: dict[tuple[int, int], int], i: int, j: int) -> tuple[int, int]:
-    """The last cell on the diagonal that costs no more: where a wavefront that meets another stands, and the only kind of end it can be asked for."""
+    """Find the last cell on the diagonal that costs no more: where a wavefront that meets another stands, and the only kind of end it can be asked for."""
     ahead = [(i + d, j + d) for d in range(1, 99) if costs.get((i + d, j + d), FAR * 2) <= costs[i, j]]
     return furthest(costs, *ahead[0]) if ahead else (i, j)
 
 
 def cost(cigar: list[tuple[int, int]], penalties: Penalties, begin: int, end: int) -> int:
-    """The least a CIGAR can cost: letter by letter, each in a gap that goes on or in a new one; the last one in the state of the end."""
+    """Compute the least a CIGAR can cost: letter by letter, each in a gap that goes on or in a new one; the last one in the state of the end."""
     gaps = {p: penalties.pieces[(p - 1) // 2] for p in range(1, 2 * len(penalties.pieces) + 1)}
     states = {0: 0, begin: 0}
     for code, length in cigar:
@@ -59,7 +59,7 @@ def run(query: bytes, target: bytes, penalties: Penalties, begin: int, end: int,
         encode_ascii(np.frombuffer(text, np.uint8), 0, len(text), ASCII[0, side], places[side])
     work[CIGAR_COUNT] = work[CIGAR_FIRST] = 0
     states = tuple(np.int64(state) for state in (begin, end))
-    arguments = (work, spare, places[0], len(query), places[1], len(target), gap_model(penalties), (0, 0, 0, 0), *states, np.int64(bound), NEVER)
+    arguments = (work, spare, places[0], len(query), places[1], len(target), gap_model(penalties), (0, 0, 0, 0), *states, np.int64(bound), NO_PAUSE)
     found, _, _ = solve(*arguments, True, np.int16(-0x8000))
     assert solve(*arguments, False, np.int32(-0x7FFF8000))[0] == found
     words = copied(work, CIGAR, int(work[CIGAR_COUNT]))
@@ -85,7 +85,7 @@ def test_states(penalties: Penalties) -> None:
                 expected = costs[i, j]
                 if expected >= FAR:  # no letter to end a gap with
                     continue
-                for bound in (NONE, expected // penalties.unit(), expected // penalties.unit() + 3):
+                for bound in (NO_BOUND, expected // penalties.unit(), expected // penalties.unit() + 3):
                     penalty, cigar = run(query, target, penalties, begin, end, bound)
                     assert penalty == expected, (query, target, begin, end)
                     assert sum(length for code, length in cigar if code != 2) == len(query)

@@ -18,7 +18,7 @@ from tidalign.pipeline.schema import ALIGNMENTS
 
 
 def rows(count: int) -> Any:
-    """Columns of every type that tables have, with nulls; many values, few, and none."""
+    """Draw columns of every type that tables have, with nulls; many values, few, and none."""
     generator = np.random.default_rng(count)
     texts = [None if number % 7 == 3 else "x" * int(size) + str(number) for number, size in enumerate(generator.integers(0, 300, count))]
     columns: dict[str, Any] = {

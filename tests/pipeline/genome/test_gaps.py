@@ -16,7 +16,7 @@ YEAST = [
 
 
 def begins(ends: list[list[int]]) -> set[tuple[int, int]]:
-    """Where the rectangles after alignments begin: at their last letters."""
+    """Find where the rectangles after alignments begin: at their last letters."""
     return {(t, q) for t, _, q, _ in rectangles(np.array(ends), 60_000, 60_000).tolist()}
 
 

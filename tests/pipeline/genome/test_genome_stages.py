@@ -18,7 +18,7 @@ from tidalign.kernels.seed import host as seed_host
 from tidalign.kernels.ungapped import host as ungapped_host
 from tidalign.pipeline.device import CPU
 from tidalign.pipeline.genome import units
-from tidalign.pipeline.genome.input.sides import read_side
+from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Tile, read_manifest, write_manifest
@@ -51,7 +51,7 @@ def fasta(sequences: list[str], name: str) -> str:
 
 
 def small_queries(folder: Path, parameters: GenomeParameters, count: int = 80) -> str:
-    """A run of queries of up to 300 letters against a target in pieces, some of which are alike: read and planned."""
+    """Read and plan a run of queries of up to 300 letters against a target in pieces, some of which are alike."""
     rng = random.Random(7)
     like = "".join(rng.choices("ACGT", k=400))
     targets = ["".join(rng.choices("ACGTacgtN", [30] * 4 + [3] * 4 + [1], k=rng.randint(5, 400))) for _ in range(30)]
@@ -69,19 +69,19 @@ def small_queries(folder: Path, parameters: GenomeParameters, count: int = 80) -
         (folder / f"{name}.fa").write_text(fasta(sequences, name))
     source = GenomeSource((Pair("pair", str(folder / "t.fa"), str(folder / "q.fa")),))
     rundir.create(str(folder), parameters.to_json(), source.to_json(), GENOMES)
-    write_manifest(str(folder), [read_side(str(folder), side, role, spec, None) for side, (role, spec) in enumerate(source.sides())])
+    write_manifest(str(folder), read_all(str(folder), source))
     return str(folder)
 
 
 def rows_of_all(run: str, beaten: list[int] | None = None) -> list[dict[str, Any]]:
-    """The rows of all units as a tile of them gives them."""
+    """Give the rows of all units as a tile of them gives them."""
     beat = (lambda _: None) if beaten is None else beaten.append
     done = units.small(run, Tile("units", 0, -1, 0, read_manifest(run).jobs[0].units), CPU, beat, Counter(), Due())
     return [row for _, tables, _ in done for table in tables for row in table.to_pylist()]
 
 
 def rows_of_each(run: str) -> list[dict[str, Any]]:
-    """The rows of all units, each done alone."""
+    """Give the rows of all units, each done alone."""
     done = (units.whole(Unit(run, 0, number), lambda: None, Due()) for number in range(read_manifest(run).jobs[0].units))
     return [row for tables, _ in done for table in tables for row in table.to_pylist()]
 
@@ -115,7 +115,7 @@ def test_room_for_alignments_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """Of what is kept, of rows, of their runs: a strand for which there is none is walked again."""
     run = small_queries(tmp_path / "run", replace(DEFAULT, seed="11111", transitions=0, hspthresh=300, gappedthresh=300, ydrop=500))
     expected = rows_of_each(run)
-    monkeypatch.setattr("tidalign.kernels.commit.walk.RUNS", 1)
+    monkeypatch.setattr("tidalign.kernels.commit.walk.FIRST_RUNS", 1)
     monkeypatch.setattr("tidalign.kernels.commit.walk.Paths", Narrow)
     monkeypatch.setattr(walk, "FEW", 1000)
     assert rows_of_all(run) == expected

@@ -39,7 +39,7 @@ def letters(side: str, chunk: pa.Table) -> list[bytes]:
 
 
 def as_packed(sequence: bytes) -> bytes:
-    """What 2 bits and a mask keep of a sequence."""
+    """Give what 2 bits and a mask keep of a sequence."""
     return bytes(letter if letter in b"ACGT" else ord("N") for letter in sequence.upper())
 
 

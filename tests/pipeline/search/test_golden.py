@@ -5,19 +5,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import tidalign
 from tidalign.pipeline.search import statistics
+from tidalign.pipeline.search.formats import m8
 
 DATA = Path(__file__).parents[2] / "data" / "search"
 COMPLEMENT = str.maketrans("ACGTRYKMBDHV", "TGCAYRMKVHDB")
 
 
 def records(name: str) -> dict[str, Any]:
-    """A side as `tidalign.search` takes a table."""
-    import pyarrow as pa
-
+    """Read a side as `tidalign.search` takes a table."""
     found = [record.partition("\n") for record in gzip.decompress((DATA / name).read_bytes()).decode().split(">")[1:]]
     return pa.table({"name": [head for head, *_ in found], "sequence": [letters.replace("\n", "") for *_, letters in found]})
 
@@ -27,7 +27,7 @@ def scores(name: str) -> np.ndarray[Any, Any]:
 
 
 def sorted_best(strands: list[Any], top: int, least: int) -> list[tuple[int, int, str, int]]:
-    """The best of a full sort: query, target, strand, score."""
+    """Find the best of a full sort: query, target, strand, score."""
     found = []
     for query in range(len(strands[0])):
         all_of_it = [(-strand[query, target], target, "+-"[place]) for place, strand in enumerate(strands) for target in range(strand.shape[1])]
@@ -67,7 +67,7 @@ def test_a_query_turned_round_has_the_same_hits_on_the_other_strand() -> None:
 
 def test_hits_are_as_good_as_blastp_says(tmp_path: Path) -> None:
     """Where blastp, which is a heuristic, finds an alignment of the best score, bits and E-value are its own; no score of its is better."""
-    results = search_files(tmp_path, "m8", top=1000)
+    results = search_files(tmp_path, "m8", scoring="blosum62", top=1000)
     ours = {tuple(line.split("\t")[:2]): line.split("\t") for line in results}
     theirs: dict[tuple[str, ...], list[str]] = {}
     for line in (DATA / "blastp.m8").read_text().splitlines():
@@ -78,16 +78,48 @@ def test_hits_are_as_good_as_blastp_says(tmp_path: Path) -> None:
     assert sum(mine == line for mine, line in same) > 0.9 * len(same)  # others are of the same score, with their gaps elsewhere
 
 
-def search_files(folder: Path, ending: str, **options: Any) -> list[str]:
-    for name in ("queries.faa", "proteins.faa"):
+def test_bits_and_expectations_of_bases_are_those_of_blastn() -> None:
+    genes = records("genes.fa.gz")["sequence"].to_pylist()
+    database = statistics.DatabaseSize(sum(map(len, genes)), len(genes))
+    lines = [line.split("\t") for line in gzip.decompress((DATA / "blastn_scores.tsv.gz").read_bytes()).decode().splitlines()[1:]]
+    for key in dict.fromkeys(tuple(line[:4]) for line in lines):
+        match, mismatch, opening, extension = key
+        known = statistics.of(f"match:{match},mismatch:{mismatch},gap:{opening},{extension}", "dna", "local")
+        assert known
+        of_key = [line[4:] for line in lines if tuple(line[:4]) == key]
+        lengths, scores = (np.array([int(line[column]) for line in of_key]) for column in (0, 1))
+        bits, values = known.bits(scores), known.evalues(scores, lengths, scores, database)
+        made = {"bits": pa.array(bits), "evalue": pa.array(values), "score": pa.array(scores)}
+        theirs = [column.to_pylist() for column in m8._quality(pa.table(made))]
+        differ = [(key, line, value, bit) for line, value, bit in zip(of_key, *theirs, strict=True) if (bit, value) != (line[2], line[3])]
+        assert not differ
+
+
+def test_genes_are_as_good_as_blastn_says(tmp_path: Path) -> None:
+    """Where blastn, which is a heuristic, finds an alignment of the best score, bits and E-value are its own; no score of its is better. It gives
+    IUPAC's letters scores of their own: genes with such are left out."""
+    plain = {row["name"] for name in ("asked.fa.gz", "genes.fa.gz") for row in records(name).to_pylist() if set(row["sequence"]) <= set("ACGT")}
+    ours, theirs = (
+        {tuple(line.split("\t")[:2]): line.split("\t") for line in reversed(lines) if plain.issuperset(line.split("\t")[:2])}
+        for lines in (search_files(tmp_path, "m8", ("asked.fa", "genes.fa"), top=1000), (DATA / "blastn.m8").read_text().splitlines())
+    )
+    assert all(float(ours[names][11]) >= float(line[11]) for names, line in theirs.items())
+    same = [(ours[names], line) for names, line in theirs.items() if ours[names][11] == line[11]]
+    assert len(same) > 100 and len(same) > 0.8 * len(theirs) and all(mine[10] == line[10] for mine, line in same)
+
+
+def search_files(folder: Path, ending: str, names: tuple[str, str] = ("queries.faa", "proteins.faa"), **options: Any) -> list[str]:
+    for name in names:
         (folder / name).write_bytes(gzip.decompress((DATA / f"{name}.gz").read_bytes()))
-    results = tidalign.search_files(folder / "queries.faa", folder / "proteins.faa", out=folder / "run", scoring="blosum62", **options)
+    results = tidalign.search_files(*(folder / name for name in names), out=folder / "run", **options)
     results.export(folder / f"out.{ending}")
     return (folder / f"out.{ending}").read_text().splitlines()
 
 
 def test_scores_without_statistics() -> None:
-    assert statistics.of("match:2,mismatch:-3,gap:5,2", "dna", "local") is None
+    assert statistics.of("match:2,mismatch:-3,gap:5,3", "dna", "local") is None
+    assert statistics.of("match:2,mismatch:-3,gap:5,2", "dna", "overlap") is None
+    assert statistics.of("match:4,mismatch:-6,gap:10,5", "dna", "local") is None
     assert statistics.of("blosum62,gap:12,3", "protein", "local") is None
     assert statistics.of("blosum62,gap:11,1,20,1", "protein", "local") is None
     assert statistics.of("blosum62,gap:11,1", "protein", "global") is None

@@ -54,8 +54,8 @@ def test_blast_tabular(results: tidalign.SearchResults) -> None:
 
 def test_paf(results: tidalign.SearchResults) -> None:
     found = lines(results, "paf")
-    assert found[0] == "a\t14\t0\t14\t+\tt1\t18\t2\t16\t14\t14\t255\tNM:i:0\tAS:i:28\tcg:Z:14="
-    assert found[3] == "b\t15\t0\t15\t-\tt3\t15\t0\t15\t14\t15\t255\tNM:i:1\tAS:i:25\tcg:Z:7=1X7="
+    assert found[0] == "a\t14\t0\t14\t+\tt1\t18\t2\t16\t14\t14\t255\tNM:i:0\tAS:i:28\ttp:A:P\tde:f:0\tcg:Z:14="
+    assert found[3] == "b\t15\t0\t15\t-\tt3\t15\t0\t15\t14\t15\t255\tNM:i:1\tAS:i:25\ttp:A:S\tde:f:0.0667\tcg:Z:7=1X7="
 
 
 def test_sam(results: tidalign.SearchResults) -> None:

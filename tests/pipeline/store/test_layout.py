@@ -102,7 +102,7 @@ def test_the_digest_sees_every_change(columns: list[Any]) -> None:
 
 @pytest.fixture(params=["pairs", "genome"])
 def finished(request: pytest.FixtureRequest, tmp_path: Path, make_run: Any, row: Any) -> tuple[str, Callable[[], object], Callable[[], None]]:
-    """(directory, what opens its results, what a run does first that goes on there)."""
+    """Make a finished run: (directory, what opens its results, what a run does first that goes on there)."""
     if request.param == "pairs":
         run = str(make_run([row()]).path)
         plan = rundir.read_plan(run)

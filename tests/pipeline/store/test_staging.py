@@ -21,7 +21,7 @@ TEXT = b"GATTACA" * 1000
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A directory with a file and a folder of files in it, copies of which are kept in `scratch`."""
+    """Make a directory with a file and a folder of files in it, copies of which are kept in `scratch`."""
     (tmp_path / "run" / "chunks").mkdir(parents=True)
     (tmp_path / "run" / "chunks" / "a").write_bytes(TEXT)
     (tmp_path / "run" / "sides" / "s0000").mkdir(parents=True)
@@ -33,7 +33,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def place(path: str) -> str:
-    """Which of the folders of a test a path lies in."""
+    """Name which of the folders of a test a path lies in."""
     return "scratch" if "/scratch/" in path else "run"
 
 

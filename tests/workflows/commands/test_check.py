@@ -94,7 +94,7 @@ def test_a_numba_that_keeps_kernels_otherwise_is_named(capsys, monkeypatch) -> N
     assert "keeps kernels in a way of its own (numba.core.caching.Cache.load_overload)" in capsys.readouterr().out
 
 
-def test_cards_are_named_and_tested(capsys, monkeypatch) -> None:
+def test_gpus_are_named_and_tested(capsys, monkeypatch) -> None:
     tested = []
     monkeypatch.setattr(check, "usable", lambda: {"0": "NVIDIA H200"})
     monkeypatch.setattr(check, "_self_test", lambda device, every: tested.append(device) or check.Exit.COMPLETE)

@@ -54,13 +54,15 @@ GENOME = ["genome", "t.fa", "q.fa"]
     ("arguments", "message"),
     [
         (GENOME, "--format"),
-        ([*GENOME, "--format=text"], "no format 'text'"),
+        ([*GENOME, "--format=gfa"], "no format 'gfa'"),
         ([*GENOME, "-o", "x.bam"], "samtools"),
         ([*GENOME, "-o", "x.parquet", "--markend"], "--markend: it is for maf, "),
         ([*GENOME, "--format=sam+"], "no format 'sam+': use one of maf, "),
         ([*GENOME, "--format=general:name3"], "no general field 'name3'"),
-        ([*GENOME, "-o", "x", "--masking=3"], "--masking"),
-        ([*GENOME, "-o", "x", "--self"], "--self"),
+        ([*GENOME, "-o", "x", "--twins=3..9"], "--twins"),
+        ([*GENOME, "-o", "x.maf", "--outputmasking=m"], "--outputmasking lists what --masking masks: give both, or none"),
+        ([*GENOME, "-o", "x", "--self"], "--self takes the place of a query"),
+        ([*GENOME[:2], "-o", "x", "--nomirror", "--self", "--mode=independent"], "self is for exact mode"),
         ([*GENOME, "-o", "x", "--nosuch"], "--nosuch"),
         ([*GENOME, "-o", "x", "--cells=0"], "from 1 to"),
         ([*GENOME, "-o", "x", "--seconds=-1"], "above 0"),
@@ -71,7 +73,7 @@ GENOME = ["genome", "t.fa", "q.fa"]
         ([*GENOME, "-o", "x", "--keep-run"], "always kept"),
         ([*GENOME, "-o", "x", "--mode=fast"], "independent"),
         (["genomes", "a.fa", "b.fa", "-o", "x"], "--all-vs-all"),
-        (["genomes", "a.fa", "--all-vs-all", "-o", "x"], "two files"),
+        (["genomes", "a.fa", "b.fa", "c.fa", "--all-vs-all", "-o", "x"], "one file or two"),
         (["genomes", "jobs.tsv", "-o", "-"], "tidalign export"),
         (["plot", "run", "-o", "x.gif"], ".png"),
     ],
@@ -133,7 +135,7 @@ def test_an_empty_file_is_no_genome(tmp_path: Path, command: Any) -> None:
 
 
 def sequences(path: Path, *names: str) -> Path:
-    """Records of the same 300 letters, which align everywhere."""
+    """Write records of the same 300 letters, which align everywhere."""
     letters = "".join(np.random.default_rng(3).choice(list("ACGT"), 300))
     path.write_text("".join(f">{name}\n{letters}\n" for name in names))
     return path
@@ -198,7 +200,7 @@ def test_python_takes_the_same_options(tmp_path: Path) -> None:
     assert results.parameters.step == 5 and not results.parameters.gfextend and len(results.parameters.filters) == 2
     source = GenomeSource((Pair("pair", HUMAN, ORANGUTAN),))
     assert align(source, results.parameters, tmp_path / "other").to_table() == results.to_table()
-    for wrong in ({"masking": 2}, {"nosuch": 1}, {"step": 0}, {"keep": ["seeds"]}):
+    for wrong in ({"twins": 2}, {"nosuch": 1}, {"step": 0}, {"keep": ["seeds"]}):
         with pytest.raises(ValueError, match=next(iter(wrong)) if "keep" not in wrong else "seeds"):
             align_genomes(HUMAN, CHIMP, out=tmp_path / "none", **wrong)
     assert not (tmp_path / "none").exists()

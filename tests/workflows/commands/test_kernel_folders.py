@@ -38,4 +38,6 @@ def test_it_is_said_once_in_one_line(tmp_path: Path, shared: Path, workers: int)
 
 def test_check_shows_it(shared: Path) -> None:
     said = call(shared, "check").stdout
-    assert f"not for compiled kernels: {shared}/tidalign: {shared} can be written to by other users; set NUMBA_CACHE_DIR to a folder that only you" in said
+    assert (
+        f"no folder for compiled kernels: {shared}/tidalign: {shared} can be written to by other users; set NUMBA_CACHE_DIR to a folder that only you" in said
+    )

@@ -12,7 +12,7 @@ from tidalign.workflows.status import Exit
 
 
 def write(folder: Path, name: str, names: list[str], length: int = 8) -> Path:
-    """A FASTA file; the first sequence is shorter than the others."""
+    """Write a FASTA file; the first sequence is shorter than the others."""
     path = folder / name
     path.write_text("".join(f">{each}\n{'ACGTTGCA'[: length - (place == 0)]}\n" for place, each in enumerate(names)))
     return path

@@ -21,7 +21,7 @@ def changed(chance: random.Random, text: str) -> str:
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> tuple[Path, Path]:
-    """Two FASTA files of sequences of several lengths, of which each is like its fellow."""
+    """Write two FASTA files of sequences of several lengths, of which each is like its fellow."""
     chance = random.Random(4)
     targets = [letters(chance, length) for length in (50, 150, 400, 1200) for _ in range(20)]
     files = tmp_path / "queries.fa", tmp_path / "targets.fa"

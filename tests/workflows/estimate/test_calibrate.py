@@ -10,13 +10,13 @@ from tidalign.workflows.estimate.rates import Rates, fitted
 
 
 def test_a_core_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calibrate, "SETS", ((50, 100, 0.05), (20, 400, 0.05), (5, 1500, 0.1), (50, 100, 0.2)))
-    monkeypatch.setattr(calibrate, "LONG", ((1, 33_000, 0.001),))
+    monkeypatch.setattr(calibrate, "PAIR_SETS", ((50, 100, 0.05), (20, 400, 0.05), (5, 1500, 0.1), (50, 100, 0.2)))
+    monkeypatch.setattr(calibrate, "LONG_PAIR_SETS", ((1, 33_000, 0.001),))
     monkeypatch.setattr(calibrate, "SCORED", ((50, 100, 0.05), (5, 500, 0.05)))
     monkeypatch.setattr(search, "SIZES", ((2, 100, 40, 200), (1, 300, 20, 100)))
     monkeypatch.setattr(genome, "LETTERS", 60_000)
     monkeypatch.setattr(genome, "TARGETS", (80_000, 100_000))
-    monkeypatch.setattr(calibrate, "TIMES", 1)
+    monkeypatch.setattr(calibrate, "REPEATS", 1)
     *steps, (done, total, found) = calibrate.calibrated(CPU)
     assert isinstance(found, Rates) and done == total == len(steps) and all(each is None for _, _, each in steps)
     stored = next(each for each in rates._stored() if not each.gpu)

@@ -14,16 +14,16 @@ from tidalign.workflows.run import devices
 from tidalign.workflows.run.devices import Gpus, Resources
 
 CORE = Rates("core", False, "then", {"start": {"command": 0.5, "workers": 1.0}})
-CARD = Rates("card", True, "then", {"start": {"device": 2.0}})
+H200 = Rates("H200", True, "then", {"start": {"device": 2.0}})
 
 
 def forecast(**changes: object) -> Forecast:
-    fields = {"what": {"pairs": 7.0}, "read": 4.0, "readers": 2, "tasks": [(3.0, 4)], "gpu": {CARD: 6.0}, "host": 1.0, "export": 0.25}
+    fields = {"what": {"pairs": 7.0}, "read": 4.0, "readers": 2, "tasks": [(3.0, 4)], "gpu": {H200: 6.0}, "host": 1.0, "export": 0.25}
     return Forecast(**(fields | {"bytes": {"in": 2e6}, "sample": "all", "core": CORE} | changes))  # type: ignore[arg-type]
 
 
 def best(tasks: list[float], workers: int) -> float:
-    """The least time of all ways to give tasks to workers."""
+    """Find the least time of all ways to give tasks to workers."""
     ways = product(range(workers), repeat=len(tasks))
     return min(max(sum(task for task, to in zip(tasks, way, strict=True) if to == worker) for worker in range(workers)) for way in ways)
 
@@ -45,8 +45,8 @@ def test_seconds_of_a_command() -> None:
     assert one.seconds(0) == 0.5 + 4 + 12 + 0.25
     assert one.seconds(2) == 0.5 + 2 + 6 + 0.25, "workers start while the input is read"
     assert forecast(read=0.5).seconds(2) == 0.5 + 0.25 + 0.75 + 6 + 0.25, "which is waited for where that is sooner done"
-    assert one.seconds_on(CARD, 1, 4) == 2.5 + 2 + 6 + 0.25 and one.seconds_on(CARD, 2, 4) == 3.5 + 2 + 3 + 0.25
-    assert forecast(host=40.0).seconds_on(CARD, 4, 2) == 3.5 + 2 + 20 + 0.25, "cores that write may be what is waited for"
+    assert one.seconds_on(H200, 1, 4) == 2.5 + 2 + 6 + 0.25 and one.seconds_on(H200, 2, 4) == 3.5 + 2 + 3 + 0.25
+    assert forecast(host=40.0).seconds_on(H200, 4, 2) == 3.5 + 2 + 20 + 0.25, "cores that write may be what is waited for"
 
 
 def test_workers_are_worth_their_start_or_not() -> None:
@@ -56,15 +56,15 @@ def test_workers_are_worth_their_start_or_not() -> None:
 
 def test_a_prediction_of_what_is_left() -> None:
     assert forecast().predicted(None, 2, 0.5) == {"read": 2.0, "start": 0.0, "work": 3.0}
-    assert forecast().predicted(["card", "card"], 2, 1.0) == {"read": 2.0, "start": 0.0, "work": 3.0}
+    assert forecast().predicted(["H200", "H200"], 2, 1.0) == {"read": 2.0, "start": 0.0, "work": 3.0}
     assert forecast().predicted(["another"], 2, 1.0) is None
 
 
 def test_a_table_and_json_say_the_same() -> None:
     said, shown = values(forecast(), 2), dict(table(forecast(), 2))
     assert said["seconds"]["workers"] == {str(count): forecast().seconds(count) for count in (0, 1, 2)}
-    assert said["seconds"]["gpus"] == {"card": {str(count): forecast().seconds_on(CARD, count, 2) for count in (1, 2, 4)}}
-    assert shown["one process"] == "16.8 s" and shown["4 GPUs"] == f"{said['seconds']['gpus']['card']['4']:.1f} s, card" and shown["bytes in"] == "2.0 MB"
+    assert said["seconds"]["gpus"] == {"H200": {str(count): forecast().seconds_on(H200, count, 2) for count in (1, 2, 4)}}
+    assert shown["one process"] == "16.8 s" and shown["4 GPUs"] == f"{said['seconds']['gpus']['H200']['4']:.1f} s, H200" and shown["bytes in"] == "2.0 MB"
     assert math.isclose(said["core_seconds"]["work"], 12) and "no figures" in dict(table(forecast(gpu={}), 2))["GPUs"]
 
 
@@ -75,9 +75,9 @@ def test_a_table_and_json_say_the_same() -> None:
 )
 def test_where_a_run_is_sooner_done(gpu: float, tasks: list[tuple[float, int]], wanted: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(devices, "cores", lambda: 2)
-    monkeypatch.setattr(rates, "_kept", lambda: (CARD,))
-    found = forecast(gpu={CARD: 30 * gpu if wanted == 4 else gpu}, tasks=tasks, read=0.1)
-    four = Gpus({str(number): "card" for number in range(4)}, "all", GPU)
+    monkeypatch.setattr(rates, "_kept", lambda: (H200,))
+    found = forecast(gpu={H200: 30 * gpu if wanted == 4 else gpu}, tasks=tasks, read=0.1)
+    four = Gpus({str(number): "H200" for number in range(4)}, "all", GPU)
     chosen = devices.sooner(four, Resources(), lambda: found)
     assert len(chosen.names) == wanted and (chosen is four or "by the estimate" in chosen.why) and chosen.device is (GPU if wanted else CPU)
     assert devices.sooner(four, Resources(gpus=4), lambda: found) is four, "somebody said how many"

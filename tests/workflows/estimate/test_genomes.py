@@ -18,7 +18,7 @@ from tidalign.workflows.estimate import genome, of_genomes
 
 @pytest.fixture(scope="module")
 def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """A target, and a query of it in two sequences of which a third is not related."""
+    """Write a target, and a query of it in two sequences of which a third is not related."""
     folder, random = tmp_path_factory.mktemp("genomes"), np.random.default_rng(4)
     target = simulate.sequence(random, 240_000)
     pieces = [simulate.mutate(random, target[at : at + 4000], 0.1) if at // 4000 % 3 else simulate.sequence(random, 4000) for at in range(0, len(target), 4000)]
@@ -54,6 +54,14 @@ def test_windows_stand_for_all(sides: tuple[str, str], monkeypatch: pytest.Monke
 def test_every_way_has_a_forecast(sides: tuple[str, str], options: dict[str, Any]) -> None:
     found = of_genomes.forecast(GenomeSource((Pair("p", *sides),)), GenomeParameters(**options))
     assert found.work > 0 and found.what["hits"] > 100 and found.bytes["in"] == sum(Path(side).stat().st_size for side in sides)
+
+
+def test_the_pairs_of_one_file_are_half_its_square(sides: tuple[str, str]) -> None:
+    square, half = (
+        of_genomes.forecast(GenomeSource((Pair("p", sides[1], sides[1]),), all_vs_all=True, triangle=triangle), GenomeParameters())
+        for triangle in (False, True)
+    )
+    assert half.what["hits"] == pytest.approx(square.what["hits"] / 2) and half.work == pytest.approx(square.work / 2)
 
 
 def test_many_pairs_are_as_much_as_they_are_long(sides: tuple[str, str]) -> None:

@@ -16,7 +16,7 @@ from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.pipeline.device import CPU
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs.aligner import WAVEFRONT, PairParameters, work
-from tidalign.pipeline.pairs.input.read import Source, inspect
+from tidalign.pipeline.pairs.input.read import PairSource, inspect
 from tidalign.pipeline.pairs.pack import packed
 from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.workflows.estimate import of_pairs, pairs
@@ -31,8 +31,8 @@ def made(count: int, length: int, error: float) -> Pairs:
     return [(query, simulate.mutate(random, query, error)) for query in queries]
 
 
-def written(folder: Path, made: Pairs, form: str) -> Source:
-    """Pairs as FASTQ and FASTA, .seq, interleaved FASTA or Parquet, .gz of each text."""
+def written(folder: Path, made: Pairs, form: str) -> PairSource:
+    """Write pairs as FASTQ and FASTA, .seq, interleaved FASTA or Parquet, .gz of each text."""
     name, gz = form.removesuffix(".gz"), form.endswith(".gz")
     seq, fasta = b"".join(b">%b\n<%b\n" % pair for pair in made), b"".join(b">q\n%b\n>t\n%b\n" % pair for pair in made)
     fastq, targets = b"".join(b"@q\n%b\n+\n%b\n" % (q, b"I" * len(q)) for q, _ in made), b"".join(b">target\n%b\n" % t for _, t in made)
@@ -68,7 +68,7 @@ def test_the_begin_tells_how_much_there_is(tmp_path: Path, form: str, monkeypatc
 
 def test_a_pipe_is_refused() -> None:
     with pytest.raises(InputError, match="write it to a file"):
-        of_pairs.forecast(Source((replace(inspect_nothing(), stream=True),)), PairParameters())
+        of_pairs.forecast(PairSource((replace(inspect_nothing(), stream=True),)), PairParameters())
 
 
 def inspect_nothing() -> Any:
@@ -82,12 +82,12 @@ def test_places_stand_for_all_work(count: int) -> None:
     weights = np.random.default_rng(count).lognormal(3, 2, count)
     at, each = pairs.places(weights, budget=200 * weights.mean())
     assert (each * weights[at]).sum() == pytest.approx(weights.sum())
-    assert len(at) == count if count < pairs.LEAST else pairs.LEAST <= len(at) <= pairs.MOST
+    assert len(at) == count if count < pairs.MIN_SAMPLE else pairs.MIN_SAMPLE <= len(at) <= pairs.MAX_SAMPLE
     assert [len(found) for found in pairs.places(np.zeros(0), 1.0)] == [0, 0]
 
 
 def counted(parameters: Any, chunk: Any, strands: tuple[bool, ...] = (False,)) -> tuple[float, float]:
-    """Steps and cells of all pairs, of their penalties."""
+    """Count steps and cells of all pairs, of their penalties."""
     query, target = packed(chunk, "query"), packed(chunk, "target")
     unit = Penalties.parse(parameters.penalties).unit()
     steps = np.concatenate([WAVEFRONT.on(CPU).align(reverse_complement(query) if turn else query, target, parameters).penalty / unit for turn in strands])

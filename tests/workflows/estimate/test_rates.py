@@ -13,7 +13,7 @@ from tidalign.workflows.estimate.rates import Rates, fitted
 
 @pytest.fixture
 def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder of compiled kernels."""
+    """Make an empty folder of compiled kernels."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     for cached in (bases._chosen, rates._kept):
         cached.cache_clear()

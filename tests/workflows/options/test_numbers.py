@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.pairs.aligner import MOST_FREE
+from tidalign.pipeline.pairs.aligner import MAX_FREE
 from tidalign.workflows.cli import main
 from tidalign.workflows.options.arguments import parser
 from tidalign.workflows.options.values import MOST
@@ -16,6 +16,7 @@ BEYOND = ("99999999999999999999", "-99999999999999999999", "nan", "inf", "1e400"
 
 TEXTS = {
     *("output", "scheduler", "segments", "scores", "format", "pair", "query_column", "target_column", "action:target", "action:query", "rdotplot", "scratch"),
+    *("log", "outputmasking", "outputmasking+", "outputmasking:dynamic", "outputmasking+:dynamic", "outputmasking:soft", "outputmasking+:soft"),
 }
 """Options whose value is a name: any is legal."""
 
@@ -28,6 +29,11 @@ FORMS = {
     "gap": ("{}", "400,{}", "{},1"),
     "ambiguous": ("n,{}", "n,{},1", "iupac,1,{}"),
     "chain": ("{},1", "1,{}"),
+    "hspthresh": ("{}", "top{}", "top{}%"),
+    "gappedthresh": ("{}", "top{}", "top{}%"),
+    "querydepth": ("{}", "keep,nowarn:{}"),
+    "exact": ("{}",),
+    "mismatch": ("{}", "{},30", "2,{}"),
     "queryhsplimit": ("{}", "keep,nowarn:{}"),
     "allocate:traceback": ("{}", "{}k"),
     "filter": (
@@ -50,7 +56,7 @@ INPUTS = {"pairs": ["a.fq", "b.fa"], "partition": ["a.fq", "b.fa"], "genome": ["
 
 
 def commands() -> Iterator[tuple[str, argparse.Action]]:
-    """Each command with each of its options that takes a value."""
+    """List each command with each of its options that takes a value."""
     (found,) = (action for action in parser("genome")._actions if isinstance(action, argparse._SubParsersAction))
     for name, command in found.choices.items():
         for action in command._actions:
@@ -59,13 +65,13 @@ def commands() -> Iterator[tuple[str, argparse.Action]]:
 
 
 def key(action: argparse.Action) -> str:
-    """What an option is called here."""
+    """Name an option as this module calls it."""
     name = next((name for name in action.option_strings if name.startswith("--")), action.dest)
     return name.removeprefix("--")
 
 
 def cases() -> list[tuple[str, str]]:
-    """(command, option) with a place for the number."""
+    """List (command, option) with a place for the number."""
     found = []
     for command, action in commands():
         name = key(action)
@@ -79,7 +85,7 @@ def test_every_option_is_here() -> None:
     names = {key(action) for _, action in commands()}
     assert FORMS.keys() <= names
     assert {"workers", "gpus", "step", "ydrop", "cells", "seconds", "identity", "matchcount", "gap-open", "queryhspbest"} <= names
-    assert MOST == MOST_FREE
+    assert MOST == MAX_FREE
 
 
 @pytest.mark.parametrize(("command", "option"), cases(), ids=lambda part: str(part))

@@ -63,7 +63,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A run of each kind."""
+    """Make a run of each kind."""
     folder = tmp_path_factory.mktemp("runs")
     letters = ["GATTACACCTGAGTCATTGCCA" * 2, "GATTACACCTGAGTGATTGCCATT" * 2, "CCTGAGTCA" * 5]
     (folder / "q.fa").write_text("".join(f">q{i}\n{text}\n" for i, text in enumerate(letters * 30)))
@@ -166,7 +166,7 @@ def test_time_of_a_journal(tmp_path: Path) -> None:
     found = history.read(str(tmp_path))
     assert found.calls == [0.0, 300.5] and found.marks == [(300.5, "died")] and found.length == 301.5
     assert {name: (round(sum(one.amounts), 6), round(sum(one.seconds), 6)) for name, one in found.series.items()} == {"align": (1500, 150), "seed": (9, 1)}
-    assert found.steps <= history.BINS
+    assert found.steps <= history.MAX_STEPS
 
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")

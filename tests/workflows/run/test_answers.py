@@ -30,8 +30,8 @@ PAIRS = 60
 HERE = Path(__file__)
 
 
-class Card:
-    """A card that is the host's kernels. hung: set where a call of it does not come back before `over` is."""
+class Gpu:
+    """A GPU that is the host's kernels. hung: set where a call of it does not come back before `over` is."""
 
     def __init__(self) -> None:
         self.hung, self.over = threading.Event(), threading.Event()
@@ -51,18 +51,18 @@ class Card:
             self.over.wait()
 
 
-def set_up(card: Card, patch: Any) -> None:
-    """Have it be the only card, and a silence of a second be long."""
-    patch.setitem(ALIGNERS, WAVEFRONT.name, replace(WAVEFRONT, forms={**WAVEFRONT.forms, GPU.name: Form(card.align, lambda *_: None)}))
+def set_up(gpu: Gpu, patch: Any) -> None:
+    """Have it be the only GPU, and a silence of a second be long."""
+    patch.setitem(ALIGNERS, WAVEFRONT.name, replace(WAVEFRONT, forms={**WAVEFRONT.forms, GPU.name: Form(gpu.align, lambda *_: None)}))
     patch.setattr(devices, "choose", lambda _: Gpus({"0": "host kernels"}, "a test", GPU))
-    if not isinstance(card, Spinning):
-        patch.setattr(compiler, "wait", card.wait)
-    patch.setattr(answers, "HELD", 0.5)
-    patch.setattr(alignment, "PATIENCE", 1.0)
+    if not isinstance(gpu, Spinning):
+        patch.setattr(compiler, "wait", gpu.wait)
+    patch.setattr(answers, "HELD_SECONDS", 0.5)
+    patch.setattr(alignment, "HANG_SECONDS", 1.0)
     patch.setattr(tasks, "SECONDS_PER_WORK", 1e-12)
 
 
-class Spinning(Card):
+class Spinning(Gpu):
     """A real GPU, with a kernel that never ends on it."""
 
     def align(self, queries: Any, targets: Any, parameters: Any) -> Any:
@@ -76,8 +76,8 @@ class Spinning(Card):
 
 
 @pytest.fixture
-def card(monkeypatch: pytest.MonkeyPatch) -> Iterator[Card]:
-    made = Card()
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
+    made = Gpu()
     set_up(made, monkeypatch)
     yield made
     made.over.set()
@@ -89,7 +89,7 @@ def rows(run: Path) -> list[tuple[int, int, str]]:
     return [(row["ordinal"], row["penalty"], row["cigar"]) for row in chaos.rows(str(run))]
 
 
-def test_a_kernel_that_hangs_ends_the_run(card: Card, tmp_path: Path) -> None:
+def test_a_kernel_that_hangs_ends_the_run(gpu: Gpu, tmp_path: Path) -> None:
     made = chaos.simulate(tmp_path, PAIRS, seed=5)
     sides = str(tmp_path / "q.fa"), str(tmp_path / "t.fa")
     began = time.monotonic()
@@ -99,17 +99,17 @@ def test_a_kernel_that_hangs_ends_the_run(card: Card, tmp_path: Path) -> None:
     assert time.monotonic() - began < 60
     left = claims.leftover(str(tmp_path / "run"))
     assert left, "what it was at is known"
-    card.over.set()
+    gpu.over.set()
     report = chaos.drive(str(tmp_path / "other"), *sides, device="cpu", workers=1)
     assert report.exit == Exit.COMPLETE and rows(tmp_path / "other") == chaos.expected(made)
 
 
-def test_a_long_one_goes_on(card: Card, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_one_goes_on(gpu: Gpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The host is at it, or kernels follow each other: the device answers."""
     made = chaos.simulate(tmp_path, PAIRS, seed=5)
     asked: list[float] = []
     monkeypatch.setattr(compiler, "wait", lambda: asked.append(time.monotonic()))
-    threading.Timer(5.0, card.over.set).start()
+    threading.Timer(5.0, gpu.over.set).start()
     assert chaos.drive(str(tmp_path / "run"), str(tmp_path / "q.fa"), str(tmp_path / "t.fa")).exit == Exit.COMPLETE
     assert rows(tmp_path / "run") == chaos.expected(made)
     assert len(asked) > 1, "it was asked again and again"
@@ -141,13 +141,13 @@ def test_a_device_that_answers_late_is_waited_for(monkeypatch: pytest.MonkeyPatc
             looks.look(running)
 
 
-@pytest.mark.parametrize("card", ["host", pytest.param("GPU", marks=pytest.mark.gpu)])
-def test_the_command_ends_though_a_thread_does_not(tmp_path: Path, card: str) -> None:
+@pytest.mark.parametrize("gpu", ["host", pytest.param("GPU", marks=pytest.mark.gpu)])
+def test_the_command_ends_though_a_thread_does_not(tmp_path: Path, gpu: str) -> None:
     """With a status and a line; the same command goes on, here on cores."""
     made = chaos.simulate(tmp_path, PAIRS, seed=5)
     words = ["pairs", str(tmp_path / "q.fa"), str(tmp_path / "t.fa"), "-o", str(tmp_path / "run"), "--quiet"]
     path = os.pathsep.join([str(HERE.parent), str(HERE.parents[1]), *sys.path])
-    done = subprocess.run([sys.executable, str(HERE), card, *words], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, str(HERE), gpu, *words], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=300)
     assert done.returncode == Exit.CLUSTER_LOST, done.stderr
     (line,) = done.stderr.splitlines()
     assert "the GPU gave no answer" in line
@@ -156,8 +156,8 @@ def test_the_command_ends_though_a_thread_does_not(tmp_path: Path, card: str) ->
     assert rows(tmp_path / "run") == chaos.expected(made)
 
 
-if __name__ == "__main__":  # the command, with a card that hangs
+if __name__ == "__main__":  # the command, with a GPU that hangs
     from tidalign.workflows import cli
 
-    set_up({"host": Card, "GPU": Spinning}[sys.argv.pop(1)](), pytest.MonkeyPatch())
+    set_up({"host": Gpu, "GPU": Spinning}[sys.argv.pop(1)](), pytest.MonkeyPatch())
     sys.exit(cli.main())

@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2] / "cluster"))
 from external import External
-from genome_card_cases import answer, drive_apart, journal
+from genome_gpu_cases import answer, drive_apart, journal
 
 from tidalign.cluster.slurm import node
 from tidalign.cluster.slurm.allocation import Allocation
@@ -28,24 +28,24 @@ from tidalign.workflows.status import Exit
 PATH = os.pathsep.join([str(Path(__file__).parents[1] / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
-@pytest.mark.parametrize(("cards", "mode"), [(1, "exact"), pytest.param(2, "independent", marks=pytest.mark.slow)])
-def test_cores_work_beside_cards(cards: int, mode: str, tmp_path: Path, sides: Any, answers: Any) -> None:
-    """A card that is as fast as a core, as the stand-in is, and small tasks."""
-    options = {"gpus": cards, "cpu_workers": 1, "speed": 1.0}
-    status, said = drive_apart(tmp_path / "run", sides, mode, options, PYTHONPATH=PATH, TIDALIGN_TEST_CARDS=str(cards), TIDALIGN_TEST_SLOW="0.05")
+@pytest.mark.parametrize(("gpus", "mode"), [(1, "exact"), pytest.param(2, "independent", marks=pytest.mark.slow)])
+def test_cores_work_beside_gpus(gpus: int, mode: str, tmp_path: Path, sides: Any, answers: Any) -> None:
+    """A GPU that is as fast as a core, as the stand-in is, and small tasks."""
+    options = {"gpus": gpus, "cpu_workers": 1, "speed": 1.0}
+    status, said = drive_apart(tmp_path / "run", sides, mode, options, PYTHONPATH=PATH, TIDALIGN_TEST_GPUS=str(gpus), TIDALIGN_TEST_SLOW="0.05")
     assert status == Exit.COMPLETE, said
     assert answer(tmp_path / "run") == answers[mode]
     report = rundir.read_report(str(tmp_path / "run"))
-    assert report["workers"] == cards + 1 and report["faults"] == []
+    assert report["workers"] == gpus + 1 and report["faults"] == []
     done = journal(tmp_path / "run", "done")
-    by_card = {each["card"] for each in done if "card" in each}
-    assert by_card and any("card" not in each for each in done)
-    assert len(report["gpus"]) <= cards
+    by_gpu = {each["gpu_held"] for each in done if "gpu_held" in each}
+    assert by_gpu and any("gpu_held" not in each for each in done)
+    assert len(report["gpus"]) <= gpus
 
 
 def test_cores_of_a_scheduler_are_used_as_far_as_asked(tmp_path: Path, sides: Any, answers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", PATH)
-    monkeypatch.setenv("TIDALIGN_TEST_CARDS", "1")
+    monkeypatch.setenv("TIDALIGN_TEST_GPUS", "1")
     monkeypatch.setenv("DASK_DISTRIBUTED__DIAGNOSTICS__NVML", "False")  # the stand-in for it knows no more than the product asks
     monkeypatch.setenv("TIDALIGN_TEST_SLOW", "0.05")
     (tmp_path / "cluster").mkdir()
@@ -62,7 +62,7 @@ def test_cores_of_a_scheduler_are_used_as_far_as_asked(tmp_path: Path, sides: An
     assert report["workers"] == 2
     assert ["is beyond --cpu-workers 1" in each["why"] for each in report["faults"]] == [True]
     done = journal(tmp_path / "run", "done")
-    assert any("card" in each for each in done) and any("card" not in each for each in done)
+    assert any("gpu_held" in each for each in done) and any("gpu_held" not in each for each in done)
 
 
 def test_what_cores_are_to_do_is_not_put_together(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_what_cores_are_to_do_is_not_put_together(tmp_path: Path) -> None:
     assert task.on_core[0][:-1] == task.arguments[:-1] and task.on_core[1] >= task.patience
 
 
-def test_speeds_of_cards_are_those_of_the_estimate() -> None:
+def test_speeds_of_gpus_are_those_of_the_estimate() -> None:
     workers = mock.Mock(crews={})
     trials = Trials(workers, "run", "module", None, 1, 100.0)
     trials._named = {"a": "H200", "b": "A100", "c": "unknown", "d": None}
@@ -90,7 +90,7 @@ def test_speeds_of_cards_are_those_of_the_estimate() -> None:
     assert [trials.on_core(worker) for worker in "abcde"] == [False, False, False, True, False]
 
 
-def test_where_there_is_no_card_beside_which_to_work(sides: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_there_is_no_gpu_beside_which_to_work(sides: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["genome", *sides, "-o", str(tmp_path / "out.maf"), "--device", "cpu", "--cpu-workers", "2"])
     assert "--cpu-workers counts processes beside GPUs" in capsys.readouterr().err

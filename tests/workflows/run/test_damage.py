@@ -22,7 +22,7 @@ def test_no_damage_goes_unnoticed(short_path: Path, count: int) -> None:
 
 @pytest.fixture(params=["pairs", "genome"])
 def command(request: pytest.FixtureRequest, short_path: Path) -> tuple[list[str], Path]:
-    """The words that make a run, and one of its inputs."""
+    """Give the words that make a run, and one of its inputs."""
     letters = "".join(random.Random(5).choices("ACGT", k=300_000 if request.param == "genome" else 2000))
     for name in ("a", "b"):
         (short_path / f"{name}.fa").write_text(f">{name}\n{letters}\n")

@@ -12,12 +12,12 @@ from scored_cases import mutated
 
 import tidalign
 
-pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cards")]
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("gpus")]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Reads, N among them, and what they came from."""
+    """Write reads, N among them, and what they came from."""
     folder, chance = tmp_path_factory.mktemp("scores"), random.Random(1)
     with (folder / "q.fa").open("w") as queries, (folder / "t.fa").open("w") as targets:
         for number in range(600):
@@ -33,10 +33,10 @@ def run(*words: str, **environment: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["pairs", "search"])
-def test_the_same_on_cores_on_one_gpu_and_on_all(tmp_path: Path, made: tuple[Path, Path], cards: dict[str, str], command: str) -> None:
+def test_the_same_on_cores_on_one_gpu_and_on_all(tmp_path: Path, made: tuple[Path, Path], gpus: dict[str, str], command: str) -> None:
     words = [command, *map(str, made), "--scoring", "match:2,mismatch:-4,gap:4,2"]
     places = {"cpu": ["--device", "cpu", "--workers", "1"], "one": ["--device", "gpu", "--gpus", "1"]}
-    places |= {"all": ["--device", "gpu", "--gpus", str(len(cards))]} if len(cards) > 1 else {}
+    places |= {"all": ["--device", "gpu", "--gpus", str(len(gpus))]} if len(gpus) > 1 else {}
     for name, more in places.items():
         run(*words, "-o", str(tmp_path / f"{name}.tsv"), *more, "--quiet")
     texts = {(tmp_path / f"{name}.tsv").read_bytes() for name in places}

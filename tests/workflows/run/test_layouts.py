@@ -30,7 +30,7 @@ from tidalign.workflows.run.pairs.run import run_pairs
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[str, str]:
-    """A sequence of 3,000 letters, and the same with every 97th changed."""
+    """Write a sequence of 3,000 letters, and the same with every 97th changed."""
     letters = np.random.default_rng(1).choice(list("ACGT"), 3000)
     changed = np.where(np.arange(3000) % 97 == 0, np.roll(letters, 1), letters)
     for name, sequence in (("target", letters), ("query", changed)):
@@ -54,7 +54,7 @@ def _table(path: Path) -> tuple[str, pa.Schema]:
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[pa.Schema]]:
-    """Schemas of all tables that get their names, by table."""
+    """Note the schemas of all tables that get their names, by table."""
     found: dict[str, list[pa.Schema]] = {}
     replace = Path.replace
 
@@ -106,7 +106,7 @@ def keep_signals() -> Iterator[None]:
 
 
 def older(plan: dict[str, Any]) -> str:
-    """As the first layout was."""
+    """Write the plan as the first layout was."""
     return json.dumps({"format": 1} | {name: plan[name] for name in ("version", "parameters", "source")}, indent=1)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import chaos
 from ending import wait_until
-from genome_card_cases import answer, drive_apart, journal
+from genome_gpu_cases import answer, drive_apart, journal
 
 from tidalign.pipeline.store import staging
 from tidalign.workflows.status import Exit
@@ -18,12 +18,12 @@ HERE = Path(__file__).parents[1]
 
 
 def counted(said: Path) -> dict[str, str]:
-    """The environment of a command whose processes, and all that they start, write down what they open."""
+    """Give the environment of a command whose processes, and all that they start, write down what they open."""
     return {"TIDALIGN_TEST_OPENED": str(said), "PYTHONPATH": os.pathsep.join([str(HERE / "opened"), *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
 def opened(said: Path, run: Path, folder: str) -> Counter[str]:
-    """How often files of a folder of a run directory were opened to be read once they were written; and by how many processes."""
+    """Count how often files of a folder of a run directory were opened to be read once they were written; and by how many processes."""
     lines = [line.split(" ", 1)[1] for line in said.read_text().splitlines()]
     return Counter(path.removeprefix(f"{run}/") for path in lines if path.startswith(f"{run}/{folder}/") and ".tmp/" not in path)
 
@@ -42,14 +42,14 @@ def test_sides_are_read_once_a_node(tmp_path: Path, sides: Any, answers: Any) ->
         (tmp_path / name).mkdir()
     plain = genome(tmp_path / "without", sides)
     copied = genome(tmp_path / "with", sides, scratch=str(tmp_path / "scratch"))
-    assert len(copied) == len(plain) == 4
+    assert len(copied) == len(plain) == 2  # of one folder, as the files are small
     assert min(plain.values()) >= 4, "each of three processes looks at it and maps it"
     assert set(copied.values()) == {1}
     assert answer(tmp_path / "with" / "run") == answer(tmp_path / "without" / "run") == answers["exact"]
     assert list((tmp_path / "scratch").iterdir()) == []
     assert not (tmp_path / "with" / "run" / staging.MARK).exists()
     (staged,) = journal(tmp_path / "with" / "run", "staged")
-    assert (staged["copies"], len(staged["hosts"])) == (2, 1)
+    assert (staged["copies"], len(staged["hosts"])) == (1, 1)
     assert staged["bytes"] == sum(path.stat().st_size for path in (tmp_path / "with" / "run" / "sides").rglob("*") if path.is_file())
 
 
@@ -63,7 +63,7 @@ def test_a_scratch_folder_that_is_not_there_is_one_line(tmp_path: Path, sides: A
 
 
 def pairs(folder: Path, **environment: str) -> "subprocess.Popen[bytes]":
-    """A run over pairs on two workers, in a process of its own, with copies in `scratch`."""
+    """Start a run over pairs on two workers, in a process of its own, with copies in `scratch`."""
     (folder / "scratch").mkdir(exist_ok=True)
     code = "import chaos, sys; sys.exit(chaos.drive(*sys.argv[1:4], workers=2, scratch=sys.argv[4]).exit)"
     words = [sys.executable, "-c", code, *(str(folder / name) for name in ("run", "q.fa", "t.fa", "scratch"))]

@@ -16,7 +16,7 @@ SPIN, SLEEP = "while True: pass", "import time; time.sleep(1e4)"
 
 @pytest.fixture
 def process() -> Iterator[Callable[[str], "psutil.Popen"]]:
-    """Starts Python with a line of code, which it has come to."""
+    """Start Python with a line of code, which it has come to."""
     begun: list[psutil.Popen] = []
 
     def start(code: str) -> "psutil.Popen":
@@ -46,7 +46,7 @@ def test_a_process_that_spins_hangs(process: Callable[[str], "psutil.Popen"]) ->
 
 
 def test_a_process_that_sleeps_hangs_in_the_end(process: Callable[[str], "psutil.Popen"], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "STILL", 3.0)
+    monkeypatch.setattr(watch, "STILL_SECONDS", 3.0)
     watched = Watch(process(SLEEP).pid, 1.0)
     assert [watched.hangs() for _ in range(7)] == [None] * 6 + ["3 s without CPU time"]
 
@@ -63,7 +63,7 @@ def test_a_process_that_is_kept_from_running_does_not_hang(process: Callable[[st
 
 
 def test_a_process_with_a_pulse_does_not_hang(process: Callable[[str], "psutil.Popen"], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "STILL", 1.0)
+    monkeypatch.setattr(watch, "STILL_SECONDS", 1.0)
     spinning, sleeping = process(SPIN), process(SLEEP)
     beats = iter(range(1_000_000))
     watched = [Watch(each.pid, 1e-9, lambda: next(beats)) for each in (spinning, sleeping)]

@@ -1,6 +1,6 @@
-"""Stands in for CuPy where there is no card: only what a test of a failing one needs.
+"""Stands in for CuPy where there is no GPU: only what a test of a failing one needs.
 
-TIDALIGN_TEST_BROKEN names cards, as CUDA does, that work for no process from when a file is there: `0,1:FILE`.
+TIDALIGN_TEST_BROKEN names GPUs, as CUDA does, that work for no process from when a file is there: `0,1:FILE`.
 """
 
 import os
@@ -20,9 +20,9 @@ def RawKernel(*_: Any) -> Any:
 
 
 def broken() -> bool:
-    """Whether the card of this process is."""
-    cards, _, path = os.environ.get("TIDALIGN_TEST_BROKEN", "").partition(":")
-    return os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0] in cards.split(",") and Path(path).exists()
+    """Tell whether the GPU of this process is broken."""
+    gpus, _, path = os.environ.get("TIDALIGN_TEST_BROKEN", "").partition(":")
+    return os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0] in gpus.split(",") and Path(path).exists()
 
 
 class cuda:

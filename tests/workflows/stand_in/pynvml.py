@@ -1,4 +1,4 @@
-"""Stands in for NVML: as many cards as TIDALIGN_TEST_CARDS says."""
+"""Stands in for NVML: as many GPUs as TIDALIGN_TEST_GPUS says."""
 
 import os
 
@@ -12,7 +12,7 @@ def nvmlInit() -> None:
 
 
 def nvmlDeviceGetCount() -> int:
-    return int(os.environ["TIDALIGN_TEST_CARDS"])
+    return int(os.environ["TIDALIGN_TEST_GPUS"])
 
 
 def nvmlDeviceGetHandleByIndex(index: int) -> int:

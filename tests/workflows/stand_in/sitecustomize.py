@@ -1,4 +1,4 @@
-"""Python runs this when it starts with this folder on its path: kernels of the host then stand in for those of a card, under the names of the latter."""
+"""Python runs this when it starts with this folder on its path: kernels of the host then stand in for those of a GPU, under the names of the latter."""
 
 import sys
 from importlib.abc import MetaPathFinder
@@ -15,7 +15,7 @@ NAMES = {f"tidalign.kernels.{name}.device" for name in ("seed", "ungapped", "gap
 
 class StandIns(MetaPathFinder):
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        return spec_from_file_location(name, Path(__file__).with_name("card_kernels.py")) if name in NAMES else None
+        return spec_from_file_location(name, Path(__file__).with_name("gpu_kernels.py")) if name in NAMES else None
 
 
 sys.meta_path.insert(0, StandIns())

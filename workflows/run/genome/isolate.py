@@ -1,6 +1,6 @@
 """Isolate the units and anchors that kill their process (isolate.py): each is a shortfall of a part without rows.
 
-Children use this machine's cores in any case: what a card cannot do may still be done.
+Children use this machine's cores in any case: what a GPU cannot do may still be done.
 """
 
 import secrets
@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tidalign.pipeline.genome.plan import Tile
+from tidalign.pipeline.genome.plan import Tile, read_manifest
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.schema import EXTENDED, GENOME_ALIGNMENTS
 from tidalign.pipeline.store import parts
@@ -44,8 +44,12 @@ def isolate_tile(directory: str, run: str, tile: Tile, patience: float, most: in
 
 
 def _reject(directory: str, run: str, tile: Tile, reason: str) -> None:
-    """Write a part without rows that says why."""
-    unit = Unit(directory, tile.job, tile.start if tile.stage == "units" else tile.unit)
+    """Write a part without rows that names the reason."""
+    where = tile.job, tile.unit
+    if tile.stage == "units":
+        ((job, _, start, _),) = read_manifest(directory).pieces(tile.cut(tile.start, tile.start + 1, None))
+        where = job, start
+    unit = Unit(directory, *where)
     shortfall: dict[str, Any] = {**unit.where(), "status": "rejected", "reason": reason}
     if tile.stage == "extend":
         shortfall["anchor"] = tile.start
@@ -56,7 +60,7 @@ def _reject(directory: str, run: str, tile: Tile, reason: str) -> None:
 
 
 def _try(directory: str, run: str, tile: Tile, patience: float) -> str | None:
-    """Do a tile in a child process: None, or what became of the child."""
+    """Run a tile in a child process: gives None, or what became of the child."""
     beat = f"{directory}/beat.{secrets.token_hex(4)}.tmp"
 
     def pulse() -> object:
@@ -72,7 +76,7 @@ def _try(directory: str, run: str, tile: Tile, patience: float) -> str | None:
 
 
 def do(order: Any, begun: Callable[[], object]) -> None:
-    """Do one tile; in a child."""
+    """Run one tile; in a child."""
     directory, run, tile, beat = order
     begun()
     perform(directory, run, replace(Tile(**tile), claim=beat))

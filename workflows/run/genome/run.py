@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from tidalign.cluster.stop import Stop
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
-from tidalign.pipeline.genome.input.sides import load_side, read_side, side_record
-from tidalign.pipeline.genome.input.source import GenomeSource
+from tidalign.pipeline.genome.input.folders import folders
+from tidalign.pipeline.genome.input.jobs import begun_with
+from tidalign.pipeline.genome.input.sides import IN_A_FOLDER, Side, check_piped, folder_records, load_side, read_sides
+from tidalign.pipeline.genome.input.source import GenomeSource, piped
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Check, GenomeManifest, read_manifest, write_manifest
 from tidalign.pipeline.genome.stages import gpu
@@ -23,7 +25,7 @@ from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
 from tidalign.workflows.run.genome.tasks import heeding
 from tidalign.workflows.run.genome.tiles import Tiles
 from tidalign.workflows.run.report import Report
-from tidalign.workflows.run.runner import Kind, Meanwhile
+from tidalign.workflows.run.runner import Meanwhile, RunKind
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told
 
@@ -33,13 +35,16 @@ if TYPE_CHECKING:
 SMALL_INPUT = 64_000_000
 """Bytes of input files below which this process reads them itself: starting workers takes a second or two."""
 
+READ_AT_ONCE = 1_000_000
+"""Bytes of input up to which this thread has read the files before others would have begun."""
+
 ONE_GPU_INPUT = 32_000_000
 """Bytes of input files below which one GPU does all where nobody says how many: starting workers takes longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenomeReport(Report):
-    """report.json of a genome run.
+    """Holds what report.json of a genome run says.
 
     pairs: of genomes; target_bases, query_bases: letters of all sides; empty: records without letters, left out. rows: alignments.
     shortfalls: [{job, query_name, strand, status, reason}]. work: sums of what the tasks of this call said they did (anchors, cells, seconds).
@@ -53,7 +58,7 @@ class GenomeReport(Report):
     work: Mapping[str, float]
 
 
-class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
+class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
     """Describes a run over genomes. Progress is told of the stages `read`, in files, and `genomes`, in thousandths of a second of estimated work.
 
     check: looks at the manifest once the sides are read, and may refuse them before anything is aligned.
@@ -69,7 +74,8 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
 
     def __init__(self, source: GenomeSource, parameters: GenomeParameters, check: Check | None = None, shard: Shard | None = None) -> None:
         self._shard = shard
-        self._source, self._parameters, self._check = source, parameters, check
+        self._source, self._parameters, self._check = source.found(), parameters, check
+        self._letters = parameters.scoring.ambiguous[0] if parameters.scoring.ambiguous else None
 
     def parameters(self) -> dict[str, Any]:
         return self._parameters.to_json()
@@ -87,26 +93,50 @@ class Genomes(Kind[GenomeManifest, Tiles, GenomeReport]):
         # Where GPUs align, worker processes would have to be started for reading alone.
         return "threads" if here or (gpus.names and not resources.workers) else "workers"
 
+    def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
+        return super().threads(resources, readers, gpus) if self._source.size() > READ_AT_ONCE else (1, 0)
+
+    def open(self, directory: str) -> None:
+        if not rundir.exists(directory):
+            self.begin(directory)
+            return
+        source, begun = self._source, rundir.read_plan(directory)["source"]
+        several = source.table or max(len(source.pairs), len(begun.get("genomes", ()))) > 1
+        if several and (begun.get("all_vs_all"), begun.get("triangle")) == (source.all_vs_all, source.triangle):
+            source = source.first(begun_with(directory, begun, source))
+        rundir.compare(directory, self.parameters(), source.to_json(), self.layout)
+        within, identities = self._folders(directory)
+        for folder, sides in within.items():
+            if piped(sides[0][1]):  # which has a folder of its own
+                check_piped(directory, folder, sides[0], self._letters, identities[folder])
+
+    def _folders(self, directory: str) -> tuple[dict[int, list[Side]], dict[int, str]]:
+        """Say which sides lie in which folder, and by what it is known whether their files are the same."""
+        before = read_manifest(directory).sides if rundir.has_manifest(directory) else ()
+        within = folders(self._source.sides(), self._source.sizes(), before)
+        return within, self._source.identities(within)
+
     def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> GenomeManifest:
-        sides = self._source.sides()
-        if rundir.has_manifest(crew.directory) and all(side_record(crew.directory, side) for side in range(len(sides))):
-            manifest = read_manifest(crew.directory)
-            for side in range(len(sides)):
-                load_side(crew.directory, manifest.run, side)
+        sides, directory = self._source.sides(), crew.directory
+        before = read_manifest(directory) if rundir.has_manifest(directory) else None
+        within, identities = self._folders(directory)
+        there = all(folder_records(directory, folder, of, identities[folder]) is not None for folder, of in within.items())
+        if before and there and before.source == self.source() == rundir.read_plan(directory)["source"]:
+            for folder in within:
+                load_side(directory, before.run, folder * IN_A_FOLDER)
             if self._check:
-                self._check(manifest)
-            return manifest
+                self._check(before)
+            return before
         told("read", 0, len(sides))
-        ambiguous = self._parameters.scoring.ambiguous
-        letters = ambiguous[0] if ambiguous else None
-        arguments = [(crew.directory, side, role, spec, letters) for side, (role, spec) in enumerate(sides)]
+        arguments = [(directory, folder, of, self._letters, identities[folder]) for folder, of in within.items()]
         if any(file["size"] < 0 for file in self._source.files()):  # only this process can read a pipe
-            records = [read_side(*each) for each in arguments]
+            read = [read_sides(*each) for each in arguments]
         else:
-            records = crew.map(read_side, *zip(*arguments, strict=True), here=readers != "workers")
+            read = crew.map(read_sides, *zip(*arguments, strict=True), here=readers != "workers")
         told("read", len(sides), len(sides))
-        manifest = write_manifest(crew.directory, records, self._check)
-        rundir.journal(crew.directory, "read", sides=records, jobs=len(manifest.jobs), tiles=sum(len(job.tiles) for job in manifest.jobs))
+        manifest = write_manifest(directory, [record for records in read for record in records], self._check, self.source())
+        tiles = sum(len(job.tiles) for job in manifest.jobs)
+        rundir.journal(directory, "read", sides=manifest.sides[:100], jobs=len(manifest.jobs), tiles=tiles, added=before is not None)
         return manifest
 
     def tracker(self, directory: str, manifest: GenomeManifest, stop: Stop, told: Told, gpus: Gpus) -> Tiles:

@@ -5,9 +5,9 @@ import signal
 import time
 from collections.abc import Mapping
 
-from tidalign.pipeline.store import rundir
+from tidalign.workflows.run.report import history
 
-Unit = tuple[int, int]
+UnitPlace = tuple[int, int]
 """A job, and where one of its planned tiles begins."""
 
 
@@ -18,13 +18,13 @@ def time_left(environment: Mapping[str, str] = os.environ) -> float:
     return min(clock or float("inf"), float(ends) - time.time() if ends.isdecimal() else float("inf"))
 
 
-def foremost(directory: str, work: Mapping[Unit, float], workers: int) -> set[Unit] | None:
+def foremost(directory: str, work: Mapping[UnitPlace, float], workers: int) -> set[UnitPlace] | None:
     """Choose what half of the workers begin with: the largest of what is left, of which some stage is done in each slot. The others, or who works alone, take
     the smallest first. None where all is done before time is over, as far as is known: then the longest go first, and all end at about the same time.
 
     work: seconds that are left of each planned tile. A run that was begun by an earlier call had slots too short for it.
     """
-    if sum(work.values()) / max(1, workers) < time_left() and rundir.history(directory)[0] < 2:
+    if sum(work.values()) / max(1, workers) < time_left() and history(directory)[0] < 2:
         return None
     return set(sorted(work, key=lambda unit: (-work[unit], unit))[: workers // 2])
 

@@ -41,7 +41,7 @@ _stop: Stop | None = None
 
 @contextmanager
 def heeding(stop: Stop) -> Iterator[None]:
-    """Tiles of this process end soon after `stop` says so: Stopped. Walks have written down how far they are."""
+    """Let tiles of this process end soon after `stop` says so: Stopped. Walks have written down how far they are."""
     global _stop
     _stop = stop
     try:
@@ -51,8 +51,8 @@ def heeding(stop: Stop) -> Iterator[None]:
 
 
 def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name) -> Counts:
-    """Do a tile and write what comes of it; returns what was done, in numbers, and with a GPU which one and how long it was busy for this process in all. What
-    is there already is left alone."""
+    """Run a tile's stage and write what comes of it; returns what was done, in numbers, and with a GPU which one and how long it was busy for this process
+    in all. What is there already is left alone."""
     began, on = time.perf_counter(), DEVICES[device]
     manifest = read_manifest(directory)
     if manifest.run != run:
@@ -68,14 +68,14 @@ def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name)
             os._exit(86)
         raise
     if on.takes_gpu:
-        card = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
-        counts |= {"card": f"{os.uname().nodename}:{card} in process {os.getpid()}", "busy": round(GPU_OF_PROCESS.busy, 3)}
+        gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0]
+        counts |= {"gpu_held": f"{os.uname().nodename}:{gpu} in process {os.getpid()}", "busy": round(GPU_OF_PROCESS.busy, 3)}
     return counts | {"seconds": round(time.perf_counter() - began, 3)}
 
 
 @contextmanager
 def _claimed(tile: Tile, device: Device) -> Iterator[Beat]:
-    """Tells the claim how far the tile is; takes it back at the end, or after an error that is nobody's fault but the program's or another tile's."""
+    """Tell the claim how far the tile is; take it back at the end, or after an error that is nobody's fault but the program's or another tile's."""
     said, at, claim = time.monotonic(), tile.start, tile.claim
     faults = any(name.startswith("TIDALIGN_TEST_") for name in os.environ)  # of thousands of units in a second none asks again
 
@@ -109,12 +109,12 @@ def _claimed(tile: Tile, device: Device) -> Iterator[Beat]:
 
 
 def _due() -> Due:
-    """What is done of a tile is written when it should not be lost, and at once when the run is to stop."""
+    """Make a Due by which what is done of a tile is written when it should not be lost, and at once when the run is to stop."""
     return Due(lambda: Stopped(_stop.number) if _stop and _stop.number is not None else None)
 
 
 def _units(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
-    """All of a few small units."""
+    """Run all of a few small units."""
     counts: Counter[str] = Counter()
     due = _due()
     for start, stop in parts.left(f"{directory}/parts", run, tile.chunk, tile.start, tile.stop):
@@ -176,7 +176,7 @@ _STAGES: dict[str, Callable[[str, str, Tile, Beat, Any], Counts]] = {
 
 
 def _inject(tile: Tile, place: int, device: Device) -> None:
-    """Places of faults are `chunk:place`."""
+    """Inject faults of tests, whose places are `chunk:place`."""
 
     def fault_here() -> None:
         if device.takes_gpu:

@@ -9,7 +9,7 @@ from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline.device import CPU, Device
 from tidalign.pipeline.genome.input.sides import load_side
-from tidalign.pipeline.genome.plan import GenomeManifest, Tile, job_name, unit_of
+from tidalign.pipeline.genome.plan import GenomeManifest, Tile, job_name
 from tidalign.pipeline.genome.stages import anchoring
 from tidalign.pipeline.store import parts
 from tidalign.pipeline.store.parts import gaps
@@ -19,7 +19,7 @@ from tidalign.workflows.run.genome.tasks import perform, speculate
 from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import Told, Tracker
 
-PATIENCE = 600.0
+HANG_SECONDS = 600.0
 """Seconds of CPU time without a sign of life after which a tile hangs; the longest silence of a healthy one is a single extension."""
 
 AHEAD_FIRST = 16
@@ -32,7 +32,7 @@ AHEAD_REACH = 1 << 13
 """Anchors of a stretch that a walk goes through from its begin, and those who work ahead of it from its end, until they meet: nearer ones it would come to
 first, and much further ones lie on alignments that are not known yet."""
 
-SHARES = {"seed": 0.4, "walk": 0.6, "extend": 0.5, "assemble": 0.1}
+STAGE_SHARES = {"seed": 0.4, "walk": 0.6, "extend": 0.5, "assemble": 0.1}
 """Of a large unit's estimated work, by stage."""
 
 PENDING = {"seed": 1.0, "walk": 0.6, "extend": 0.6, "assemble": 0.1}
@@ -52,9 +52,10 @@ class Tiles(Tracker[Tile]):
         self._manifest = manifest
         planned = [((number, tile["start"]), tile["work"]) for number, job in enumerate(manifest.jobs) for tile in job.tiles]
         self._mine = shard.members(planned) if shard else {key for key, _ in planned}
+        self._total = float(sum(work for key, work in planned if key in self._mine))
         self._ahead: dict[Task, tuple[int, int]] = {}
         self._stretches: dict[tuple[int, int], tuple[int, int, int]] = {}
-        self._foremost: set[slots.Unit] | None = None
+        self._foremost: set[slots.UnitPlace] | None = None
         self.numbers: Counter[str] = Counter()
         """What tasks said they did."""
 
@@ -62,7 +63,7 @@ class Tiles(Tracker[Tile]):
         return [*super().tasks(), *self._work_ahead()]
 
     def ordered(self, tasks: list[Task], workers: int) -> list[Task]:
-        work: defaultdict[slots.Unit, float] = defaultdict(float)
+        work: defaultdict[slots.UnitPlace, float] = defaultdict(float)
         for tile in self.missing():
             work[tile.job, self._planned(tile)["start"]] += self.pending(tile)
         self._foremost = slots.foremost(self.directory, work, workers)
@@ -76,8 +77,10 @@ class Tiles(Tracker[Tile]):
 
     def missing(self) -> Iterable[Tile]:
         for number, job in enumerate(self._manifest.jobs):
+            if not job.tiles:  # it is in another's chunk
+                continue
             done = [(part.start, part.stop) for part in self.parts.get(job_name(number), [])]
-            for a, b in gaps(0, job.units, done):
+            for a, b in gaps(0, self._manifest.chunks[job_name(number)], done):
                 for planned in job.tiles:
                     start, stop = max(a, planned["start"]), min(b, planned["stop"])
                     if start < stop and (number, planned["start"]) in self._mine:
@@ -112,16 +115,16 @@ class Tiles(Tracker[Tile]):
     def _letters(self, job: int, unit: int) -> int:
         """Count the letters of a unit's query, by which it is told how far its seeding is."""
         query = load_side(self.directory, self.run, self._manifest.jobs[job].query)[0]
-        return query.sought()[unit_of(unit, self._manifest.parameters)[0]]
+        return query.sought()[self._manifest.jobs[job].unit_of(unit, self._manifest.parameters)[0]]
 
     def divisible(self, piece: Tile) -> bool:
         return piece.stage in DIVISIBLE
 
     def total(self) -> float:
-        return float(sum(tile["work"] for number, job in enumerate(self._manifest.jobs) for tile in job.tiles if (number, tile["start"]) in self._mine))
+        return self._total
 
     def amount(self, piece: Tile) -> float:
-        return self._share(piece, SHARES)
+        return self._share(piece, STAGE_SHARES)
 
     def pending(self, piece: Tile) -> float:
         return self._share(piece, PENDING)
@@ -146,17 +149,17 @@ class Tiles(Tracker[Tile]):
         return tiles[bisect_right(tiles, tile.start if tile.stage == "units" else tile.unit, key=lambda planned: planned["start"]) - 1]
 
     def patience(self, pieces: Sequence[Tile], device: Device) -> float:
-        return PATIENCE
+        return HANG_SECONDS
 
     def call(self, pieces: Sequence[Tile], device: Device) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         (tile,) = pieces
         return perform, (self.directory, self.run, tile, device.name)
 
     def isolation(self, piece: Tile, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
-        return isolate_tile, (self.directory, self.run, piece, PATIENCE, most)
+        return isolate_tile, (self.directory, self.run, piece, HANG_SECONDS, most)
 
     def counted(self, pieces: Sequence[Tile], result: Any) -> dict[str, Any]:
-        self.numbers.update({name: number for name, number in result.items() if name not in ("card", "busy")})
+        self.numbers.update({name: number for name, number in result.items() if name not in ("gpu_held", "busy")})
         return dict(result)
 
     # ---- work ahead of walks

@@ -9,8 +9,8 @@ from typing import Any
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import Task
 from tidalign.pipeline.device import Device
-from tidalign.pipeline.pairs.input.index import Block, Blocks
-from tidalign.pipeline.pairs.input.read import Source, blocks, stream_blocks
+from tidalign.pipeline.pairs.input.index import Blocks, PairBlock
+from tidalign.pipeline.pairs.input.read import PairSource, blocks, stream_blocks
 from tidalign.pipeline.pairs.manifest import BlockRecord, ChunkRecord, PairManifest, read_block_record
 from tidalign.pipeline.pairs.partition import partition_block, write_block
 from tidalign.pipeline.store.parts import gaps, part_path, read_part
@@ -19,10 +19,10 @@ from tidalign.workflows.run.pairs.tasks import SECONDS_PER_WORK, RowRange, align
 from tidalign.workflows.run.shard import Shard
 from tidalign.workflows.run.tracker import Told, Tracker
 
-PATIENCE = 60.0
+HANG_SECONDS = 60.0
 """Least seconds of CPU time without progress after which a task hangs."""
 
-CHILD_PATIENCE = 20.0
+CHILD_HANG_SECONDS = 20.0
 """The same for a range tried in a process of its own, which has loaded everything by then."""
 
 GROUPS = 8
@@ -37,7 +37,7 @@ class Alignment(Tracker[RowRange]):
     def __init__(
         self, directory: str, run: str, parameters: dict[str, Any], stop: Stop, told: Told, device: Device, gpus: int = 1, at_once: int = 1, beside: int = 0
     ) -> None:
-        """at_once: tasks that GPUs have at a time."""
+        """Begin with nothing known of the input."""
         super().__init__(directory, run, stop, self._tell, device, gpus, beside)
         self._tell_all = told
         self._parameters, self._at_once = parameters, at_once + beside
@@ -53,7 +53,7 @@ class Alignment(Tracker[RowRange]):
         """Pairs that the host took for a GPU."""
 
     def add(self, manifest: PairManifest, shard: Shard | None = None) -> None:
-        """Have all of a run that was read be aligned, or its share."""
+        """Add all of a run that was read to what is to be aligned, or this shard's part of it."""
         self._chunks = {chunk["id"]: chunk for record in manifest.blocks for chunk in record["chunks"]}
         rows = {name: (chunk["rows"], chunk["work"]) for name, chunk in self._chunks.items()}
         self._share = shard.ranges(rows) if shard else {name: (0, count) for name, (count, _) in rows.items()}
@@ -127,13 +127,13 @@ class Alignment(Tracker[RowRange]):
         return self._units(piece) * SECONDS_PER_WORK
 
     def patience(self, pieces: Sequence[RowRange], device: Device) -> float:
-        return patience(sum(map(self._units, pieces)) / device.speed, PATIENCE)
+        return patience(sum(map(self._units, pieces)) / device.speed, HANG_SECONDS)
 
     def call(self, pieces: Sequence[RowRange], device: Device) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return align_ranges, (self.directory, self.run, self._parameters, pieces, device.name)
 
     def isolation(self, piece: RowRange, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
-        return isolate_range, (self.directory, self.run, self._parameters, piece.chunk, piece.start, piece.stop, CHILD_PATIENCE, most)
+        return isolate_range, (self.directory, self.run, self._parameters, piece.chunk, piece.start, piece.stop, CHILD_HANG_SECONDS, most)
 
     def counted(self, pieces: Sequence[RowRange], result: Any) -> dict[str, Any]:
         seconds, by_host = result
@@ -163,13 +163,13 @@ class Alignment(Tracker[RowRange]):
         return [*groups, *super().grouped(alone)]
 
 
-FINEST = 0.2
+FINEST_SECONDS = 0.2
 """Estimated seconds of a task where this process does all of the work, with a thread for each core."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """How what was read is aligned meanwhile.
+    """Says how what was read is aligned while more is read.
 
     prepare: has ready what aligns sequences of so many letters, in this process. much: seconds of one core, by estimate, from which on workers are hired, and
     below which this process does all of it; None: that is settled.
@@ -186,11 +186,11 @@ class Reading(Repeated):
     planned: blocks that are known from an earlier call. aligned: None where nothing is aligned meanwhile.
     """
 
-    def __init__(self, crew: Crew, source: Source, told: Told, planned: Sequence[Block] | None, aligned: Aligned | None = None) -> None:
+    def __init__(self, crew: Crew, source: PairSource, told: Told, planned: Sequence[PairBlock] | None, aligned: Aligned | None = None) -> None:
         super().__init__(crew.directory)
         self._crew, self._source, self._told, self._planned, self._aligned = crew, source, told, planned, aligned
         self._blocks: Blocks | None = None if planned else blocks(source)
-        self._stream: Iterator[tuple[Block, Any]] = iter(())
+        self._stream: Iterator[tuple[PairBlock, Any]] = iter(())
         self._settled = aligned is not None and aligned.much is None
         self._held: list[BlockRecord] = []
         self._asked = self._ready = -1  # bits of the lengths up to which what aligns is to be ready, and is
@@ -225,21 +225,21 @@ class Reading(Repeated):
         return self._released()
 
     def _expect(self) -> None:
-        """Say how many pairs there are, as far as is known."""
+        """Report how many pairs there are, as far as is known."""
         pairs = self._blocks.pairs if self._blocks else sum(block.pairs for block in self._planned) if self._planned else None
         if self._aligned:
             self._aligned.tracker.expected = pairs
         self._told("partition", self._pairs, pairs)
 
-    def _of(self, block: Block) -> Iterable[Task]:
+    def _of(self, block: PairBlock) -> Iterable[Task]:
         """Make the task that reads a block, unless that was done."""
         if record := read_block_record(self._crew.directory, block.id):
             return self._read(record)
         # First: what is wrong with the input is told early, and who is free reads or aligns all the same.
         return [Task(f"partition-{block.id}", partition_block, (self._crew.directory, self._source, block), float("inf"), kind="read")]
 
-    def _streamed(self, read: tuple[Block, Any] | None) -> Iterable[Task]:
-        """What was read before is written before more is read than is written beside it."""
+    def _streamed(self, read: tuple[PairBlock, Any] | None) -> Iterable[Task]:
+        """Write what was read before, and read more only beside that."""
         if read is None:
             self._settled = True
             return self._released()
@@ -259,10 +259,10 @@ class Reading(Repeated):
         if self._settled or not self._aligned:
             return
         self._estimated += sum(chunk["work"] for chunk in record["chunks"]) * SECONDS_PER_WORK
-        share = self._blocks.share(Block.from_json(record)) if self._blocks else 1.0
+        share = self._blocks.share(PairBlock.from_json(record)) if self._blocks else 1.0
         if self._estimated > (self._aligned.much or 0.0) * min(1.0, share):
             self._crew.begin_to_hire()
-        self._aligned.tracker.finest = float("inf") if self._crew.hiring else FINEST
+        self._aligned.tracker.finest = float("inf") if self._crew.hiring else FINEST_SECONDS
         self._settled = self._crew.hiring or self._blocks is not None
 
     def _released(self) -> list[Task]:

@@ -5,14 +5,14 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidalign.cluster.gpus import TASKS_OF_A_CARD
+from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.device import CPU
 from tidalign.pipeline.pairs.aligner import aligner_of, start
-from tidalign.pipeline.pairs.input.index import Block
-from tidalign.pipeline.pairs.input.read import Source
+from tidalign.pipeline.pairs.input.index import PairBlock
+from tidalign.pipeline.pairs.input.read import PairSource
 from tidalign.pipeline.pairs.manifest import Check, PairManifest, read_block_record, read_manifest, write_manifest
 from tidalign.pipeline.store import claims, layout, parts, rundir
 from tidalign.workflows.run import runner
@@ -21,7 +21,7 @@ from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources, sooner
 from tidalign.workflows.run.pairs.alignment import Aligned, Alignment, Reading
 from tidalign.workflows.run.pairs.tasks import align_ranges
 from tidalign.workflows.run.report import Report
-from tidalign.workflows.run.runner import Kind, Meanwhile
+from tidalign.workflows.run.runner import Meanwhile, RunKind
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told
 
@@ -38,7 +38,7 @@ ONE_GPU_INPUT = 4_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairReport(Report):
-    """report.json of a run over pairs.
+    """Holds what report.json of a run over pairs says.
 
     pairs, bases: all of it, letters of both sides. aligned: pairs that this call aligned. by_host: pairs that the host took for a GPU.
     heuristic: that rows were made with, None where they are exact or a score's.
@@ -54,7 +54,7 @@ class PairReport(Report):
         return {**super(PairReport, self).to_json(), "pairs_per_second": round(self.aligned / self.seconds) if self.seconds else 0}
 
 
-class Pairs(Kind[PairManifest, Alignment, PairReport]):
+class Pairs(RunKind[PairManifest, Alignment, PairReport]):
     """Describes a run over pairs. Progress is told of the stages `partition` and `align`, in pairs.
 
     check: looks at the manifest once the pairs are read, and may refuse them, whatever was aligned meanwhile.
@@ -65,11 +65,11 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
     report = PairReport
     reading_threads = 16  # each block takes up to a fifth of a gigabyte, and more are hardly faster
     meanwhile_threads = 4  # of these, while cores align, or workers that are to read start
-    working_threads, card_tasks = cores(), 8  # with a GPU one is on it, the others read, or write, which takes longer
+    working_threads, gpu_tasks = cores(), 8  # with a GPU one is on it, the others read, or write, which takes longer
     small_work = 3.0
     forecast_from = 5.0
 
-    def __init__(self, source: Source, parameters: Any, check: Check | None = None, shard: Shard | None = None) -> None:
+    def __init__(self, source: PairSource, parameters: Any, check: Check | None = None, shard: Shard | None = None) -> None:
         self._shard = shard
         self._source, self._parameters, self._check, self._aligner = source, parameters, check, aligner_of(parameters)
 
@@ -91,7 +91,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
 
     def threads(self, resources: Resources, readers: Readers, gpus: Gpus) -> tuple[int, int]:
         most = self.reading_threads if gpus.device.takes_gpu or self._shard else self.meanwhile_threads
-        return self.working_threads, min(most, resources.workers or cores()) if readers == "threads" else 0
+        return min(self.working_threads, cores()), min(most, resources.workers or cores()) if readers == "threads" else 0
 
     def begin(self, directory: str) -> None:
         """Write nothing yet: who is to read may not be there."""
@@ -126,7 +126,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
 
     def _reading(self, crew: Crew, told: Told, meanwhile: Meanwhile | None, known: PairManifest | None) -> Reading:
         """Give what reads what is not read yet, and has it aligned, if it may be."""
-        blocks = [Block.from_json(record) for record in known.blocks] if known else None
+        blocks = [PairBlock.from_json(record) for record in known.blocks] if known else None
         if not meanwhile:
             return Reading(crew, self._source, told, blocks)
         self.begun = alignment = self._tracker(crew.directory, meanwhile.stop, told, meanwhile.gpus)
@@ -139,15 +139,15 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
             if not self.compiles(meanwhile.gpus):
                 meanwhile.ready()
 
-        much = None if crew.hiring or meanwhile.gpus.device.takes_gpu else inf if crew.alone else self.small_work * self.working_threads
+        much = None if crew.hiring or meanwhile.gpus.device.takes_gpu else inf if crew.alone else self.small_work * min(self.working_threads, cores())
         return Reading(crew, self._source, told, blocks, Aligned(alignment, prepare, much))
 
     def _tracker(self, directory: str, stop: Stop, told: Told, gpus: Gpus) -> Alignment:
         plan = rundir.read_plan(directory)
-        run = rundir.run_id(plan["parameters"], plan["source"])
+        run = rundir.run_of(plan)
         count = max(1, len(gpus.names))
         return Alignment(
-            directory, run, self.parameters(), stop, told, gpus.device, count, self.card_tasks if not gpus.apart else TASKS_OF_A_CARD * count, gpus.cores
+            directory, run, self.parameters(), stop, told, gpus.device, count, self.gpu_tasks if not gpus.apart else TASKS_OF_A_GPU * count, gpus.cores
         )
 
     def tracker(self, directory: str, manifest: PairManifest, stop: Stop, told: Told, gpus: Gpus) -> Alignment:
@@ -188,7 +188,7 @@ class Pairs(Kind[PairManifest, Alignment, PairReport]):
 
 def run_pairs(
     directory: str | Path,
-    source: Source,
+    source: PairSource,
     parameters: Any,
     *,
     resources: Resources = DEFAULT,
@@ -200,8 +200,10 @@ def run_pairs(
     return runner.run(directory, Pairs(source, parameters, check, shard), resources, progress)
 
 
-def partition_pairs(directory: str | Path, source: Source, parameters: Any, *, resources: Resources = DEFAULT, progress: Told | None = None) -> PairManifest:
-    """Do the first stage of `run_pairs` alone. Returns the manifest: blocks and the chunks that they became."""
+def partition_pairs(
+    directory: str | Path, source: PairSource, parameters: Any, *, resources: Resources = DEFAULT, progress: Told | None = None
+) -> PairManifest:
+    """Run the first stage of `run_pairs` alone. Returns the manifest: blocks and the chunks that they became."""
     kind = Pairs(source, parameters)
     kind.meanwhile_threads = kind.reading_threads
     return runner.read(directory, kind, resources, progress)

@@ -39,12 +39,12 @@ class RowRange:
     claim: str | None = None
 
     def cut(self, start: int, stop: int, claim: str | None) -> "RowRange":
-        """Rows [start, stop) of it alone."""
+        """Cut out rows [start, stop) alone."""
         return RowRange(self.chunk, start, stop, claim)
 
 
 def align_ranges(directory: str, run: str, parameters: dict[str, Any], ranges: Sequence[RowRange], device: DeviceName = CPU.name) -> tuple[float, int]:
-    """Align ranges of rows, in order, and write a part for each; returns the seconds it took, and how many pairs the host took for a card. A part that is
+    """Align ranges of rows, in order, and write a part for each; returns the seconds it took, and how many pairs the host took for a GPU. A part that is
     there already is left alone."""
     began, by_host = time.perf_counter(), 0
     todo = [each for each in ranges if not read_part(part_path(f"{directory}/parts", each.chunk, each.start, each.stop), run)]
@@ -83,6 +83,8 @@ class _Piece:
 
 
 class _Pipeline:
+    """Reads, aligns and writes ranges of rows side by side: others are read and written while a batch is on the device."""
+
     def __init__(self, directory: str, run: str, aligner: Aligner[Any], settings: Any, device: Device) -> None:
         self._directory, self._run, self._aligner, self._settings, self._device = directory, run, aligner, settings, device
         self._pieces: deque[_Piece] = deque()
@@ -113,7 +115,7 @@ class _Pipeline:
                 raise
 
     def _next_batch(self) -> list[_Piece]:
-        """Pieces that are read already, as many as a batch takes; waits for one if there is none."""
+        """Take pieces that are read already, as many as a batch takes; waits for one if there is none."""
         batch: list[_Piece] = []
         units, count = 0.0, 0
         while self._pieces or self._reading:

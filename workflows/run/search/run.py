@@ -20,7 +20,7 @@ from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
 from tidalign.workflows.run.report import Report
-from tidalign.workflows.run.runner import Kind, Meanwhile
+from tidalign.workflows.run.runner import Meanwhile, RunKind
 from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, isolate_range, patience, search_ranges, warm_up
 from tidalign.workflows.run.shard import Shard, ShardDone
 from tidalign.workflows.run.tracker import Told, Tracker
@@ -28,19 +28,19 @@ from tidalign.workflows.run.tracker import Told, Tracker
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
 
-PATIENCE = 60.0
+HANG_SECONDS = 60.0
 """Least seconds of CPU time without progress after which a task hangs."""
 
 GROUPS = 8
 """Tasks that GPUs get, at least, so that a stop, or another GPU, has something to take."""
 
-CHILD_PATIENCE = 20.0
+CHILD_HANG_SECONDS = 20.0
 """The same for a range tried in a process of its own, which has loaded everything by then."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """What a search reads: queries, and a database or its index."""
+class SearchSource:
+    """Says what a search reads: queries, and a database or its index."""
 
     queries: Input
     database: Input
@@ -49,7 +49,7 @@ class Source:
         return {"queries": self.queries.to_json(), "database": self.database.to_json()}
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "Source":
+    def from_json(cls, values: dict[str, Any]) -> "SearchSource":
         return cls(Input(**values["queries"]), Input(**values["database"]))
 
 
@@ -87,7 +87,7 @@ class Searching(Tracker[QueryRange]):
         return self.amount(piece) * SECONDS_PER_CELL
 
     def patience(self, pieces: Sequence[QueryRange], device: Device) -> float:
-        return patience(sum(map(self.amount, pieces)), PATIENCE)
+        return patience(sum(map(self.amount, pieces)), HANG_SECONDS)
 
     def call(self, pieces: Sequence[QueryRange], device: Device) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return search_ranges, (self.directory, self.run, pieces, device.name)
@@ -110,7 +110,7 @@ class Searching(Tracker[QueryRange]):
         return [*groups, *super().grouped(alone)]
 
     def isolation(self, piece: QueryRange, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
-        return isolate_range, (self.directory, self.run, piece.chunk, piece.start, piece.stop, CHILD_PATIENCE, most)
+        return isolate_range, (self.directory, self.run, piece.chunk, piece.start, piece.stop, CHILD_HANG_SECONDS, most)
 
     def counted(self, pieces: Sequence[QueryRange], result: Any) -> dict[str, Any]:
         return {"seconds": round(result, 3)}
@@ -121,7 +121,7 @@ class Searching(Tracker[QueryRange]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchReport(Report):
-    """report.json of a search.
+    """Holds what report.json of a search says.
 
     queries, query_letters, sequences, letters: what went in, queries and database. without_hits: queries without a row. cells: of all matrices.
     """
@@ -134,7 +134,7 @@ class SearchReport(Report):
     cells: int
 
 
-class Search(Kind[SearchManifest, Searching, SearchReport]):
+class Search(RunKind[SearchManifest, Searching, SearchReport]):
     """Describes a search. Progress is told of the stages `database` and `queries`, in sequences, and `search`, in cells."""
 
     layout = layout.SEARCH
@@ -144,7 +144,7 @@ class Search(Kind[SearchManifest, Searching, SearchReport]):
     small_work = 3.0
     forecast_from = 3.0
 
-    def __init__(self, source: Source, parameters: SearchParameters, check: Check | None = None, shard: Shard | None = None) -> None:
+    def __init__(self, source: SearchSource, parameters: SearchParameters, check: Check | None = None, shard: Shard | None = None) -> None:
         self._shard = shard
         self._source, self._parameters, self._check = source, parameters, check
 
@@ -201,7 +201,7 @@ class Search(Kind[SearchManifest, Searching, SearchReport]):
 
 def run_search(
     directory: str | Path,
-    source: Source,
+    source: SearchSource,
     parameters: SearchParameters,
     *,
     resources: Resources = DEFAULT,

@@ -20,9 +20,10 @@ from tidalign.kernels.local.pairs import SHARED_PAIRS
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
 from tidalign.pipeline.schema import SEARCH_HITS
-from tidalign.pipeline.search.hits import Slice, rejected, search
+from tidalign.pipeline.search.hits import LoadedSlice, rejected, search
 from tidalign.pipeline.search.manifest import SearchManifest, read_manifest, read_queries, read_slice
 from tidalign.pipeline.search.records import sequences
+from tidalign.pipeline.search.statistics import DatabaseSize
 from tidalign.pipeline.store import claims
 from tidalign.pipeline.store.parts import part_path, read_part, write_part
 from tidalign.pipeline.text import TABLE_BYTES, cuts, in_batches
@@ -44,7 +45,7 @@ class QueryRange:
     claim: str | None = None
 
     def cut(self, start: int, stop: int, claim: str | None) -> "QueryRange":
-        """Queries [start, stop) of it alone."""
+        """Cut out queries [start, stop) alone."""
         return QueryRange(self.chunk, start, stop, claim)
 
 
@@ -87,7 +88,7 @@ def _written(directory: str, run: str, piece: QueryRange, queries: Any, found: l
     return [table.slice(stop)]
 
 
-def _found(rows: Any, database: Slice, manifest: SearchManifest, claimed: Sequence[tuple[QueryRange, int, int]], device: Device) -> Any:
+def _found(rows: Any, database: LoadedSlice, manifest: SearchManifest, claimed: Sequence[tuple[QueryRange, int, int]], device: Device) -> Any:
     """Search some queries, and claim them meanwhile, which are these [start, stop) of chunks."""
     for piece, start, stop in claimed:
         if piece.claim:
@@ -114,10 +115,10 @@ def _withdraw(piece: QueryRange) -> None:
 
 
 @lru_cache(maxsize=1)
-def _slice(directory: str, run: str, number: int, device: DeviceName) -> Slice:
+def _slice(directory: str, run: str, number: int, device: DeviceName) -> LoadedSlice:
     """Give a slice of a run's database, ready to be searched: the next task mostly wants the same."""
     manifest: SearchManifest = read_manifest(directory)
-    return Slice.of(read_slice(directory, manifest, number), manifest.database.letters, manifest.parameters, device)
+    return LoadedSlice.of(read_slice(directory, manifest, number), manifest.database.size, manifest.parameters, device)
 
 
 def _write(directory: str, run: str, piece: QueryRange, table: Any) -> None:
@@ -164,4 +165,4 @@ def warm_up(manifest: SearchManifest) -> None:
     letters = b"ACGTACGT" if manifest.parameters.alphabet == "dna" else b"ARNDWYRL"
     count = min(SHARED_PAIRS, max(each.sequences for each in manifest.database.slices))
     table = sequences(None, pa.array([letters] * count, pa.large_binary()), 0)
-    search(table.slice(0, 1), Slice.of(table, len(letters) * count, manifest.parameters), manifest.parameters)
+    search(table.slice(0, 1), LoadedSlice.of(table, DatabaseSize(len(letters) * count, count), manifest.parameters), manifest.parameters)

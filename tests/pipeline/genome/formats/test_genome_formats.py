@@ -2,6 +2,7 @@
 
 import io
 import re
+from pathlib import Path
 
 import genome_golden as golden
 import pyarrow as pa
@@ -11,10 +12,11 @@ from genome_oracle_extension import merged
 from genome_written import Rows, written
 
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.formats.export import write
+from tidalign.pipeline.formats.export import refuse_side, write
 from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.formats.table import find
 from tidalign.pipeline.genome.formats import block
+from tidalign.pipeline.genome.input.read import read_genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
 
 CASES = [(name, format) for name, run in golden.RUNS.items() for format in run["formats"]]
@@ -100,9 +102,7 @@ def test_parquet_is_the_rows() -> None:
     assert pq.read_table(sink).equals(pa.Table.from_batches([rows]))
 
 
-@pytest.mark.parametrize(
-    ("format", "message"), [("text", "no format 'text'"), ("general:name3", "no general field 'name3'"), ("general:quals1", "base qualities")]
-)
+@pytest.mark.parametrize(("format", "message"), [("gfa", "no format 'gfa'"), ("general:name3", "no general field 'name3'")])
 def test_what_there_is_not(format: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         find("genome", format)
@@ -128,3 +128,23 @@ def test_refused(format: str, column: str, value: str, message: str) -> None:
 def test_softsam_of_a_subrange_is_refused() -> None:
     with pytest.raises(InputError, match="whole query sequences"):
         written("mt_orangutan_subranges", "softsam")
+
+
+def test_targets_of_one_name_have_no_sam_header(tmp_path: Path) -> None:
+    (tmp_path / "t.fa").write_text(">a\nACGT\n>b\nACGT\n>a\nACGTT\n")
+    genome = read_genome(str(tmp_path / "t.fa"), role="target")
+    assert genome.names == ["a", "b", "a"]
+    for name in ("sam", "softsam"):
+        with pytest.raises(InputError, match=f"'a' 2 times; .*{name}-"):
+            refuse_side(find("genome", name), "target", "t.fa", genome)
+        refuse_side(find("genome", f"{name}-"), "target", "t.fa", genome)
+
+
+def test_fields_of_qualities_want_qualities(tmp_path: Path) -> None:
+    (tmp_path / "t.fa").write_text(">a\nACGT\n")
+    (tmp_path / "q.fq").write_text("@a\nACGT\n+\nIIII\n")
+    for file, role, field in (("t.fa", "target", "quals1"), ("t.fa", "query", "qalign2")):
+        with pytest.raises(InputError, match=f"expected FASTQ, whose qualities are the general field {field}"):
+            refuse_side(find("genome", f"general:score,{field}"), role, file, read_genome(str(tmp_path / file), role=role))
+    refuse_side(find("genome", "general:quals2,qalign2"), "query", "q.fq", read_genome(str(tmp_path / "q.fq"), role="query"))
+    refuse_side(find("genome", "general:quals2"), "target", "t.fa", read_genome(str(tmp_path / "t.fa"), role="target"))

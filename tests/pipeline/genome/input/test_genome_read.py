@@ -96,16 +96,14 @@ def test_pieces_over_the_borders_of_what_is_looked_at_at_once(tmp_path: Path, mo
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
     genome = target(f"{make(tmp_path, PLAIN + '>none' + chr(10))}[separator=T,2..5]")
-    genome.save(str(tmp_path / "side"))
-    loaded = Genome.load(str(tmp_path / "side"))
+    loaded = Genome.from_json(json.loads(json.dumps(genome.to_json())), genome.letters)
     for name in ("letters", "starts", "lengths", "offsets", "full_lengths", "numbers", "pieces"):
         assert np.array_equal(getattr(loaded, name), getattr(genome, name)), name
     assert (loaded.names, loaded.empty) == (["a", "b"], [(2, "none")])
-    assert isinstance(loaded.letters.base, np.memmap)
 
 
 def _bgzf(text: bytes) -> bytes:
-    """Blocks of BGZF: gzip members with their sizes in an extra field."""
+    """Write blocks of BGZF: gzip members with their sizes in an extra field."""
     out = b""
     for start in range(0, len(text), 5000):
         body = gzip.compress(text[start : start + 5000])[10:]
@@ -146,11 +144,10 @@ BAD = {
     "no name": (">a\nACGT\n> \nAC\n", r"expected a name for each target, found none, sequence 2; name every sequence"),
     "control": (">a\x07b\nACGT\n", r"record 1: expected a name of printable"),
     "latin": (">caf\xe9\nACGT\n".encode("latin-1"), r"record 1: expected a name in UTF-8"),
-    "names twice": (">a|1\nACGT\n>a|2\nAC\n", r"'a' again, sequence 2; .*nameparse=darkspace"),
     "no header": ("ACGT\n", r"header"),
     "BOM": ("\ufeff>a\nACGT\n", r"BOM"),
     "CR": (">a\rACGT\r", r"CR alone"),
-    "FASTQ": ("@a\nACGT\n+\nIIII\n", r"expected FASTA or 2bit, found fastq"),
+    "seq": (">ACGT\n<ACGT\n", r"expected FASTA, FASTQ or 2bit, found seq"),
     "cut gzip": (gzip.compress(b">a\n" + b"ACGTTGCA" * 40_000)[:-9], r"record 1: .*truncated"),
     "cut bgzf": (_bgzf(b">a\nACGT\n")[: -len(BGZF_END)], r"empty block"),
 }

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, read_jobs, safe
+from tidalign.pipeline.genome.input.jobs import read_jobs
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name, safe
 
 
 @pytest.fixture

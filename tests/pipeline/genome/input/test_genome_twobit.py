@@ -17,7 +17,7 @@ Records = list[tuple[str, str]]
 
 
 def _letters(choose: random.Random, length: int) -> str:
-    """Bases in runs of upper and lower case and N, as masks lie in genomes."""
+    """Draw bases in runs of upper and lower case and N, as masks lie in genomes."""
     out = ""
     while len(out) < length:
         run = "".join(choose.choices("ACGT", k=choose.randrange(1, 40)))

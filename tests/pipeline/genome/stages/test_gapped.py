@@ -24,7 +24,7 @@ from tidalign.pipeline.schema import GENOME_ALIGNMENTS
 
 
 def side(sequences: list[str], offsets: list[int]) -> Genome:
-    """A side whose sequences were read from `offsets` on, of full ones that have 7 letters more at the end."""
+    """Make a side whose sequences were read from `offsets` on, of full ones that have 7 letters more at the end."""
     text = sequences[0] if len(sequences) == 1 else "".join(f"\0{sequence}" for sequence in sequences)
     lengths = np.array([len(sequence) for sequence in sequences])
     starts = np.array([0]) if len(sequences) == 1 else np.cumsum(lengths + 1) - lengths
@@ -36,7 +36,7 @@ def side(sequences: list[str], offsets: list[int]) -> Genome:
 
 
 def unit(target: Genome, query: Genome, strand: str, parameters: GenomeParameters, query_index: int = 0) -> Any:
-    """As pipeline.genome.unit.Unit, without a run."""
+    """Make what pipeline.genome.unit.Unit is, without a run."""
     codes = query.codes(query_index)
     scoring = parameters.scoring
     room = parameters.traceback_bytes if parameters.mode == "exact" else None
@@ -53,6 +53,7 @@ def unit(target: Genome, query: Genome, strand: str, parameters: GenomeParameter
         query_bounds=np.array([[0, len(codes)]]),
         joint=False,
         costs=Costs(scoring.plain(), *costs),
+        least=parameters.gappedthresh,
         job=SimpleNamespace(sequence=None, row_job=lambda query: 4),
     )
 

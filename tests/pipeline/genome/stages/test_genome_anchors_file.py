@@ -17,12 +17,12 @@ from tidalign.pipeline.schema import ANCHORS, HSPS
 
 
 def random_anchors(random: np.random.Generator, count: int, kinds: int) -> Any:
-    """Anchors of at most `kinds` scores, twice as many query places and as many target places: the fewer, the more ties."""
+    """Draw anchors of at most `kinds` scores, twice as many query places and as many target places: the fewer, the more ties."""
     return pa.table([random.integers(0, most, count) for most in (kinds, 2 * kinds, kinds)], schema=ANCHORS)
 
 
 def pieces_of(anchors: Any, random: np.random.Generator) -> Iterator[Any]:
-    """Tables of any length, empty ones too."""
+    """Cut tables of any length, empty ones too."""
     cuts = np.sort(random.integers(0, len(anchors) + 1, 5))
     for start, stop in zip([0, *cuts], [*cuts, len(anchors)], strict=True):
         yield anchors.slice(start, stop - start)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tidalign.pipeline.errors import Damaged
-from tidalign.pipeline.genome.input.sides import read_side
+from tidalign.pipeline.genome.input.folders import read_all
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import write_manifest
@@ -37,7 +37,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def begun(folder: Path, parameters: GenomeParameters) -> str:
-    """A run of a target with repeats, so that many hits are at one place of the query, and of a query like it."""
+    """Begin a run of a target with repeats, so that many hits are at one place of the query, and of a query like it."""
     rng = np.random.default_rng(3)
     letters = np.frombuffer(b"ACGT", np.uint8)
     unit = rng.choice(letters, 40)
@@ -51,13 +51,13 @@ def begun(folder: Path, parameters: GenomeParameters) -> str:
     run = str(folder / "run")
     rundir.probe(run, GENOMES)
     rundir.create(run, parameters.to_json(), source.to_json(), GENOMES)
-    write_manifest(run, [read_side(run, side, role, spec, None) for side, (role, spec) in enumerate(source.sides())])
+    write_manifest(run, read_all(run, source))
     return run
 
 
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Hits come a few at a time; the query places from which on they were sought."""
+    """Let hits come a few at a time; gives the query places from which on they were sought."""
     starts: list[int] = []
     hits = host.HostWords.hits
 
@@ -70,7 +70,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def anchors(run: str, beat: Any = lambda _: None) -> Any:
-    """Of the strand +, as their file has them."""
+    """Seed the strand +, and give its anchors as their file has them."""
     unit = next(unit for unit in (Unit(run, 0, 0), Unit(run, 0, 1)) if unit.strand == "+")
     anchoring.write_anchors(unit, beat)
     found = pa.Table.from_batches(anchoring.read_anchors(unit).to_batches())

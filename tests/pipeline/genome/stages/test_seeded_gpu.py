@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import card_stand_in
+import gpu_stand_in
 import pyarrow as pa
 import pytest
 
@@ -21,10 +21,10 @@ from tidalign.pipeline.genome.stages.unit import Unit
 
 @pytest.fixture(params=["stand-in", pytest.param("GPU", marks=pytest.mark.gpu)])
 def starts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, int]]]:
-    """Hits come a few at a time, and are written down at once; on which device from which query place on they were sought."""
+    """Let hits come a few at a time, and be written down at once; gives on which device from which query place on they were sought."""
     seen: list[tuple[str, int]] = []
     if request.param == "stand-in":
-        stand_in = card_stand_in.installed(monkeypatch)
+        stand_in = gpu_stand_in.installed(monkeypatch)
         monkeypatch.setattr(stand_in.hits, "__defaults__", (1, None, 300, 0))
     else:
         pytest.importorskip("cupy")
@@ -50,7 +50,7 @@ def starts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def anchors(run: str, device: Device, beat: Any = lambda _: None) -> Any:
-    """Of the strand +, as their file has them."""
+    """Seed the strand +, and give its anchors as their file has them."""
     unit = next(unit for unit in (Unit(run, 0, 0, device), Unit(run, 0, 1, device)) if unit.strand == "+")
     anchoring.write_anchors(unit, beat)
     found = pa.Table.from_batches(anchoring.read_anchors(unit).to_batches())
@@ -64,7 +64,7 @@ class Enough(Exception):
 
 
 def stopping(after: int) -> Any:
-    """What ends a seeding at its so manieth sign of life."""
+    """Make what ends a seeding at its so manieth sign of life."""
     left = after
 
     def stop(place: int) -> None:

@@ -26,7 +26,7 @@ from tidalign.pipeline.schema import ANCHORS, HITS, HSPS
 
 
 def genome(letters: bytes, names: list[str] | None = None) -> Genome:
-    """A side as it is read, from letters with a NUL before each of several sequences."""
+    """Make a side as it is read, from letters with a NUL before each of several sequences."""
     array = np.frombuffer(letters, np.uint8)
     nulls = np.flatnonzero(array == 0)
     starts = nulls + 1 if len(nulls) else np.zeros(1, np.int64)
@@ -50,7 +50,7 @@ def rows(table: Any) -> list[tuple[int, ...]]:
 
 
 def find_anchors(target: Genome, query: Any, strand: str, words: Words, parameters: GenomeParameters) -> Any:
-    """All of them."""
+    """Find all anchors."""
     pieces = seeding.find_anchors(target, query, strand, words, parameters)
     return pa.concat_tables([(ANCHORS if parameters.gapped else HSPS).empty_table(), *pieces])
 
@@ -174,7 +174,7 @@ def test_or_the_first_of_them(counts: tuple[int, int]) -> None:
 
 
 def encode_back(letters: bytes) -> bytes:
-    """The reverse complement."""
+    """Make the reverse complement."""
     return letters[::-1].translate(bytes.maketrans(b"ACGT", b"TGCA"))
 
 

@@ -15,7 +15,7 @@ RUNS = st.lists(st.tuples(st.integers(1, 4), st.sampled_from("=XIDM")), max_size
 
 
 def columns(query: str, target: str, runs: list[tuple[int, str]], starts: tuple[int, int]) -> list[tuple[str, str, str]]:
-    """(letter of M, I or D; of the query, of the target) of each column."""
+    """List (letter of M, I or D; of the query, of the target) of each column."""
     v, h = starts
     found = []
     for length, letter in runs:

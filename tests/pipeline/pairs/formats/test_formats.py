@@ -58,7 +58,7 @@ def test_options_that_a_format_does_not_take() -> None:
 
 
 def _lines(text: str, format: table.Format) -> int:
-    """Lines of rows, without those of the header."""
+    """Count the lines of rows, without those of the header."""
     return sum(not line.startswith("@") and not (line.startswith("#") and "+" not in format.name) for line in text.splitlines())
 
 

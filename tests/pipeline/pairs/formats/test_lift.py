@@ -13,7 +13,7 @@ GENOME = {name: bytes(np.random.default_rng(place).choice(list(b"ACGT"), 500 + p
 
 @pytest.fixture
 def results(make_run, row, rejected):
-    """Windows of a genome that are aligned to what is cut out of them."""
+    """Make windows of a genome that are aligned to what is cut out of them."""
     rng = np.random.default_rng(1)
     rows = []
     for number in range(60):

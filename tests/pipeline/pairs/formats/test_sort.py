@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tidalign.pipeline import text
-from tidalign.pipeline.pairs.formats.bam_index import Index
+from tidalign.pipeline.pairs.formats.bam_index import BinIndex
 from tidalign.pipeline.store import sorted_runs
 
 CONTIGS = {"chr2": 70_000, "chr1": 3_000_000, "chrX": 40_000_000, "none": 500}
@@ -17,7 +17,7 @@ CONTIGS = {"chr2": 70_000, "chr1": 3_000_000, "chrX": 40_000_000, "none": 500}
 
 @pytest.fixture
 def results(make_run, row, rejected):
-    """Reads all over some contigs, many at a few places; some without a place."""
+    """Make reads all over some contigs, many at a few places; some without a place."""
     rng = np.random.default_rng(7)
     rows = []
     for number in range(700):
@@ -55,7 +55,7 @@ def test_records_are_those_by_coordinate(results, fai, tmp_path, monkeypatch, mo
     assert expected != records and expected[-1].split("\t")[2] == "*"
     monkeypatch.setattr(text, "BATCH_BYTES", most)
     monkeypatch.setattr(text, "PIECE_BYTES", 5000)
-    monkeypatch.setattr(sorted_runs, "RUNS", runs)
+    monkeypatch.setattr(sorted_runs, "MERGED_RUNS", runs)
     for suffix in ("sam", "bam"):
         results.export(tmp_path / f"sorted.{suffix}", lift=fai, sort=True)
     written = (tmp_path / "sorted.sam").read_text()
@@ -140,8 +140,8 @@ def test_chunks_that_are_joined_later_are_the_same(monkeypatch: pytest.MonkeyPat
     columns = np.zeros(5000, np.int64), start, start + rng.integers(1, 50_000, 5000), rng.integers(100, 3000, 5000)
     found = set()
     for step, fresh in ((5000, 1), (7, 1), (1000, 1 << 20)):
-        monkeypatch.setattr("tidalign.pipeline.pairs.formats.bam_index.MOST_FRESH", fresh)
-        index = Index(np.array([1 << 27]), 12_345)
+        monkeypatch.setattr("tidalign.pipeline.pairs.formats.bam_index.MAX_FRESH", fresh)
+        index = BinIndex(np.array([1 << 27]), 12_345)
         for first in range(0, 5000, step):
             index.add(*(column[first : first + step] for column in columns))
         index.blocks.extend([20_000] * 400)

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files import decompress, sniff
 from tidalign.pipeline.pairs.input import index, records, stream
-from tidalign.pipeline.pairs.input.read import Block, Source, blocks, inspect, plan, read_block, stream_blocks
+from tidalign.pipeline.pairs.input.read import PairBlock, PairSource, blocks, inspect, plan, read_block, stream_blocks
 from tidalign.pipeline.schema import PAIRS
 
 Pair = tuple[str, str, bytes, bytes]
@@ -69,8 +69,8 @@ def rows(table: Any) -> list[Pair]:
     return [tuple(row.values())[1:] for row in table.to_pylist()]  # type: ignore[misc]
 
 
-def check(source: Source, expected: list[Pair], bases: int) -> None:
-    """Blocks partition the input in order, and hold what was written, whoever reads them in whatever order."""
+def check(source: PairSource, expected: list[Pair], bases: int) -> None:
+    """Check that blocks partition the input in order, and hold what was written, whoever reads them in whatever order."""
     streamed = list(stream_blocks(source, block_bases=bases))
     assert list(chain.from_iterable(rows(table) for _, table in streamed)) == expected
     ordinals = np.concatenate([table["ordinal"].to_numpy() for _, table in streamed])
@@ -81,10 +81,10 @@ def check(source: Source, expected: list[Pair], bases: int) -> None:
     if blocks is None:
         assert not source.has_ranges
         return
-    source = Source.from_json(json.loads(json.dumps(source.to_json())))
+    source = PairSource.from_json(json.loads(json.dumps(source.to_json())))
     tables = {}
     for block in reversed(blocks):
-        assert Block.from_json(json.loads(json.dumps(block.to_json()))) == pickle.loads(pickle.dumps(block)) == block
+        assert PairBlock.from_json(json.loads(json.dumps(block.to_json()))) == pickle.loads(pickle.dumps(block)) == block
         tables[block.id] = read_block(source, block)
     assert list(chain.from_iterable(rows(tables[i]) for i in range(len(blocks)))) == expected
 
@@ -165,7 +165,7 @@ def test_as_dnaio_reads(tmp_path_factory: pytest.TempPathFactory, made: list[tup
 
 
 def reads(count: int, length: int = 150) -> tuple[bytes, list[bytes]]:
-    """FASTQ of random reads, and their letters."""
+    """Draw FASTQ of random reads, and their letters."""
     random = np.random.default_rng(5)
     letters = [bytes(b"ACGT"[i] for i in row) for row in random.integers(0, 4, (count, length))]
     return fastq([f"read{i}" for i in range(count)], letters, 0, b"\n"), letters
@@ -324,9 +324,9 @@ def test_blocks_are_flat(tmp_path: Path) -> None:
 
 
 def test_a_block_is_a_share_of_the_input_within_bounds(tmp_path: Path) -> None:
-    assert [index.block_bases(letters) for letters in (0, 1e6, 2e8, 1e12)] == [index.LEAST_BASES, index.LEAST_BASES, 12_500_000, index.BLOCK_BASES]
+    assert [index.block_bases(letters) for letters in (0, 1e6, 2e8, 1e12)] == [index.MIN_BASES, index.MIN_BASES, 12_500_000, index.BLOCK_BASES]
     path = tmp_path / "reads.fq"
     path.write_bytes(reads(20_000)[0])  # of 150 letters
-    with patch.object(index, "LEAST_BASES", 10_000):
+    with patch.object(index, "MIN_BASES", 10_000):
         counts = [block.pairs for block in plan(inspect(str(path), str(path))) or ()]
     assert sum(counts) == 20_000 and 12 <= len(counts) <= 32  # to the precision of cells

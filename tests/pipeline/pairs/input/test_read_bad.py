@@ -56,7 +56,7 @@ EMPTY = {"empty.fa", "empty.fq"}
 
 
 def rows(*files: Any, **options: Any) -> list[tuple[str, str, bytes, bytes]]:
-    """Every pair that is read, in sequence."""
+    """Read every pair, in sequence."""
     tables = [table for _, table in stream_blocks(inspect(*map(str, files), **options))]
     return [tuple(row.values())[1:] for table in tables for row in table.to_pylist()]  # type: ignore[misc]
 

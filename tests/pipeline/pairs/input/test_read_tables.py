@@ -23,7 +23,7 @@ LETTERS = st.text("ACGTNacgtnRYKM", max_size=30)
 
 
 def write(path: Path, table: Any, group: int) -> str:
-    """By the file's suffix; `group` rows in a row group or record batch."""
+    """Write a table by the file's suffix; `group` rows in a row group or record batch."""
     if path.suffix == ".parquet":
         pq.write_table(table, path, row_group_size=group)
     else:

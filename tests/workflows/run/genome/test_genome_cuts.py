@@ -43,7 +43,7 @@ CHANGES: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def flies(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Two fly sequences; the query's two contigs are there three times under other names, so that there are twelve units."""
+    """Write two fly sequences; the query's two contigs are there three times under other names, so that there are twelve units."""
     folder = tmp_path_factory.mktemp("flies")
     for name, copies in (("fly_melanogaster", 1), ("fly_pseudoobscura", 3)):
         text = gzip.decompress((DATA / f"{name}.fa.gz").read_bytes())
@@ -52,7 +52,7 @@ def flies(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 
 def run(place: Path, flies: tuple[str, str], change: dict[str, Any], seconds: float = 1e9) -> Any:
-    """`run_genomes` with tiles of so many estimated seconds: all units in one, or each by itself; in this process."""
+    """Run `run_genomes` with tiles of so many estimated seconds: all units in one, or each by itself; in this process."""
     with mock.patch.object(plan, "TILE_SECONDS", seconds):
         return run_genomes(place, GenomeSource((Pair("pair", *flies),)), replace(GenomeParameters(), **change), resources=Resources(workers=0))
 

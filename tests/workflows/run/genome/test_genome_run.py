@@ -48,7 +48,7 @@ from genome_chaos import chaos, drive  # noqa: E402
 
 @pytest.fixture(scope="module")
 def flies(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Two fly sequences; the query's two contigs are there twice under other names, so that there are eight units."""
+    """Write two fly sequences; the query's two contigs are there twice under other names, so that there are eight units."""
     folder = tmp_path_factory.mktemp("flies")
     paths = []
     for name, copies in (("fly_melanogaster", 1), ("fly_pseudoobscura", 2)):
@@ -61,7 +61,7 @@ def flies(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def answers(flies: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[bytes, Any]]:
-    """By mode: what a run in this process in one go gives, as MAF and as a table."""
+    """Give, by mode, what a run in this process in one go gives, as MAF and as a table."""
     return {mode: _answer(tmp_path_factory.mktemp(mode) / "run", flies, mode) for mode in ("exact", "independent")}
 
 
@@ -77,7 +77,7 @@ def answer(run: Path) -> tuple[bytes, Any]:
 
 
 def gathered(done: Any) -> tuple[Any, Any]:
-    """Rows, which come in tables, and what was given up."""
+    """Gather rows, which come in tables, and what was given up."""
     tables, shortfalls = done
     return pa.concat_tables(tables), shortfalls
 
@@ -87,7 +87,7 @@ def events(run: Path, event: str) -> list[dict[str, Any]]:
 
 
 def client(run: Path, flies: tuple[str, str], mode: str, **environment: str) -> "psutil.Popen":
-    """A process of its own that runs with two workers."""
+    """Start a process of its own that runs with two workers."""
     command = [sys.executable, str(WORKFLOWS / "genome_chaos.py"), "--drive", str(run), *flies, mode]
     return psutil.Popen(command, env=os.environ | environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -235,7 +235,7 @@ def test_anchors_do_not_depend_on_how_many_are_in_memory(tmp_path: Path, flies: 
 
 
 def test_seeding_ends_with_what_takes_its_anchors(tmp_path: Path, flies: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A card would be held for it, and another unit wait."""
+    """A GPU would be held for it, and another unit wait."""
     run = str(tmp_path / "run")
     drive(run, *flies, "independent")
     ended = []
@@ -337,7 +337,7 @@ def test_other_options_are_another_run(tmp_path: Path, flies: Any) -> None:
         run_genomes(tmp_path / "run", GenomeSource(source.pairs, all_vs_all=True), GenomeParameters(step=20))
 
 
-def test_a_card_that_is_not_there(tmp_path: Path, flies: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_that_is_not_there(tmp_path: Path, flies: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(count: int | None = None) -> dict[str, str]:
         raise NoWorkers("no usable GPU: no driver; use --device cpu")
 

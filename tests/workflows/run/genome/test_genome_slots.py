@@ -27,7 +27,7 @@ SIZES = [400, 40_000, 900, 6_000, 300]
 
 @pytest.fixture
 def source(tmp_path: Path) -> GenomeSource:
-    """Pairs of genomes of very different sizes, the largest neither first nor last."""
+    """Write pairs of genomes of very different sizes, the largest neither first nor last."""
     chance = random.Random(4)
     pairs = []
     for number, size in enumerate(SIZES):
@@ -39,7 +39,7 @@ def source(tmp_path: Path) -> GenomeSource:
 
 
 def run(directory: Path, source: GenomeSource) -> Any:
-    """Each unit in stages, in this process, one after the other."""
+    """Run each unit in stages, in this process, one after the other."""
     with mock.patch.object(plan, "TILE_SECONDS", 0.0), mock.patch.object(Genomes, "reading_threads", 1):
         return run_genomes(directory, source, GenomeParameters(), resources=Resources(workers=0))
 
@@ -50,7 +50,7 @@ def answer(directory: Path) -> Any:
 
 @pytest.fixture
 def order(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Which jobs were worked on, in their order."""
+    """Note which jobs were worked on, in their order."""
     jobs: list[int] = []
     perform = tasks._STAGES.copy()
     for stage, function in perform.items():

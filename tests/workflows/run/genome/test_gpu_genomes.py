@@ -1,13 +1,13 @@
-"""Genome runs on this machine's cards: LASTZ's output and the host's bytes."""
+"""Genome runs on this machine's GPUs: LASTZ's output and the host's bytes."""
 
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
-from genome_card_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, journal
 from genome_chaos import drive
 from genome_golden import RUNS
+from genome_gpu_cases import OPTIONS, answer, as_lastz, check_replaced, drive_apart, journal
 
 from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
@@ -18,13 +18,13 @@ from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.status import Exit
 
-pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cards")]
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("gpus")]
 
 
 @pytest.mark.parametrize("name", sorted(RUNS))
-def test_what_lastz_prints(tmp_path: Path, name: str, cards: dict[str, str]) -> None:
+def test_what_lastz_prints(tmp_path: Path, name: str, gpus: dict[str, str]) -> None:
     report = as_lastz(tmp_path, name)
-    assert (report["device"], report["workers"]) == (next(iter(cards.values())), 0)
+    assert (report["device"], report["workers"]) == (next(iter(gpus.values())), 0)
     assert not [name for name in report["work"] if "for lack of room" in name]
 
 
@@ -59,17 +59,17 @@ def answer_by_job(run: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("mode", ["exact", "independent"])
-def test_two_cards(tmp_path: Path, sides: Any, answers: Any, mode: str, cards: dict[str, str]) -> None:
-    if len(cards) < 2:
-        pytest.skip("one card")
+def test_two_gpus(tmp_path: Path, sides: Any, answers: Any, mode: str, gpus: dict[str, str]) -> None:
+    if len(gpus) < 2:
+        pytest.skip("one GPU")
     status, said = drive_apart(tmp_path / "run", sides, mode, {"gpus": 2})
     assert status == Exit.COMPLETE, said
     assert answer(tmp_path / "run") == answers[mode]
     assert journal(tmp_path / "run", "hired")[-1]["workers"] == 2
-    assert len({each["card"] for each in journal(tmp_path / "run", "done")}) == 2
+    assert len({each["gpu_held"] for each in journal(tmp_path / "run", "done")}) == 2
 
 
-def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, sides: Any, answers: Any) -> None:
+def test_a_process_whose_gpu_fails_is_replaced(tmp_path: Path, sides: Any, answers: Any) -> None:
     tile = "j000000.u2.walk"
     status, said = drive_apart(tmp_path / "run", sides, "exact", {"gpus": 1}, TIDALIGN_TEST_FAULT=f"{tile}:0")
     assert status == Exit.COMPLETE, said

@@ -1,4 +1,4 @@
-"""Whole runs on this machine's cards against one plain call of the host's kernels."""
+"""Whole runs on this machine's GPUs against one plain call of the host's kernels."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from external import External
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.status import Exit
 
-pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("cards")]
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("gpus")]
 
 PAIRS = 300
 PATIENCE = 600  # seconds after which a run hangs, on a busy machine and compiling included
@@ -33,7 +33,7 @@ def answer(directory: Path) -> list[tuple[int, int, str]]:
 
 
 def command(directory: Path, inputs: list[str], *options: str, **environment: str) -> tuple[int, str]:
-    """The run in a process of its own, whose device may be lost: its exit status and what it said; one that hangs says where."""
+    """Run in a process of its own, whose device may be lost: its exit status and what it said; one that hangs says where."""
     words = [sys.executable, "-X", "faulthandler", "-m", "tidalign.workflows", "pairs", *inputs, "-o", str(directory), "--device", "gpu", *options]
     with subprocess.Popen(words, env=os.environ | environment, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -49,24 +49,24 @@ def events(directory: Path, event: str) -> list[dict[str, Any]]:
     return [line for line in lines if line["event"] == event]
 
 
-def test_one_card(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
+def test_one_gpu(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
     status, said = command(tmp_path, made[0], "--gpus", "1")
     assert (status, rundir.finished(str(tmp_path))) == (Exit.COMPLETE, "SUCCESS"), said
     assert answer(tmp_path) == expected(made[1])
     assert events(tmp_path, "hired") == []
 
 
-def test_every_card(tmp_path: Path, made: tuple[list[str], Pairs], cards: dict[str, str]) -> None:
-    if len(cards) < 2:
-        pytest.skip("one card")
-    status, said = command(tmp_path, made[0], "--gpus", str(len(cards)))
+def test_every_gpu(tmp_path: Path, made: tuple[list[str], Pairs], gpus: dict[str, str]) -> None:
+    if len(gpus) < 2:
+        pytest.skip("one GPU")
+    status, said = command(tmp_path, made[0], "--gpus", str(len(gpus)))
     assert status == Exit.COMPLETE, said
     assert answer(tmp_path) == expected(made[1])
-    assert events(tmp_path, "hired")[-1]["workers"] == len(cards), (said, events(tmp_path, "lost"), events(tmp_path, "workers"))
+    assert events(tmp_path, "hired")[-1]["workers"] == len(gpus), (said, events(tmp_path, "lost"), events(tmp_path, "workers"))
 
 
-def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
-    """An illegal address ends all use of the card by a process, whether it is the command itself or a worker. The pair that always brings it about is
+def test_a_process_whose_gpu_fails_is_replaced(tmp_path: Path, made: tuple[list[str], Pairs]) -> None:
+    """An illegal address ends all use of the GPU by a process, whether it is the command itself or a worker. The pair that always brings it about is
     aligned by the host in the end."""
     status, said = command(tmp_path, made[0], "--gpus", "1", TIDALIGN_TEST_FAULT="7")
     assert status == Exit.COMPLETE, said
@@ -77,7 +77,7 @@ def test_a_process_whose_card_fails_is_replaced(tmp_path: Path, made: tuple[list
     assert events(tmp_path, "isolated")
 
 
-def test_workers_with_cards_of_somebody_elses_scheduler(tmp_path: Path, made: tuple[list[str], Pairs], cards: dict[str, str]) -> None:
+def test_workers_with_gpus_of_somebody_elses_scheduler(tmp_path: Path, made: tuple[list[str], Pairs], gpus: dict[str, str]) -> None:
     folder = tmp_path / "cluster"
     folder.mkdir()
     external = External(folder)
@@ -88,5 +88,5 @@ def test_workers_with_cards_of_somebody_elses_scheduler(tmp_path: Path, made: tu
     finally:
         external.close()
     assert answer(tmp_path / "run") == expected(made[1])
-    assert 1 <= report.workers <= len(cards)
-    assert report.device == ", ".join(sorted(cards.values())[: report.workers])
+    assert 1 <= report.workers <= len(gpus)
+    assert report.device == ", ".join(sorted(gpus.values())[: report.workers])

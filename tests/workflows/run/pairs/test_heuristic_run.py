@@ -79,8 +79,8 @@ def test_with_scores_there_is_none(tmp_path: Path, made: Any, capsys: pytest.Cap
     folder, _ = made
     scored = {"scoring": "match:1,mismatch:-1,gap:1", "heuristic": "adaptive"}
     for call in (lambda: tidalign.align(["A"], ["A"], **scored), lambda: tidalign.align_pairs("q", "t", out=tmp_path / "run", **scored)):
-        with pytest.raises(ValueError, match="heuristic is of penalties"):
+        with pytest.raises(ValueError, match="heuristic is for alignment by penalties"):
             call()
     with pytest.raises(SystemExit, match="2"):
         main(["pairs", str(folder / "q.fa"), str(folder / "t.fa"), "-o", str(tmp_path / "run"), "--heuristic", "adaptive", "--matrix", "blosum62"])
-    assert "--heuristic is of penalties" in capsys.readouterr().err
+    assert "--heuristic is for alignment by penalties" in capsys.readouterr().err

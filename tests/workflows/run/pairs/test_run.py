@@ -21,7 +21,7 @@ from external import External
 
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.start import CLOSE_TIMEOUT
-from tidalign.cluster.stop import GRACE
+from tidalign.cluster.stop import GRACE_SECONDS
 from tidalign.pipeline.errors import CannotWrite, DiskFull, ManifestMismatch
 from tidalign.pipeline.pairs.aligner import PairParameters, write_rows
 from tidalign.pipeline.pairs.input import index
@@ -36,6 +36,7 @@ from tidalign.workflows.run.isolate import TooManyRejected
 from tidalign.workflows.run.pairs import alignment, run
 from tidalign.workflows.run.pairs.run import partition_pairs, run_pairs
 from tidalign.workflows.run.pairs.tasks import isolate_range
+from tidalign.workflows.run.report import history
 from tidalign.workflows.status import Exit
 
 WORKFLOWS = Path(__file__).parents[2]
@@ -68,7 +69,7 @@ def events(directory: Path, event: str) -> list[dict[str, Any]]:
 
 
 def client(directory: Path, inputs: list[str], **environment: str) -> "psutil.Popen":
-    """A process of its own that runs with two workers, in a process group of its own."""
+    """Start a process of its own that runs with two workers, in a process group of its own."""
     command = [sys.executable, str(WORKFLOWS / "chaos.py"), "--drive", str(directory), *inputs]
     return psutil.Popen(command, env=os.environ | environment, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -139,7 +140,7 @@ def test_a_run_directory_that_workers_do_not_see(external: External, tmp_path: P
         drive(str(hidden / "run"), *inputs, scheduler=external.address)
 
 
-def test_cards_that_workers_do_not_have_are_missed_before_anything_is_read(external: External, tmp_path: Path, inputs: list[str]) -> None:
+def test_gpus_that_workers_do_not_have_are_missed_before_anything_is_read(external: External, tmp_path: Path, inputs: list[str]) -> None:
     external.worker()
     external.wait_for_workers(1)
     with pytest.raises(NoWorkers, match=r"worker tcp://127\.0\.0\.1:\d+ has no usable GPU.*start GPU workers with `dask cuda worker`"):
@@ -288,7 +289,7 @@ def test_a_signal_to_the_whole_group_stops_a_run_that_goes_on_later(number: int,
         os.killpg(process.pid, number)
         time.sleep(0.1)
     assert process.wait() != 0
-    assert time.monotonic() - began < GRACE + CLOSE_TIMEOUT + 30  # what they may take, and a busy machine
+    assert time.monotonic() - began < GRACE_SECONDS + CLOSE_TIMEOUT + 30  # what they may take, and a busy machine
     assert survivors(family) == []
     assert rundir.finished(str(tmp_path)) is None
     assert list((tmp_path / "claims").iterdir()) == [], "nobody is blamed"
@@ -342,8 +343,8 @@ def test_a_pair_that_kills_the_command_itself_does_so_once(tmp_path: Path, input
 
 @pytest.mark.slow
 def test_a_pair_that_hangs_is_rejected(tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alignment, "PATIENCE", 1.0)
-    monkeypatch.setattr(alignment, "CHILD_PATIENCE", 1.0)
+    monkeypatch.setattr(alignment, "HANG_SECONDS", 1.0)
+    monkeypatch.setattr(alignment, "CHILD_HANG_SECONDS", 1.0)
     monkeypatch.setenv("TIDALIGN_TEST_HANG", "9")
     report = drive(str(tmp_path), *inputs, workers=2)
     check_rejected(tmp_path, answer, {9: "gave no result in 1 s of CPU time"})
@@ -352,7 +353,7 @@ def test_a_pair_that_hangs_is_rejected(tmp_path: Path, inputs: list[str], answer
 
 @pytest.fixture
 def isolated(tmp_path: Path, inputs: list[str]) -> Callable[[], tuple[str, str | None]]:
-    """Has the first pair aligned in a child process with little patience: status and reason of its row."""
+    """Align the first pair in a child process with little patience: status and reason of its row."""
     manifest = partition_pairs(tmp_path, inspect(*inputs), PairParameters())
 
     def isolate() -> tuple[str, str | None]:
@@ -370,7 +371,7 @@ def test_a_pair_that_is_kept_waiting_is_not_rejected(isolated: Any, monkeypatch:
 
 @pytest.mark.slow
 def test_a_pair_that_waits_for_ever_is_rejected(isolated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "STILL", 5.0)
+    monkeypatch.setattr(watch, "STILL_SECONDS", 5.0)
     monkeypatch.setenv("TIDALIGN_TEST_SLOW", "1e6")
     assert isolated() == ("rejected", "gave no result in 5 s without CPU time")
 
@@ -429,7 +430,7 @@ def test_a_report_counts_the_calls_that_a_run_took(inputs: list[str], tmp_path: 
     assert report.predicted is not None and "read" not in report.predicted, "what an earlier call had read"
     with (tmp_path / "journal.jsonl").open("a") as lines:
         lines.write('{"time": 1, "ev')  # cut short by a kill
-    assert rundir.history(str(tmp_path))[0] == 2
+    assert history(str(tmp_path))[0] == 2
 
 
 def test_workers_leave_logs_by_host(inputs: list[str], tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[str
 
 
 def proteins(folder: Path) -> list[tuple[str, str]]:
-    """Pairs of proteins in q.fa and t.fa."""
+    """Write pairs of proteins in q.fa and t.fa."""
     pairs = [("MKVLAARNDWWQ" * (1 + i % 3), "GGMKVLARNDWWQPP" + "U*X"[i % 3] * (i % 4)) for i in range(30)]
     for name, side in (("q.fa", 0), ("t.fa", 1)):
         (folder / name).write_text("".join(f">{name[0]}{i}\n{pair[side]}\n" for i, pair in enumerate(pairs)))
@@ -85,7 +85,7 @@ def test_the_command_line(tmp_path: Path, made: Any) -> None:
     [
         (["--span", "local"], "--span goes with --scoring or --matrix"),
         (["--scoring", DNA, "--gap", "3"], "--scoring has the gap in it"),
-        (["--scoring", DNA, "--penalties", "edit"], "--penalties is of penalties"),
+        (["--scoring", DNA, "--penalties", "edit"], "--penalties is for alignment by penalties"),
         (["--scoring", DNA, "--penalty-only"], "--report ends gives no CIGARs"),
         (["--scoring", "match:2,mismatch:-4,gap:-4,2"], "must not pay"),
         (["--matrix", "nothing"], "expected one of BLOSUM45"),

@@ -18,7 +18,7 @@ def other(letters: str) -> str:
 
 
 def pairs(count: int) -> tuple[list[str], list[str]]:
-    """Queries and targets: a third on the other strand, a third unrelated or equal on both, some empty, N and lower case among them."""
+    """Draw queries and targets: a third on the other strand, a third unrelated or equal on both, some empty, N and lower case among them."""
     rng = np.random.default_rng(4)
     queries, targets = [], []
     for number in range(count):

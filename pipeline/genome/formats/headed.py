@@ -1,0 +1,59 @@
+"""Write rows with heads: what stands once before all rows of one pair of sequences and strand."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidalign.pipeline.formats.export import in_turn, refuse_names
+from tidalign.pipeline.formats.request import Request
+from tidalign.pipeline.genome.formats.block import Block, GenomeRows
+from tidalign.pipeline.text import content, joined
+
+Values = tuple[Any, ...]
+"""A row's values in the columns that rows under one head have in common."""
+
+Head = Callable[[Block, Request[GenomeRows], int, Values | None], str]
+"""Makes the head that stands before a row of a block; also given the values of the row before it, None before the first."""
+
+
+def write(request: Request[GenomeRows], sink: BinaryIO, names: tuple[str, ...], head: Head, lines: Callable[[Block], Any]) -> tuple[int, Values | None]:
+    """Write all rows of a request; returns how many, and the last one's values. names: columns that rows under one head have in common. Whether a row is of
+    others than the one before it is found out in their order."""
+    count, before = 0, None
+    for blocks in in_turn((partial(_made, piece, request, lines) for piece in request.rows.pieces()), request.rows.threads):
+        for block, paragraphs in blocks:
+            heads = [""] * len(block)
+            for row in _others(block, names, before):
+                heads[row] = head(block, request, row, values(block, names, row - 1) if row else before)
+            sink.write(content(joined(pa.array(heads, pa.large_string()), paragraphs)))
+            before = values(block, names, len(block) - 1)
+            count += len(block)
+    return count, before
+
+
+def values(block: Block, names: tuple[str, ...], row: int) -> Values:
+    """Give a row's values in some columns."""
+    return tuple(block[name][row].as_py() for name in names)
+
+
+def _others(block: Block, names: tuple[str, ...], before: Values | None) -> list[int]:
+    """Find the rows whose values in some columns are not those of the row before."""
+    others = np.zeros(len(block), np.bool_)
+    others[0] = before is None or before != values(block, names, 0)
+    for name in names:
+        column = block[name].combine_chunks() if isinstance(block[name], pa.ChunkedArray) else block[name]
+        others[1:] |= pc.not_equal(column[1:], column[:-1]).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(others).tolist()
+
+
+def _made(piece: Callable[[], Iterable[Any]], request: Request[GenomeRows], lines: Callable[[Block], Any]) -> list[tuple[Block, Any]]:
+    """Make the blocks of a piece, with the lines of each row."""
+    blocks = []
+    for block in piece():
+        refuse_names(block, request.format)
+        blocks.append((block, lines(block)))
+    return blocks

@@ -1,0 +1,95 @@
+"""`tidalign genomes --all-vs-all` of many sequences on one GPU and on several of one host: the same bytes, how much sooner, and each GPU's busy share.
+
+python genome_gpus.py RESULT.json TARGETS QUERIES [--gpus 1 2] [--letters N] [--options OPTION,OPTION ...]
+
+TARGETS and QUERIES are FASTA, gzip too; --letters cuts their sequences into pieces of so many. A GPU is busy while a task holds it; its share is of the
+time from the first task's beginning to the last one's end.
+"""
+
+import argparse
+import gzip
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+import record
+from genome import gpus
+from whole_run import watch
+
+
+def pieces(path: str, letters: int, out: Path) -> int:
+    """Write the sequences of a file in pieces; returns how many."""
+    data = gzip.decompress(Path(path).read_bytes()) if path.endswith(".gz") else Path(path).read_bytes()
+    count = 0
+    with out.open("wb") as file:
+        for one in data.split(b">")[1:]:
+            header, _, rest = one.partition(b"\n")
+            sequence = rest.replace(b"\n", b"")
+            for start in range(0, len(sequence), letters):
+                file.write(b">%s_%d\n%s\n" % (header.split()[0], start, sequence[start : start + letters]))
+                count += 1
+    return count
+
+
+def shares(run: Path) -> dict[str, Any]:
+    """Read what a run's journal says of its tasks, and of its GPUs where it has some."""
+    done = [line for line in map(json.loads, (run / "journal.jsonl").read_text().splitlines()) if line["event"] == "done"]
+    span = max(line["time"] for line in done) - min(line["time"] - line["seconds"] for line in done)
+    busy: dict[str, float] = {}
+    for line in done:
+        if "gpu_held" in line:
+            busy[line["gpu_held"]] = max(line["busy"], busy.get(line["gpu_held"], 0.0))
+    return {"aligning": round(span, 3), "tasks": len(done), "busy share of each GPU": sorted(round(seconds / span, 3) for seconds in busy.values())}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("result")
+    parser.add_argument("targets")
+    parser.add_argument("queries")
+    parser.add_argument("--gpus", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--letters", type=int, default=1 << 40)
+    parser.add_argument("--options", default="")
+    arguments = parser.parse_args()
+    options = [option for option in arguments.options.split(",") if option]
+    runs = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sides = [folder / "targets.fa", folder / "queries.fa"]
+        counts = [pieces(path, arguments.letters, out) for path, out in zip((arguments.targets, arguments.queries), sides, strict=True)]
+        program = [sys.executable, "-m", "tidalign.workflows"]
+        first = [f"{side}[1..5000]" for side in sides]
+        subprocess.run(
+            [*program, "genome", *first, "-o", f"{folder}/small.maf", "--quiet", "--device", "gpu", "--gpus", "1", *options], check=False
+        )  # compiles
+        for count in arguments.gpus:
+            out = folder / f"of{count}"
+            command = [*program, "genomes", "--all-vs-all", *map(str, sides), "-o", str(out), "--merge", "--quiet", "--device", "gpu", "--gpus", str(count)]
+            wall, cpu, memory = watch([*command, *options], accepted=(0, 3), interval=0.02)
+            digest = hashlib.sha256((out / "all.maf").read_bytes()).hexdigest()
+            run = {"cards": count, "seconds": round(wall, 3), "cpu seconds": round(cpu, 2), "largest process MB": round(memory / 1e6), **shares(out / "run")}
+            runs.append(run | {"sha256 of the MAF": digest})
+            print(runs[-1])
+    for each in runs:
+        each["times faster, in all"] = round(runs[0]["seconds"] / each["seconds"], 2)
+        each["times faster, aligning"] = round(runs[0]["aligning"] / each["aligning"], 2)
+    result = {
+        "what": "tidalign genomes --all-vs-all on some GPUs of one host, file to MAF",
+        "cards": gpus(),
+        "targets": Path(arguments.targets).name,
+        "queries": Path(arguments.queries).name,
+        "sequences": counts,
+        "options": options,
+        "same bytes": len({each["sha256 of the MAF"] for each in runs}) == 1,
+        "runs": runs,
+    }
+    record.write(arguments.result, result)
+
+
+if __name__ == "__main__":
+    main()

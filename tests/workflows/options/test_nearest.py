@@ -1,0 +1,42 @@
+"""A misspelt option or keyword is told the nearest that there is; a right one never is."""
+
+import pytest
+
+from tidalign.workflows.cli import main
+from tidalign.workflows.options.nearest import named, nearest
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("pairs a.fq b.fa -o run --penaltis edit", "--penalties"),
+        ("genome a.fa b.fa -o run --stepp=3", "--step"),
+        ("search a.fa b.fa -o run --topp 3", "--top"),
+        ("plot run -o x.svg --min-identiy 3", "--min-identity"),
+        ("export run -o x.sam --shceduler 3 --cigra M", ""),
+    ],
+)
+def test_a_misspelt_option_is_told_its_nearest(words: str, meant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert (f"; did you mean {meant}?" in said) if meant else "did you mean" not in said
+    assert all(len(line) <= 300 for line in said.splitlines())
+
+
+def test_nearest() -> None:
+    assert nearest("penaltes", ["penalties", "ends_free"]) == "penalties" and nearest("zzz", ["penalties"]) == ""
+
+
+def test_a_function_stays_what_it_was() -> None:
+    @named
+    def add(one: int, *, other: int = 2) -> int:
+        """Add."""
+        return one + other
+
+    assert (add(1), add(one=1, other=3), add.__doc__, add.__name__) == (3, 4, "Add.", "add")
+    with pytest.raises(TypeError, match=r"add\(\) has no argument 'othr'; did you mean 'other'\?"):
+        add(1, othr=2)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="missing 1 required"):
+        add()  # type: ignore[call-arg]

@@ -1,0 +1,208 @@
+"""How work is fed to a GPU, tried with the host's kernels in its place: several chunks a task, reading and writing beside the alignment."""
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chaos import Pairs, drive, expected, rows, simulate
+
+from tidalign.kernels.runtime.errors import KernelError
+from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
+from tidalign.pipeline.device import CPU, DEVICES, GPU
+from tidalign.pipeline.pairs import partition
+from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Form, PairParameters
+from tidalign.pipeline.pairs.input.read import inspect
+from tidalign.pipeline.store import claims
+from tidalign.workflows.estimate import of_pairs
+from tidalign.workflows.run import devices
+from tidalign.workflows.run.crew import Crew
+from tidalign.workflows.run.devices import Gpus
+from tidalign.workflows.run.pairs import alignment, run, tasks
+from tidalign.workflows.status import Exit
+
+PAIRS = 240  # in chunks of 3
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pairs]:
+    folder = tmp_path_factory.mktemp("pairs")
+    return folder, simulate(folder, PAIRS, seed=5)
+
+
+@pytest.fixture
+def gpu(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Put the host's kernels in the place of a GPU; gives the pairs of each of its calls, as they end, but for the one that starts it."""
+    calls: list[int] = []
+
+    def kernels(queries: Any, targets: Any, parameters: Any) -> Any:
+        found = WAVEFRONT.on(CPU).align(queries, targets, parameters)
+        if threading.current_thread().name != "start":
+            calls.append(len(queries))
+        return replace(found, by_host=1)  # as if the host had taken one of them
+
+    forms = {**WAVEFRONT.forms, GPU.name: Form(kernels, lambda *_: None)}
+    monkeypatch.setitem(ALIGNERS, WAVEFRONT.name, replace(WAVEFRONT, forms=forms))
+    monkeypatch.setattr(devices, "choose", lambda _: Gpus({"0": "host kernels"}, "a test", GPU))
+    yield calls
+    GPU_OF_PROCESS.lost = None
+
+
+def answer(directory: Path) -> list[tuple[int, int, str]]:
+    return [(row["ordinal"], row["penalty"], row["cigar"]) for row in rows(str(directory))]
+
+
+def drive_made(directory: Path, made: tuple[Path, Pairs], **options: Any) -> Any:
+    return drive(str(directory), str(made[0] / "q.fa"), str(made[0] / "t.fa"), **options)
+
+
+def test_chunks_share_calls_and_give_the_same_rows(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    report = drive_made(tmp_path, made, progress=lambda *step: told.append(step))
+    assert answer(tmp_path) == expected(made[1])
+    assert (report.device, report.workers, report.aligned) == ("host kernels", 0, PAIRS)
+    assert report.by_host == len(gpu) > 0
+    assert sum(gpu) == PAIRS
+    assert len(list((tmp_path / "parts").iterdir())) == PAIRS // 3
+    assert list((tmp_path / "claims").iterdir()) == []
+    steps = [done for stage, done, _ in told if stage == "align"]
+    assert steps == sorted(steps)
+    assert steps[-1] == PAIRS
+
+
+def test_a_batch_takes_what_was_read_and_no_more_than_it_may(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(DEVICES, GPU.name, replace(GPU, batch_rows=7))
+    monkeypatch.setattr(alignment, "GROUPS", 1)
+    drive_made(tmp_path, made)
+    assert answer(tmp_path) == expected(made[1])
+    assert max(gpu) == 6  # two chunks of 3 pairs
+    assert len(gpu) < PAIRS // 3
+
+
+def test_what_comes_next_is_read_and_what_came_before_is_written_meanwhile(
+    gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a batch is on the GPU, others are read and written; only one is ever there, and only that is claimed."""
+    at: set[str] = set()
+    seen: list[set[str]] = []
+    most: list[int] = []
+    real = {"read": tasks.read_chunk, "write": tasks.write_rows, "align": tasks.alignments}
+
+    def stage(name: str, seconds: float) -> Any:
+        def slow(*arguments: Any) -> Any:
+            mine = f"{name} {threading.get_ident()}"
+            at.add(mine)
+            time.sleep(seconds)
+            seen.append({each.split()[0] for each in at})
+            if name == "align":
+                most.append(sum(each.startswith("align") for each in at))
+                pairs = {claims.read(str(path)) for path in (tmp_path / "claims").iterdir()}
+                assert sum(hi - lo for lo, hi in pairs) <= len(arguments[1][0])
+            at.discard(mine)
+            return real[name](*arguments)
+
+        return slow
+
+    monkeypatch.setitem(DEVICES, GPU.name, replace(GPU, batch_rows=6))
+    monkeypatch.setattr(tasks, "read_chunk", stage("read", 0.02))
+    monkeypatch.setattr(tasks, "write_rows", stage("write", 0.02))
+    monkeypatch.setattr(tasks, "alignments", stage("align", 0.05))
+    drive_made(tmp_path, made)
+    assert answer(tmp_path) == expected(made[1])
+    assert max(most) == 1
+    assert {"read", "align"} in seen or {"read", "align", "write"} in seen
+    assert {"align", "write"} in seen or {"read", "align", "write"} in seen
+
+
+def test_a_gpu_that_fails_is_left_to_a_worker(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that met the error asks for a worker; the claims of what it was at stay."""
+    left: list[int] = []
+
+    def broken(*_: Any) -> Any:
+        raise KernelError("an illegal memory access was encountered")
+
+    def hire(crew: Any) -> None:
+        left.append(len(list((tmp_path / "claims").iterdir())))
+        monkeypatch.setattr(tasks, "alignments", real)
+        GPU_OF_PROCESS.lost = None  # as in a worker's process
+
+    real = tasks.alignments
+    monkeypatch.setattr(tasks, "alignments", broken)
+    monkeypatch.setattr(Crew, "hire", hire)
+    monkeypatch.setattr(Crew, "begin_to_hire", lambda _: None)
+    report = drive_made(tmp_path, made)
+    assert answer(tmp_path) == expected(made[1])
+    assert (report.exit, report.aligned) == (Exit.COMPLETE, PAIRS)
+    assert left[0] > 0
+    assert list((tmp_path / "claims").iterdir()) == []
+
+
+def test_memory_that_a_writer_lacks_is_a_death_of_its_rows(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = tasks.rows
+
+    def greedy(aligner: Any, chunk: Any, found: Any) -> Any:
+        if 4 in chunk["ordinal"].to_pylist():
+            raise MemoryError
+        return real(aligner, chunk, found)
+
+    monkeypatch.setattr(tasks, "rows", greedy)
+    report = drive_made(tmp_path, made)  # the processes that rows are isolated in have memory enough
+    assert answer(tmp_path) == expected(made[1])
+    assert (report.deaths, report.exit) == (2, Exit.COMPLETE)
+
+
+def test_a_chunk_that_is_gone_ends_the_run_at_once(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = partition.read_chunk
+
+    def lost(directory: str, chunk: str, start: int, stop: int) -> Any:
+        if chunk.startswith("b00003"):
+            raise FileNotFoundError(chunk)
+        return real(directory, chunk, start, stop)
+
+    monkeypatch.setattr(tasks, "read_chunk", lost)
+    with pytest.raises(FileNotFoundError, match="b00003"):
+        drive_made(tmp_path, made)
+    assert list((tmp_path / "claims").iterdir()) == []
+    monkeypatch.setattr(tasks, "read_chunk", real)
+    drive_made(tmp_path, made)
+    assert answer(tmp_path) == expected(made[1])
+
+
+def test_the_device_is_started_while_the_input_is_read(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[Any]] = []
+    real = run.start
+
+    def noted(*arguments: Any) -> None:
+        seen.append([*arguments])
+        real(*arguments)
+        seen.append([])
+        time.sleep(0.5)
+
+    monkeypatch.setattr(run, "start", noted)
+    began = time.monotonic()
+    drive_made(tmp_path, made)
+    assert [device for *_, device in seen[:1]] == [GPU]
+    assert time.monotonic() - began > 0.5  # nothing is aligned before it is ready
+    assert answer(tmp_path) == expected(made[1])
+    drive_made(tmp_path, made)
+    assert len(seen) == 2  # a finished run needs no device
+
+
+def test_small_input_takes_one_gpu_unless_asked_for_more(made: tuple[Path, Pairs], monkeypatch: pytest.MonkeyPatch) -> None:
+    both = Gpus({"0": "H200", "1": "H200"}, "all of them", GPU)
+    kind = run.Pairs(inspect(str(made[0] / "q.fa"), str(made[0] / "t.fa")), PairParameters())
+    monkeypatch.setattr(run, "TINY_INPUT", 0)
+    assert list(kind.chosen(both, devices.DEFAULT).names) == ["0"]
+    assert kind.chosen(both, replace(devices.DEFAULT, gpus=2)) == both
+    monkeypatch.setattr(run, "ONE_GPU_INPUT", 1)
+    assert list(kind.chosen(both, devices.DEFAULT).names) == ["0"], "by the estimate one is done before two have started"
+    forecast = of_pairs.forecast(kind._source, PairParameters())
+    much = replace(forecast, gpu=dict.fromkeys(forecast.gpu, 100.0))
+    monkeypatch.setattr(run.Pairs, "forecast", lambda _: much)
+    assert kind.chosen(both, devices.DEFAULT) == both
+    assert kind.chosen(both, replace(devices.DEFAULT, device="gpu")) == both
+    monkeypatch.setattr(run.Pairs, "forecast", lambda _: None)
+    assert kind.chosen(both, devices.DEFAULT) == both, "of a pipe nothing is known"

@@ -1,0 +1,85 @@
+"""`--log` has all that a command said and did, `-v` shows it, `--threads` bounds what works."""
+
+import logging
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tidalign.cluster import task
+from tidalign.workflows import progress
+from tidalign.workflows.run.pairs import run
+
+if TYPE_CHECKING:
+    import subprocess
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(autouse=True)
+def cores_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDALIGN_CORES", "")
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> tuple[Path, Path]:
+    for name, letters in (("q", "ACGTACGTACGTTTGA"), ("t", "ACGTACCTACGTTTGA")):
+        (tmp_path / f"{name}.fa").write_text(f">{name}\n{letters}\n")
+    return tmp_path / "q.fa", tmp_path / "t.fa"
+
+
+LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4} \d+ (.*)")
+
+
+def test_a_log_has_the_command_what_was_done_and_the_last_line(command: Command, inputs: tuple[Path, Path], tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    for name in ("one", "two"):
+        done = command("pairs", *inputs, "-o", tmp_path / name, "--log", log, "--device", "cpu")
+        assert done.returncode == 0 and "1 pairs: 1 exact" in done.stderr
+        assert "journal" not in done.stderr and done.stderr.count("\n") == 1  # it is not shown
+    said = [found[1] for line in log.read_text().splitlines() if (found := LINE.fullmatch(line))]
+    assert len(said) == len(log.read_text().splitlines())
+    assert [line for line in said if line.startswith("begin in ")] == [
+        f"begin in {Path.cwd()}: tidalign pairs {inputs[0]} {inputs[1]} -o {tmp_path / name} --log {log} --device cpu" for name in ("one", "two")
+    ]
+    for event in ("start ", "device ", "end ", "1 pairs: 1 exact"):
+        assert sum(line.startswith(event) for line in said) == 2, event
+    assert not progress.LISTENERS and logging.getLogger("tidalign").level == logging.NOTSET
+
+
+def test_a_log_has_the_traceback_of_an_error(command: Command, tmp_path: Path) -> None:
+    done = command("pairs", tmp_path / "none.fq", tmp_path / "t.fa", "-o", tmp_path / "run", "--log", tmp_path / "log.txt")
+    text = (tmp_path / "log.txt").read_text()
+    assert done.returncode == 66 and "Traceback" not in done.stderr
+    assert "Traceback (most recent call last)" in text and "MissingInput" in text and text.rstrip().endswith(done.stderr.strip().removeprefix("tidalign: "))
+
+
+def test_a_log_that_cannot_be(command: Command, inputs: tuple[Path, Path], tmp_path: Path) -> None:
+    done = command("pairs", *inputs, "-o", tmp_path / "run", "--log", tmp_path)
+    assert done.returncode == 73 and "the log cannot be written: Is a directory; name another with --log" in done.stderr
+
+
+def test_verbose_shows_what_is_done(command: Command, inputs: tuple[Path, Path], tmp_path: Path) -> None:
+    done = command("pairs", *inputs, "-o", tmp_path / "run", "-v", "--device", "cpu")
+    assert done.returncode == 0 and "tidalign: device {'device': 'cpu', 'why': '--device cpu'}" in done.stderr
+    assert all(len(line) <= 300 for line in done.stderr.splitlines())
+    assert "device {" not in command("pairs", *inputs, "-o", tmp_path / "again", "--device", "cpu").stderr
+
+
+def test_threads_bound_cores(command: Command, inputs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    used = []
+    known = run.Pairs.threads
+
+    def noted(self: run.Pairs, *arguments: object) -> tuple[int, int]:
+        used.append((task.cores(), known(self, *arguments)))  # type: ignore[arg-type]
+        return used[-1][1]
+
+    monkeypatch.setattr(run.Pairs, "working_threads", 16)
+    monkeypatch.setattr(run.Pairs, "threads", noted)
+    monkeypatch.setattr(task.os, "sched_getaffinity", lambda process: set(range(16)), raising=False)
+    for option, wanted in (([], 16), (["--threads", "3"], 3)):
+        assert command("pairs", *inputs, "-o", tmp_path / str(wanted), "--device", "cpu", *option).returncode == 0
+        cores, (working, reading) = used[-1]
+        assert (cores, working) == (wanted, wanted) and reading <= wanted

@@ -1,0 +1,53 @@
+"""Write down what a command says and does: `--log FILE`, and `-v` on standard error."""
+
+import logging
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from tidalign.pipeline.errors import CannotWrite
+from tidalign.workflows.progress import LISTENERS, say
+
+LOGGER = logging.getLogger("tidalign")
+
+
+class _Shown(logging.Handler):
+    """Shows what is told at `-v`; warnings are shown anyway."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno < logging.WARNING and record.getMessage():
+            say(record.getMessage())
+
+
+class _Written(logging.FileHandler):
+    """Writes what is told, and errors with their tracebacks, a line with its time for each."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno < logging.WARNING:  # what warns is said, and comes by that way
+            super().emit(record)
+
+
+def begin(path: str | None, verbose: bool, command: Sequence[str]) -> None:
+    """Begin to write down all that is said and done into a file, behind what it has, and to show it. CannotWrite where there can be no such file."""
+    LOGGER.setLevel(logging.INFO)
+    if verbose:
+        LOGGER.addHandler(_Shown())
+    if path is None:
+        return
+    try:
+        file = _Written(path)
+    except OSError as error:
+        raise CannotWrite(f"{path}: the log cannot be written: {error.strerror}; name another with --log") from error
+    file.setFormatter(logging.Formatter("%(asctime)s %(process)d %(message)s", "%Y-%m-%dT%H:%M:%S%z"))
+    LOGGER.addHandler(file)
+    LISTENERS.append(lambda message: file.handle(LOGGER.makeRecord(LOGGER.name, logging.INFO, "", 0, message, (), None)))
+    LOGGER.info("begin in %s: %s", Path.cwd(), shlex.join(["tidalign", *command]))
+
+
+def end() -> None:
+    """Write down nothing more: the next command of this process begins anew."""
+    LISTENERS.clear()
+    for handler in [each for each in LOGGER.handlers if isinstance(each, _Shown | _Written)]:
+        LOGGER.removeHandler(handler)
+        handler.close()
+    LOGGER.setLevel(logging.NOTSET)

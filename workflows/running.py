@@ -1,0 +1,192 @@
+"""Do a run for a command: its place on disk, how far it is, what is written of it, and the last line."""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tidalign.cluster.errors import NoGuard
+from tidalign.cluster.task import cores
+from tidalign.kernels.runtime.numba_cache import COMPILING, LISTENERS
+from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
+from tidalign.pipeline.formats import table
+from tidalign.pipeline.formats.table import Format
+from tidalign.pipeline.store import rundir
+from tidalign.pipeline.store.files import passing
+from tidalign.pipeline.store.layout import Layout, of_kind
+from tidalign.pipeline.store.rundir import locked
+from tidalign.workflows.options.common import STANDARD_OUTPUT, is_stream
+from tidalign.workflows.progress import Progress, by_status, say
+from tidalign.workflows.run.devices import Resources, device_of
+from tidalign.workflows.run.tracker import Told
+
+A = TypeVar("A")
+
+COMPILED_SECONDS = 1.0
+"""Of compiling in a command from which on its last line says so."""
+
+
+def resources_of(args: argparse.Namespace) -> Resources:
+    """Read what the options say of who works; those that a command does not have are left to chance."""
+    device, gpus = getattr(args, "device", "auto"), getattr(args, "gpus", None)
+    beside = {name: value for name in ("cpu_workers", "scratch") if (value := getattr(args, name, None))}
+    return Resources(args.workers, args.scheduler, device, gpus, args.insecure, allocated=args.cluster == "auto", **beside)
+
+
+@contextmanager
+def prepared(directory: Path, layout: Layout, *, new: bool) -> Iterator[None]:
+    """Check that a directory is, or can become, a run directory with this layout, and empty it if a new run is wanted.
+
+    Input that turns out bad leaves nothing behind, so that the same command works once it is mended. Raises CannotWrite rather than touch other files.
+    """
+    existed = directory.is_dir()
+    if existed:
+        for _ in layout.entries(str(directory)):
+            pass
+        if new:
+            _empty(directory, layout)
+    try:
+        yield
+    except NoGuard as error:
+        raise NoGuard(str(error)) from None  # nobody wants to see by how many of our functions it came
+    except (InputError, MissingInput):
+        if not (directory / "manifest.json").exists():
+            _empty(directory, layout)
+            if not existed:
+                _remove(directory)
+        raise
+
+
+def _empty(directory: Path, layout: Layout) -> None:
+    """Remove all but the lock, which is held meanwhile."""
+    with locked(str(directory)):
+        rundir.empty(str(directory), layout)
+
+
+def _remove(directory: Path) -> None:
+    """Remove an empty run directory."""
+    (directory / "run.lock").unlink()
+    directory.rmdir()
+
+
+@contextmanager
+def progress(args: argparse.Namespace) -> Iterator[Told | None]:
+    """Show how far a run is, unless --quiet."""
+    if args.quiet:
+        yield None
+        return
+    shown = Progress()
+    LISTENERS.append(shown.compiling)
+    try:
+        yield shown
+    finally:
+        LISTENERS.remove(shown.compiling)
+        shown.close()
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command's run: `run` is its directory; with a format, `output` is a file, or a stream, that is written from it."""
+
+    args: argparse.Namespace
+    run: Path
+    began: float
+    finished: bool
+    compiled: float
+
+    def export(self, results: Any, **options: Any) -> None:
+        """Write the results to the output, if a format is wanted."""
+        output = self.args.output
+        if not self.args.format:
+            return
+        results.threads = min(results.threads, cores())
+        try:
+            results.export(output, format=self.args.format, **options)
+        except (InputError, CannotWrite, DiskFull):
+            if not is_stream(output):
+                say(f"the alignments are kept: tidalign export {self.run} -o FILE writes them")
+            raise
+
+    def end(
+        self, what: str, results: Any, statuses: dict[str, int], *, none: str, partial: bool, rate: Callable[[float], str] = lambda _: "", where: str = ""
+    ) -> None:
+        """Remove the run directory of an output that is whole, make the page of one that stays, and say what was done, in what time and where it is.
+
+        rate: what is told of so many seconds. where: the output's name, if it is another.
+        """
+        output = self.args.output
+        report = rundir.read_report(str(self.run))
+        beside = bool(self.args.format) and not is_stream(output) and not where
+        if beside and not (self.args.keep_run or partial):
+            with suppress(CannotWrite):  # for what somebody put there meanwhile it is kept
+                _empty(self.run, of_kind(rundir.read_plan(str(self.run))["kind"]))
+                _remove(self.run.resolve())
+        if not is_stream(output) and self.run.exists():
+            show(results)
+        if self.args.quiet:
+            return
+        seconds = time.monotonic() - self.began
+        compiled = COMPILING.seconds - self.compiled
+        said = self._beside_estimate(report) if compiled < COMPILED_SECONDS else f", {compiled:.1f} of them compiling for this machine"
+        took = "the run was finished already" if self.finished else f"{seconds:.1f} s{said}{rate(seconds)} on {device_of(report)}"
+        kept = f"; the run directory is kept: {self.run}" if beside and self.run.exists() else ""
+        say(f"{what}: {by_status(statuses, none)}; {took}; {where or ('standard output' if output == STANDARD_OUTPUT else output)}{kept}")
+
+    def _beside_estimate(self, report: dict[str, Any]) -> str:
+        """Say what an estimate said of the stages that it was of, and what they took."""
+        predicted = report.get("predicted")
+        return f" (work: {sum(report['stages'][stage] for stage in predicted):.1f}, estimated {sum(predicted.values()):.1f})" if predicted else ""
+
+
+def show(results: A) -> A:
+    """Make the page of a finished run, where it has none; the same results."""
+    from tidalign.workflows.report.make import refresh  # a run that is removed has none
+
+    refresh(results)
+    return results
+
+
+@contextmanager
+def command(args: argparse.Namespace, run: Path | None = None) -> Iterator[Command]:
+    """Begin a command's run: in `run`; else beside the file that is wanted, in a temporary folder for a stream, or where -o says."""
+    if args.output == STANDARD_OUTPUT and not sys.stdout:
+        raise CannotWrite("standard output: closed; open it, or name a file with -o")
+    with tempfile.TemporaryDirectory(prefix="tidalign-") if run is None and is_stream(args.output) else _nowhere() as folder:
+        place = run or (Path(folder, "run") if folder else _beside(args))
+        with passing(folder) if folder else nullcontext():
+            yield Command(args, place, time.monotonic(), rundir.finished(str(place)) is not None and not args.new, COMPILING.seconds)
+
+
+def format_of(output: str | Path, kind: str) -> Format | None:
+    """Find the format of a kind of run that the ending of a name means; None: it is a run directory's. ValueError for an ending that means something else."""
+    found, suffix = table.by_suffix(kind, table.ending(str(output))), Path(output).suffix.lower()
+    if found is None and suffix in table.ELSEWHERE[kind]:
+        raise ValueError(f"{output}: cannot write {suffix}: {table.ELSEWHERE[kind][suffix]}")
+    return found
+
+
+def place(output: str | Path, kind: str) -> tuple[Path, Path | None]:
+    """Give the run directory that `out=` means, and the file that is written from it, if it means one. CannotWrite where a directory is in its way."""
+    out = Path(output)
+    if not format_of(out, kind):
+        return out, None
+    if out.is_dir():
+        raise CannotWrite(f"{out}: expected a file to write, found a directory")
+    return out.with_name(out.name + ".run"), out
+
+
+@contextmanager
+def _nowhere() -> Iterator[None]:
+    yield None
+
+
+def _beside(args: argparse.Namespace) -> Path:
+    out = Path(args.output)
+    if args.format and out.is_dir():
+        raise CannotWrite(f"{out}: expected a file to write, found a directory")
+    return out.with_name(out.name + ".run") if args.format else out
