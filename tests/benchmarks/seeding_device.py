@@ -72,7 +72,7 @@ def stages(target: Codes, query: Codes) -> dict[str, Any]:
     milliseconds: dict[str, float] = {}
     milliseconds["index"], index = fastest(lambda: seed_device.build_index(target, PATTERN))
     sieve = ungapped_device._sieve(Scoring(), *GAPFREE[:2])
-    milliseconds["query to the card"], strand = fastest(lambda: seed_device.Strand(index, query, 1, None, sieve))
+    milliseconds["query to the GPU"], strand = fastest(lambda: seed_device.Strand(index, query, 1, None, sieve))
     search = ungapped_device._Search(strand, Scoring(), True, GAPFREE)
     milliseconds["counts"], (chunk,) = fastest(lambda: list(strand.chunks()))
     hits = chunk.total
@@ -98,7 +98,7 @@ def stages(target: Codes, query: Codes) -> dict[str, Any]:
     # once, and a place is read.
     bounds = {
         "index": len(target) / BUS + 16 * 16 * len(target) / MEMORY,
-        "query to the card": len(query) / BUS,
+        "query to the GPU": len(query) / BUS,
         "counts": 10 * 32 * len(query) / MEMORY,
         "keys and sieve": (10 * 32 * len(query) + 44 * hits) / MEMORY,
         "sort": 2 * 24 * hits / MEMORY,
