@@ -91,7 +91,7 @@ class DeviceIndex:
 
 
 def build_index(target: Codes, pattern: SeedPattern, step: int = 1, max_word_count: str | None = None) -> DeviceIndex:
-    """As seed.build_index. Raises DeviceLimit for a target that is too long or finds no memory, KernelError where the device fails."""
+    """Index a target as `seed.build_index` does. Raises DeviceLimit for a target that is too long or finds no memory, KernelError where the device fails."""
     with guarded(f"index of {len(target)} letters"):
         return _built(Letters(target), pattern, step, max_word_count)
 
@@ -124,7 +124,7 @@ def _built(letters: Letters, pattern: SeedPattern, step: int, max_word_count: st
 
 
 def _shares(begins: Any, total: int) -> Iterator[tuple[int, int, int, int]]:
-    """Buckets and entries to sort together, [low, high) and [begin, end) each: about SORTED entries, more where few buckets hold more."""
+    """Cut an index into buckets and entries to sort together, [low, high) and [begin, end) each: about SORTED entries, more where few buckets hold more."""
     import cupy
 
     buckets = len(begins) - 1
@@ -141,7 +141,7 @@ def _shares(begins: Any, total: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _limited(begins: Any, places: Any, tags: Any, alike: Any, max_word_count: str) -> tuple[Any, Any, Any]:
-    """Without words that occur too often."""
+    """Drop words that occur too often."""
     import cupy
 
     total = len(places)
@@ -174,7 +174,7 @@ class Chunk:
         self.total = int(self._sums[-1])
 
     def keys(self, begin: int, end: int, *, exact: bool) -> Any:
-        """Hits [begin, end) as keys (hit_keys.cuh), uint64."""
+        """Make hits [begin, end) as keys (hit_keys.cuh), uint64."""
         import cupy
 
         keys = cupy.empty(end - begin, np.uint64)
@@ -182,7 +182,7 @@ class Chunk:
         return keys
 
     def places(self, begin: int, end: int) -> tuple[Any, Any]:
-        """Hits [begin, end): places in target and query, int64 each; in the target -1 for those that the pattern or the filter leaves out."""
+        """Find where hits [begin, end) start: places in target and query, int64 each; in the target -1 for those that the pattern or the filter leaves out."""
         import cupy
 
         targets, queries = cupy.empty(end - begin, np.int64), cupy.empty(end - begin, np.int64)
@@ -214,7 +214,7 @@ class Strand:
         self.wanted = cupy.asarray(full), len(full), transitions, matches, pattern.span if most is None else most, pattern.span, int(checked)
 
     def chunks(self, start: int = 0) -> Iterator[Chunk]:
-        """All windows from a query place on."""
+        """Cut all windows from a query place on into chunks."""
         for first in range(start, self.windows if len(self.index.places) else 0, CHUNK):
             yield Chunk(self, first, min(CHUNK, self.windows - first))
 
@@ -222,7 +222,7 @@ class Strand:
 def hits(
     index: DeviceIndex, query: Codes, transitions: int = 1, seed_filter: tuple[int, int | None] | None = None, tile: int = TILE // 2, start: int = 0
 ) -> Iterator[tuple[Positions, Positions]]:
-    """As seed.hits, in tiles of at most `tile` hits. The index must be of the current device.
+    """Find hits as `seed.hits` does, in tiles of at most `tile` hits. The index must be of the current device.
 
     Raises DeviceLimit for a query that is too long or where there is no memory for a tile, KernelError where the device fails.
     """
@@ -251,6 +251,6 @@ def _kernel(entry: str) -> Any:
 
 
 def _launch(entry: str, threads: int, *arguments: Any) -> None:
-    """A thread each; none, if there are none."""
+    """Launch a kernel with a thread each; nothing, if there are none."""
     if threads:
         compiler.launch(_kernel(entry), -(-threads // _THREADS), _THREADS, *arguments)

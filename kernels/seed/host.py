@@ -19,7 +19,7 @@ BLOCK = 32
 
 @jit
 def pack_words(codes, first, span, shifts, high_masks, low_masks, high_bits, words):
-    """words[i] = the word of the window that starts at first + i: below the high bits of the pattern's 1s (those that a transition changes), above the low
+    """Set words[i] to the word of the window that starts at first + i: below the high bits of the pattern's 1s (those that a transition changes), above the low
     bits of its 1s and Ts."""
     high, low, seen = np.uint64(0), np.uint64(0), 0
     for place in range(first, first + len(words) + span - 1):
@@ -64,7 +64,7 @@ def place_words(words, first, span, step, shift, begins, places, tags):
 
 @jit
 def count_alike(begins, tags, shift, alike, histogram):
-    """alike[k] = how many entries of the index have the word of entry k; histogram[c] = how many entries have c of them."""
+    """Count for each entry k of the index, in alike[k], the entries that have its word; and in histogram[c] the entries that have c of them."""
     for bucket in range(len(begins) - 1):
         begin, end = np.int64(begins[bucket]), np.int64(begins[bucket + 1])
         if shift and end - begin > 1:

@@ -45,7 +45,7 @@ class SeedPattern:
 
     @classmethod
     def parse(cls, text: str) -> "SeedPattern":
-        """A name (12of19, 14of22, matchN, halfN) or a pattern. Raises ValueError for what LASTZ refuses, too."""
+        """Read a name (12of19, 14of22, matchN, halfN) or a pattern. Raises ValueError for what LASTZ refuses, too."""
         if found := re.fullmatch(r"(match|half)(\d+)", text):
             pattern = ("1" if found[1] == "match" else "T") * min(int(found[2]), LONGEST + 1)
             if found[1] == "match" and len(pattern) > 15:
@@ -91,8 +91,11 @@ class SeedPattern:
         return 2 * self.hashed.count("1") + self.hashed.count("T")
 
     def gather(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.uint64], np.uint64]:
-        """Shifts, masks and masks, and how many bits the first masks take: what `high >> shift & mask`, taken together, are the word's bits below, and
-        `low >> shift & mask` those above. high, low: the high (low) bits of a window's letters, that of the last one lowest."""
+        """Make shifts, masks and masks, and count the bits of the first masks.
+
+        `high >> shift & mask`, taken together, are the word's bits below, and `low >> shift & mask` those above. high, low: the high (low) bits of a
+        window's letters, that of the last one lowest.
+        """
         care = [i for i, letter in enumerate(reversed(self.hashed)) if letter != "0"]
         full = [i for i, letter in enumerate(reversed(self.hashed)) if letter == "1"]
         masks: dict[int, list[int]] = {}
@@ -179,7 +182,7 @@ def _words(codes: Codes, first: int, windows: int, pattern: SeedPattern, buffer:
 
 
 def _limited(index: Index, max_word_count: str) -> Index:
-    """The index without words that occur too often; its arrays are used again."""
+    """Make the index without words that occur too often; its arrays are used again."""
     from tidalign.kernels.seed.host import count_alike, drop_frequent
 
     shift = np.uint32(index.shift)
@@ -197,7 +200,7 @@ def _limited(index: Index, max_word_count: str) -> Index:
 def hits(
     index: Index, query: Codes, transitions: int = 1, seed_filter: tuple[int, int | None] | None = None, tile: int = TILE
 ) -> Iterator[tuple[Positions, Positions]]:
-    """Hits of a query strand (uint8[m]) in LASTZ's order, in tiles of at most `tile`: where their windows start in target and query, int64[k] each.
+    """Find the hits of a query strand (uint8[m]) in LASTZ's order, in tiles of at most `tile`: where their windows start in target and query, int64[k] each.
 
     The order: by query place; there the word itself first, then its transitions as `SeedPattern.flips` has them; in one word by falling target place.
     transitions: how many 1s of the pattern may differ by a transition. seed_filter: the least matches of a whole window, and the most transversions or None.
@@ -228,7 +231,7 @@ def hits(
 
 
 def read_only(codes: Codes) -> Codes:
-    """The same codes as an array that kernels cannot write: mapped files are such, and kernels are compiled once for both."""
+    """See codes as an array that kernels cannot write: mapped files are such, and kernels are compiled once for both."""
     view = np.asarray(codes).view()
     view.flags.writeable = False
     return view

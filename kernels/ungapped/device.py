@@ -96,7 +96,7 @@ class _Search:
         return self._known.array
 
     def tiles(self, tile: int, start: int) -> Iterator["_Seeds | _Hsps"]:
-        """The work of all of them, one begun after the other."""
+        """Do the work of all of them, one begun after the other."""
         import cupy
 
         for chunk in self.strand.chunks(start):
@@ -113,7 +113,7 @@ class _Search:
                 yield begun
 
     def _prepared(self, chunk: Chunk, begin: int, end: int, tile: int) -> "_Seeds | _Hsps | None":
-        """Hits [begin, end) of a chunk with all the memory they need, or None where that is not to be had."""
+        """Prepare hits [begin, end) of a chunk with all the memory they need; None where there is not enough."""
 
         try:
             if self.records is None and (end - begin < chunk.total or chunk.windows < self.strand.windows):
@@ -169,7 +169,7 @@ class _Seeds:
         self._done = _event()
 
     def fetch(self) -> tuple[Segments, Positions]:
-        """The segments and their places in the query, when all is done."""
+        """Fetch the segments and their places in the query, when all is done."""
         aside = self._search.aside
         aside.wait_event(self._done)
         count = int(_fetched(self._hits.counts, aside)[2])
@@ -208,7 +208,7 @@ class _Hsps:
         self._done = _event()
 
     def fetch(self) -> tuple[Segments, Positions]:
-        """The HSPs and where their hits start in the query, when all is done."""
+        """Fetch the HSPs and where their hits start in the query, when all is done."""
         import cupy
 
         hits, search, aside = self._hits, self._search, self._search.aside
@@ -253,6 +253,6 @@ def _kernel(entry: str) -> Any:
 
 
 def _launch(entry: str, threads: int, *arguments: Any) -> None:
-    """A thread each; none, if there are none."""
+    """Launch a kernel with a thread each; nothing, if there are none."""
     if threads:
         compiler.launch(_kernel(entry), -(-threads // _THREADS), _THREADS, *arguments)

@@ -27,7 +27,7 @@ HIGHEST_LIMIT = 30_000
 
 @jit
 def use_seeds(target, query, targets, queries, span, table, pages, page_of, mask, base, out):
-    """Hits that start at or beyond the end of the last one used on their diagonal, with the score of their columns; returns how many.
+    """Use hits that start at or beyond the end of the last one used on their diagonal, with the score of their columns; returns how many.
 
     A diagonal's record, the query place where its last used hit ended, is at slot = (target - query + base) & mask: entry slot % PAGE of page
     page_of[slot // PAGE]. out: int64[4, n], target, query, length, score.
@@ -50,7 +50,7 @@ def use_seeds(target, query, targets, queries, span, table, pages, page_of, mask
 
 @uncounted
 def pack(codes, packed):
-    """The low two bits of letters, four a byte, the first in the lowest bits, from letter -LEAD on."""
+    """Pack the low two bits of letters, four a byte, the first in the lowest bits, from letter -LEAD on."""
     for i in range(len(packed)):
         first = 4 * i - LEAD
         byte = 0
@@ -62,13 +62,13 @@ def pack(codes, packed):
 
 @inline
 def _letters(packed, place):
-    """WORD letters from a place on, two bits each; above them others."""
+    """Load WORD letters from a place on, two bits each; above them others."""
     return load_u64(packed + ((place + LEAD) >> 2)) >> np.uint64(2 * (place & 3))
 
 
 @uncounted
 def extend_hits(target, query, targets, queries, span, table, limits, packed, query_packed, tables, origins, pages, page_of, mask, base, batch, words, out):
-    """HSPs of hits that start at or beyond where their diagonal's last scan to the right stopped looking; returns how many.
+    """Find the HSPs of hits that start at or beyond where their diagonal's last scan to the right stopped looking; returns how many.
 
     Hits are gathered and sieved LANES at a time; meanwhile their records say `pending`. A record is twice the query place. Of a hit that does not pass the
     sieve it is not known exactly: the record is odd, and beyond where the scan can have stopped; it is found out if a later hit starts before.
@@ -119,7 +119,7 @@ def extend_hits(target, query, targets, queries, span, table, limits, packed, qu
 
 @uncounted
 def _found_out(target, query, table, span, xdrop, origins, mask, base, slot, record):
-    """The record of a hit that did not pass the sieve: where its scan to the right stopped looking."""
+    """Find out the record of a hit that did not pass the sieve: where its scan to the right stopped looking."""
     q = (record >> 1) - WORD * RIGHTS - span
     t = origins[slot] if mask >= 0 else q + slot - base
     end, query_end = t + span, q + span
@@ -176,7 +176,7 @@ def _extend_batch(target, query, table, span, xdrop, threshold, entropy, tables,
 
 @inline
 def _scan_left(target, query, table, xdrop, end, query_end, columns):
-    """The best sum of columns from (end, query_end) to the left, and how many columns it has."""
+    """Find the best sum of columns from (end, query_end) to the left, and how many columns it has."""
     running, best, place = np.int64(0), np.int64(0), np.int64(0)
     here, there = target.ctypes.data + end, query.ctypes.data + query_end
     for column in range(1, columns + 1):
@@ -190,7 +190,7 @@ def _scan_left(target, query, table, xdrop, end, query_end, columns):
 
 @inline
 def _scan_right(target, query, table, xdrop, end, query_end, columns):
-    """The same to the right, and how many columns were looked at."""
+    """Find the best sum of columns from (end, query_end) to the right, how many columns it has, and how many columns were looked at."""
     running, best, place, looked = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     here, there = target.ctypes.data + end, query.ctypes.data + query_end
     for column in range(columns):

@@ -41,12 +41,12 @@ class Segments:
         return len(self.target)
 
     def take(self, rows: npt.NDArray[Any]) -> "Segments":
-        """Rows by place or by mask."""
+        """Take rows by place or by mask."""
         return Segments(self.target[rows], self.query[rows], self.length[rows], self.score[rows])
 
     @classmethod
     def concat(cls, parts: list["Segments"]) -> "Segments":
-        """Rows of all, one after the other."""
+        """Join the rows of all, one after the other."""
         empty = np.empty(0, np.int64)
         return cls(*(np.concatenate([empty, *(getattr(part, name) for part in parts)]) for name in ("target", "query", "length", "score")))
 
@@ -95,7 +95,7 @@ class HitFilter:
         """Give nothing that nobody was given."""
 
     def state(self) -> tuple[Positions, npt.NDArray[Any], Positions]:
-        """What is known after whole tiles, for `restore`: numbers of the pages that were touched, int64[k], their records, [k, PAGE], and, of records that
+        """Copy what is known after whole tiles, for `restore`: numbers of the pages that were touched, int64[k], their records, [k, PAGE], and, of records that
         diagonals share, the target place of the last hit of each, int64[SLOTS], else nothing."""
         touched = np.flatnonzero(self._page_of >= 0)
         return touched, self._pages[self._page_of[touched]], self._origins
@@ -109,7 +109,7 @@ class HitFilter:
         self._origins[:] = origins
 
     def seeds(self, targets: Positions, queries: Positions) -> Segments:
-        """The used hits of a tile, each as long as the pattern; their score is that of all their columns."""
+        """Give the used hits of a tile, each as long as the pattern; their score is that of all their columns."""
         from tidalign.kernels.ungapped.host import use_seeds
 
         out = np.empty((4, len(targets)), np.int64)
@@ -117,7 +117,7 @@ class HitFilter:
         return Segments(*out[:, :count].copy())
 
     def hsps(self, targets: Positions, queries: Positions, xdrop: int, threshold: int, entropy: bool) -> Segments:
-        """The HSPs of a tile's used hits, in the order of these.
+        """Find the HSPs of a tile's used hits, in the order of these.
 
         From a hit's right end both scans go on while the sum is at least the best so far less `xdrop`, the one to the left not beyond the diagonal's record;
         then the record is where the scan to the right stopped. `entropy`: scores from `threshold` to three times it are scaled by the entropy of the
@@ -126,7 +126,7 @@ class HitFilter:
         return self.hsps_of_hits(targets, queries, xdrop, threshold, entropy)[0]
 
     def hsps_of_hits(self, targets: Positions, queries: Positions, xdrop: int, threshold: int, entropy: bool) -> tuple[Segments, Positions]:
-        """The same, and where in the query each HSP's hit starts."""
+        """Find HSPs as `hsps` does, and where in the query each one's hit starts."""
         from tidalign.kernels.ungapped.host import extend_hits
         from tidalign.kernels.ungapped.vectors import LANES, LEFTS, RIGHTS
 
@@ -139,7 +139,7 @@ class HitFilter:
         return Segments(*columns), ends - self._span
 
     def matches_of_hits(self, targets: Positions, queries: Positions, mismatches: int, length: int) -> tuple[Segments, Positions]:
-        """The stretches of a tile's used hits of at least so many letters and at most so many mismatches, and where in the query each one's hit starts."""
+        """Find the stretches of a tile's used hits of at least so many letters and at most so many mismatches, and where in the query each one's hit starts."""
         from tidalign.kernels.ungapped.matches import match_hits
 
         out = np.empty((5, len(targets)), np.int64)

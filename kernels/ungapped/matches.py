@@ -20,7 +20,7 @@ def _same(t, q):
 
 @jit
 def match_hits(target, query, targets, queries, span, mismatches, least, pages, page_of, mask, base, out):
-    """The longest stretches of hits with at most `mismatches` (and those at the ends left out), of at least `least` letters; returns how many.
+    """Find the longest stretches of hits with at most `mismatches` (and those at the ends left out), of at least `least` letters; returns how many.
 
     Hits before the record of their diagonal are passed over; records are as `use_seeds` has them. Case does not matter; what is not A, C, G or T differs from
     everything. out: int64[5, n], target, query, length, score (the length), and where the hit starts in the query.

@@ -50,7 +50,7 @@ def _same(value: int, vector: Any) -> Any:
 
 
 def _turned(b: Any, rows: list[Any]) -> list[Any]:
-    """Bytes 0.. of 16 words of 8 bytes, which lie one after the other in 8 rows: four perfect shuffles."""
+    """Turn bytes 0.. of 16 words of 8 bytes, which lie one after the other in 8 rows: four perfect shuffles."""
     half = len(rows) // 2
     for _ in range(4):
         pairs = [(rows[i], rows[i + half], first) for i in range(half) for first in (0, LANES // 2)]
@@ -61,7 +61,7 @@ def _turned(b: Any, rows: list[Any]) -> list[Any]:
 
 
 def _looked_up(b: Any, table: Any, places: Any) -> Any:
-    """table[places], lane by lane; places: 0..15."""
+    """Look up table[places], lane by lane; places: 0..15."""
     features = binding.get_host_cpu_features()
     name = "llvm.x86.ssse3.pshuf.b.128" if features.get("ssse3") else "llvm.aarch64.neon.tbl1.v16i8" if features.get("neon") else None
     if name:
@@ -80,7 +80,7 @@ def _larger(b: Any, x: Any, y: Any) -> Any:
 
 @intrinsic
 def sieve(typing: Any, words: Any, tables: Any, xdrop: Any, limit: Any) -> Any:
-    """Which of LANES hits may reach a threshold, or are not known to end in sight: bits of an int64.
+    """Tell which of LANES hits may reach a threshold, or are not known to end in sight: bits of an int64.
 
     words: address of uint64[LEFTS + RIGHTS, LANES], what the columns of each hit differ in, from its right end to the left (the nearest columns in the highest
     bits of the first word) and to the right (in the lowest bits). tables: address. xdrop: half of it. limit: half of the threshold, rounded up.

@@ -33,7 +33,7 @@ from tidalign.kernels.ungapped.hsps import HitFilter, Segments
 REPEATS = 7
 PATTERN = SeedPattern.parse("12of19")
 GAPFREE = (910, 3000, True)
-EXPECTED = {"index": 2.5, "query to the card": 0.7, "counts": 1.2, "keys": 1.5, "sort": 2.4, "extension": 2.2, "rows to the host": 0.5}
+EXPECTED = {"index": 2.5, "query to the GPU": 0.7, "counts": 1.2, "keys": 1.5, "sort": 2.4, "extension": 2.2, "rows to the host": 0.5}
 """Milliseconds predicted for E. coli K-12 (4.6 Mb) x Salmonella LT2 (4.9 Mb), 25 million hits a strand, before anything ran on a GPU."""
 MEMORY, BUS = 4.3e12, 11e9
 """Bytes a second on this kind of GPU: read and written; to it from pageable memory."""
@@ -69,7 +69,7 @@ def stages(target: Codes, query: Codes) -> dict[str, Any]:
     first = time.perf_counter() - begun
     milliseconds: dict[str, float] = {}
     milliseconds["index"], index = fastest(lambda: seed_device.build_index(target, PATTERN))
-    milliseconds["query to the card"], strand = fastest(lambda: seed_device.Strand(index, query, 1, None))
+    milliseconds["query to the GPU"], strand = fastest(lambda: seed_device.Strand(index, query, 1, None))
     search = ungapped_device._Search(strand, Scoring(), True, GAPFREE)
     milliseconds["counts"], (chunk,) = fastest(lambda: list(strand.chunks()))
     hits = chunk.total
@@ -94,7 +94,7 @@ def stages(target: Codes, query: Codes) -> dict[str, Any]:
     # Letters once each over the bus; of the index two of 8 bytes a window for each pass of a sort of 8 bits, of hits the same, and each key written once.
     bounds = {
         "index": len(target) / BUS + 16 * 16 * len(target) / MEMORY,
-        "query to the card": len(query) / BUS,
+        "query to the GPU": len(query) / BUS,
         "counts": 10 * 32 * len(query) / MEMORY,
         "keys": (10 * 32 * len(query) + 40 * hits) / MEMORY,
         "sort": 8 * 16 * hits / MEMORY,
