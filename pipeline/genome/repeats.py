@@ -48,7 +48,8 @@ class Repeats:
 
     def __str__(self) -> str:
         """Say it in a line, with what to do."""
-        made = f"{self.words:,} words make {self.share:.0%} of some {self.hits:.2g} seed hits, {self.of_it:.0%} in sequence {shown(self.name)}"
+        hits = float(f"{self.hits:.2g}")
+        made = f"{self.words:,} words make {self.share:.0%} of some {hits:,.0f} seed hits, {self.of_it:.0%} in sequence {shown(self.name)}"
         return f"{self.spec}: repeats: {made}; soft-mask them (lower case is not seeded), or give --maxwordcount={max(1, self.count - 1)} or --masking=N"
 
 
