@@ -44,3 +44,12 @@ def sharing_a_record(followed: bool) -> tuple[bytes, bytes]:
     first = b"N" * place + apart + b"N" * (66_000 - 19 - place)
     target = b"\0" + first + b"\0" + second + (b"\0" + b"N" * 300 if followed else b"")
     return target, second[100:] + apart + tail
+
+
+def dense(random: np.random.Generator, apart: int) -> tuple[bytes, bytes]:
+    """A target and a query in which words of five letters make as many hits a diagonal as words of twelve do in whole chromosomes: most of them chance, some
+    of which hide others. apart: letters between four copies that the target has of what it shares with the query."""
+    shared = simulate.sequence(random, min(apart, 3000))
+    target = b"".join(simulate.sequence(random, apart) + simulate.mutate(random, shared, 0.2, "mixed") for _ in range(4))
+    low, other = simulate.mutate(random, shared, 0.15, "substitution").lower(), simulate.mutate(random, shared, 0.25, "mixed")
+    return target, simulate.sequence(random, len(shared) // 2) + low + other

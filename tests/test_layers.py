@@ -58,6 +58,7 @@ SHARED = {
     "letters": {"device", "host", "staging"},
     "wavefront": {"batch", "device", "device_pruned", "host", "model", "trace"},
     "bidirectional": {"device", "host"},
+    "seed": {"sort"},
     "local": {"device.launches", "host"},
     "extension": {"fences", "host", "launches", "runs", "side", "sweep"},
     "inspection": {"device", "host"},

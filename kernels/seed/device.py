@@ -29,7 +29,7 @@ TILE = 1 << 25
 
 LEAST_TILE = 1 << 16
 
-PLACE_BITS, FLIP_BITS = 24, 7
+PLACE_BITS, FLIP_BITS, SLOT_BITS = 23, 7, 16
 """Of a hit's key (hit_keys.cuh)."""
 
 CHUNK = 1 << PLACE_BITS
@@ -38,8 +38,8 @@ CHUNK = 1 << PLACE_BITS
 SORTED = 1 << 27
 """Windows of the target sorted together: 16 bytes each."""
 
-PADDING = 16
-"""Letters of four bits before the first one and behind the last one."""
+PADDING, SIEVE_PADDING = 16, 128
+"""Letters of four bits, and of two, before the first one and behind the last one."""
 
 _THREADS, _BLOCK_HITS = 256, 2048  # seed.cu
 
@@ -66,6 +66,15 @@ class Letters:
         packed = cupy.empty((len(self) + 2 * PADDING) // 8 + 2, np.uint32)
         _launch("seed_letters", len(packed), self.codes, np.uint32(len(self)), SEPARATOR, PADDING, packed, np.uint32(len(packed)))
         return packed
+
+    @cached_property
+    def bases(self) -> Any:
+        """Two bits each, sixteen in a uint32, SIEVE_PADDING more on both sides; made when first needed."""
+        import cupy
+
+        bases = cupy.empty((len(self) + 2 * SIEVE_PADDING) // 16 + 2, np.uint32)
+        _launch("seed_bases", len(bases), self.codes, np.uint32(len(self)), bases, np.uint32(len(bases)))
+        return bases
 
 
 @dataclass(frozen=True)
@@ -174,7 +183,7 @@ class Chunk:
         self.total = int(self._sums[-1])
 
     def keys(self, begin: int, end: int, *, exact: bool) -> Any:
-        """Make hits [begin, end) as keys (hit_keys.cuh), uint64."""
+        """Make hits [begin, end) as keys (hit_keys.cuh), uint64, in LASTZ's order."""
         import cupy
 
         keys = cupy.empty(end - begin, np.uint64)
@@ -189,18 +198,29 @@ class Chunk:
         self._write(begin, end, 0, np.uint32(0), None, targets, queries)
         return targets, queries
 
-    def _write(self, begin: int, end: int, *out: Any) -> None:
+    def _write(self, begin: int, end: int, exact: int, base: np.uint32, *out: Any) -> None:
         strand = self._strand
         windows = self._words, self._sums, np.uint32(self.windows), np.uint32(self.first)
         sides = strand.index.places, strand.index.letters.codes, strand.query.codes
         blocks = -(-(end - begin) // _BLOCK_HITS)
-        compiler.launch(_kernel("seed_hits"), blocks, _THREADS, *windows, *strand.lookup, *sides, *strand.wanted, np.int64(begin), np.int64(end), *out)
+        which = np.int64(begin), np.int64(end), exact, base, *strand.sieve
+        compiler.launch(_kernel("seed_hits"), blocks, _THREADS, *windows, *strand.lookup, *sides, *strand.wanted, *which, *out)
 
 
 class Strand:
-    """A query strand on the device beside an index."""
+    """A query strand on the device beside an index.
 
-    def __init__(self, index: DeviceIndex, query: Codes, transitions: int, seed_filter: tuple[int, int | None] | None) -> None:
+    sieve: table (on the device), x-drop and threshold of sieve.cuh, or None: no hit is said to be promising.
+    """
+
+    def __init__(
+        self,
+        index: DeviceIndex,
+        query: Codes,
+        transitions: int,
+        seed_filter: tuple[int, int | None] | None,
+        sieve: tuple[Any, int, int] | None = None,
+    ) -> None:
         import cupy
 
         pattern = index.pattern
@@ -210,8 +230,9 @@ class Strand:
         self.lookup = cupy.asarray(flips), len(flips), index.shift, index.begins, index.tags
         matches, most = seed_filter or (0, None)
         full = pattern.full.astype(np.uint8) if pattern.hashed != pattern.text else np.empty(0, np.uint8)
-        checked = seed_filter is not None or len(full) > 0
-        self.wanted = cupy.asarray(full), len(full), transitions, matches, pattern.span if most is None else most, pattern.span, int(checked)
+        self.checked = seed_filter is not None or len(full) > 0
+        self.wanted = cupy.asarray(full), len(full), transitions, matches, pattern.span if most is None else most, pattern.span, int(self.checked)
+        self.sieve = (None, None, None, 0, 0) if sieve is None else (index.letters.bases, self.query.bases, *sieve)
 
     def chunks(self, start: int = 0) -> Iterator[Chunk]:
         """Cut all windows from a query place on into chunks."""

@@ -1,9 +1,9 @@
 // Words of seed windows, an index of a target's windows by word, and the hits of a query's (index.py).
 #include "seed/hit_keys.cuh"
+#include "seed/sieve.cuh"
 
 constexpr int THREADS = 256;
 constexpr int HITS = 2048;   // that a block of seed_hits writes
-constexpr int ALONE = 16;    // of one word that a thread writes alone
 constexpr unsigned NO_WORD = ~0u, ALL = ~0u;
 constexpr unsigned OTHER = 4, END = 12;  // letters of four bits that are not upper-case ACGT
 
@@ -172,74 +172,97 @@ struct Wanted {
   }
 };
 
+// The first window whose hits end beyond `hit`, which one of them has; for a whole warp.
+__device__ inline unsigned window_of(const long long* __restrict__ sums, unsigned windows, long long hit) {
+  const unsigned lane = threadIdx.x & 31;
+  unsigned low = 0, high = windows - 1;
+  while (high > low) {
+    const unsigned step = (high - low) / 32 + 1, at = (unsigned)min((unsigned long long)low + (lane + 1ull) * step - 1, (unsigned long long)high);
+    const int beyond = __ffs(__ballot_sync(ALL, at == high || sums[at] > hit)) - 1;
+    high = __shfl_sync(ALL, at, beyond);
+    if (beyond) low += beyond * step;
+  }
+  return low;
+}
+
 // Hits [begin, end) of a query's windows from `first`, in LASTZ's order, HITS a block: as keys, or as places where `keys` is null. Those that do not count
-// are NO_HIT, or -1. sums: hits up to and with each window.
+// are NO_HIT, or -1. sums: hits up to and with each window. target2, query2 and what follows: of the sieve (sieve.cuh); where target2 is null no key says
+// that its hit is promising.
 extern "C" __global__ void __launch_bounds__(THREADS)
     seed_hits(const unsigned* __restrict__ words, const long long* __restrict__ sums, unsigned windows, unsigned first, const unsigned* __restrict__ flips,
               int flip_count, int shift, const unsigned* __restrict__ begins, const unsigned* __restrict__ tags, const unsigned* __restrict__ places,
               const unsigned char* target, const unsigned char* query, const unsigned char* full, int full_count, int transitions, int matches,
-              int transversions, int span, int checked, long long begin, long long end, int exact, unsigned base, Key* keys, long long* targets,
-              long long* queries) {
-  struct Block {
-    Range range;
-    unsigned window;
-    int flip, at;
-  };
-  __shared__ Block blocks[HITS / ALONE];
-  __shared__ unsigned limits[2];
-  __shared__ int waiting;
+              int transversions, int span, int checked, long long begin, long long end, int exact, unsigned base, const unsigned* __restrict__ target2,
+              const unsigned* __restrict__ query2, const int* table, int xdrop, int threshold, Key* keys, long long* targets, long long* queries) {
+  // Of a run of hits of one word and window, where the run's first hit is: its entry of the index less its place here, its window, its flip. owners: where
+  // the run of each hit begins.
+  __shared__ unsigned run_entries[HITS], run_windows[HITS];
+  __shared__ unsigned char run_flips[HITS];
+  __shared__ unsigned short owners[HITS];
+  __shared__ unsigned limits[2], latest[THREADS / 32];
+  __shared__ int sieve_table[SIEVE_TABLE];
   const Layout layout = {exact, first, base};
   const Wanted wanted = {target, query, full, full_count, transitions, matches, transversions, span, checked};
+  const Sieve sieve = {target2, query2, sieve_table, xdrop, threshold};
   const long long from = begin + (long long)blockIdx.x * HITS, here = min(end - from, (long long)HITS);
 
-  const auto put = [&](int at, unsigned entry, unsigned window, int flip) {
-    const unsigned t = __ldg(places + entry);
-    const bool counts = wanted.hit(t, first + window);
-    if (keys) {
-      keys[from - begin + at] = counts ? layout.key(t, window, flip) : NO_HIT;
-    } else {
-      targets[from - begin + at] = counts ? (long long)t : -1ll;
-      queries[from - begin + at] = first + window;
-    }
-  };
-
-  if (threadIdx.x % 32 == 0 && threadIdx.x < 64) {  // windows of the first hit and of the last
-    const long long hit = threadIdx.x ? from + here - 1 : from;
-    unsigned low = 0, high = windows - 1;
-    while (high > low) {
-      const unsigned middle = low + (high - low) / 2;
-      if (sums[middle] > hit)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    limits[threadIdx.x / 32] = low;
-    waiting = 0;
+  if (threadIdx.x < 64) {  // windows of the first hit and of the last
+    const unsigned window = window_of(sums, windows, threadIdx.x < 32 ? from : from + here - 1);
+    limits[threadIdx.x / 32] = window;
   }
+  for (int i = threadIdx.x; i < HITS; i += THREADS) owners[i] = 0;
+  if (target2) Sieve::load(table, sieve_table, THREADS);
   __syncthreads();
   for (unsigned window = limits[0] + threadIdx.x; window <= limits[1]; window += THREADS) {
     const unsigned word = words[window];
     long long at = (window ? sums[window - 1] : 0) - from;
     if (word == NO_WORD || at + from == sums[window]) continue;
-#pragma unroll 1
+#pragma unroll 4
     for (int i = 0; i < flip_count; i++) {
       const Range found = entries(word ^ __ldg(flips + i), shift, begins, tags);
       const long long next = at + (found.end - found.begin);
       if (next > 0 && at < here && next > at) {
-        const unsigned skipped = at < 0 ? -at : 0, stop = min(next, here) - at;
-        if (stop - skipped <= ALONE) {
-          for (unsigned j = skipped; j < stop; j++) put(at + j, found.begin + j, window, i);
-        } else {
-          blocks[atomicAdd(&waiting, 1)] = {{found.begin + skipped, found.begin + stop}, window, i, (int)(at + skipped)};
-        }
+        const int start = at < 0 ? 0 : (int)at;
+        owners[start] = start;
+        run_entries[start] = found.begin - (unsigned)at;
+        run_windows[start] = window;
+        run_flips[start] = i;
       }
       at = next;
     }
   }
   __syncthreads();
-  for (int i = 0; i < waiting; i++) {
-    const Block block = blocks[i];
-    for (unsigned j = threadIdx.x; j < block.range.end - block.range.begin; j += THREADS) put(block.at + j, block.range.begin + j, block.window, block.flip);
+  {  // A running maximum: of eight hits a thread, then of those before them.
+    constexpr int EACH = HITS / THREADS;
+    unsigned short* mine = owners + EACH * threadIdx.x;
+    const unsigned lane = threadIdx.x & 31;
+    unsigned highest = 0, upto[EACH];
+#pragma unroll
+    for (int i = 0; i < EACH; i++) upto[i] = highest = max(highest, (unsigned)mine[i]);
+    for (int step = 1; step < 32; step *= 2) {
+      const unsigned other = __shfl_up_sync(ALL, highest, step);
+      if (lane >= step) highest = max(highest, other);
+    }
+    if (lane == 31) latest[threadIdx.x / 32] = highest;
+    highest = __shfl_up_sync(ALL, highest, 1);
+    if (lane == 0) highest = 0;
+    __syncthreads();
+    for (int warp = 0; warp < threadIdx.x / 32; warp++) highest = max(highest, latest[warp]);
+#pragma unroll
+    for (int i = 0; i < EACH; i++) mine[i] = max(upto[i], highest);
+  }
+  __syncthreads();
+  for (unsigned at = threadIdx.x; at < here; at += THREADS) {
+    const unsigned run = owners[at], window = run_windows[run], t = __ldg(places + (run_entries[run] + at));
+    const bool counts = wanted.hit(t, first + window);
+    const long long out = from - begin + at;
+    if (keys) {
+      const bool passes = counts && target2 && sieve.passes(t + span, first + window + span);
+      keys[out] = counts ? layout.key(t, window, run_flips[run], passes) : NO_HIT;
+    } else {
+      targets[out] = counts ? (long long)t : -1ll;
+      queries[out] = first + window;
+    }
   }
 }
 
@@ -253,6 +276,19 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const long long place = 8ll * i + j - padding;
     const unsigned code = place >= 0 && place < length ? codes[place] : separator;
     word = word << 4 | (code < 4 ? code : code == separator ? END : OTHER);
+  }
+  words[i] = word;
+}
+
+// Letters of two bits, sixteen a word, the first lowest: bases in either case; other letters are as the first base. SIEVE_PADDING before and behind.
+extern "C" __global__ void __launch_bounds__(THREADS) seed_bases(const unsigned char* codes, unsigned length, unsigned* words, unsigned word_count) {
+  const unsigned i = blockIdx.x * THREADS + threadIdx.x;
+  if (i >= word_count) return;
+  unsigned word = 0;
+  for (int j = 15; j >= 0; j--) {
+    const long long place = 16ll * i + j - SIEVE_PADDING;
+    const unsigned code = place >= 0 && place < length ? codes[place] : 0;
+    word = word << 2 | (code < 8 ? code & 3 : 0);
   }
   words[i] = word;
 }

@@ -1,8 +1,10 @@
 """Which seed hits are used, and their gap-free x-drop extension, on the current CUDA device: the rows of ungapped.HitFilter over seed.hits.
 
-A tile's hits are sorted by diagonal (in exact mode by LASTZ's 65,536 slots of them); one lane goes along a diagonal's hits, in their order, and scans to the
-right, which is what the record depends on; then all scans to the left are done at once, and the few hits whose score is enough are scanned again for where
-their HSPs begin and end. A scan that goes far has a whole warp (ungapped.cu). Hits never leave the device. A tile is fetched while the next one is worked on.
+A sieve tells of each hit, where it is found, whether its score may be enough (seed/sieve.cuh); few are. A tile's hits are sorted by diagonal (in exact mode
+by LASTZ's 65,536 slots of them); one lane goes along a diagonal's hits, in their order, and scans those that passed to the right, which is what the record
+depends on, and of the others those that may hide one of them; then the scans to the left are done, and the few hits whose score is enough are scanned again
+for where their HSPs begin and end. A scan that goes far has a whole warp (ungapped.cu). Hits never leave the device. A tile is fetched while the next one is
+worked on.
 """
 
 from collections.abc import Iterator
@@ -15,15 +17,17 @@ from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import DeviceLimit, guarded
 from tidalign.kernels.scoring.scores import Scoring
-from tidalign.kernels.seed.device import FLIP_BITS, LEAST_TILE, TILE, Chunk, DeviceIndex, Strand
+from tidalign.kernels.seed.device import FLIP_BITS, LEAST_TILE, SLOT_BITS, TILE, Chunk, DeviceIndex, Strand
 from tidalign.kernels.seed.index import Positions
+from tidalign.kernels.seed.sort import SOURCE as SORT
+from tidalign.kernels.seed.sort import sort
 from tidalign.kernels.ungapped import host as ungapped_host
-from tidalign.kernels.ungapped.hsps import Segments
+from tidalign.kernels.ungapped.hsps import Segments, highest_of_kinds
 from tidalign.kernels.ungapped.records import Records as Records
 
 SOURCE = "ungapped/ungapped.cu"
 
-NEEDED: list[tuple[str, dict[str, object]]] = [(SOURCE, {})]
+NEEDED: list[tuple[str, dict[str, object]]] = [(SOURCE, {}), (SORT, {})]
 """Sources with their macros, for `compiler.ready`."""
 
 LARGEST = 1 << 22
@@ -35,7 +39,10 @@ BARE_TILE = TILE >> 2
 _WORD = 8
 """Columns scored at a time."""
 
-_THREADS, _NO_HIT = 128, 2**64 - 1  # ungapped.cu, hit_keys.cuh
+_THREADS, _SLOT_BIT = 128, {True: 47, False: 31}  # ungapped.cu, hit_keys.cuh
+
+_LEAST, _MOST = -(1 << 13), (1 << 13) - 1
+"""Of a column's score in the sieve: four of them have 16 bits."""
 
 
 def segments(
@@ -60,7 +67,8 @@ def segments(
     """
     with guarded(f"hits of {len(query)} letters"):
         known = records or Records(index.target, query, index.pattern.span, scoring, exact=exact, xdrop=gapfree and gapfree[0])
-        search = _Search(Strand(index, query, transitions, seed_filter), scoring, exact, gapfree, known)
+        sieve = gapfree and _sieve(scoring, *gapfree[:2])
+        search = _Search(Strand(index, query, transitions, seed_filter, sieve), scoring, exact, gapfree, known)
         for begun in search.tiles(tile or (TILE if gapfree else BARE_TILE), start):
             before, known.waiting = known.waiting, begun
             if before is not None:
@@ -69,6 +77,20 @@ def segments(
                 yield last
         if last := known.rest():
             yield last
+
+
+def _sieve(scoring: Scoring, xdrop: int, threshold: int) -> tuple[Any, int, int]:
+    """Make what seed/sieve.cuh needs of the scores; with a threshold of 0, by which every hit passes, where they are too high for it."""
+    import cupy
+
+    highest = highest_of_kinds(scoring.masked())
+    bytes_ = np.arange(256)
+    columns = np.maximum(highest, _LEAST)[np.stack([bytes_ >> bit & 3 for bit in (0, 2, 4, 6)])]
+    halves = []
+    for order in (columns, columns[::-1]):
+        sums = order.cumsum(axis=0)
+        halves.append(sums.max(axis=0) << 16 | sums[-1] & 0xFFFF)
+    return cupy.asarray(np.concatenate(halves).astype(np.int32)), xdrop, 0 if highest.max() > _MOST else int(np.clip(threshold, 0, LARGEST))
 
 
 class _Search:
@@ -84,6 +106,8 @@ class _Search:
             table = np.maximum(table, -max(gapfree[0], 0) - 1)  # less stops a scan no sooner
             self.after_stop = int((_WORD - 1) * table.max() > gapfree[0])
         self.strand, self.exact, self.gapfree = strand, exact, gapfree
+        # What is no hit is behind all others: in exact mode by a bit above those of a slot, else as there is no diagonal of ones alone.
+        self.slot_bits = SLOT_BITS + strand.checked if exact else (len(strand.index.target) + len(strand.query) + 1).bit_length()
         self.table = cupy.asarray(table.ravel())
         self._known = known
         if exact:
@@ -133,14 +157,14 @@ class _Hits:
         import cupy
 
         self.first, self.count = np.uint32(chunk.first), np.uint32(end - begin)
-        self.keys = chunk.keys(begin, end, exact=search.exact)
-        self.keys.sort()
+        keys, low = chunk.keys(begin, end, exact=search.exact), _SLOT_BIT[search.exact]
+        self.keys = sort(keys, cupy.empty(len(keys), np.uint64), low, low + search.slot_bits)
         self.layout = int(search.exact), self.first, np.uint32(len(search.strand.query))
-        self.runs, self.counts = cupy.empty(end - begin, np.uint32), cupy.zeros(3, np.uint32)
+        self.runs, self.counts = cupy.empty(end - begin, np.uint32), cupy.zeros(4, np.uint32)
 
-    def find_runs(self, unused: int, kept: Any) -> None:
+    def find_runs(self, kept: Any) -> None:
         """See hit_runs."""
-        _launch("hit_runs", int(self.count), self.keys, self.count, *self.layout, self.counts, self.runs, np.uint64(unused), kept)
+        _launch("hit_runs", int(self.count), self.keys, self.count, *self.layout, self.counts, self.runs, kept)
 
 
 class _Seeds:
@@ -156,13 +180,10 @@ class _Seeds:
     def work(self) -> None:
         """Begin it."""
         hits, strand = self._hits, self._search.strand
-        hits.find_runs(_NO_HIT, self._kept)
+        hits.find_runs(self._kept)
         span = strand.index.pattern.span
-        function = _kernel("use_seeds")
-        blocks = min(compiler.resident(function, _THREADS, 0), -(-len(hits.keys) // _THREADS))
-        records = self._search.records
-        run_count, kept_count = hits.counts[:1], hits.counts[2:]
-        compiler.launch(function, blocks, _THREADS, hits.keys, hits.count, *hits.layout, hits.runs, run_count, span, records, self._kept, kept_count)
+        records = hits.runs, hits.counts[:1], span, self._search.records
+        _launch_resident("use_seeds", len(hits.keys), hits.keys, hits.count, *hits.layout, *records, self._kept, hits.counts[2:])
         self._kept.sort()
         sides = strand.index.letters.packed, strand.query.packed, self._search.table
         _launch("seed_segments", len(hits.keys), self._kept, hits.count, hits.first, span, *sides, *self._columns)
@@ -186,7 +207,8 @@ class _Hsps:
         assert search.gapfree is not None
         self._search, self._hits = search, hits
         self._xdrop, self._threshold, self._entropy = search.gapfree
-        self._extensions, self._candidates = cupy.empty(len(hits.keys), np.uint64), cupy.empty(len(hits.keys), np.uint32)
+        self._extensions = cupy.empty(len(hits.keys), np.uint64)
+        self._used, self._candidates = (cupy.empty(len(hits.keys), np.uint32) for _ in range(2))
         sides = search.strand.index.letters, search.strand.query
         self._letters = *(side.packed for side in sides), *(side.codes for side in sides)
         self._lengths = tuple(np.uint32(len(side)) for side in sides)
@@ -195,16 +217,14 @@ class _Hsps:
     def work(self) -> None:
         """Begin it."""
         hits, search = self._hits, self._search
-        hits.find_runs(0, self._extensions)
-        function = _kernel("extend_right")
-        blocks = min(compiler.resident(function, _THREADS, 0), -(-len(hits.keys) // _THREADS))
+        hits.find_runs(None)
         records = hits.runs, hits.counts, self._span, search.records
         sides = *self._letters, *self._lengths, search.table
         scans = self._xdrop, search.after_stop
-        compiler.launch(function, blocks, _THREADS, hits.keys, hits.count, *hits.layout, *records, *sides, *scans, self._extensions)
+        _launch_resident("extend_right", len(hits.keys), hits.keys, hits.count, *hits.layout, *records, *sides, *scans, self._used, self._extensions)
         sides = self._span, *self._letters, search.table
-        found = np.int64(self._threshold), self._extensions, hits.counts[2:], self._candidates
-        _launch("extend_left", len(hits.keys), hits.keys, hits.count, *hits.layout, *sides, *scans, *found)
+        found = np.int64(self._threshold), self._used, self._extensions, hits.counts[2:], self._candidates
+        _launch_resident("extend_left", len(hits.keys), hits.keys, *hits.layout, *sides, *scans, *found)
         self._done = _event()
 
     def fetch(self) -> tuple[Segments, Positions]:
@@ -213,11 +233,12 @@ class _Hsps:
 
         hits, search, aside = self._hits, self._search, self._search.aside
         aside.wait_event(self._done)
-        count = int(_fetched(hits.counts, aside)[2])
+        count = int(_fetched(hits.counts, aside)[3])
         with aside:
             rows = cupy.empty((count, 5), np.int64)
             sides = self._span, *self._letters, *self._lengths, search.table, self._xdrop
-            _launch("hsp_rows", 32 * count, hits.keys, *hits.layout, *sides, self._extensions, self._candidates, np.uint32(count), rows)
+            found = self._used, self._extensions, self._candidates, np.uint32(count)
+            _launch("hsp_rows", 32 * count, hits.keys, *hits.layout, *sides, *found, rows)
         return self._segments(_fetched(rows, aside))
 
     def _segments(self, rows: npt.NDArray[np.int64]) -> tuple[Segments, Positions]:
@@ -256,3 +277,10 @@ def _launch(entry: str, threads: int, *arguments: Any) -> None:
     """Launch a kernel with a thread each; nothing, if there are none."""
     if threads:
         compiler.launch(_kernel(entry), -(-threads // _THREADS), _THREADS, *arguments)
+
+
+def _launch_resident(entry: str, threads: int, *arguments: Any) -> None:
+    """Launch as many blocks as the device has room for at once, which share the work; fewer, if there are fewer threads."""
+    function = _kernel(entry)
+    blocks = min(compiler.resident(function, _THREADS, 0), -(-threads // _THREADS))
+    compiler.launch(function, blocks, _THREADS, *arguments)

@@ -50,12 +50,12 @@ def use_seeds(target, query, targets, queries, span, table, pages, page_of, mask
 
 @uncounted
 def pack(codes, packed):
-    """Pack the low two bits of letters, four a byte, the first in the lowest bits, from letter -LEAD on."""
+    """Pack letters in two bits, four a byte, the first in the lowest bits, from letter -LEAD on: bases in either case; others are as the first base."""
     for i in range(len(packed)):
         first = 4 * i - LEAD
         byte = 0
         for place in range(first, first + 4):
-            if 0 <= place < len(codes):
+            if 0 <= place < len(codes) and codes[place] < 8:
                 byte |= (codes[place] & 3) << 2 * (place - first)
         packed[i] = byte
 

@@ -60,6 +60,14 @@ def packed(codes: Codes) -> npt.NDArray[np.uint8]:
     return letters
 
 
+def highest_of_kinds(table: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Find the highest score of each kind of column (vectors.py) in a table of scores."""
+    codes = np.arange(STRIDE)
+    bases = np.where(codes < 8, codes & 3, 0)
+    kinds = bases[:, None] ^ bases
+    return np.array([table.reshape(STRIDE, STRIDE)[kinds == kind].max() for kind in range(4)])
+
+
 class HitFilter:
     """Hold what is known of the diagonals between a target (uint8[n]) and a query strand (uint8[m]) while hits come in, tile after tile, in their order.
 
@@ -156,9 +164,7 @@ class HitFilter:
     @cached_property
     def _tables(self) -> npt.NDArray[np.int8]:
         """The sieve's, int8[3, 16]; none where a score is too high for them."""
-        codes = np.arange(STRIDE)
-        kinds = (codes[:, None] ^ codes) & 3
-        highest = np.array([self._table.reshape(STRIDE, STRIDE)[kinds == kind].max() for kind in range(4)])
+        highest = highest_of_kinds(self._table)
         if highest.max() > HIGHEST_SCORE:
             return np.empty((0, 16), np.int8)
         halves = np.maximum(-(-highest // 2), -HIGHEST_SCORE // 2)

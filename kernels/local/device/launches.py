@@ -19,7 +19,7 @@ TABLE_SHAPES = ((4, 16), (8, 16), (16, 16))
 TALLEST = 16 * 32
 """Rows of the tallest strip."""
 
-STACKED = {True: (20, 24, 28, 32), False: (20, 24, 32)}
+STACKED = {True: (24,), False: (20, 24, 32)}
 """Rows of a lane where a query of a product takes several strips of 16 lanes, with tables and without: those that leave the fewest cells below its end."""
 
 A_STEP = 4

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import simulate
-from genome_pairs import related, sharing_a_record
+from genome_pairs import dense, related, sharing_a_record
 
 from tidalign.kernels.letters.nucleotides import encode
 from tidalign.kernels.runtime.errors import DeviceLimit
@@ -17,6 +17,7 @@ from tidalign.kernels.ungapped.hsps import HitFilter, Segments
 pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("device")]
 
 SEED = SeedPattern.parse("12of19")
+SHORT = SeedPattern.parse("111011")
 
 SCORINGS = [
     Scoring(),
@@ -30,11 +31,11 @@ Gapfree = tuple[int, int, bool] | None
 Rows = tuple[Segments, Any]
 
 
-def on_host(target: bytes, query: bytes, transitions: int, scoring: Scoring, exact: bool, gapfree: Gapfree) -> Rows:
+def on_host(target: bytes, query: bytes, transitions: int, scoring: Scoring, exact: bool, gapfree: Gapfree, pattern: SeedPattern = SEED) -> Rows:
     codes = encode(target), encode(query)
-    used = HitFilter(*codes, SEED.span, scoring, exact=exact)
+    used = HitFilter(*codes, pattern.span, scoring, exact=exact)
     parts, places = [], []
-    for tile in seed.hits(seed.build_index(codes[0], SEED), codes[1], transitions):
+    for tile in seed.hits(seed.build_index(codes[0], pattern), codes[1], transitions):
         if gapfree is None:
             found = used.seeds(*tile)
             place = found.query
@@ -45,20 +46,24 @@ def on_host(target: bytes, query: bytes, transitions: int, scoring: Scoring, exa
     return Segments.concat(parts), np.concatenate([np.empty(0, np.int64), *places])
 
 
-def on_device(target: bytes, query: bytes, transitions: int, scoring: Scoring, exact: bool, gapfree: Gapfree, tile: int = 1 << 24) -> Rows:
+def on_device(
+    target: bytes, query: bytes, transitions: int, scoring: Scoring, exact: bool, gapfree: Gapfree, tile: int = 1 << 24, pattern: SeedPattern = SEED
+) -> Rows:
     from tidalign.kernels.seed import device as seed_device
     from tidalign.kernels.ungapped import device as ungapped_device
 
-    index = seed_device.build_index(encode(target), SEED)
+    index = seed_device.build_index(encode(target), pattern)
     options: dict[str, Any] = {"transitions": transitions, "seed_filter": None, "scoring": scoring, "exact": exact, "gapfree": gapfree, "tile": tile}
     tiles = list(ungapped_device.segments(index, encode(query), **options))
     return Segments.concat([found for found, _ in tiles]), np.concatenate([np.empty(0, np.int64), *(places for _, places in tiles)])
 
 
-def same(target: bytes, query: bytes, transitions: int, scoring: Scoring, exact: bool, gapfree: Gapfree, tile: int = 1 << 24) -> Segments:
+def same(
+    target: bytes, query: bytes, transitions: int, scoring: Scoring, exact: bool, gapfree: Gapfree, tile: int = 1 << 24, pattern: SeedPattern = SEED
+) -> Segments:
     """Checks rows of both; returns them."""
     options = target, query, transitions, scoring, exact, gapfree
-    (expected, places), (found, found_places) = on_host(*options), on_device(*options, tile)
+    (expected, places), (found, found_places) = on_host(*options, pattern=pattern), on_device(*options, tile, pattern)
     for name in ("target", "query", "length", "score"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name
     assert np.array_equal(found_places, places)
@@ -100,6 +105,23 @@ def test_long_scans_and_diagonals_that_share_a_record(exact: bool) -> None:
     found = same(target, query, 1, Scoring(), exact, (910, 3000, True))
     assert found.length.max() > 5000
     assert len(same(target, query, 1, Scoring(), exact, None)) > 500
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("tile", [3000, 1 << 24])
+@pytest.mark.parametrize("threshold", [900, 1300])
+def test_chance_hits_that_hide_others(exact: bool, tile: int, threshold: int) -> None:
+    found = same(*dense(np.random.default_rng([tile, threshold]), 20_000), 1, Scoring(), exact, (910, threshold, False), tile, SHORT)
+    assert len(found) > 40
+
+
+@pytest.mark.parametrize(
+    "scoring", [Scoring(((9000, -20, -10, -20), (-20, 9000, -20, -10), (-10, -20, 9000, -20), (-30, -10, -20, 9000)), bad=-90_000), SCORINGS[2]]
+)
+def test_scores_that_the_sieve_does_not_take_or_hardly(scoring: Scoring) -> None:
+    unit = scoring.matrix[0][0]
+    target, query = related(np.random.default_rng(8), 3000)
+    assert len(same(target + b"N" * 90, query + b"NRYN" * 30, 1, scoring, True, (10 * unit, 30 * unit, True))) > 3
 
 
 def test_memory_that_is_short(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import cuda_on_host
 import numpy as np
 import pytest
-from genome_pairs import related, sharing_a_record
+from genome_pairs import dense, related, sharing_a_record
 
 from tidalign.kernels.letters.nucleotides import encode
 from tidalign.kernels.scoring.scores import Scoring
@@ -126,3 +126,19 @@ def test_no_array_is_made_for_a_single_tile(monkeypatch: pytest.MonkeyPatch) -> 
     side = Side(*related(np.random.default_rng(5), 4000), False, None)
     ((_, _, state),) = side.on_gpu(0, None)
     assert state is None
+
+
+@pytest.mark.usefixtures("kernels")
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("tile", [300, 1 << 20])
+def test_chance_hits_that_hide_others(exact: bool, tile: int) -> None:
+    from tidalign.kernels.seed import device as seed_device
+    from tidalign.kernels.ungapped import device
+
+    pattern, gapfree = SeedPattern.parse("111011"), (910, 900, False)
+    target, query = map(encode, dense(np.random.default_rng(tile), 400))
+    used = HitFilter(target, query, pattern.span, Scoring(), exact=exact)
+    expected = [used.hsps(*tile_, *gapfree) for tile_ in seed.hits(seed.build_index(target, pattern), query, 1)]
+    options: dict[str, Any] = {"transitions": 1, "seed_filter": None, "scoring": Scoring(), "exact": exact, "gapfree": gapfree, "tile": tile}
+    found = [segments for segments, _ in device.segments(seed_device.build_index(target, pattern), query, **options)]
+    assert rows(found) == rows(expected) and len(rows(found)) > 10
