@@ -30,6 +30,7 @@ from tidalign.kernels.seed.index import SeedPattern
 from tidalign.kernels.seed.sort import sort
 from tidalign.kernels.ungapped import device as ungapped_device
 from tidalign.kernels.ungapped.hsps import HitFilter, Segments
+from tidalign.kernels.ungapped.records import Records
 
 REPEATS = 7
 PATTERN = SeedPattern.parse("12of19")
@@ -73,7 +74,8 @@ def stages(target: Codes, query: Codes) -> dict[str, Any]:
     milliseconds["index"], index = fastest(lambda: seed_device.build_index(target, PATTERN))
     sieve = ungapped_device._sieve(Scoring(), *GAPFREE[:2])
     milliseconds["query to the GPU"], strand = fastest(lambda: seed_device.Strand(index, query, 1, None, sieve))
-    search = ungapped_device._Search(strand, Scoring(), True, GAPFREE)
+    known = Records(target, query, PATTERN.span, Scoring(), exact=True, xdrop=GAPFREE[0])
+    search = ungapped_device._Search(strand, Scoring(), True, GAPFREE, known)
     milliseconds["counts"], (chunk,) = fastest(lambda: list(strand.chunks()))
     hits = chunk.total
     milliseconds["keys and sieve"], keys = fastest(lambda: chunk.keys(0, hits, exact=True))
