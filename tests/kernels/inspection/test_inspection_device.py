@@ -166,10 +166,10 @@ def test_little_memory_is_enough_and_none_decides_nothing(device: Any) -> None:
     inspector, pool = Inspector(target, query, bounds, costs), device.get_default_memory_pool()
     expected = inspector.inspect(t, q)
     assert expected[0].mean() > 0.9
-    gc.collect()  # CuPy does before it gives up: what other tests left would be room that is not counted here
-    pool.free_all_blocks()
     try:
         for megabytes, there in ((16, True), (1, False)):
+            gc.collect()  # CuPy does before it gives up: what other tests and the inspection before left would be room that is not counted here
+            pool.free_all_blocks()
             pool.set_limit(size=pool.used_bytes() + (megabytes << 20))
             below, boxes = inspector.inspect(t, q)
             assert (below == (expected[0] & there)).all() and (boxes == expected[1] * there).all()
