@@ -7,7 +7,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -233,7 +233,9 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
         return forecast.predicted(on, crew.size, 1.0) if forecast else None
     rundir.reopen(crew.directory)
     large = tracker.work() > kind.forecast_from * gpus.device.speed
-    forecast, share = kind.forecast() if large else None, 1.0 if fresh else tracker.left()
+    alone = gpus.device.takes_gpu and not gpus.apart  # one GPU of this process: nothing is decided by what is forecast
+    beside = _Beside(kind.forecast) if large and alone else None
+    forecast, share = kind.forecast() if large and not alone else None, 1.0 if fresh else tracker.left()
     if gpus.device.takes_gpu:
         crew.replace(list(gpus.names), kind.gpu_tasks)
         crew.pace(forecast.speeds() if forecast else {})
@@ -265,7 +267,21 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
                 raise
             crew.hire()  # this process has lost its GPU; a worker can go on
         tasks = tracker.tasks()
+    if beside and beside.forecast and (predicted := beside.forecast.predicted(on, crew.size, share)):
+        rundir.journal(crew.directory, "predicted", **predicted)
     return predicted
+
+
+class _Beside:
+    """Makes a forecast while the work is done: `forecast`, None until it is there. A run that ends before goes without."""
+
+    def __init__(self, make: Callable[[], "Forecast | None"]) -> None:
+        self.forecast: Forecast | None = None
+        threading.Thread(target=self._run, args=(make,), name="forecast", daemon=True).start()
+
+    def _run(self, make: Callable[[], "Forecast | None"]) -> None:
+        with suppress(Exception):  # it is told, and nothing else depends on it
+            self.forecast = make()
 
 
 def _nothing(*_: object) -> None:

@@ -18,9 +18,9 @@ from tidalign.pipeline.pairs.aligner import ALIGNERS, WAVEFRONT, Form, PairParam
 from tidalign.pipeline.pairs.input.read import inspect
 from tidalign.pipeline.store import claims
 from tidalign.workflows.estimate import of_pairs
-from tidalign.workflows.run import devices
+from tidalign.workflows.run import devices, runner
 from tidalign.workflows.run.crew import Crew
-from tidalign.workflows.run.devices import Gpus
+from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.pairs import alignment, run, tasks
 from tidalign.workflows.status import Exit
 
@@ -206,3 +206,22 @@ def test_small_input_takes_one_gpu_unless_asked_for_more(made: tuple[Path, Pairs
     assert kind.chosen(both, replace(devices.DEFAULT, device="gpu")) == both
     monkeypatch.setattr(run.Pairs, "forecast", lambda _: None)
     assert kind.chosen(both, devices.DEFAULT) == both, "of a pipe nothing is known"
+
+
+def test_one_gpu_does_not_wait_for_a_forecast(gpu: list[int], made: tuple[Path, Pairs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    over, forecast = threading.Event(), threading.Event()
+
+    def slow(_: Any) -> None:
+        over.wait(20)
+        forecast.set()
+
+    monkeypatch.setattr(run.Pairs, "forecast_from", 0.0)
+    monkeypatch.setattr(run.Pairs, "forecast", slow)
+    source = inspect(str(made[0] / "q.fa"), str(made[0] / "t.fa"))
+    runner.read(tmp_path, run.Pairs(source, PairParameters()), Resources(workers=0))
+    try:
+        report = drive_made(tmp_path, made)
+        assert not forecast.is_set() and sum(gpu) == PAIRS and report.predicted is None
+    finally:
+        over.set()
+    assert answer(tmp_path) == expected(made[1]) and forecast.wait(20)
