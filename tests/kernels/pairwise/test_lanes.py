@@ -17,13 +17,13 @@ from tidalign.kernels.wavefront.alignments import cigar_text
 from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.letters.sequences import Sequences
-from tidalign.kernels.runtime.vectors import LANES
+from tidalign.kernels.runtime.vectors import VECTOR_LANES
 from tidalign.kernels.pairwise.wavefront import align
 import numpy as np
 random = np.random.default_rng(11)
 pairs = [simulate.pair(random, length, 0.15, kind) for length in (0, 1, 7, 16, 33, 70, 250, 600) for kind in simulate.KINDS]
 queries, targets = (Sequences.from_strings(side) for side in zip(*pairs))
-print(LANES)
+print(VECTOR_LANES)
 for penalties in Penalties.presets().values():
     rules = [Heuristic.parse(rule) for rule in ("adaptive:4,15,1", "band:-9,20", "xdrop:20")]
     for free, rule in [(free, rule) for free in (None, (3, 40, 0, 9)) for rule in (None, *rules)]:
