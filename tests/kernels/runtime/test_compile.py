@@ -82,6 +82,7 @@ VARIANTS = {
     "bidirectional/bidirectional.cu": list(bidirectional_variants()),
     "letters/sequences.cu": [{}],
     "seed/seed.cu": [{}],
+    "seed/sort.cu": [{}],
     "ungapped/ungapped.cu": [{}],
     **{
         f"extension/{name}.cu": [
