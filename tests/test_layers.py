@@ -34,7 +34,7 @@ OPERATIONS = (
 """Folders of kernels/: each imports those before it in its own line, and of COMMON."""
 
 FACES = {
-    "runtime": {"bases", "compiler", "entries", "errors", "fault", "gpu", "numba_cache", "numba_internals", "vectors"},
+    "runtime": {"bases", "compiler", "entries", "errors", "fault", "gpu", "numba_cache", "numba_internals", "precompile", "vectors"},
     "letters": {"nucleotides", "packing", "sequences"},
     "text": {"bam", "columns", "gapped", "lines", "records", "writing"},
     "scoring": {"heuristic", "penalties", "scores", "substitution"},

@@ -215,11 +215,14 @@ def walk_few(
             if short or n == len(found) or run + len(ops) > len(run_ops):
                 return i, first, short
             keep(kept, ends, ops, lengths)
-            found[n] = result
+            for slot in range(RESULT):  # one by one: numba takes two seconds to compile what assigns a slice
+                found[n, slot] = result[slot]
             found[n, QUERY_START] += strands[i, 0]
             found[n, QUERY_END] += strands[i, 0]
-            run_ops[run : run + len(ops)], run_lengths[run : run + len(ops)] = ops, lengths
+            for j in range(len(ops)):
+                run_ops[run + j], run_lengths[run + j] = ops[j], lengths[j]
             run_offsets[n + 1] = run + len(ops)
             n += 1
-        order[first:n] = first + kept.by_start[: n - first]
+        for j in range(first, n):
+            order[j] = first + kept.by_start[j - first]
     return np.int64(len(strands)), n, False

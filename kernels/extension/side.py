@@ -131,7 +131,8 @@ def one_side(work, spare, state, target, query, side, classes, scores, costs, ke
         return count
     start(work, state, side[4], costs, scores.shape[0], null)
     begun = np.empty(HEADER, np.int64)
-    begun[:] = fence[:HEADER]
+    for i in range(HEADER):  # slot by slot: numba takes two seconds to compile what assigns a slice
+        begun[i] = fence[i]
     saved = np.int64(0)
     while sweep(work, state, target, query, side, classes, scores, costs, kept, fence, holes, fenced, ranges, null) == PAUSED:
         state[TRAIL_END] = 0
@@ -152,10 +153,12 @@ def one_side(work, spare, state, target, query, side, classes, scores, costs, ke
             saved = load_i64(spare[SAVED] + 8 * (saved - 1))
             if saved == 0:
                 start(work, state, side[4], costs, scores.shape[0], null)
-                fence[:HEADER] = begun
+                for i in range(HEADER):
+                    fence[i] = begun[i]
                 fence[MASKING] = 0
             else:
                 _restore(spare, work, state, fence, load_i64(spare[SAVED] + 8 * (saved - 1)), null)
         swept = False
-    state[:] = result
+    for i in range(STATE):
+        state[i] = result[i]
     return count

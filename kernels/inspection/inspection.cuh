@@ -4,7 +4,7 @@
 // Set by the launcher:
 //   INSPECTION_WORDS   words of columns that a thread holds: it sweeps strips of twice as many columns
 //   INSPECTION_BLOCKS  blocks that share a multiprocessor
-//   INSPECTION_PLAIN   1: without DPX, as on cards that have none
+//   INSPECTION_PLAIN   1: without DPX, as on GPUs that have none
 #if !defined(__CUDA_ARCH__) || (__CUDA_ARCH__ >= 900 && !INSPECTION_PLAIN)
 #define INSPECTION_DPX 1
 #else

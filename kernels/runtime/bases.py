@@ -18,12 +18,14 @@ class Bases:
     """Folders of kernels.
 
     loaded: from these they are loaded, the first that has one. kept: the last of these, to which new ones are written; a temporary one where no other can be
-    written to, None where not even that can be made: they are kept in memory only. refused: folders that are not used, each with the reason.
+    written to, None where not even that can be made: they are kept in memory only. lasting: whether it outlives the process. refused: folders that are not
+    used, each with the reason.
     """
 
     loaded: tuple[Path, ...]
     kept: Path | None
     refused: tuple[tuple[Path, str], ...]
+    lasting: bool = True
 
 
 def bases() -> Bases:
@@ -54,7 +56,7 @@ def _chosen(configured: tuple[Path, ...]) -> Bases:
         if writable:
             return Bases(tuple(loaded), base, tuple(refused))
     kept = _temporary()
-    return Bases((*loaded, kept) if kept else tuple(loaded), kept, tuple(refused))
+    return Bases((*loaded, kept) if kept else tuple(loaded), kept, tuple(refused), lasting=False)
 
 
 def _writable(base: Path) -> bool:

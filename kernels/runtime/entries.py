@@ -8,6 +8,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
+from tidalign.kernels.runtime import claims
 from tidalign.kernels.runtime.bases import bases
 from tidalign.kernels.runtime.closed import closed, make, objection
 
@@ -44,6 +45,24 @@ def save(name: str, content: bytes) -> None:
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
+
+
+def claim(name: str) -> None:
+    """Claim an entry that is about to be made (`claims.claim`)."""
+    if base := bases().kept:
+        claims.claim(base / name)
+
+
+def release(name: str) -> None:
+    """Give the claim of an entry back, which is written or will not be."""
+    if base := bases().kept:
+        claims.release(base / name)
+
+
+def wanted(name: str) -> bool:
+    """Tell whether an entry is not there yet, and nobody is making it."""
+    base = bases().kept
+    return base is not None and not any((each / name).exists() for each in bases().loaded) and claims.free(base / name)
 
 
 def _read(path: Path, name: str) -> bytes | None:

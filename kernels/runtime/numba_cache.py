@@ -42,12 +42,20 @@ def jit(function: Callable[..., Any]) -> Any:
     compiled: Any = numba.njit(**_OPTIONS)(function)
     if settings.DISABLE_JIT:
         return compiled
+    _take_no_literals(compiled)
     if function.__closure__:
         raise ValueError(f"{function.__qualname__} is a closure: what it holds is not in the sources, by which kernels are kept")
     if difference() is None:
         compiled._cache = _Kept(function)
         return compiled
     return _kept_by_numba(function) or compiled
+
+
+def _take_no_literals(compiled: Any) -> None:
+    """Have a kernel compiled for the types of what its callers pass, not once more for each constant."""
+    unliteral: Any = import_module("numba.core.types").unliteral
+    template = compiled.get_call_template
+    compiled.get_call_template = lambda args, keywords: template([unliteral(each) for each in args], keywords)
 
 
 def _kept_by_numba(function: Callable[..., Any]) -> Any:
@@ -144,20 +152,36 @@ class _Kept:
         return str(Path(bases().kept or "", self._name).parent)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Load the kernel for these types of arguments; None: it is to be compiled."""
+        """Load the kernel for these types of arguments; None: it is to be compiled, and nobody else does so."""
         import_module("numba.core.runtime").rtsys.initialize(target_context)  # what every kernel may call
-        if (content := entries.load(self._entry(sig, target_context.codegen()))) is not None:
+        entry = self._entry(sig, target_context.codegen())
+        if (found := self._load(entry, sig, target_context)) is None:
+            with compiling():
+                entries.claim(entry)
+            if (found := self._load(entry, sig, target_context)) is not None:  # by whoever had claimed it
+                entries.release(entry)
+        if found is None:
+            target_context.refresh()
+        return found
+
+    def wanted(self, sig: Any, codegen: Any) -> bool:
+        """Tell whether the kernel for these types of arguments is not kept, and nobody is compiling it."""
+        return entries.wanted(self._entry(sig, codegen))
+
+    def _load(self, entry: str, sig: Any, target_context: Any) -> Any:
+        if (content := entries.load(entry)) is not None:
             types, parts = _Unpickler(BytesIO(content)).load()
             if types == sig:  # not just of one name
                 return import_module("numba.core.compiler").CompileResult._rebuild(target_context, *parts)
-        target_context.refresh()
         return None
 
     def save_overload(self, sig: Any, result: Any) -> None:
         """Keep a kernel that was compiled, unless there are addresses of this process in it."""
+        entry = self._entry(sig, result.codegen)
         if not result.library.has_dynamic_globals and all(each.can_cache for each in result.lifted):
             content: bytes = import_module("numba.core.serialize").dumps((sig, result._reduce()))
-            entries.save(self._entry(sig, result.codegen), content)
+            entries.save(entry, content)
+        entries.release(entry)
 
     def _entry(self, sig: Any, codegen: Any) -> str:
         """Name the entry of a kernel by the types of its arguments and by all that it depends on beside the sources."""
@@ -194,3 +218,9 @@ def inline(function: Callable[..., Any]) -> Any:
     from numba import njit
 
     return njit(inline="always", **_OPTIONS)(function)
+
+
+def wanted(kernel: Any, types: tuple[Any, ...]) -> bool:
+    """Tell whether a kernel was not compiled yet for these types of arguments, and nobody is about it; False where it would not be kept."""
+    kept = getattr(kernel, "_cache", None)
+    return isinstance(kept, _Kept) and kept.wanted(types, kernel.targetctx.codegen())

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from tidalign.kernels.letters.nucleotides import ALPHABET, decode, encode, reverse_complement
 from tidalign.kernels.runtime.numba_cache import jit
+from tidalign.kernels.text.writing import copy_bytes
 
 Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.int64]
@@ -65,6 +66,7 @@ def _fill(
     letters: Bytes, firsts: Positions, ops: Bytes, lengths: Positions, offsets: Positions, backward: Any, table: Bytes, gap: np.uint8, text: Bytes
 ) -> None:
     """Write the letters of one side; `gap` is the operation that takes none of them, `table` what letters become going backward."""
+    source, address = letters.ctypes.data, text.ctypes.data
     column = 0
     for row in range(len(firsts)):
         place = firsts[row]
@@ -77,6 +79,6 @@ def _fill(
                     text[column + j] = table[letters[place - j]]
                 place -= length
             else:
-                text[column : column + length] = letters[place : place + length]
+                copy_bytes(source + place, address + column, length)  # numba takes two seconds to compile what assigns a slice
                 place += length
             column += length

@@ -16,6 +16,7 @@ from tidalign.cluster.errors import Hangs
 from tidalign.cluster.gpus import TASKS_OF_A_GPU, usable
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
+from tidalign.kernels.runtime import precompile
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
@@ -125,6 +126,10 @@ class RunKind(ABC, Generic[M, T, R]):
         """Tell whether tasks run kernels of the CPU."""
         return True
 
+    def precompiled(self, gpus: Gpus) -> precompile.Lists:
+        """List kernels of the CPU that take long to compile, which others begin with while the input is read."""
+        return []
+
     def forecast(self) -> "Forecast | None":
         """Look at a sample of the input, and say what all of it takes; None where that cannot be."""
         return None
@@ -156,7 +161,8 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
     if len(gpus.names) == 1 and not gpus.apart and not rundir.finished(str(directory)):
         starting.start()  # meanwhile
         ready = starting.join
-    with opened(directory, kind, resources, gpus) as (crew, stop, readers):
+    lists = [] if rundir.finished(str(directory)) or resources.scheduler else kind.precompiled(gpus)
+    with opened(directory, kind, resources, gpus) as (crew, stop, readers), precompile.ahead(lists, cores() - 1):
         going = not rundir.finished(crew.directory)
         if gpus.device.takes_gpu and resources.scheduler and going:
             crew.hire()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tidalign.cluster.stop import Stop
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
+from tidalign.kernels.runtime.precompile import Lists
 from tidalign.pipeline.genome.input.folders import folders
 from tidalign.pipeline.genome.input.jobs import begun_with
 from tidalign.pipeline.genome.input.sides import IN_A_FOLDER, Side, check_piped, folder_records, load_side, read_sides
@@ -150,6 +151,11 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
 
     def compiles(self, gpus: Gpus) -> bool:
         return len(gpus.names) != 1
+
+    def precompiled(self, gpus: Gpus) -> Lists:
+        apart = gpus.device.takes_gpu and self._parameters.mode == "independent"  # the GPU extends all of them
+        lanes = costs_of(self._parameters).compiled[3].dtype.itemsize
+        return [] if apart or not self._parameters.gapped else [("tidalign.kernels.commit.precompiled", (8 * lanes,))]
 
     def compile(self, tracker: Tiles) -> None:
         warm_up(self._parameters)

@@ -9,8 +9,9 @@ from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.stop import Stop
 from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.errors import KernelError
+from tidalign.kernels.runtime.precompile import Lists
 from tidalign.pipeline.device import CPU
-from tidalign.pipeline.pairs.aligner import aligner_of, start
+from tidalign.pipeline.pairs.aligner import PairParameters, aligner_of, start
 from tidalign.pipeline.pairs.input.index import PairBlock
 from tidalign.pipeline.pairs.input.read import PairSource
 from tidalign.pipeline.pairs.manifest import Check, PairManifest, read_block_record, read_manifest, write_manifest
@@ -160,6 +161,10 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
 
     def compiles(self, gpus: Gpus) -> bool:
         return not gpus.device.takes_gpu
+
+    def precompiled(self, gpus: Gpus) -> Lists:
+        exact = isinstance(self._parameters, PairParameters) and self._parameters.heuristic is None
+        return [("tidalign.kernels.pairwise.precompiled", ())] if exact and self.compiles(gpus) else []
 
     def compile(self, tracker: Alignment) -> None:
         self._aligner.on(CPU).warm_up(self._parameters, tracker.longest())

@@ -1,0 +1,36 @@
+"""Lists the kernels of exact mode's walk that take longest to compile: sweeps between fences, inspection, and the walk itself."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tidalign.kernels.commit import host as commit
+from tidalign.kernels.extension import fences, host, side, sweep
+from tidalign.kernels.gapped.extender import read_only
+from tidalign.kernels.gapped.speculated import Speculated
+from tidalign.kernels.inspection import host as inspection
+
+
+def kernels(bits: int) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Give each with examples of its arguments. bits: of the lanes of a sweep (`Costs.compiled`), 16 or 32."""
+    number, numbers, bytes_, flag = np.int64(0), np.empty(0, np.int64), np.empty(0, np.uint8), True
+    letters, four = read_only(bytes_), (number,) * 4
+    kept = fences.empty(0)
+    fence, holes = fences.room(kept)
+    memory = {"work": numbers, "spare": numbers, "state": numbers, "result": numbers, "null": np.dtype(f"i{bits // 8}").type(0)}
+    costs = {"target": letters, "query": letters, "classes": bytes_, "scores": np.empty((0, 0), np.int32), "costs": numbers}
+    fenced = {"kept": kept, "fence": fence, "holes": holes, "fenced": flag, "ranges": flag}
+    examples = memory | costs | fenced
+    yield fences.step, examples | {"row": number, "low": number, "high": number}
+    yield sweep.sweep, examples | {"side": (number,) * 5}
+    yield side.one_side, examples | {"side": (number,) * 5, "count": number}
+    yield host.extend_anchor, examples | {"anchor": four, "limits": four}
+    pairs = {"t": numbers, "q": numbers, "boxes": np.empty((0, 4), np.int64), "known": bytes_}
+    walk = {"free": Speculated.nothing(0).free(), "i": number, "stop": number, "most": number, "chosen": numbers, "counts": numbers}
+    yield commit.advance, examples | pairs | walk
+    inspected = {"memory": np.empty(0, np.int16), "limits": np.empty((0, 2), np.int64), "scores": np.empty((4, 4), np.int16), "threshold": number}
+    yield inspection.inspect, examples | pairs | inspected
+    yield host.join, examples | {"words": numbers, "left_count": number, "operations": bytes_, "lengths": numbers}
+    untouched = {"leftward": flag, "anchor": four, "ranges": np.empty((0, 2), np.int32)}
+    yield commit.untouched, examples | untouched

@@ -1,0 +1,116 @@
+"""Kernels that take long are compiled before they are called, by other processes, each kernel by one of them."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+from tidalign.kernels.runtime import claims, precompile
+
+DATA = Path(__file__).parents[2] / "data"
+
+CLAIM = """
+import sys, time; from pathlib import Path; from tidalign.kernels.runtime import claims
+claims.claim(Path(sys.argv[1])); print("claimed", flush=True); time.sleep(60)
+"""
+
+
+def test_a_claim_ends_with_its_process(tmp_path: Path) -> None:
+    """Others wait for whoever has claimed a file, and no longer than it lives; its name is then free again."""
+    entry = tmp_path / "kernels" / "entry"
+    assert claims.free(entry)
+    with subprocess.Popen([sys.executable, "-c", CLAIM, str(entry)], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout and other.stdout.readline() == "claimed\n"
+        assert not claims.free(entry)
+        begun = time.monotonic()
+        Timer(1, other.kill).start()
+        claims.claim(entry)
+        assert 0.5 < time.monotonic() - begun < 30
+    assert not list(entry.parent.glob("*.tmp"))
+    claims.release(entry)
+    assert claims.free(entry)
+    assert not entry.exists()
+
+
+def test_nobody_is_waited_for_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    claims.claim(tmp_path / "file" / "entry")
+    claims.release(tmp_path / "file" / "entry")
+    assert claims.free(tmp_path / "file" / "entry")
+
+
+def test_a_claim_is_waited_for_no_longer_than_a_kernel_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "WAIT_SECONDS", 0.2)
+    with subprocess.Popen([sys.executable, "-c", CLAIM, str(tmp_path / "entry")], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout and other.stdout.readline() == "claimed\n"
+        claims.claim(tmp_path / "entry")
+        assert not claims.free(tmp_path / "entry")
+        other.kill()
+
+
+COMPILED = """
+import sys; from importlib import import_module; events = import_module("numba.core.event")
+class Told(events.Listener):
+    def on_start(self, event):
+        function = event.data["dispatcher"].py_func
+        print("compiled", function.__module__, function.__qualname__, file=sys.stderr)
+    def on_end(self, event): pass
+events.register("numba:compile", Told())
+from tidalign.workflows.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+AHEAD = "import json, os, sys; from tidalign.kernels.runtime import precompile; precompile.compile_lists(os.getppid(), 0, json.loads(sys.argv[1]))"
+
+PAIR = [str(DATA / "genomes" / f"enm002_{name}.fa.gz") for name in ("human", "mouse")]
+READS = str(DATA / "pairs" / "gasal2_20k_150bp.seq.gz")
+
+
+COUNTED = """
+import subprocess, time; from tidalign.kernels.runtime import precompile
+begun = []; popen = subprocess.Popen
+def started(*words, **options): begun.append(popen(*words, **options)); return begun[-1]
+subprocess.Popen = started
+with precompile.ahead({listed}, 2):
+    time.sleep(0.5)
+    assert all(each.poll() is None for each in begun)
+assert all(each.poll() is not None for each in begun)
+print(len(begun))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("listed", "words"),
+    [
+        (("tidalign.kernels.commit.precompiled", (16,)), ["genome", *PAIR, "-o", "out.maf"]),
+        (("tidalign.kernels.commit.precompiled", (32,)), ["genome", *PAIR, "-o", "out.maf", "--ydrop=40000"]),
+        (("tidalign.kernels.pairwise.precompiled", ()), ["pairs", READS, "-o", "out.sam"]),
+    ],
+    ids=["genome", "large costs", "pairs"],
+)
+def test_a_run_compiles_nothing_that_is_listed(listed: tuple[str, tuple[int, ...]], words: list[str], tmp_path: Path) -> None:
+    """The examples have the very types that the kernels are called with, or they would be compiled again."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": ""}
+    subprocess.run([sys.executable, "-c", AHEAD, json.dumps([listed])], env=environment, check=True)
+    module, arguments = listed
+    names = {f"{kernel.py_func.__module__} {kernel.py_func.__qualname__}" for kernel, _ in precompile.import_module(module).kernels(*arguments)}
+    ran = subprocess.run([sys.executable, "-c", COMPILED, *words, "--device", "cpu"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    compiled = {line.removeprefix("compiled ") for line in ran.stderr.splitlines() if line.startswith("compiled ")}
+    assert compiled, "what is not listed is compiled by the run: else nothing was heard of"
+    assert not names & compiled
+    counted = COUNTED.format(listed=[listed])
+    assert subprocess.run([sys.executable, "-c", counted], env=environment, capture_output=True, text=True, check=True).stdout == "0\n", "all of it is there"
+
+
+def test_processes_end_with_what_they_were_begun_for(tmp_path: Path) -> None:
+    """A run that ends before kernels are compiled leaves no process behind, and the next one begins again."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
+    counted = COUNTED.format(listed=[("tidalign.kernels.commit.precompiled", (16,))])
+    for _ in range(2):
+        assert subprocess.run([sys.executable, "-c", counted], env=environment, capture_output=True, text=True, check=True).stdout == "2\n"
