@@ -155,7 +155,7 @@ def commands(args: argparse.Namespace, folder: Path, row: dict[str, Any]) -> Non
     row["tidalign"] = {"first call": round(tidalign(*files, folder / "first.tsv", args.device, *PROTEIN), 2)}
     for name, options in (("score", ["--report", "score"]), ("cigar", [])):
         calls = [tidalign(*files, folder / f"{name}.tsv", args.device, *PROTEIN, *options) for _ in range(args.rounds)]
-        row["tidalign"] |= {name: round(min(calls), 2)}
+        row["tidalign"] |= {name: round(min(calls), 2), f"gcups, {name}": round(cells / min(calls) / 1e9)}
     if args.cudasw4:
         made = min(run([f"{args.cudasw4}/makedb", files[1], f"{folder}/db"])[0] for _ in range(args.rounds))
         runs = [cudasw4(args.cudasw4, files[0], f"{folder}/db", folder / "theirs.tsv", TOP, "--dpx")[0] for _ in range(args.rounds)]
@@ -209,6 +209,7 @@ def genes(args: argparse.Namespace, folder: Path, row: dict[str, Any]) -> None:
     for name, options in (("score", ["--report", "score"]), ("cigar", [])):
         seconds = min(tidalign(source, target, folder / f"{name}.tsv", args.device, "--scoring", DNA, *options) for _ in range(args.rounds))
         row["tidalign"] |= {name: round(seconds, 2), f"gcups, {name}": round(cells / seconds / 1e9)}
+    row["of the bound, whole command"] = round(cells / row["tidalign"]["score"] / 1e9 / BOUND, 3)
     if args.gpusw:
         seconds, said = gpusw(queries, target, folder / "theirs.csv")
         row["gpusw"] |= {"command": round(seconds, 2), "gcups": gpusw_rate(said), "gcups, command": round(cells / seconds / 1e9, 1)}
