@@ -64,7 +64,7 @@ def command(words: list[str]) -> tuple[float, float, str]:
 
 def kernel(queries: list[bytes], database: list[bytes], scoring: Substitution, rounds: int) -> tuple[dict[str, float], Any]:
     """Measure GCUPS of CPU seconds: ours, and parasail's better function."""
-    strands = [queries] + ([[query.translate(COMPLEMENT.tobytes())[::-1] for query in queries]] if scoring.alphabet == "dna" else [])
+    strands = [queries] + ([[query.translate(COMPLEMENT)[::-1] for query in queries]] if scoring.alphabet == "dna" else [])
     coding = Coding(scoring)
     coded = [coding.coded(Sequences.from_strings(strand), 0) for strand in strands]
     targets = coding.coded(Sequences.from_strings(database), 1)
