@@ -84,22 +84,22 @@ def chosen(segments: Segments, min_length: int | None = None, min_identity: floa
 
 
 def along(segments: Segments) -> Segments:
-    """Put the query's sequences in the order of where most of their letters align on the target, and turn those that mostly align on the strand -."""
+    """Put the query's sequences in the order of where they align on the target, and turn those that mostly align on the strand -.
+
+    An alignment weighs the square of its letters, and the place of a sequence is the median: many short repeats, far away, move neither of both.
+    """
     count = len(segments.query.names)
-    letters = segments.lengths.astype(np.float64)
+    weights = segments.lengths.astype(np.float64) ** 2
     order_of_target = np.concatenate([[0], np.cumsum(segments.target.lengths)])[:-1]
     both, of_both = np.unique(np.stack([segments.query_at, segments.target_at]), axis=1, return_inverse=True)
-    together = np.bincount(of_both, letters, both.shape[1])
+    together = np.bincount(of_both, weights, both.shape[1])
     best = np.full(count, -1)
-    best[both[0, np.argsort(together, kind="stable")]] = both[1, np.argsort(together, kind="stable")]  # the last one stays: the most letters
-    there = best[segments.query_at] == segments.target_at
-    at, weights = segments.query_at[there], letters[there]
-    middles = (order_of_target[segments.target_at] + (segments.target_start + segments.target_end) / 2)[there]
-    covered = np.bincount(at, weights, count)
-    means = np.divide(np.bincount(at, weights * middles, count), covered, out=np.full(count, np.inf), where=covered > 0)
-    backward = np.bincount(at, weights * ~segments.forward[there], count)
-    order = np.lexsort((-segments.query.lengths, means))
-    turned = backward > covered / 2
+    best[both[0, np.argsort(together, kind="stable")]] = both[1, np.argsort(together, kind="stable")]  # the last one stays: the greatest weight
+    there = segments.taken(best[segments.query_at] == segments.target_at)
+    weights = weights[best[segments.query_at] == segments.target_at]
+    medians = _medians(there.query_at, order_of_target[there.target_at] + (there.target_start + there.target_end) / 2, weights, count)
+    turned = np.bincount(there.query_at, np.where(there.forward, -weights, weights), count) > 0
+    order = np.lexsort((-segments.query.lengths, medians))
     place = np.empty(count, np.int64)
     place[order] = np.arange(count)
     flipped = turned[segments.query_at]
@@ -112,6 +112,19 @@ def along(segments: Segments) -> Segments:
         query_end=np.where(flipped, sizes - segments.query_start, segments.query_end),
         forward=segments.forward ^ flipped,
     )
+
+
+def _medians(groups: Places, values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float64]:
+    """Give the weighted median of the values of each group; infinity for one without."""
+    order = np.lexsort((values, groups))
+    sums = np.cumsum(weights[order])
+    first, after = (np.searchsorted(groups[order], np.arange(count), side) for side in ("left", "right"))
+    before = np.concatenate([[0], sums])[first]
+    middle = np.searchsorted(sums, before + np.bincount(groups, weights, count) / 2)
+    found = np.full(count, np.inf)
+    some = after > first
+    found[some] = values[order][np.clip(middle, first, after - 1)[some]]  # sums of many groups are rounded
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ from tidalign.pipeline.genome.dots.dotplot import laid_out, zoomed
 from tidalign.pipeline.genome.dots.files import is_file, read_segments
 from tidalign.pipeline.genome.dots.segments import Region, Segments, Side, along, chosen
 
+DATA = Path(__file__).resolve().parents[2] / "data" / "genomes"
+
 ROWS = [
     # target, start, end, query, start, end, +, identity
     (0, 0, 100, 2, 200, 300, True, 0.9),
@@ -101,6 +103,22 @@ def test_sequences_along_the_diagonal() -> None:
     assert laid_out(found).query.names[1] == "q0 (reversed)"
     rising = laid_out(found).lines[:2]
     assert (np.diff(rising[:, 1]) > 0).all() and (rising[:, 3] > rising[:, 1]).all()
+
+
+def test_pieces_of_a_genome_come_back_in_their_order() -> None:
+    """The names tell the truth. All but a hundred of the alignments are repeats elsewhere, which move the means of many pieces past those of others."""
+    found = along(read_segments(str(DATA / "pieces.paf.gz")))
+    assert [int(name[-2:]) for name in found.query.names] == list(range(97))
+    assert found.query.turned.tolist() == [name.startswith("reversed") for name in found.query.names]
+
+
+def test_contigs_are_turned_as_by_d_genies(tmp_path: Path) -> None:
+    """LASTZ's alignments of the flies, the contigs as the query: D-GENIES 1.5.0 has this order, too, and turns both."""
+    with gzip.open(DATA / "fly.paf.gz", "rt") as lines:
+        columns = [line.split("\t") for line in lines]
+    (tmp_path / "x.paf").write_text("".join("\t".join([*row[5:9], row[4], *row[:4], *row[9:12]]) + "\n" for row in columns))
+    found = along(read_segments(str(tmp_path / "x.paf"))).query
+    assert (found.names, found.turned.tolist()) == (["3210101", "3214968"], [True, True])
 
 
 def test_sequences_that_nothing_aligns_to_come_last() -> None:
