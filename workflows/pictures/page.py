@@ -34,7 +34,7 @@ def write(plot: DotPlot, path: Path, *, coloring: str, pixels: int, said: str) -
         for end in ends[:-1] if len(ends) <= style.BORDERS else []:
             page.add_layout(Span(location=end / unit[0], dimension=dimension, line_color="#cccccc", line_width=0.5, level="underlay"))
     for axis, unit, place in ((plot.target, across, "above"), (plot.query, up, "right")):
-        if labels := [(middle / unit[0], name) for middle, name in style.labels(axis)]:
+        if labels := [(middle / unit[0], style.short(name)) for middle, name in style.labels(axis)]:
             texts: Any = dict(labels)
             page.add_layout(
                 LinearAxis(

@@ -30,11 +30,11 @@ def write(plot: DotPlot, path: Path, *, coloring: str, inches: float, dpi: int, 
     axes.set_ylabel(style.title(plot.query, "query", up[1]))
     if labels := style.labels(plot.target):
         top = axes.secondary_xaxis("top")
-        top.set_xticks([place / across[0] for place, _ in labels], [name for _, name in labels], rotation=45, ha="left", fontsize=7)
+        top.set_xticks([place / across[0] for place, _ in labels], [style.short(name) for _, name in labels], rotation=45, ha="left", fontsize=7)
         top.tick_params(length=0)
     if labels := style.labels(plot.query):
         right = axes.secondary_yaxis("right")
-        right.set_yticks([place / up[0] for place, _ in labels], [name for _, name in labels], fontsize=7)
+        right.set_yticks([place / up[0] for place, _ in labels], [style.short(name) for _, name in labels], fontsize=7)
         right.tick_params(length=0)
     title = f"{said}; identity" if coloring == "identity" else said
     if axes.get_legend_handles_labels()[0]:

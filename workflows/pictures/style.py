@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tidalign.pipeline.genome.dots.dotplot import Axis, DotPlot
+from tidalign.pipeline.genome.dots.dotplot import REVERSED, Axis, DotPlot
 from tidalign.pipeline.genome.dots.segments import Places
 
 COLORINGS = ("identity", "strand")
@@ -12,14 +12,17 @@ COLORINGS = ("identity", "strand")
 FORWARD, REVERSE = "#0072B2", "#D55E00"
 """Okabe and Ito's blue and vermilion, which nobody mistakes for each other."""
 
-BOUNDS = (0.70, 0.80, 0.90, 0.95, 0.99)
-SCALE = ("#c7d65a", "#5ec962", "#21a087", "#2b748e", "#3f4788", "#440154")
+BOUNDS = (0.50, 0.70, 0.80, 0.90, 0.95, 0.99)
+SCALE = ("#f3d03e", "#c7d65a", "#5ec962", "#21a087", "#2b748e", "#3f4788", "#440154")
 """Identities between which the colour changes, and the colours: viridis, from pale to dark, so that what is alike stands out."""
 
 UNKNOWN = "#5a5a5a"
 
-FEW_ALIGNMENTS = 1000
-"""Alignments up to which those of the least identity are drawn as thick as others."""
+ALIKE, FEW_ALIGNMENTS = 0.70, 1000
+"""Identity below which alignments are drawn thin, and how many alignments there are for it to be so."""
+
+NAMED, NAMED_REVERSED = 24, 16
+"""Letters of a name beside an axis, and of one that is reversed: the plot would be narrow beside whole names of assemblers."""
 
 LABELLED = 0.022
 """Share of an axis below which a sequence's name would not fit."""
@@ -45,11 +48,11 @@ def groups(plot: DotPlot, coloring: str) -> list[Group]:
         return [Group(f"{name} ({np.sum(plot.forward == forward):,})", color, np.flatnonzero(plot.forward == forward)) for forward, color, name in chosen]
     unknown = np.isnan(plot.identity)
     classes = np.searchsorted(BOUNDS, plot.identity, "right")
-    words = ("under 70%", *(f"{low:.0%} to {high:.0%}" for low, high in zip(BOUNDS, BOUNDS[1:], strict=False)), "99% and more")
+    words = (f"under {BOUNDS[0]:.0%}", *(f"{low:.0%} to {high:.0%}" for low, high in zip(BOUNDS, BOUNDS[1:], strict=False)), "99% and more")
     found = [Group("identity not known", UNKNOWN, np.flatnonzero(unknown))]
     for i, (word, color) in enumerate(zip(words, SCALE, strict=True)):
         members = np.flatnonzero((classes == i) & ~unknown)
-        found.append(Group(f"{word} ({len(members):,})", color, members, i > 0 or len(plot.lines) < FEW_ALIGNMENTS))
+        found.append(Group(f"{word} ({len(members):,})", color, members, (i > 0 and BOUNDS[i - 1] >= ALIKE) or len(plot.lines) < FEW_ALIGNMENTS))
     return [group for group in found if len(group.members)]
 
 
@@ -70,6 +73,13 @@ def labels(axis: Axis) -> list[tuple[float, str]]:
         return []
     sizes, (low, high) = axis.ends - axis.starts, axis.limits
     return [(float(axis.starts[i] + sizes[i] / 2), axis.names[i]) for i in np.flatnonzero(sizes >= LABELLED * (high - low))]
+
+
+def short(name: str) -> str:
+    """Leave out the middle of a long name: contigs differ at the begin or at the end. That it is reversed stays."""
+    mark = f" ({REVERSED})" if name.endswith(f" ({REVERSED})") else ""
+    bare, room = name.removesuffix(mark), NAMED_REVERSED if mark else NAMED
+    return name if len(bare) <= room else f"{bare[: room // 2]}\N{HORIZONTAL ELLIPSIS}{bare[len(bare) - (room - 1) // 2 :]}{mark}"
 
 
 def hover(plot: DotPlot, i: int) -> str:

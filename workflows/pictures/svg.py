@@ -15,8 +15,8 @@ TITLED = 20_000
 NAMED_SEQUENCES = 20_000
 """Sequences of a side that say their name."""
 
-_LETTER = 6.3
-"""Width of a letter of a name, in pixels."""
+_LETTER, _SLANT = 6.8, 0.71
+"""Width of a letter of a name in the wider fonts, in pixels, and how much of a slanted name lies across, and how much upwards."""
 
 _STYLE = (
     ".dots text{font:11px Helvetica,Arial,sans-serif;fill:#222}.dots .frame{fill:none;stroke:#222}.dots .border{stroke:#ccc;stroke-width:.6}"
@@ -28,10 +28,9 @@ _STYLE = (
 def svg(plot: DotPlot, *, coloring: str = "identity", size: int = 800, titled: int = TITLED, said: str = "", name: str = "dots") -> str:
     """Draw a dot plot, `size` pixels wide. said: a line below it. name: of this picture, where a page has several."""
     names = {side: style.labels(axis) for side, axis in (("target", plot.target), ("query", plot.query))}
-    longest = {side: min(130.0, _LETTER * max((len(text) for _, text in each), default=0)) for side, each in names.items()}
-    left, top = 66.0, 14.0 + 0.75 * longest["target"]
-    right, inner = 22.0 + longest["query"], 0.0
-    inner = size - left - right
+    longest = {side: _LETTER * max((len(style.short(text)) for _, text in each), default=0) for side, each in names.items()}
+    left, top = 66.0, 24.0 + _SLANT * longest["target"]
+    inner = _inner(plot.target, names["target"], size - left, 22.0 + longest["query"])
     frame = _Frame(plot, left, top, inner)
     parts = [
         _borders(frame, plot),
@@ -41,9 +40,9 @@ def svg(plot: DotPlot, *, coloring: str = "identity", size: int = 800, titled: i
     parts += [_strips(frame, plot.target, across=True), _strips(frame, plot.query, across=False), _numbers(frame, plot)]
     for middle, text in names["target"]:
         x, y = frame.x(middle), top - 12
-        parts.append(f'<text x="{x:.1f}" y="{y:.1f}" transform="rotate(-45 {x:.1f} {y:.1f})">{escape(_short(text))}<title>{escape(text)}</title></text>')
+        parts.append(f'<text x="{x:.1f}" y="{y:.1f}" transform="rotate(-45 {x:.1f} {y:.1f})">{escape(style.short(text))}<title>{escape(text)}</title></text>')
     for middle, text in names["query"]:
-        parts.append(f'<text x="{left + inner + 14:.1f}" y="{frame.y(middle) + 4:.1f}">{escape(_short(text))}<title>{escape(text)}</title></text>')
+        parts.append(f'<text x="{left + inner + 14:.1f}" y="{frame.y(middle) + 4:.1f}">{escape(style.short(text))}<title>{escape(text)}</title></text>')
     below = top + inner + 52
     x = left
     for group in style.groups(plot, coloring):
@@ -62,6 +61,13 @@ def svg(plot: DotPlot, *, coloring: str = "identity", size: int = 800, titled: i
     return f"{head}<style>{_STYLE}</style>{clip}{''.join(parts)}</svg>"
 
 
+def _inner(target: Axis, names: list[tuple[float, str]], width: float, right: float) -> float:
+    """Find the plot's side: `right` of it is for the query's names, and the target's, which are slanted, end within the width."""
+    low, high = target.limits
+    reach = [((middle - low) / max(1, high - low), 12 + _SLANT * _LETTER * len(style.short(text))) for middle, text in names]
+    return min([width - right, *((width - across) / share for share, across in reach if share > 0)])
+
+
 class _Frame:
     """Says where places of both axes lie in the picture."""
 
@@ -75,10 +81,6 @@ class _Frame:
 
     def y(self, place: Any) -> Any:
         return self.top + self.inner - (place - self._y0) * self._up
-
-
-def _short(text: str, most: int = 22) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _borders(frame: _Frame, plot: DotPlot) -> str:
