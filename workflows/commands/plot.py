@@ -62,7 +62,7 @@ def plot(
     size: float = SIZE,
     dpi: int = DPI,
 ) -> str:
-    """Draw alignments into a file .png, .svg, .pdf or .html: target across, query upwards. Returns how many of them are shown.
+    """Draw alignments into a file .png, .svg, .pdf or .html: target across, query upwards. Returns how many of them are shown, and how much of the target.
 
     name: of where they are from, for messages. min_length, min_identity: `dots.segments.chosen`. sort: put the query's sequences along the diagonal.
     target, query: the regions to show. NoWorkers (69) where matplotlib or bokeh is missing, which .svg does without.
@@ -72,7 +72,7 @@ def plot(
     shown = chosen(segments, min_length, min_identity)
     by_itself = len(shown) < len(segments) and min_length is None and min_identity is None
     picture = zoomed(along(shown) if sort else shown, target, query, name)
-    said = style.caption(len(picture.segments), len(segments), int(shown.lengths.min()) if by_itself else min_length)
+    said = style.caption(picture, len(segments), int(shown.lengths.min()) if by_itself else min_length)
     path, suffix = Path(output), Path(output).suffix.lower()
     try:
         if suffix == ".svg":

@@ -91,9 +91,10 @@ def hover(plot: DotPlot, i: int) -> str:
     return f"{target}:{target_span} and {query}:{query_span}, strand {'+' if of.forward[i] else '-'}{like}, score {of.score[i]:,}"
 
 
-def caption(shown: int, all: int, shortest: int | None) -> str:
-    """Write how many alignments are shown of how many."""
+def caption(plot: DotPlot, all: int, shortest: int | None) -> str:
+    """Write how many alignments are shown of how many, and how much of the target lies in them."""
+    shown, share = len(plot.segments), f"{plot.covered:.1%} of the target"
     if shown == all:
-        return f"{all:,} alignments"
+        return f"{all:,} alignments, {share}"
     least = f", those of {shortest:,} letters and more" if shortest is not None else ""
-    return f"{shown:,} of {all:,} alignments{least}"
+    return f"{shown:,} of {all:,} alignments{least}; {share}"

@@ -39,6 +39,7 @@ def drawn(results: GenomeResults) -> tuple[list[tuple[str, str]], int]:
         shown = segments
         if len(segments) > SEGMENTS:
             shown = segments.taken(np.sort(np.argpartition(-segments.lengths, SEGMENTS)[:SEGMENTS]))
-        said = caption(len(shown), len(segments), int(shown.lengths.min()) if len(shown) < len(segments) else None)
-        pictures.append((results.names[job], svg(laid_out(shown), size=SIZE, titled=TITLED, said=said, name=f"dots{job}")))
+        plot = laid_out(shown)
+        said = caption(plot, len(segments), int(shown.lengths.min()) if len(shown) < len(segments) else None)
+        pictures.append((results.names[job], svg(plot, size=SIZE, titled=TITLED, said=said, name=f"dots{job}")))
     return pictures, len(results.names) - len(pictures)

@@ -56,6 +56,14 @@ class DotPlot:
         """float64[n]: how alike the letters of each are; NaN where nobody says."""
         return self.segments.identity
 
+    @property
+    def covered(self) -> float:
+        """Share of the letters of the target that are shown which lie in an alignment."""
+        low, high = self.target.limits
+        spans = np.clip(self.lines[np.argsort(self.lines[:, 0])][:, [0, 2]], low, high)
+        reached = np.concatenate([[low], np.maximum.accumulate(spans[:, 1])])
+        return float((reached[1:] - np.maximum(spans[:, 0], reached[:-1])).clip(0).sum() / max(1, high - low))
+
 
 def dot_plot(results: GenomeResults, job: int | None = None) -> DotPlot:
     """Lay out a run, or one of its pairs of genomes. InputError where it has several pairs of files and none is named."""

@@ -121,6 +121,17 @@ def test_contigs_are_turned_as_by_d_genies(tmp_path: Path) -> None:
     assert (found.names, found.turned.tolist()) == (["3210101", "3214968"], [True, True])
 
 
+def test_how_much_of_a_target_is_covered() -> None:
+    """As letters that are marked one by one, in the whole and in a region."""
+    rows = [*ROWS, (0, 90, 130, 1, 0, 40, True, 0.9), (0, 95, 99, 1, 0, 4, True, 0.9)]
+    marked = {name: np.zeros(length, bool) for name, length in (("t0", 500), ("t1", 80))}
+    for row in rows:
+        marked[f"t{row[0]}"][row[1] : row[2]] = True
+    assert laid_out(segments(rows)).covered == np.concatenate([*marked.values()]).mean()
+    assert zoomed(segments(rows), Region.parse("t0:51-200"), None, "x").covered == marked["t0"][50:200].mean()
+    assert zoomed(segments(rows), Region.parse("t1"), Region.parse("q0"), "x").covered == 0
+
+
 def test_sequences_that_nothing_aligns_to_come_last() -> None:
     few = segments(ROWS[1:2])
     assert along(few).query.names[0] == "q0" and along(replace(few, query=few.query)).query.names[1:] == ["q2", "q1"]
