@@ -240,7 +240,8 @@ def test_every_name_of_a_picture_is_there(tmp_path: Path, command: Any) -> None:
     align_genomes(DATA / "fly_slice.fa.gz", DATA / "fly_contigs.fa.gz", out=flies)
     assert command("export", flies, "-o", tmp_path / "x.paf").returncode == 0
     assert command("plot", flies, "-o", tmp_path / "run.svg", "--sort").returncode == 0
-    assert command("plot", tmp_path / "x.paf", "-o", tmp_path / "file.svg", "--sort").stderr == f"tidalign: 8 alignments, 62.1% of the target; {tmp_path}/file.svg\n"
+    drawn = command("plot", tmp_path / "x.paf", "-o", tmp_path / "file.svg", "--sort")
+    assert drawn.stderr == f"tidalign: 8 alignments, 62.1% of the target; {tmp_path}/file.svg\n"
     root = ElementTree.parse(tmp_path / "run.svg").getroot()
     titles = [each.text or "" for each in root.iter("{http://www.w3.org/2000/svg}title")]
     rows = GenomeResults(flies).to_table().to_pylist()
