@@ -17,6 +17,7 @@ from tidalign.pipeline.errors import shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.export import refuse_side
 from tidalign.pipeline.genome.formats import masking
+from tidalign.pipeline.genome.input import index
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name
@@ -166,6 +167,7 @@ def align(
     if not new and (known := rundir.finished_source(str(out), GENOMES)):
         source = replace(source, known=tuple(known["files"]))
     source = source.found().absolute()  # MissingInput before anything is written
+    index.check(source, wanted)
     with running.prepared(Path(out), GENOMES, new=new):
         run_genomes(str(out), source, wanted, resources=resources, progress=progress, check=check, shard=shard)
     return GenomeResults(out)
