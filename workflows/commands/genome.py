@@ -102,8 +102,8 @@ def align_genomes(
 ) -> GenomeResults | pa.Table:
     """Align two genomes into the run directory `out`, where the same call goes on after an earlier one was stopped; or into a file; or to a table.
 
-    target, query: FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted (`"t.fa[multiple,unmask]"`); without `out` also sequences in memory, a
-    dict of names and letters. No query with `self=True`.
+    target, query: FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted (`"t.fa[multiple,unmask]"`), or what `tidalign genome-index` wrote;
+    without `out` also sequences in memory, a dict of names and letters. No query with `self=True`.
     out: a run directory; or a file of a format (`x.maf`), written from the run directory beside it (`x.maf.run`), which the results read; None: the rows are
     given as one table (`schema.GENOME_ALIGNMENTS`), and nothing is left on disk.
     keep: stages whose tables are kept, of `hits`, `hsps`, `anchors`.

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import simulate
 
+from tidalign.kernels.seed import index as seed
 from tidalign.kernels.seed.index import TABLES, SeedPattern, build_index, hits
 from tidalign.pipeline.errors import CannotWrite, InputError, MissingInput
 from tidalign.pipeline.genome.input import folders, index
@@ -103,6 +104,15 @@ def test_tables_are_those_that_would_be_built(folder: Path, options: dict[str, A
     query = read_genome(str(folder / "q.fa"), role="query").codes()
     there = [[array.copy() for array in tile] for tile in hits(found, query)]
     assert len(there) > 0 and np.array_equal(np.concatenate(there, axis=1), np.concatenate([[a.copy() for a in tile] for tile in hits(built, query)], axis=1))
+
+
+def test_places_of_the_largest_targets_have_64_bits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seed, "NARROW", 1000)
+    index.make(str(folder / "t.fa"), str(folder / "t.tgx"), DEFAULT)
+    monkeypatch.undo()
+    found, narrow = loaded(folder), build_index(read_genome(str(folder / "t.fa"), role="target").codes(), SeedPattern.parse(DEFAULT.seed))
+    assert (found.places.dtype, narrow.places.dtype) == (np.int64, np.uint32)
+    assert found.places.tolist() == narrow.places.tolist() and found.begins.tolist() == narrow.begins.tolist()
 
 
 def test_a_target_without_words(folder: Path) -> None:

@@ -63,7 +63,7 @@ def indexed(command: Command, target: str, *words: str) -> str:
     return "t.tgx"
 
 
-@pytest.mark.parametrize("format", ["maf", "axt+", "lav", "general:score,name1,number1,start1,end1,name2,strand2,text1", "sam", "psl", "blastn", "segments"])
+@pytest.mark.parametrize("format", ["maf", "axt+", "lav", "general:score,name1,number1,start1,end1,name2,strand2,text1", "sam", "psl", "blastn", "paf:wfmash"])
 def test_formats(folder: Path, command: Command, request: pytest.FixtureRequest, format: str) -> None:
     expected = written(command, "t.fa", f"--format={format}")
     target = indexed(command, "t.fa")
