@@ -54,7 +54,7 @@ def make(spec: str, out: str, parameters: GenomeParameters) -> dict[str, Any]:
         records = write_sides(temporary, [(role, spec) for role in ROLES], _ambiguous(parameters))
         codes = np.memmap(f"{temporary}/{CODES}", np.uint8, "r")
         index = build_index(codes, SeedPattern.parse(parameters.seed), parameters.step, parameters.max_word_count)
-        tables = {name: {"type": str(array.dtype), "sum": _write(f"{temporary}/{name}", array)} for name, array in index.tables().items()}
+        tables = {name: {"type": str(array.dtype), "length": len(array), "sum": _write(f"{temporary}/{name}", array)} for name, array in index.tables().items()}
         made = {"format": FORMAT, "version": __version__, "spec": spec, "files": files, "ambiguous": _ambiguous(parameters)}
         write_json(f"{temporary}/{INDEX}", {**made, "words": words_of(parameters), "shift": index.shift, "tables": tables})
     return records[0]
@@ -164,8 +164,8 @@ def load(record: dict[str, Any], codes: Codes, pattern: SeedPattern, step: int, 
     return Index.of_tables(read_only(codes), pattern, step, said["shift"], tables)
 
 
-def _table(path: str, type: str, sum: int) -> Any:
-    if not Path(path).stat().st_size:  # which cannot be mapped
+def _table(path: str, type: str, length: int, sum: int) -> Any:
+    if not length:  # which cannot be mapped
         return np.empty(0, type)
     check_mapped(path, sum)
     return np.asarray(np.memmap(path, type, "r"))

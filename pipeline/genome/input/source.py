@@ -128,6 +128,8 @@ def piped(side: str) -> bool:
 
 def index_at(side: str) -> str | None:
     """Give the path of the index that a specifier, `path[actions]`, names; None where it names a file of sequences."""
+    if Path(side).is_file():  # of thousands
+        return None
     path = Specifier.parse(side).path
     return path if path not in STANDARD_INPUT and Path(path, INDEX).is_file() else None
 

@@ -167,13 +167,13 @@ def test_tables_of_another_that_took_its_name_are_not_used(folder: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["letters", "codes", "genome.json", "side.json", INDEX, *TABLES])
-@pytest.mark.parametrize("damage", ["bit", "cut", "gone"])
+@pytest.mark.parametrize("damage", ["bit", "cut", "emptied", "gone"])
 def test_damage_is_named(folder: Path, name: str, damage: str) -> None:
     index.make(str(folder / "t.fa"), str(folder / "t.tgx"), DEFAULT)
     path = folder / "t.tgx" / name
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 4
-    path.write_bytes(data[: len(data) // 2] if damage == "cut" else data)
+    path.write_bytes(data[: {"cut": len(data) // 2, "emptied": 0}.get(damage, len(data))])
     if damage == "gone":
         path.unlink()
 
