@@ -1,10 +1,10 @@
 """Spaced seeds: patterns, an index of a target's words, and the hits of a query in LASTZ's order (LASTZ.md 5)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,9 @@ NARROW = 1 << 32
 
 CHUNK = 1 << 18
 """Windows packed at once."""
+
+TABLES = "begins", "places", "tags", "marks"
+"""Arrays of an index beside the target."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,17 @@ class Index:
         mark_buckets(self.begins, marks)
         return marks
 
+    def tables(self) -> dict[str, npt.NDArray[Any]]:
+        """Give its arrays but the target, for `of_tables`."""
+        return {name: getattr(self, name) for name in TABLES}
+
+    @classmethod
+    def of_tables(cls, target: Codes, pattern: SeedPattern, step: int, shift: int, tables: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """Make the index of a target of what `tables` gave of it."""
+        index = cls(target, pattern, step, tables["begins"], tables["places"], tables["tags"], shift)
+        index.__dict__["marks"] = tables["marks"]  # as if it had been found out
+        return index
+
 
 def build_index(target: Codes, pattern: SeedPattern, step: int = 1, max_word_count: str | None = None) -> Index:
     """Index every window of `target` (uint8[n], codes of letters/nucleotides.py) that holds only upper-case ACGT and whose end is a multiple of `step`.
@@ -217,11 +231,12 @@ def hits(
     full = pattern.full if pattern.hashed != pattern.text else pattern.full[:0]
     checks = seed_filter is not None or len(full) > 0
     buffer = np.empty(min(windows, CHUNK), np.uint32)
+    tables = [read_only(each) for each in (index.marks, index.begins, index.places, index.tags)]
     for first in range(0, windows, CHUNK):
         words = _words(query, first, windows, pattern, buffer)
         state = np.array([0, 0, -1])
         while state[0] < len(words):
-            lookup = (words, first, flips, np.uint32(index.shift), index.marks, index.begins, index.places, index.tags)
+            lookup = (words, first, flips, np.uint32(index.shift), *tables)
             count = seed_host.find_hits(*lookup, state, targets, queries)
             if checks:
                 wanted = (full, transitions, pattern.span, matches, transversions)
@@ -230,8 +245,8 @@ def hits(
                 yield targets[:count], queries[:count]
 
 
-def read_only(codes: Codes) -> Codes:
-    """See codes as an array that kernels cannot write: mapped files are such, and kernels are compiled once for both."""
-    view = np.asarray(codes).view()
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """See an array, as codes, as one that kernels cannot write: mapped files are such, and kernels are compiled once for both."""
+    view = np.asarray(array).view()
     view.flags.writeable = False
     return view

@@ -52,6 +52,13 @@ class GenomeResults(RunResults[GenomeManifest]):
         return self._manifest.parameters
 
     @property
+    def source(self) -> dict[str, Any]:
+        """Say what was read; an index by the name of the file that it was made of."""
+        of = {side["spec"]: side["of"] for side in self._manifest.sides if "of" in side}
+        said = super().source
+        return said | {"genomes": [{name: of.get(each, each) for name, each in pair.items()} for pair in said["genomes"]]} if of else said
+
+    @property
     def names(self) -> list[str]:
         """Of the pairs of genomes; the column `job` is a place in this list."""
         return self._manifest.names

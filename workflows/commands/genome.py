@@ -17,6 +17,7 @@ from tidalign.pipeline.errors import shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.export import refuse_side
 from tidalign.pipeline.genome.formats import masking
+from tidalign.pipeline.genome.input import index
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name
@@ -101,8 +102,8 @@ def align_genomes(
 ) -> GenomeResults | pa.Table:
     """Align two genomes into the run directory `out`, where the same call goes on after an earlier one was stopped; or into a file; or to a table.
 
-    target, query: FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted (`"t.fa[multiple,unmask]"`); without `out` also sequences in memory, a
-    dict of names and letters. No query with `self=True`.
+    target, query: FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted (`"t.fa[multiple,unmask]"`), or what `tidalign genome-index` wrote;
+    without `out` also sequences in memory, a dict of names and letters. No query with `self=True`.
     out: a run directory; or a file of a format (`x.maf`), written from the run directory beside it (`x.maf.run`), which the results read; None: the rows are
     given as one table (`schema.GENOME_ALIGNMENTS`), and nothing is left on disk.
     keep: stages whose tables are kept, of `hits`, `hsps`, `anchors`.
@@ -166,6 +167,7 @@ def align(
     if not new and (known := rundir.finished_source(str(out), GENOMES)):
         source = replace(source, known=tuple(known["files"]))
     source = source.found().absolute()  # MissingInput before anything is written
+    index.check(source, wanted)
     with running.prepared(Path(out), GENOMES, new=new):
         run_genomes(str(out), source, wanted, resources=resources, progress=progress, check=check, shard=shard)
     return GenomeResults(out)

@@ -13,8 +13,9 @@ from tidalign.kernels.gapped.extender import Extender
 from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.kernels.seed.index import Index, Positions, build_index, hits
 from tidalign.kernels.ungapped.hsps import HitFilter, Segments, packed
+from tidalign.pipeline.genome.input.index import load
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import indexed
+from tidalign.pipeline.genome.plan import indexed, read_manifest
 from tidalign.pipeline.genome.stages.guards import Beat, Budget
 from tidalign.pipeline.genome.stages.strands import Strands
 
@@ -65,8 +66,10 @@ class HostWords:
 
 @lru_cache(maxsize=1)
 def words(directory: str, run: str, side: int, sequence: int | None) -> HostWords:
-    """Index the words of a target side, or of one sequence of it; kept for the next unit."""
-    return HostWords(build_index(*indexed(directory, run, side, sequence)))
+    """Index the words of a target side, or of one sequence of it, or map those of the side that an index has; kept for the next unit."""
+    target, record = indexed(directory, run, side, sequence), read_manifest(directory).side(side)
+    found = load(record, *target) if sequence is None and "index" in record else None
+    return HostWords(found or build_index(*target))
 
 
 def extend(unit: Strands, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tuple[int, Extensions]]:

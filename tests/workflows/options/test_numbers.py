@@ -52,7 +52,15 @@ FORMS = {
 }
 """Where numbers stand in the value of an option; alone in that of any other."""
 
-INPUTS = {"pairs": ["a.fq", "b.fa"], "partition": ["a.fq", "b.fa"], "genome": ["t.fa", "q.fa"], "genomes": ["jobs.tsv"], "export": ["run"], "plot": ["run"]}
+INPUTS = {
+    "pairs": ["a.fq", "b.fa"],
+    "partition": ["a.fq", "b.fa"],
+    "genome": ["t.fa", "q.fa"],
+    "genome-index": ["t.fa"],
+    "genomes": ["jobs.tsv"],
+    "export": ["run"],
+    "plot": ["run"],
+}
 
 
 def commands() -> Iterator[tuple[str, argparse.Action]]:
