@@ -22,7 +22,7 @@ import numpy as np
 
 from tidalign import __version__
 from tidalign.kernels.letters.nucleotides import Codes
-from tidalign.kernels.seed.index import TABLES, Index, SeedPattern, build_index, read_only
+from tidalign.kernels.seed.index import TABLES, SeedPattern, WordIndex, build_index, read_only
 from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
 from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.genome.input.actions import Specifier
@@ -147,7 +147,7 @@ def _check(path: str, spec: str, said: dict[str, Any], parameters: GenomeParamet
         raise InputError(path, f"an index for {expected}", f"one for {found}", f"{_AGAIN} and these options, or give those to this run")
 
 
-def load(record: dict[str, Any], codes: Codes, pattern: SeedPattern, step: int, max_word_count: str | None) -> Index | None:
+def load(record: dict[str, Any], codes: Codes, pattern: SeedPattern, step: int, max_word_count: str | None) -> WordIndex | None:
     """Map the words of a target side that was read of an index, by the side's record; None where that is gone, or another has its name now. InputError where a
     table is damaged."""
     path = record["index"]
@@ -161,7 +161,7 @@ def load(record: dict[str, Any], codes: Codes, pattern: SeedPattern, step: int, 
         return None
     with refused(path):
         tables = {name: _table(f"{path}/{name}", **said["tables"][name]) for name in TABLES}
-    return Index.of_tables(read_only(codes), pattern, step, said["shift"], tables)
+    return WordIndex.of_tables(read_only(codes), pattern, step, said["shift"], tables)
 
 
 def _table(path: str, type: str, length: int, sum: int) -> Any:

@@ -16,7 +16,7 @@ from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.genome.input.sequences import Genome, Queries, turned
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages.covering import Covering, every_hsp, limit
-from tidalign.pipeline.genome.stages.guards import Beat
+from tidalign.pipeline.genome.stages.guards import Heartbeat
 from tidalign.pipeline.genome.stages.itself import SelfWords
 from tidalign.pipeline.genome.stages.rescored import scored, summed, without_entropy
 from tidalign.pipeline.genome.stages.seeded import Seeded
@@ -49,7 +49,7 @@ def find_anchors(
     strand: str,
     words: Words,
     parameters: GenomeParameters,
-    beat: Beat = lambda _: None,
+    beat: Heartbeat = lambda _: None,
     passing: Callable[[Any], Any] = lambda hsps: hsps,
     seeded: Callable[[str], Seeded] | None = None,
     lowest: Callable[[int], None] = lambda _: None,
@@ -74,7 +74,7 @@ def find_anchors(
             yield anchors(words.target, query, piece, parameters) if parameters.gapped else piece
 
 
-def find_of_many(words: Words, queries: Queries, parameters: GenomeParameters, beat: Beat) -> Iterator[tuple[int, Segments]]:
+def find_of_many(words: Words, queries: Queries, parameters: GenomeParameters, beat: Heartbeat) -> Iterator[tuple[int, Segments]]:
     """Find the segments of used hits of many query strands, which are sought in their array at once: up to which strand all are found, and those of the strands
     since the one that was told before. `beat` is called with the first strand of which not all is told.
 
@@ -101,7 +101,7 @@ def _chosen(
     strand: str,
     words: Words,
     parameters: GenomeParameters,
-    beat: Beat,
+    beat: Heartbeat,
     passing: Callable[[Any], Any],
     seeded: Callable[[str], Seeded] | None,
     lowest: Callable[[int], None],
@@ -127,7 +127,7 @@ def _chosen(
     return hsps if parameters.chain is None else pa.table(_columns(chained(target.bounds(), query, _of(hsps), parameters, parameters.chain)), schema=HSPS)
 
 
-def _covering(words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Beat) -> tuple[Segments, int]:
+def _covering(words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Heartbeat) -> tuple[Segments, int]:
     """Find the best HSPs of both strands of a query that cover so many letters: those of this strand, and the least score of an alignment."""
     best = Covering(limit(parameters, len(words.target)), entropy=parameters.entropy)
     for name in {"both": "+-", "plus": "+", "minus": "-"}[parameters.strand]:
@@ -187,7 +187,7 @@ def _used_alone(parameters: GenomeParameters) -> bool:
 
 
 def _segments(
-    words: Words, query: Codes, parameters: GenomeParameters, beat: Beat = lambda _: None, limit: int | None = None, seeded: Seeded | None = None
+    words: Words, query: Codes, parameters: GenomeParameters, beat: Heartbeat = lambda _: None, limit: int | None = None, seeded: Seeded | None = None
 ) -> Iterator[Segments]:
     """Find segments, as they come; to the end of the query place where there are more than `limit` of them."""
     if seeded is not None:
@@ -209,7 +209,7 @@ def _segments(
         beat(reached)
 
 
-def _searched(words: Words, query: Codes, parameters: GenomeParameters, beat: Beat, limit: int | None = None) -> Segments:
+def _searched(words: Words, query: Codes, parameters: GenomeParameters, beat: Heartbeat, limit: int | None = None) -> Segments:
     return Segments.concat(list(_segments(words, query, parameters, beat, limit)))
 
 
@@ -231,13 +231,13 @@ def given_up(words: Words, query: Codes, parameters: GenomeParameters) -> bool:
     return limit is not None and not parameters.query_hsp_keep and _counted(limit, words, query, "+", parameters, lambda _: None)[1] > limit
 
 
-def _within(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Beat) -> Segments:
+def _within(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Heartbeat) -> Segments:
     """Find the HSPs of a strand if the query has at most `limit` of them, else none; with `query_hsp_keep` those that were found before that was known."""
     segments, total = _counted(limit, words, query, strand, parameters, beat)
     return segments if parameters.query_hsp_keep or total <= limit else Segments.concat([])
 
 
-def _counted(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Beat) -> tuple[Segments, int]:
+def _counted(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Heartbeat) -> tuple[Segments, int]:
     """Find the HSPs of a strand, and count those of its query, as far as they have to be counted.
 
     LASTZ (1.04.22) searches + until it has more than the limit, and then - until it has more than what is left of it, or than one.

@@ -107,7 +107,7 @@ def test_tables_are_those_that_would_be_built(folder: Path, options: dict[str, A
 
 
 def test_places_of_the_largest_targets_have_64_bits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seed, "NARROW", 1000)
+    monkeypatch.setattr(seed, "LETTERS_OF_32_BITS", 1000)
     index.make(str(folder / "t.fa"), str(folder / "t.tgx"), DEFAULT)
     monkeypatch.undo()
     found, narrow = loaded(folder), build_index(read_genome(str(folder / "t.fa"), role="target").codes(), SeedPattern.parse(DEFAULT.seed))
