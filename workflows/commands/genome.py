@@ -36,7 +36,7 @@ from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.run.shard import Shard
-from tidalign.workflows.run.tracker import ProgressCallback
+from tidalign.workflows.run.tracker import OnProgress
 from tidalign.workflows.sequences import InMemory, as_file
 from tidalign.workflows.status import Exit
 
@@ -58,7 +58,7 @@ def align_genomes(
     cpu_workers: int = 0,
     scratch: str | None = None,
     new: bool = False,
-    progress: ProgressCallback | None = None,
+    progress: OnProgress | None = None,
     **options: Value | Sequence[Value] | None,
 ) -> GenomeResults: ...
 
@@ -78,7 +78,7 @@ def align_genomes(
     cpu_workers: int = 0,
     scratch: str | None = None,
     new: bool = False,
-    progress: ProgressCallback | None = None,
+    progress: OnProgress | None = None,
     **options: Value | Sequence[Value] | None,
 ) -> pa.Table: ...
 
@@ -97,7 +97,7 @@ def align_genomes(
     cpu_workers: int = 0,
     scratch: str | None = None,
     new: bool = False,
-    progress: ProgressCallback | None = None,
+    progress: OnProgress | None = None,
     **options: Value | Sequence[Value] | None,
 ) -> GenomeResults | pa.Table:
     """Align two genomes into the run directory `out`, where the same call goes on after an earlier one was stopped; or into a file; or to a table.
@@ -159,7 +159,7 @@ def align(
     resources: Resources = DEFAULT,
     *,
     new: bool = False,
-    progress: ProgressCallback | None = None,
+    progress: OnProgress | None = None,
     check: Check | None = None,
     shard: Shard | None = None,
 ) -> GenomeResults:

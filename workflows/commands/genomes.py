@@ -23,7 +23,7 @@ from tidalign.workflows.options import keywords
 from tidalign.workflows.options.genome import with_actions
 from tidalign.workflows.options.given import check, parameters
 from tidalign.workflows.run.devices import Resources
-from tidalign.workflows.run.tracker import ProgressCallback
+from tidalign.workflows.run.tracker import OnProgress
 from tidalign.workflows.status import Exit
 
 RUN = "run"
@@ -53,7 +53,7 @@ def align_many_genomes(
     cpu_workers: int = 0,
     scratch: str | None = None,
     new: bool = False,
-    progress: ProgressCallback | None = None,
+    progress: OnProgress | None = None,
     **options: Value | Sequence[Value] | None,
 ) -> GenomeResults:
     """Align many pairs of genomes in one run, in the run directory `out`, where the same call, or one with more jobs behind the others, goes on.

@@ -18,7 +18,7 @@ from tidalign.workflows.run.piece import Piece
 UNBEGUN_ALLOWED = 20
 """How often in a row a worker may die before it has begun anything."""
 
-ProgressCallback = Callable[[str, int, int | None], None]
+OnProgress = Callable[[str, int, int | None], None]
 """Called with (stage, done, in all or None where nobody knows yet). Besides the stages of a kind of run: `work`, what this call has done of the estimated work and
 does in all, in thousandths of a second, from which the time left follows."""
 
@@ -39,7 +39,7 @@ class Tracker(ABC, Generic[P]):
     rejectable: int
     """Items that may be given up in one run; more mean that the fault is not in them."""
 
-    def __init__(self, directory: str, run: str, stop: Stop, told: ProgressCallback, device: Device = CPU, gpus: int = 1, beside: int = 0) -> None:
+    def __init__(self, directory: str, run: str, stop: Stop, told: OnProgress, device: Device = CPU, gpus: int = 1, beside: int = 0) -> None:
         """Begin to track a run. beside: workers on cores beside them."""
         self.directory, self.run, self.device, self.gpus, self.beside = directory, run, device, gpus, beside
         self._stop, self._told = stop, told
