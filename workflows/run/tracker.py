@@ -19,8 +19,8 @@ UNBEGUN_ALLOWED = 20
 """How often in a row a worker may die before it has begun anything."""
 
 OnProgress = Callable[[str, int, int | None], None]
-"""Called with (stage, done, in all or None where nobody knows yet). Besides the stages of a kind of run: `work`, what this call has done of the estimated work and
-does in all, in thousandths of a second, from which the time left follows."""
+"""Called with (stage, done, in all or None where nobody knows yet). Besides the stages of a kind of run: `work`, what this call has done of the estimated work
+and does in all, in thousandths of a second, from which the time left follows."""
 
 
 P = TypeVar("P", bound=Piece)
