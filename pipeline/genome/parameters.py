@@ -218,8 +218,6 @@ def _made(**fields: Any) -> GenomeParameters:
         raise ValueError(f"the seed {made.seed} allows transitions in every place already: leave transitions out")
     if made.seed_filter is not None and made.seed_filter[0] > len(made.seed):
         raise ValueError(f"the seed {made.seed} has {len(made.seed)} places and never {made.seed_filter[0]} matches: ask for fewer with filter")
-    if made.chain and any(made.chain) and made.mode == "exact":
-        raise ValueError("chaining with penalties is not LASTZ's best chain but what its search finds: use --chain without them, or --mode independent")
     if made.query_hsp_best is not None and made.query_hsp_limit is not None:
         raise ValueError("queryhspbest and queryhsplimit exclude each other: leave one of them out")
     if made.per_query is not None:

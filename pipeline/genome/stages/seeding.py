@@ -275,7 +275,7 @@ def chained(bounds: Positions, query: Codes, segments: Segments, parameters: Gen
     chains = []
     for each in range(pairs.shape[1]):
         inside = segments.take(which.ravel() == each)
-        chains.append(inside.take(best_chain(inside, parameters.scoring.matrix[0][0], *penalties)))
+        chains.append(inside.take(best_chain(inside, parameters.scoring.matrix[0][0], *penalties, lastz=parameters.mode == "exact")))
     together = Segments.concat(chains)
     return together.take(np.argsort(together.target, kind="stable"))
 
