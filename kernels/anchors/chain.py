@@ -16,7 +16,7 @@ def best_chain(segments: Segments, match: int, diagonal: int = 0, anti: int = 0,
     between them on the nearer sequence; a base of overlap costs SCALE times `match` (the score of A with A, as a rule). The chain with the highest sum of
     SCALE times the scores less these costs is found exactly; without penalties it is LASTZ's also among equal ones.
 
-    lastz: find LASTZ's chain, which with penalties may be another (LASTZ.md 23); segments are then at the places that LASTZ has in memory.
+    lastz: find LASTZ's chain, which with penalties may be another (LASTZ.md 28); segments are then at the places that LASTZ has in memory.
     Time: n log n as a rule, more where segments overlap much or most have one query place.
     """
     from tidalign.kernels.anchors import chain_host as host

@@ -2,7 +2,8 @@
 """The best chain of segments, on one core, by a two-dimensional tree (Bentley 1975, Commun. ACM 18(9), 509-517).
 
 Among equal chains the one that is found first is taken. So that this is LASTZ's choice, the tree is its tree: cut by query place and by diagonal in
-turn, at the median of the first, middle and last segment, in leaves of up to three, and searched from the side of the segment that is to follow.
+turn, at the median of the first, middle and last segment, in leaves of up to three, and searched from the side of the segment that is to follow. What
+LASTZ passes over besides, where there are penalties, makes it miss the best chain; it is passed over where its chain is asked for.
 """
 
 import numpy as np
@@ -16,7 +17,7 @@ TOP = np.int64(2**31)
 """One more than the most that LASTZ's scores hold."""
 
 BY_DIAGONAL, BY_QUERY, LOST = np.int64(0), np.int64(1), np.int64(2)
-"""What a node is taken to be cut by on the way to it; LOST: it and all below it by diagonal, whatever they are cut by."""
+"""What a node is taken to be cut by; LOST: it and all below it by diagonal, whatever they are cut by."""
 
 FIELDS = 6
 LOWER, UPPER, CUT, PARENT, FIRST, LAST = (np.int64(i) for i in range(FIELDS))
@@ -130,7 +131,7 @@ def best_chain(t, q, length, score, diagonal, anti, overlap, order, nodes, leaf,
     Segments come in order of target start; order, nodes, leaf, levels: of `plant`. highest: int64[nodes], zeros, of the best chain in each node so far. No
     penalty is negative, so a node whose best chain is no better than what was found is passed over.
 
-    lastz: find what LASTZ finds where it is not the best: nodes are passed over whose best chain less a toll is no better (LASTZ.md 23).
+    lastz: find what LASTZ finds where it is not the best: nodes are passed over whose best chain less a toll is no better (LASTZ.md 28).
     """
     stack, tolls = np.empty((levels + 1, 2), np.int64), np.empty(levels + 1)  # node, its axis; its toll
     for i in range(len(t)):
