@@ -33,7 +33,7 @@ OPTIONS = {
         "--self --nogfextend --step=7",
         "--self --masking=1",
         "--self --chain",
-        "--self --chain=3,40 --nogapped",
+        "--self --chain=3,40 --hspthresh=1200",
     ],
     "one with itself": ["--self", "--self --nogapped", "--self --nogapped --nomirror --strand=minus", "--self --noytrim --hspthresh=1200 --gappedthresh=1500"],
 }
