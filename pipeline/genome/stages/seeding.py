@@ -283,7 +283,7 @@ def chained(bounds: Positions, query: Codes, segments: Segments, parameters: Gen
         there = replace(inside, query=inside.query + origin)
         chains.append(inside.take(best_chain(there, parameters.overlap, *penalties, lastz=parameters.mode == "exact")))
     together = Segments.concat(chains)
-    return together.take(np.argsort(together.target, kind="stable"))
+    return together.take(np.lexsort((together.score, together.query, together.length, together.target)))
 
 
 def _of(hsps: Any) -> Segments:

@@ -83,6 +83,15 @@ def apart(rng: random.Random, folder: Path) -> list[dict[str, Any]]:
     return [run | {"lines": found} for run, found in zip(runs, lines, strict=True)] if len(lines[0]) != len(lines[1]) else []
 
 
+def tied(rng: random.Random, folder: Path) -> list[dict[str, Any]]:
+    """Draw a target of which both sequences of a query have the same place, the first one more of it: two chains with segments that begin there."""
+    before, piece, behind = ("".join(rng.choices("ACGT", k=letters)) for letters in (40, 120, 40))
+    target = f"{before}A{piece}A{behind}"
+    files = {"t.fa": f">t\n{target}\n", "q.fa": f">a\n{before[:30]}GGC{piece}C\n>b\n{behind}C{piece[:60]}CCC{before[30:]}\n"}
+    run = {"files": files, "target": "t.fa", "query": "q.fa[multiple]", "options": ["--nogapped", "--hspthresh=2000", f"--chain={rng.choice(['0,0', '3,1'])}"]}
+    return [run | {"lines": printed(run, folder)}]
+
+
 def _changed(rng: random.Random, text: str) -> str:
     return "".join(rng.choice("ACGT") if rng.random() < 0.02 else letter for letter in text)
 
@@ -110,7 +119,10 @@ def main() -> None:
                 moved = chain(case | {"multiple": several}, Path(place))
                 made += [case | {"multiple": several, "chain": moved}] if moved != plain else []
         runs = [
-            run for way, count in ((scored, 30), (apart, 120)) for seed in range(count) for run in way(random.Random(f"{way.__name__} {seed}"), Path(place))
+            run
+            for way, count in ((scored, 30), (apart, 120), (tied, 4))
+            for seed in range(count)
+            for run in way(random.Random(f"{way.__name__} {seed}"), Path(place))
         ]
     packed = gzip.compress(json.dumps({"lastz": version, "cases": made, "runs": runs}).encode(), 9, mtime=0)
     (HERE / "chains.json.gz").write_bytes(packed)
