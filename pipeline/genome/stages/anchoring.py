@@ -81,7 +81,7 @@ def find(unit: Unit, beat: Heartbeat, take: Callable[[Iterator[Any]], T], *, che
         anchors = seeding.anchors(unit.target_codes, unit.query_codes, found, parameters) if parameters.gapped else found
         return take(_in_order(unit, iter([anchors])))
     found = partial(seeding.find_anchors, unit.target, unit.query_codes, unit.strand)
-    rest = parameters, beat, partial(_passing, unit), partial(seeded, unit) if checkpoint else None, unit.limit
+    rest = parameters, beat, partial(_passing, unit), partial(seeded, unit) if checkpoint else None, unit.limit, unit.origin
     # Closed, as no other strand is seeded on the GPU until all its tiles are there or nobody wants them.
     try:
         with closing(found(unit.words(), *rest)) as tables:

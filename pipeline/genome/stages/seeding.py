@@ -1,6 +1,7 @@
 """Seeds to anchors: the stages before gapped extension, for one query sequence on one strand against a whole target."""
 
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -53,18 +54,19 @@ def find_anchors(
     passing: Callable[[Any], Any] = lambda hsps: hsps,
     seeded: Callable[[str], Seeded] | None = None,
     lowest: Callable[[int], None] = lambda _: None,
+    origin: int = 0,
 ) -> Generator[Any, None, None]:
     """Find the anchors (ANCHORS) of a query strand in order of arrival, in tables of at most PIECE; the HSPs they come from (HSPS) where these are the result.
     `words`: the target's. `beat` is called after every few thousand hits, with the query place that was reached. `passing`: leaves out HSPs that are not to be
     chained. `seeded`: where what is found of a strand (+ or -) is written down from time to time, and was before. `lowest`: is told the least score of an
-    alignment where the HSPs say it (`hsp_cover`).
+    alignment where the HSPs say it (`hsp_cover`). `origin`: where the query begins in LASTZ's memory.
 
     A tile of hits is in memory at a time. Chains, and limits over both strands of a query (`query_hsp_best`, `query_hsp_limit`), need all HSPs; the latter
     those of the other strand as well, which are then found here, too.
     """
     of_all = parameters.query_hsp_limit, parameters.hsp_cover, parameters.chain
     if any(each is not None for each in of_all) or _best_are_chosen(parameters):
-        tiles = iter([_chosen(target, query, strand, words, parameters, beat, passing, seeded, lowest)])
+        tiles = iter([_chosen(target, query, strand, words, parameters, beat, passing, seeded, lowest, origin)])
     else:
         found = _segments(words, query, parameters, beat, seeded=seeded and seeded(strand))
         tiles = (pa.table(_columns(scored(words.target, query, segments, parameters)), schema=HSPS) for segments in found)
@@ -105,6 +107,7 @@ def _chosen(
     passing: Callable[[Any], Any],
     seeded: Callable[[str], Seeded] | None,
     lowest: Callable[[int], None],
+    origin: int,
 ) -> Any:
     """Choose the HSPs (HSPS) of a query strand that are left by what looks at all of them."""
 
@@ -124,7 +127,9 @@ def _chosen(
             segments = without_entropy(words.target, query, segments, parameters)
     segments = scored(words.target, query, segments, parameters)
     hsps = passing(pa.table(_columns(segments), schema=HSPS))
-    return hsps if parameters.chain is None else pa.table(_columns(chained(target.bounds(), query, _of(hsps), parameters, parameters.chain)), schema=HSPS)
+    if parameters.chain is None:
+        return hsps
+    return pa.table(_columns(chained(target.bounds(), query, _of(hsps), parameters, parameters.chain, origin)), schema=HSPS)
 
 
 def _covering(words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Heartbeat) -> tuple[Segments, int]:
@@ -267,17 +272,18 @@ def _best(best: int, segments: Segments, other: Segments) -> Segments:
     return left.take(lastz_order(left.target, left.query, left.score))
 
 
-def chained(bounds: Positions, query: Codes, segments: Segments, parameters: GenomeParameters, penalties: tuple[int, int]) -> Segments:
+def chained(bounds: Positions, query: Codes, segments: Segments, parameters: GenomeParameters, penalties: tuple[int, int], origin: int = 0) -> Segments:
     """Find the best chain of each piece of the target, int64[m, 2], with each sequence of a query that is several (LASTZ does not chain from one to the
-    next)."""
+    next). origin: as of `find_anchors`; exact mode's chain depends on it where there are penalties."""
     piece, sequence = np.searchsorted(bounds[:, 0], segments.target, "right"), np.searchsorted(np.flatnonzero(query == SEPARATOR), segments.query)
     pairs, which = np.unique(np.stack([piece, sequence]), axis=1, return_inverse=True)
     chains = []
     for each in range(pairs.shape[1]):
         inside = segments.take(which.ravel() == each)
-        chains.append(inside.take(best_chain(inside, parameters.scoring.matrix[0][0], *penalties)))
+        there = replace(inside, query=inside.query + origin)
+        chains.append(inside.take(best_chain(there, parameters.overlap, *penalties, lastz=parameters.mode == "exact")))
     together = Segments.concat(chains)
-    return together.take(np.argsort(together.target, kind="stable"))
+    return together.take(np.lexsort((together.score, together.query, together.length, together.target)))
 
 
 def _of(hsps: Any) -> Segments:

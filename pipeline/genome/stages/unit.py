@@ -168,6 +168,11 @@ class Unit:
         return codes if self.strand == "+" else reverse_complement(codes)
 
     @property
+    def origin(self) -> int:
+        """Where the query's codes begin in LASTZ's memory, on either strand."""
+        return 0 if self.joint else self.query.origin(self.query_index)
+
+    @property
     def query_bounds(self) -> Integers:
         """Where the query's sequences are, int64[m, 2]: all that a [multiple] joins, on either strand in the same places."""
         if not self.joint:
