@@ -67,7 +67,7 @@ def small() -> Iterator[None]:
             (walk, "CHECKPOINT_SECONDS", 0.0),
             (walk, "WALK_ANCHORS", 4),
             (seeded, "SECONDS", 0.0),
-            (seeded, "SHARE", float("inf")),
+            (seeded, "WRITING_SHARE", float("inf")),
         ):
             stack.enter_context(mock.patch.object(where, name, value))
         yield

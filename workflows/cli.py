@@ -29,7 +29,7 @@ from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, Manifest
 from tidalign.workflows import limits, logs
 from tidalign.workflows.options import texts
 from tidalign.workflows.options.arguments import parse, parser
-from tidalign.workflows.options.place import command_at
+from tidalign.workflows.options.place import GENOMES, command_at
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.shard import ShardDone
 from tidalign.workflows.status import Exit
@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
             limits.see_addresses()
         except NoWorkers as error:
             return fail(error, debug=False)
-    if place is not None and chosen in ("genome", "genomes"):
+    if place is not None and chosen in GENOMES:
         from tidalign.workflows.options.spelling import spell_out
 
         arguments[place + 1 :] = spell_out(arguments[place + 1 :])

@@ -180,7 +180,7 @@ def by_status(statuses: Mapping[str, int], none: str = "no pairs") -> str:
     return ", ".join(f"{rows:,} {status}" for status, rows in statuses.items() if rows) or none
 
 
-LONGEST = 300
+LONGEST_MESSAGE = 300
 """Letters of a message; what is longer is read by nobody."""
 
 _WORD = 20
@@ -199,7 +199,7 @@ def say(message: str) -> None:
         print(brief(f"tidalign: {message}"), file=sys.stderr, flush=True)
 
 
-def brief(text: str, longest: int = LONGEST) -> str:
+def brief(text: str, longest: int = LONGEST_MESSAGE) -> str:
     """Shorten a message to one line of so many letters: its longest words, paths and names, lose their middles, as little as it takes; then all of it."""
     words = text.split()
     most = longest + 1

@@ -23,7 +23,7 @@ from tidalign.pipeline.store.rundir import locked
 from tidalign.workflows.options.common import STANDARD_OUTPUT, is_stream
 from tidalign.workflows.progress import Progress, by_status, say
 from tidalign.workflows.run.devices import Resources, device_of
-from tidalign.workflows.run.tracker import Told
+from tidalign.workflows.run.tracker import OnProgress
 
 A = TypeVar("A")
 
@@ -75,7 +75,7 @@ def _remove(directory: Path) -> None:
 
 
 @contextmanager
-def progress(args: argparse.Namespace) -> Iterator[Told | None]:
+def progress(args: argparse.Namespace) -> Iterator[OnProgress | None]:
     """Show how far a run is, unless --quiet."""
     if args.quiet:
         yield None

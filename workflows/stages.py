@@ -68,7 +68,7 @@ def anchors(target: Letters | InMemory, query: Letters, hsps: pa.Table | None = 
             found = _cast(hsps, HSPS, unit)
             return seeding.anchors(unit.target_codes, unit.query_codes, found, unit.parameters)
         wanted = replace(unit.parameters, gapped=True)
-        tables = seeding.find_anchors(unit.target, unit.query_codes, unit.strand, unit.words(), wanted)
+        tables = seeding.find_anchors(unit.target, unit.query_codes, unit.strand, unit.words(), wanted, origin=unit.origin)
         return pa.concat_tables([ANCHORS.empty_table(), *tables])
 
 

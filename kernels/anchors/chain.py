@@ -9,17 +9,19 @@ SCALE = 100
 """Chains count scores by this much, so that penalties can be fractions of them."""
 
 
-def best_chain(segments: Segments, match: int, diagonal: int = 0, anti: int = 0) -> npt.NDArray[np.int64]:
+def best_chain(segments: Segments, match: int, diagonal: int = 0, anti: int = 0, *, lastz: bool = False) -> npt.NDArray[np.int64]:
     """Find the chain of segments with the highest score; gives its members, int64[k], places in `segments`, by target start.
 
     A segment may follow one that starts before it in both sequences. It costs `diagonal` for each diagonal between them and `anti` for each base
-    between them on the nearer sequence; a base of overlap costs SCALE times `match` (the score of A with A). The chain with the highest sum of SCALE
-    times the scores less these costs is found exactly; without penalties it is LASTZ's also among equal ones (its search may miss the best chain where
-    there are penalties). Time: n log n as a rule, more where segments overlap much or most have one query place.
+    between them on the nearer sequence; a base of overlap costs SCALE times `match` (the score of A with A, as a rule). The chain with the highest sum of
+    SCALE times the scores less these costs is found exactly; without penalties it is LASTZ's also among equal ones.
+
+    lastz: find LASTZ's chain, which with penalties may be another (LASTZ.md 28); segments are then at the places that LASTZ has in memory.
+    Time: n log n as a rule, more where segments overlap much or most have one query place.
     """
     from tidalign.kernels.anchors import chain_host as host
 
-    if min(match, diagonal, anti) < 0:
+    if min(diagonal, anti) < 0 or (match < 0 and not lastz):
         raise ValueError(f"a chain's penalties and its match score must not be negative, not {diagonal}, {anti} and {match}")
     n = len(segments)
     if not n:
@@ -29,7 +31,7 @@ def best_chain(segments: Segments, match: int, diagonal: int = 0, anti: int = 0)
     order, nodes, leaf = np.arange(n), np.empty((2 * n, host.FIELDS), np.int64), np.empty(n, np.int64)
     levels = host.plant(t, q, order, nodes, leaf)
     best, before, highest = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(2 * n, np.int64)
-    host.best_chain(t, q, length, score * SCALE, diagonal, anti, SCALE * match, order, nodes, leaf, levels, highest, best, before)
+    host.best_chain(t, q, length, score * SCALE, diagonal, anti, SCALE * match, order, nodes, leaf, levels, highest, best, before, lastz)
     members: list[int] = []
     last = int(best.argmax())
     if best[last] <= 0:

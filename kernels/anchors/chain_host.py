@@ -2,7 +2,8 @@
 """The best chain of segments, on one core, by a two-dimensional tree (Bentley 1975, Commun. ACM 18(9), 509-517).
 
 Among equal chains the one that is found first is taken. So that this is LASTZ's choice, the tree is its tree: cut by query place and by diagonal in
-turn, at the median of the first, middle and last segment, in leaves of up to three, and searched from the side of the segment that is to follow.
+turn, at the median of the first, middle and last segment, in leaves of up to three, and searched from the side of the segment that is to follow. What
+LASTZ passes over besides, where there are penalties, makes it miss the best chain; it is passed over where its chain is asked for.
 """
 
 import numpy as np
@@ -12,6 +13,11 @@ from tidalign.kernels.runtime.numba_cache import inline, jit
 NONE = np.int64(-1)
 LEAF = np.int64(3)
 """Segments of a leaf, at most."""
+TOP = np.int64(2**31)
+"""One more than the most that LASTZ's scores hold."""
+
+BY_DIAGONAL, BY_QUERY, LOST = np.int64(0), np.int64(1), np.int64(2)
+"""What a node is taken to be cut by; LOST: it and all below it by diagonal, whatever they are cut by."""
 
 FIELDS = 6
 LOWER, UPPER, CUT, PARENT, FIRST, LAST = (np.int64(i) for i in range(FIELDS))
@@ -98,46 +104,69 @@ def plant(t, q, order, nodes, leaf):
 
 
 @inline
-def _joined(t, q, other_t, other_q, other_length, diagonal, anti, overlap):
-    """Price following the other segment by one that starts at (t, q)."""
+def _word(number):
+    """Wrap a number as signed 32 bits do."""
+    return ((number + TOP) & (2 * TOP - 1)) - TOP
+
+
+@inline
+def _joined(t, q, other_t, other_q, other_length, diagonal, anti, overlap, words):
+    """Price following the other segment by one that starts at (t, q). words: each product wraps at 32 bits, and the sum stays in them."""
     apart = (t - q) - (other_t - other_q)
     room = q - other_q - other_length if apart >= 0 else t - other_t - other_length
-    return abs(apart) * diagonal + (room * anti if room >= 0 else -room * overlap)
+    across, along = abs(apart) * diagonal, room * anti if room >= 0 else -room * overlap
+    return min(max(_word(across) + _word(along), -TOP), TOP - 1) if words else across + along
+
+
+@inline
+def _next_axis(toll):
+    """Give the axis by which children of a node cut by query place are taken to be cut: LASTZ takes their toll, a whole number here, for it."""
+    return BY_DIAGONAL if toll == 0 else BY_QUERY if toll == 1 else LOST
 
 
 @jit
-def best_chain(t, q, length, score, diagonal, anti, overlap, order, nodes, leaf, levels, highest, best, before):
+def best_chain(t, q, length, score, diagonal, anti, overlap, order, nodes, leaf, levels, highest, best, before, lastz):
     """Fill best, best[i] the score of the best chain that ends with segment i, and before, the segment before it in that chain (NONE: it is the first).
 
     Segments come in order of target start; order, nodes, leaf, levels: of `plant`. highest: int64[nodes], zeros, of the best chain in each node so far. No
     penalty is negative, so a node whose best chain is no better than what was found is passed over.
+
+    lastz: find what LASTZ finds where it is not the best: nodes are passed over whose best chain less a toll is no better (LASTZ.md 28).
     """
-    stack = np.empty((levels + 1, 2), np.int64)  # node, its level
+    stack, tolls = np.empty((levels + 1, 2), np.int64), np.empty(levels + 1)  # node, its axis; its toll
     for i in range(len(t)):
         most, link = np.int64(0), NONE
-        stack[0, 0], stack[0, 1] = 0, 1
+        stack[0, 0], stack[0, 1], tolls[0] = 0, BY_QUERY, 0
         depth = 1
         while depth:
             depth -= 1
-            node, level = stack[depth, 0], stack[depth, 1]
-            if highest[node] <= most:
+            node, axis, toll = stack[depth, 0], stack[depth, 1], tolls[depth]
+            if highest[node] - toll <= most:
                 continue
             lower, upper, cut = nodes[node, LOWER], nodes[node, UPPER], nodes[node, CUT]
             if lower == NONE:
                 for k in range(nodes[node, FIRST], nodes[node, LAST] + 1):
                     j = order[k]
                     if t[j] < t[i] and q[j] < q[i]:
-                        total = best[j] - _joined(t[i], q[i], t[j], q[j], length[j], diagonal, anti, overlap)
+                        total = best[j] - _joined(t[i], q[i], t[j], q[j], length[j], diagonal, anti, overlap, lastz)
                         if total > most:
                             most, link = total, j
                 continue
             # What is to be looked at first goes on the stack last: the side where the segment is. Nothing of a higher query place comes before it.
-            by_query = level % 2 == 1
-            here = _place(t, q, i, by_query) >= cut
+            by_query = axis == BY_QUERY
+            beyond = _place(t, q, i, by_query) - cut
+            here = beyond >= 0
+            near, far, below = toll, 0.0, BY_DIAGONAL
+            if by_query:
+                near, below = 0.0, _next_axis(toll)
+            else:
+                below = BY_QUERY if axis == BY_DIAGONAL else LOST
+                if lastz:
+                    far = np.float64(_word(beyond)) * (diagonal if here else -anti)
             if here or not by_query:
-                stack[depth, 0], stack[depth, 1] = lower if here else upper, level + 1
+                stack[depth, 0], stack[depth, 1], tolls[depth] = lower if here else upper, below, far
                 depth += 1
-            stack[depth, 0], stack[depth, 1] = upper if here else lower, level + 1
+            stack[depth, 0], stack[depth, 1], tolls[depth] = upper if here else lower, below, near
             depth += 1
         best[i], before[i] = most + score[i], link
         node = leaf[i]

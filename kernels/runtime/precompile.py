@@ -24,6 +24,9 @@ Kernels = Iterable[tuple[Any, Mapping[str, Any]]]
 Lists = Sequence[tuple[str, Sequence[Any]]]
 """Modules (dotted names) whose function `kernels` gives Kernels, each with the arguments of this function."""
 
+PROCESSES = 8
+"""Most processes: no list has more kernels that can be compiled at once."""
+
 
 @contextmanager
 def ahead(lists: Lists, most: int) -> Iterator[None]:
@@ -31,7 +34,7 @@ def ahead(lists: Lists, most: int) -> Iterator[None]:
     new = [each for each in lists if not any(_done(base, *each).exists() for base in bases().loaded)] if lists and bases().lasting else []
     processes = []
     with suppress(OSError):  # what is not compiled ahead is compiled when it is called
-        for place in range(most if new else 0):
+        for place in range(min(most, PROCESSES) if new else 0):
             line = [sys.executable, "-P", "-m", "tidalign.kernels.runtime.precompile", json.dumps([os.getpid(), place, new])]
             processes.append(subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     try:

@@ -21,7 +21,7 @@ SOURCE = "seed/seed.cu"
 NEEDED: list[tuple[str, dict[str, object]]] = [(SOURCE, {})]
 """Sources with their macros, for `compiler.ready`."""
 
-LONGEST = (1 << 32) - (1 << 13)
+LONGEST_SEQUENCE = (1 << 32) - (1 << 13)
 """Letters of a sequence at most: places have 32 bits, and launches go beyond the end."""
 
 TILE = 1 << 25
@@ -50,8 +50,8 @@ class Letters:
     def __init__(self, codes: Codes) -> None:
         import cupy
 
-        if len(codes) > LONGEST:
-            raise DeviceLimit(f"a sequence of {len(codes)} letters; the device's kernels take {LONGEST}")
+        if len(codes) > LONGEST_SEQUENCE:
+            raise DeviceLimit(f"a sequence of {len(codes)} letters; the device's kernels take {LONGEST_SEQUENCE}")
         self.on_host = read_only(codes)
         self.codes = cupy.asarray(self.on_host)
 

@@ -1,10 +1,10 @@
 """Spaced seeds: patterns, an index of a target's words, and the hits of a query in LASTZ's order (LASTZ.md 5)."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ Positions = npt.NDArray[np.int64]
 
 NAMED = {"12of19": "1110100110010101111", "14of22": "1110101100110010101111"}
 
-LONGEST = 31
+LONGEST_PATTERN = 31
 """Letters of a pattern; LASTZ has the same limit."""
 
 WORD_BITS = 28
@@ -30,11 +30,14 @@ RESOLVED = 16
 TILE = 1 << 15
 """Hits of a tile: 512 KiB."""
 
-NARROW = 1 << 32
+LETTERS_OF_32_BITS = 1 << 32
 """Targets of fewer letters have 32-bit places."""
 
 CHUNK = 1 << 18
 """Windows packed at once."""
+
+TABLES = "begins", "places", "tags", "marks"
+"""Arrays of an index beside the target."""
 
 
 @dataclass(frozen=True)
@@ -47,15 +50,15 @@ class SeedPattern:
     def parse(cls, text: str) -> "SeedPattern":
         """Read a name (12of19, 14of22, matchN, halfN) or a pattern. Raises ValueError for what LASTZ refuses, too."""
         if found := re.fullmatch(r"(match|half)(\d+)", text):
-            pattern = ("1" if found[1] == "match" else "T") * min(int(found[2]), LONGEST + 1)
+            pattern = ("1" if found[1] == "match" else "T") * min(int(found[2]), LONGEST_PATTERN + 1)
             if found[1] == "match" and len(pattern) > 15:
                 raise ValueError(f"seed {text}: a word has at most 15 letters; write a pattern of 1s for more")
         else:
             pattern = NAMED.get(text, text)
         if not re.fullmatch(r"[01T]+", pattern):
             raise ValueError(f"seed {text}: expected 12of19, 14of22, matchN, halfN or a pattern of 1, 0 and T")
-        if not 2 <= len(pattern) <= LONGEST:
-            raise ValueError(f"seed {text}: expected 2 to {LONGEST} places, found {len(pattern)}")
+        if not 2 <= len(pattern) <= LONGEST_PATTERN:
+            raise ValueError(f"seed {text}: expected 2 to {LONGEST_PATTERN} places, found {len(pattern)}")
         bits = 2 * pattern.count("1") + pattern.count("T")
         if bits == 0 or bits - WORD_BITS > min(RESOLVED, pattern.count("1")):
             raise ValueError(f"seed {text}: expected a weight of 1 to {WORD_BITS + RESOLVED} bits (a 1 has two, a T one), found {bits}")
@@ -118,7 +121,7 @@ class SeedPattern:
 
 
 @dataclass(frozen=True)
-class Index:
+class WordIndex:
     """Where a target's words are.
 
     target: its codes. pattern, step: as given to build_index. Words are kept in buckets of their high bits: windows of bucket b start at
@@ -144,8 +147,19 @@ class Index:
         mark_buckets(self.begins, marks)
         return marks
 
+    def tables(self) -> dict[str, npt.NDArray[Any]]:
+        """Give its arrays but the target, for `of_tables`."""
+        return {name: getattr(self, name) for name in TABLES}
 
-def build_index(target: Codes, pattern: SeedPattern, step: int = 1, max_word_count: str | None = None) -> Index:
+    @classmethod
+    def of_tables(cls, target: Codes, pattern: SeedPattern, step: int, shift: int, tables: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """Make the index of a target of what `tables` gave of it."""
+        index = cls(target, pattern, step, tables["begins"], tables["places"], tables["tags"], shift)
+        index.__dict__["marks"] = tables["marks"]  # as if it had been found out
+        return index
+
+
+def build_index(target: Codes, pattern: SeedPattern, step: int = 1, max_word_count: str | None = None) -> WordIndex:
     """Index every window of `target` (uint8[n], codes of letters/nucleotides.py) that holds only upper-case ACGT and whose end is a multiple of `step`.
 
     The end counts in the array as it is given: LASTZ keeps a NUL before the first of several sequences, and so must the array (Genome.letters does).
@@ -155,7 +169,7 @@ def build_index(target: Codes, pattern: SeedPattern, step: int = 1, max_word_cou
 
     target = read_only(target)
     windows = max(0, len(target) - pattern.span + 1)
-    dtype = np.uint32 if len(target) < NARROW else np.int64
+    dtype = np.uint32 if len(target) < LETTERS_OF_32_BITS else np.int64
     scale = (windows // step).bit_length()
     bucket_bits = min(pattern.bits, scale + 3, max(ROOMY, scale + 1))
     shift = np.uint32(pattern.bits - bucket_bits)
@@ -169,7 +183,7 @@ def build_index(target: Codes, pattern: SeedPattern, step: int = 1, max_word_cou
     tags = np.empty(len(places) if shift else 0, np.uint32)
     for first in reversed(range(0, windows, CHUNK)):
         seed_host.place_words(_words(target, first, windows, pattern, buffer), first, *rest, places, tags)
-    index = Index(target, pattern, step, begins[:-1], places, tags, int(shift))
+    index = WordIndex(target, pattern, step, begins[:-1], places, tags, int(shift))
     return index if max_word_count is None else _limited(index, max_word_count)
 
 
@@ -181,7 +195,7 @@ def _words(codes: Codes, first: int, windows: int, pattern: SeedPattern, buffer:
     return words
 
 
-def _limited(index: Index, max_word_count: str) -> Index:
+def _limited(index: WordIndex, max_word_count: str) -> WordIndex:
     """Make the index without words that occur too often; its arrays are used again."""
     from tidalign.kernels.seed.host import count_alike, drop_frequent
 
@@ -198,7 +212,7 @@ def _limited(index: Index, max_word_count: str) -> Index:
 
 
 def hits(
-    index: Index, query: Codes, transitions: int = 1, seed_filter: tuple[int, int | None] | None = None, tile: int = TILE
+    index: WordIndex, query: Codes, transitions: int = 1, seed_filter: tuple[int, int | None] | None = None, tile: int = TILE
 ) -> Iterator[tuple[Positions, Positions]]:
     """Find the hits of a query strand (uint8[m]) in LASTZ's order, in tiles of at most `tile`: where their windows start in target and query, int64[k] each.
 
@@ -217,11 +231,12 @@ def hits(
     full = pattern.full if pattern.hashed != pattern.text else pattern.full[:0]
     checks = seed_filter is not None or len(full) > 0
     buffer = np.empty(min(windows, CHUNK), np.uint32)
+    tables = [read_only(each) for each in (index.marks, index.begins, index.places, index.tags)]
     for first in range(0, windows, CHUNK):
         words = _words(query, first, windows, pattern, buffer)
         state = np.array([0, 0, -1])
         while state[0] < len(words):
-            lookup = (words, first, flips, np.uint32(index.shift), index.marks, index.begins, index.places, index.tags)
+            lookup = (words, first, flips, np.uint32(index.shift), *tables)
             count = seed_host.find_hits(*lookup, state, targets, queries)
             if checks:
                 wanted = (full, transitions, pattern.span, matches, transversions)
@@ -230,8 +245,8 @@ def hits(
                 yield targets[:count], queries[:count]
 
 
-def read_only(codes: Codes) -> Codes:
-    """See codes as an array that kernels cannot write: mapped files are such, and kernels are compiled once for both."""
-    view = np.asarray(codes).view()
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """See an array, as codes, as one that kernels cannot write: mapped files are such, and kernels are compiled once for both."""
+    view = np.asarray(array).view()
     view.flags.writeable = False
     return view

@@ -30,7 +30,7 @@ SOURCE = "ungapped/ungapped.cu"
 NEEDED: list[tuple[str, dict[str, object]]] = [(SOURCE, {}), (SORT, {})]
 """Sources with their macros, for `compiler.ready`."""
 
-LARGEST = 1 << 22
+LARGEST_SCORE = 1 << 22
 """X-drop, and scores that a scan gains by, at most: 256 of them have room in 32 bits."""
 
 BARE_TILE = TILE >> 2
@@ -90,7 +90,7 @@ def _sieve(scoring: Scoring, xdrop: int, threshold: int) -> tuple[Any, int, int]
     for order in (columns, columns[::-1]):
         sums = order.cumsum(axis=0)
         halves.append(sums.max(axis=0) << 16 | sums[-1] & 0xFFFF)
-    return cupy.asarray(np.concatenate(halves).astype(np.int32)), xdrop, 0 if highest.max() > _MOST else int(np.clip(threshold, 0, LARGEST))
+    return cupy.asarray(np.concatenate(halves).astype(np.int32)), xdrop, 0 if highest.max() > _MOST else int(np.clip(threshold, 0, LARGEST_SCORE))
 
 
 class _Search:
@@ -101,8 +101,8 @@ class _Search:
 
         table = scoring.masked()
         if gapfree is not None:
-            if gapfree[0] > LARGEST or table.max() > LARGEST:
-                raise DeviceLimit(f"an x-drop of {gapfree[0]} and scores of {table.max()}; the device's kernels take {LARGEST}")
+            if gapfree[0] > LARGEST_SCORE or table.max() > LARGEST_SCORE:
+                raise DeviceLimit(f"an x-drop of {gapfree[0]} and scores of {table.max()}; the device's kernels take {LARGEST_SCORE}")
             table = np.maximum(table, -max(gapfree[0], 0) - 1)  # less stops a scan no sooner
             self.after_stop = int((_WORD - 1) * table.max() > gapfree[0])
         self.strand, self.exact, self.gapfree = strand, exact, gapfree

@@ -11,7 +11,7 @@ from tidalign.kernels.runtime.prefetch import prefetch
 from tidalign.kernels.runtime.uncounted import uncounted
 from tidalign.kernels.runtime.vectors import load_u8, load_u64
 from tidalign.kernels.ungapped.pages import PAGE, PAGE_BITS
-from tidalign.kernels.ungapped.vectors import LANES, LEFTS, RIGHTS, WORD, sieve
+from tidalign.kernels.ungapped.vectors import HIT_LANES, LEFTS, RIGHTS, WORD, sieve
 
 SEPARATOR_CODE = np.int64(SEPARATOR)
 
@@ -111,7 +111,7 @@ def extend_hits(target, query, targets, queries, span, table, limits, packed, qu
             on = WORD * word
             words[LEFTS + word, waiting] = _letters(letters, end + on) ^ _letters(query_letters, query_end + on)
         waiting += 1
-        if waiting == LANES:
+        if waiting == HIT_LANES:
             count = _extend_batch(*fixed, batch, words, waiting, out, count)
             waiting = 0
     return _extend_batch(*fixed, batch, words, waiting, out, count)

@@ -136,10 +136,10 @@ class HitFilter:
     def hsps_of_hits(self, targets: Positions, queries: Positions, xdrop: int, threshold: int, entropy: bool) -> tuple[Segments, Positions]:
         """Find HSPs as `hsps` does, and where in the query each one's hit starts."""
         from tidalign.kernels.ungapped.host import extend_hits
-        from tidalign.kernels.ungapped.vectors import LANES, LEFTS, RIGHTS
+        from tidalign.kernels.ungapped.vectors import HIT_LANES, LEFTS, RIGHTS
 
         out = np.empty((5, len(targets)), np.int64)
-        room = np.empty((5, LANES), np.int64), np.empty((LEFTS + RIGHTS, LANES), np.uint64)
+        room = np.empty((5, HIT_LANES), np.int64), np.empty((LEFTS + RIGHTS, HIT_LANES), np.uint64)
         limits, tables = (np.int64(xdrop), np.int64(threshold), bool(entropy)), self._tables if xdrop <= WIDEST_XDROP else self._tables[:0]
         records = (self._origins, *self._records(targets, queries))
         count = extend_hits(*self._sides, targets, queries, self._span, self._table, limits, *self._packed, tables, *records, *room, out)

@@ -14,7 +14,7 @@ from numba.core import cgutils
 
 intrinsic: Any = extending.intrinsic
 
-LANES = 16
+HIT_LANES = 16
 """Hits that are looked at together."""
 
 WORD = 28
@@ -32,7 +32,7 @@ ENDED, ENDED_BELOW = -16_000, -9_000
 
 I8, I16, I32, I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 POINTER = ir.PointerType()
-BYTES, SHORTS = ir.VectorType(I8, LANES), ir.VectorType(I16, LANES)
+BYTES, SHORTS = ir.VectorType(I8, HIT_LANES), ir.VectorType(I16, HIT_LANES)
 
 
 def _load(b: Any, address: Any, offset: int) -> Any:
@@ -42,20 +42,21 @@ def _load(b: Any, address: Any, offset: int) -> Any:
 def _splat(b: Any, value: Any) -> Any:
     empty = ir.Constant(SHORTS, ir.Undefined)
     first = b.insert_element(empty, b.trunc(value, I16), ir.Constant(I32, 0))
-    return b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, LANES), [0] * LANES))
+    return b.shuffle_vector(first, empty, ir.Constant(ir.VectorType(I32, HIT_LANES), [0] * HIT_LANES))
 
 
 def _same(value: int, vector: Any) -> Any:
-    return ir.Constant(vector, [value] * LANES)
+    return ir.Constant(vector, [value] * HIT_LANES)
 
 
 def _turned(b: Any, rows: list[Any]) -> list[Any]:
     """Turn bytes 0.. of 16 words of 8 bytes, which lie one after the other in 8 rows: four perfect shuffles."""
     half = len(rows) // 2
     for _ in range(4):
-        pairs = [(rows[i], rows[i + half], first) for i in range(half) for first in (0, LANES // 2)]
+        pairs = [(rows[i], rows[i + half], first) for i in range(half) for first in (0, HIT_LANES // 2)]
         rows = [
-            b.shuffle_vector(x, y, ir.Constant(ir.VectorType(I32, LANES), [first + i // 2 + LANES * (i & 1) for i in range(LANES)])) for x, y, first in pairs
+            b.shuffle_vector(x, y, ir.Constant(ir.VectorType(I32, HIT_LANES), [first + i // 2 + HIT_LANES * (i & 1) for i in range(HIT_LANES)]))
+            for x, y, first in pairs
         ]
     return rows
 
@@ -67,14 +68,14 @@ def _looked_up(b: Any, table: Any, places: Any) -> Any:
     if name:
         return b.call(cgutils.get_or_insert_function(b.module, ir.FunctionType(BYTES, [BYTES, BYTES]), name), [table, places])
     found = ir.Constant(BYTES, ir.Undefined)
-    for lane in range(LANES):
+    for lane in range(HIT_LANES):
         place = b.zext(b.extract_element(places, ir.Constant(I32, lane)), I32)
         found = b.insert_element(found, b.extract_element(table, place), ir.Constant(I32, lane))
     return found
 
 
 def _larger(b: Any, x: Any, y: Any) -> Any:
-    name = f"llvm.smax.v{LANES}i16"
+    name = f"llvm.smax.v{HIT_LANES}i16"
     return b.call(cgutils.get_or_insert_function(b.module, ir.FunctionType(SHORTS, [SHORTS, SHORTS]), name), [x, y])
 
 
@@ -89,12 +90,12 @@ def sieve(typing: Any, words: Any, tables: Any, xdrop: Any, limit: Any) -> Any:
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
         words, tables = args[:2]
         drop, limit = _splat(b, args[2]), _splat(b, args[3])
-        sums, *peaks = (_load(b, tables, LANES * table) for table in (SUM, BACKWARD, FORWARD))
+        sums, *peaks = (_load(b, tables, HIT_LANES * table) for table in (SUM, BACKWARD, FORWARD))
         bests, ends = [], []
         for backward, kinds in ((True, range(LEFTS)), (False, range(LEFTS, LEFTS + RIGHTS))):
             total = best = _same(0, SHORTS)
             for kind in kinds:
-                rows = _turned(b, [_load(b, words, 8 * LANES * kind + LANES * row) for row in range(8)])[: WORD // 4]
+                rows = _turned(b, [_load(b, words, 8 * HIT_LANES * kind + HIT_LANES * row) for row in range(8)])[: WORD // 4]
                 for row in reversed(rows) if backward else rows:
                     pairs = [b.and_(row, _same(15, BYTES)), b.lshr(row, _same(4, BYTES))]
                     for pair in reversed(pairs) if backward else pairs:
@@ -105,6 +106,6 @@ def sieve(typing: Any, words: Any, tables: Any, xdrop: Any, limit: Any) -> Any:
             bests.append(best)
             ends.append(b.icmp_signed("<", total, _same(ENDED_BELOW, SHORTS)))
         below = b.and_(b.and_(*ends), b.icmp_signed("<", b.add(*bests), limit))
-        return b.zext(b.not_(b.bitcast(below, ir.IntType(LANES))), I64)
+        return b.zext(b.not_(b.bitcast(below, ir.IntType(HIT_LANES))), I64)
 
     return types.int64(types.int64, types.int64, types.int64, types.int64), codegen

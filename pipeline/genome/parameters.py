@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tidalign.kernels.scoring.scores import Scoring
+from tidalign.kernels.scoring.scores import HOXD70, Scoring
 from tidalign.kernels.seed.index import SeedPattern
 from tidalign.pipeline.genome.input.scores import MOST_SCORE, ScoreFile
 
@@ -32,7 +32,8 @@ class GenomeParameters:
     hsp_cover: None, or how many letters of the target the best HSPs are to cover, in place of a threshold: a number, or a percentage ("50%"); gapped_follows:
     the least score of an alignment is then that of these.
     matching: None, or (mismatches, letters): stretches of so many mismatches at most and letters at least are taken for HSPs, with their length for score.
-    chain: None, or the (diagonal, anti-diagonal) penalties of chaining HSPs.
+    chain: None, or the (diagonal, anti-diagonal) penalties of chaining HSPs. overlap: the penalty of a letter that two HSPs of a chain share, the score in the
+    first row and column of the score file.
     gapped: gapped extension; without it, HSPs are the result. trim: ends are cut back to the best cell.
     inner: None, or the threshold of the search between alignments, of its HSPs and its alignments.
     traceback_bytes: exact mode cuts an extension where LASTZ's traceback buffer of this size ends.
@@ -65,6 +66,7 @@ class GenomeParameters:
     gapped_follows: bool = False
     matching: tuple[int, int] | None = None
     chain: tuple[int, int] | None = None
+    overlap: int = HOXD70[0][0]
     gapped: bool = True
     ydrop: int = 9400
     gappedthresh: int = 3000
@@ -165,6 +167,7 @@ def genome_parameters(
         seed=pattern,
         transitions=_chosen(transitions, file.transitions if seed is None else None, int(spaced)),
         step=_chosen(step, file.step, 1),
+        overlap=_chosen(reward, file.first),
         scoring=Scoring(matrix, _chosen(bad, -1000), _chosen(fill, -100), gap_open, gap_extend, ambiguous, scores is not None),
         xdrop=xdrop,
         ydrop=_chosen(ydrop, file.ydrop, gap_open + 300 * gap_extend if penalty is None else 2 * xdrop),
@@ -218,8 +221,8 @@ def _made(**fields: Any) -> GenomeParameters:
         raise ValueError(f"the seed {made.seed} allows transitions in every place already: leave transitions out")
     if made.seed_filter is not None and made.seed_filter[0] > len(made.seed):
         raise ValueError(f"the seed {made.seed} has {len(made.seed)} places and never {made.seed_filter[0]} matches: ask for fewer with filter")
-    if made.chain and any(made.chain) and made.mode == "exact":
-        raise ValueError("chaining with penalties is not LASTZ's best chain but what its search finds: use --chain without them, or --mode independent")
+    if made.chain is not None and made.mode != "exact" and made.overlap < 0:
+        raise ValueError(f"expected a score of at least 0 in the matrix's first row and column where HSPs are chained; found {made.overlap}")
     if made.query_hsp_best is not None and made.query_hsp_limit is not None:
         raise ValueError("queryhspbest and queryhsplimit exclude each other: leave one of them out")
     if made.per_query is not None:

@@ -12,7 +12,7 @@ kept/<stage>/<unit>.parquet        hits, hsps or anchors, where --keep asked for
 claims/, journal.jsonl, report.json, run.lock, SUCCESS or PARTIAL        as pipeline/store/rundir.py has them
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -207,6 +207,10 @@ class GenomeManifest(rundir.Manifest):
         own = values[GENOMES.kind]
         jobs = [Job(**job) for job in own["jobs"]]
         return cls(values["run"], GenomeParameters.from_json(values["parameters"]), values["source"], values["chunks"], own["sides"], jobs, own["names"])
+
+    def side(self, number: int) -> dict[str, Any]:
+        """Give the record of a side."""
+        return self.sides[bisect_left(self.sides, number, key=lambda side: side["id"])]
 
     def chunk_jobs(self, chunk: int) -> range:
         """Give the jobs in the chunk that one of them names."""

@@ -18,7 +18,7 @@ STRETCHES, STRETCH = 256, 1024
 HITS = 1e6
 """Of seeds, below which there is nothing to be told: a core tries them in half a second, and extends what comes of them."""
 
-MOST, FEW = 0.5, 0.05
+MOST_HITS, FEW_WORDS = 0.5, 0.05
 """Share of the hits that are most, and of the words that are few."""
 
 SEEN = 3
@@ -82,8 +82,8 @@ def _of_job(directory: str, run: str, job: Job, parameters: GenomeParameters, sp
         often[here] += made * ((of_query == 1.0) | (counts[found] >= SEEN)) * ((scale == 1.0) | (times[here] >= SEEN))
     total = max(float(hits.sum()), (1 + both) * chance_hits(len(target), len(query), parameters) / parameters.step)
     order = np.argsort(-often)
-    few = int(np.searchsorted(np.cumsum(often[order]), MOST * total)) + 1
-    if total < HITS or few > FEW * len(kinds):
+    few = int(np.searchsorted(np.cumsum(often[order]), MOST_HITS * total)) + 1
+    if total < HITS or few > FEW_WORDS * len(kinds):
         return None
     chosen = often >= often[order[few - 1]] / 2  # and those that are about as frequent
     weight = np.where(chosen, often / times, 0.0)[at]

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.formats.export import destination, export
 from tidalign.pipeline.genome.census import PLACED, Masks
-from tidalign.pipeline.genome.formats.block import Block, blocks
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, blocks
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -50,6 +50,13 @@ class GenomeResults(RunResults[GenomeManifest]):
     def parameters(self) -> GenomeParameters:
         """Say what was computed."""
         return self._manifest.parameters
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """Say what was read; an index by the name of the file that it was made of."""
+        of = {side["spec"]: side["of"] for side in self._manifest.sides if "of" in side}
+        said = super().source
+        return said | {"genomes": [{name: of.get(each, each) for name, each in pair.items()} for pair in said["genomes"]]} if of else said
 
     @property
     def names(self) -> list[str]:
@@ -121,7 +128,7 @@ class GenomeResults(RunResults[GenomeManifest]):
         """
         return export(self if job is None else self._of(job), str(output), format, markend=markend, notice=notice, into=into)
 
-    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[Block]]]:
+    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[AlignmentBlock]]]:
         """Give what makes the blocks that formats take, in order; all have letters."""
         first = 0
         for read in self._readers(self.schema.names):

@@ -27,7 +27,7 @@ from tidalign.pipeline.genome.stages import gapped as alignments
 from tidalign.pipeline.genome.stages.anchoring import find, schema_of, without_gaps
 from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.filters import asked_last, keep, shown
-from tidalign.pipeline.genome.stages.guards import Beat, Done, Due
+from tidalign.pipeline.genome.stages.guards import Due, Heartbeat, RowsAndShortfalls
 from tidalign.pipeline.genome.stages.independent import extend_together, in_order
 from tidalign.pipeline.genome.stages.masked import MaskedTarget
 from tidalign.pipeline.genome.stages.unit import Unit
@@ -52,7 +52,7 @@ Units = Iterator[tuple[int, Iterable[Any], list[dict[str, Any]]]]
 """Up to which unit all is there, the tables of rows of those since the last one, made as they are asked for, and what was cut or given up."""
 
 
-def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counter[str], due: Due) -> Units:
+def small(directory: str, tile: Tile, device: Device, beat: Heartbeat, counts: Counter[str], due: Due) -> Units:
     """Run all stages of a tile's small units, job by job: many at a time where each may be done as if it were alone, else one by one. `counts`: added to."""
     begun = _begun(directory, tile)
     for job, begin, start, stop in read_manifest(directory).pieces(tile):
@@ -65,7 +65,7 @@ def small(directory: str, tile: Tile, device: Device, beat: Beat, counts: Counte
             yield begin + reached, rows, shortfalls
 
 
-def _of_job(directory: str, job: int, units: range, device: Device, beat: Beat, counts: Counter[str], due: Due, slow: set[int]) -> Units:
+def _of_job(directory: str, job: int, units: range, device: Device, beat: Heartbeat, counts: Counter[str], due: Due, slow: set[int]) -> Units:
     number = units.start
     masked: MaskedTarget | None = None
     while number < units.stop:
@@ -109,7 +109,7 @@ class _Slow(Exception):
         self.unit = unit
 
 
-def together(unit: Unit, queries: Queries, beat: Beat) -> Iterator[tuple[int, Iterator[Any]]]:
+def together(unit: Unit, queries: Queries, beat: Heartbeat) -> Iterator[tuple[int, Iterator[Any]]]:
     """Make the rows of many small units, `queries` from this one on: each stage takes all of them at once. Tells up to which one all rows are there."""
     parameters, at = unit.parameters, 0
     last, since = -1, 0.0
@@ -133,7 +133,7 @@ def together(unit: Unit, queries: Queries, beat: Beat) -> Iterator[tuple[int, It
         at = stop
 
 
-def whole(unit: Unit, beat: Callable[[], None], due: Due) -> Done:
+def whole(unit: Unit, beat: Callable[[], None], due: Due) -> RowsAndShortfalls:
     """Run all stages of a small unit at once. Where it takes longer than was thought it is written down how far it is, and gone on from there."""
     if (most := unit.parameters.per_query) is not None and unit.parameters.gapped:
         return iter(find(unit, lambda _: beat(), lambda tables: first_found(unit, tables, most, beat), checkpoint=False)), []
@@ -146,7 +146,7 @@ def whole(unit: Unit, beat: Callable[[], None], due: Due) -> Done:
     return by_start(rows, unit), shortfalls
 
 
-def assemble(unit: Unit) -> Done:
+def assemble(unit: Unit) -> RowsAndShortfalls:
     """Assemble the rows of a large unit whose anchors are all extended."""
     parts = scan_chunk(f"{unit.directory}/extended", unit.run, Tile("extend", unit.job_number, unit.number, 0, 0).chunk)
     tables = (rows for part in parts for rows in read_tables(part.path, EXTENDED))

@@ -23,7 +23,7 @@ from tidalign.pipeline.pairs import scored
 from tidalign.pipeline.pairs.pack import sides
 from tidalign.pipeline.pairs.strands import STRANDS, better_strand
 from tidalign.pipeline.schema import ALIGNMENTS, COUNTS
-from tidalign.pipeline.store.parts import Part, write_part
+from tidalign.pipeline.store.parts import PartFile, write_part
 from tidalign.pipeline.text import counted, cuts, in_order, narrow
 
 MAX_FREE = 2**31 - 1
@@ -291,7 +291,7 @@ def align_batch(aligner: Aligner[P], chunk: Any, parameters: P, device: Device) 
     return rows(aligner, chunk, alignments(aligner, sides(chunk, plain=parameters.plain), parameters, device))
 
 
-def write_rows(directory: str, run: str, chunk: str, start: int, stop: int, table: Any) -> Part:
+def write_rows(directory: str, run: str, chunk: str, start: int, stop: int, table: Any) -> PartFile:
     """Write the alignments (`schema.ALIGNMENTS`) of rows [start, stop) of a chunk, sorted by ordinal, labelled with `bases`, the letters of both sides."""
     if len(table) != stop - start or table.schema != ALIGNMENTS:
         raise RuntimeError(f"chunk {chunk}: rows {start}..{stop} gave {len(table)} alignments")

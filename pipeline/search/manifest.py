@@ -26,7 +26,7 @@ CHUNKS = 256
 
 CHUNK_QUERIES = 4096
 
-Told = Callable[[str, int, int | None], None]
+OnProgress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def read_manifest(directory: str) -> SearchManifest:
     return rundir.read_manifest(directory, SearchManifest)
 
 
-def packed(directory: str, queries: Input, database: Input, told: Told, check: Check | None = None) -> SearchManifest:
+def packed(directory: str, queries: Input, database: Input, told: OnProgress, check: Check | None = None) -> SearchManifest:
     """Give the manifest of a run whose sides are packed: what is missing of them is made. The caller holds the directory's lock."""
     if rundir.has_manifest(directory):
         manifest = read_manifest(directory)
@@ -123,7 +123,7 @@ def packed(directory: str, queries: Input, database: Input, told: Told, check: C
     return manifest
 
 
-def _database(directory: str, source: Input, parameters: SearchParameters, told: Told) -> Database:
+def _database(directory: str, source: Input, parameters: SearchParameters, told: OnProgress) -> Database:
     """Pack the database, unless it is packed."""
     if is_index(source):
         found = databases.open_index(source.path)
@@ -138,7 +138,7 @@ def _database(directory: str, source: Input, parameters: SearchParameters, told:
         raise empty_database(source.path) from error
 
 
-def _queries(directory: str, source: Input, database: Database, parameters: SearchParameters, told: Told) -> Iterator[Queries]:
+def _queries(directory: str, source: Input, database: Database, parameters: SearchParameters, told: OnProgress) -> Iterator[Queries]:
     """Write the chunks of the queries."""
     largest = max(each.letters for each in database.slices) * len(parameters.strands)
     letters = max(0, source.size) * (1 if source.compression == "none" else 4)  # about; who searches does not matter, so that chunks are the same for all
@@ -172,7 +172,7 @@ def _bounded(tables: Iterator[Any], source: Input, database: Database, parameter
         yield table
 
 
-def _told(tables: Iterator[Any], stage: str, told: Told) -> Iterator[Any]:
+def _told(tables: Iterator[Any], stage: str, told: OnProgress) -> Iterator[Any]:
     """Give the same tables, and tell how many sequences were read."""
     done = 0
     told(stage, done, None)

@@ -17,7 +17,7 @@ from tidalign.pipeline.search.hits import merged
 from tidalign.pipeline.search.manifest import Queries, SearchManifest
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.store.layout import SEARCH
-from tidalign.pipeline.store.parts import Part, read_tables
+from tidalign.pipeline.store.parts import PartFile, read_tables
 from tidalign.pipeline.store.results import Reader, RunResults, evenly
 from tidalign.pipeline.text import in_order
 
@@ -89,7 +89,7 @@ class SearchResults(RunResults[SearchManifest]):
             yield partial(_best, _paths(self._manifest, self._parts, queries), columns, self.parameters.top)
 
 
-def counted(manifest: SearchManifest, parts: dict[str, list[Part]]) -> tuple[Counter[str], int]:
+def counted(manifest: SearchManifest, parts: dict[str, list[PartFile]]) -> tuple[Counter[str], int]:
     """Count the rows of a search by status, and the queries that have any, from the parts of its chunks."""
     statuses: Counter[str] = Counter()
     queries = 0
@@ -100,7 +100,7 @@ def counted(manifest: SearchManifest, parts: dict[str, list[Part]]) -> tuple[Cou
     return statuses, queries
 
 
-def _paths(manifest: SearchManifest, parts: dict[str, list[Part]], queries: Queries) -> list[str]:
+def _paths(manifest: SearchManifest, parts: dict[str, list[PartFile]], queries: Queries) -> list[str]:
     return [part.path for chunk, _ in manifest.parts_of(queries) for part in parts[chunk]]
 
 

@@ -84,7 +84,7 @@ _PREFIX = "tidalign."
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartFile:
     """Hold what a part says of itself: it is [start, stop) of a chunk.
 
     counts: rows of each status. labels: what its kind of run says beside them (pairs: `bases`; genomes: `shortfalls`).
@@ -113,7 +113,7 @@ def write_part(
     tables: Iterable[Any],
     reached: Callable[[], int] | None = None,
     **labels: Any,
-) -> Part:
+) -> PartFile:
     """Write the rows of [start, stop) of a chunk as they come, in tables of any size, which have a column `status`. The same range written twice is the same
     file. reached: tells where the part ends, once all rows are there, if not at `stop`. labels: JSON, looked at when all rows are there."""
 
@@ -132,7 +132,7 @@ def write_part(
         return {f"{_PREFIX}run": run} | {f"{_PREFIX}{name}": text for name, text in words.items()}
 
     write_tables(part_path(folder, chunk, start, stop), schema, counted(), said, named=path)
-    return Part(path(), chunk, start, stop if reached is None else reached(), dict(counts), labels)
+    return PartFile(path(), chunk, start, stop if reached is None else reached(), dict(counts), labels)
 
 
 def read_tables(path: str, schema: Any) -> Iterator[Any]:
@@ -142,7 +142,7 @@ def read_tables(path: str, schema: Any) -> Iterator[Any]:
         yield file.read_row_group(group, columns=schema.names).select(schema.names).cast(schema)
 
 
-def read_part(path: str, run: str) -> Part | None:
+def read_part(path: str, run: str) -> PartFile | None:
     """Read what a part file says of itself; None unless it is whole and belongs to the run."""
     named = _NAME.match(Path(path).name)
     if named is None:
@@ -158,17 +158,17 @@ def read_part(path: str, run: str) -> Part | None:
     counts = labels.pop("counts")
     if sum(counts.values()) != footer.num_rows:
         return None
-    return Part(path, named[1], int(named[2]), int(named[3]), counts, labels)
+    return PartFile(path, named[1], int(named[2]), int(named[3]), counts, labels)
 
 
-def scan(folder: str, run: str, pattern: str = "*.parquet", known: dict[str, Part] | None = None) -> tuple[dict[str, list[Part]], list[str]]:
+def scan(folder: str, run: str, pattern: str = "*.parquet", known: dict[str, PartFile] | None = None) -> tuple[dict[str, list[PartFile]], list[str]]:
     """Find the run's parts, disjoint and in order by chunk, and the paths of files that are no parts of it (damaged, or of another run).
 
     known: parts by path that were read before and need not be again; new ones are added to it.
     """
     known = {} if known is None else known
     broken: list[str] = []
-    by_chunk: dict[str, dict[tuple[int, int], Part]] = {}
+    by_chunk: dict[str, dict[tuple[int, int], PartFile]] = {}
     for path in (str(file) for file in sorted(Path(folder).glob(pattern)) if _NAME.match(file.name)):
         part = known.get(path) or read_part(path, run)
         if part is None:
@@ -179,7 +179,7 @@ def scan(folder: str, run: str, pattern: str = "*.parquet", known: dict[str, Par
     return {chunk: [parts[rows] for rows in cover(parts)] for chunk, parts in by_chunk.items()}, broken
 
 
-def scan_written(folder: str, run: str, known: dict[str, Part], written: Iterable[str]) -> tuple[dict[str, list[Part]], list[str]]:
+def scan_written(folder: str, run: str, known: dict[str, PartFile], written: Iterable[str]) -> tuple[dict[str, list[PartFile]], list[str]]:
     """Scan as `scan` does, once the folder's list has what is there by the names of files that were written: network file systems list others' late."""
     looks, late = 0, True
     while late and looks < LIST_TRIES:
@@ -190,7 +190,7 @@ def scan_written(folder: str, run: str, known: dict[str, Part], written: Iterabl
     return found, broken
 
 
-def scan_chunk(folder: str, run: str, chunk: str) -> list[Part]:
+def scan_chunk(folder: str, run: str, chunk: str) -> list[PartFile]:
     """Find the parts of one chunk, disjoint and in order."""
     found, _ = scan(folder, run, f"{chunk}.*-*.parquet")
     return found.get(chunk, [])
@@ -204,12 +204,12 @@ def left(folder: str, run: str, chunk: str, start: int, stop: int) -> list[Range
     return gaps(start, stop, cover(done))
 
 
-def all_parts(parts: Mapping[str, Iterable[Part]]) -> list[Part]:
+def all_parts(parts: Mapping[str, Iterable[PartFile]]) -> list[PartFile]:
     """List the parts of all chunks, chunks by name."""
     return [part for chunk in sorted(parts) for part in parts[chunk]]
 
 
-def counts(parts: Mapping[str, Iterable[Part]]) -> Counter[str]:
+def counts(parts: Mapping[str, Iterable[PartFile]]) -> Counter[str]:
     """Count the rows of each status over all parts."""
     found: Counter[str] = Counter()
     for part in all_parts(parts):

@@ -16,7 +16,7 @@ from tidalign.pipeline.schema import STATUSES
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import open_table
 from tidalign.pipeline.store.layout import Layout
-from tidalign.pipeline.store.parts import Part, all_parts, counts, read_tables, scan
+from tidalign.pipeline.store.parts import PartFile, all_parts, counts, read_tables, scan
 
 if TYPE_CHECKING:
     import pandas
@@ -167,7 +167,7 @@ class RunResults(Generic[M]):
         raise NotImplementedError
 
     @cached_property
-    def _parts(self) -> dict[str, list[Part]]:
+    def _parts(self) -> dict[str, list[PartFile]]:
         """Find the parts of each chunk. Refuses a run that is not finished, or has lost a part since."""
         if not self.complete:
             raise MissingInput(f"{self.path}: the run is not finished; run the same command again to go on")

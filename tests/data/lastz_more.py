@@ -1,6 +1,6 @@
 """Options that some random cases of compare_lastz.py have besides (lastz_cases.py), from a generator of their own: cases without them stay as they were.
 
-ONLY=name in the environment gives one of them to every case that can have it, and no other to any.
+ONLY=name[,name] in the environment gives these to every case that can have them, and no other to any.
 """
 
 import os
@@ -11,6 +11,7 @@ from pathlib import Path
 from lastz_cases import Case, _mutated, _random, _reversed
 
 SHARES = {"masking": 0.25, "self": 0.12, "matching": 0.1, "top": 0.15, "immediate": 0.1, "depth": 0.1, "bounds": 0.1, "people": 0.2, "fastq": 0.2}
+SHARES |= {"penalties": 0.2, "rows": 0.2}
 """Of cases that are given each of these."""
 
 
@@ -19,7 +20,7 @@ def more(case: Case, seed: int) -> Case:
     rng = random.Random(f"more {seed}")
     only = os.environ.get("ONLY", "")
     for name, way in WAYS.items():
-        if rng.random() < (float(only == name) if only else SHARES[name]):
+        if rng.random() < (float(name in only.split(",")) if only else SHARES[name]):
             case = way(rng, case)
     return case
 
@@ -132,6 +133,32 @@ def _fastq(rng: random.Random, case: Case) -> Case:
     return replace(case, format=format)
 
 
+def _penalties(rng: random.Random, case: Case) -> Case:
+    """Chain with penalties, of all sizes; most often of many HSPs or seeds, as of few one chain is plain; --inner has them, too."""
+    if case.mode not in ("exact", "pieces") or _has(case, "--segments", "--limitperquery", "--anyornone", "--stopafter"):
+        return case
+    options = [option for option in case.options if not option.startswith("--chain")]
+    if rng.random() < 0.5 and not _has(case, "--hspthresh", "--nogfextend", "--exact", "--mismatch"):
+        options.append(f"--hspthresh={rng.choice([600, 800, 1200])}")
+    penalties = (rng.choice([0, 1, 2, 5, 10, *(rng.randrange(10**power) for power in (2, 3, 4, 5, 6, 9))]) for _ in "DA")
+    return _with(replace(case, options=options), f"--chain={','.join(map(str, penalties))}")
+
+
+def _rows(rng: random.Random, case: Case) -> Case:
+    """Put rows and columns of a score file in another order: the first of both is what a letter of overlap costs."""
+    for option in case.options:
+        if option.startswith("--scores="):
+            path = Path(option.partition("=")[2])
+            lines = path.read_text().splitlines()
+            at = next(number for number, line in enumerate(lines) if line.startswith(" "))
+            order = rng.sample(range(4), 4)
+            rows = [[words[0], *(words[1 + column] for column in order), *words[5:]] for words in map(str.split, lines[at + 1 :])]
+            columns = lines[at].split()
+            turned = ["  ".join(rows[row]) for row in [*order, *range(4, len(rows))]]
+            path.write_text("\n".join([*lines[:at], "   " + "  ".join([*(columns[column] for column in order), *columns[4:]]), *turned]) + "\n")
+    return case
+
+
 WAYS = {
     "top": _top,
     "self": _self,
@@ -142,4 +169,6 @@ WAYS = {
     "bounds": _bounds,
     "people": _people,
     "fastq": _fastq,
+    "penalties": _penalties,
+    "rows": _rows,
 }

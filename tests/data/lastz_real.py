@@ -113,7 +113,9 @@ OPTIONS = """
 --anyornone | --limitperquery=20 | --querydepth=0.5 | --querydepth=keep,nowarn:0.5 | --allgappedbounds --gappedthresh=6000
 --hspthresh=top300k | --hspthresh=top20% --nogapped | --hspthresh=1800 | --hspthresh=4000 | --xdrop=300 | --xdrop=2000 | --noentropy | --entropy
 --queryhspbest=50 | --queryhspbest=100000 | --queryhspbest=100000 --ydrop=3000 --strand=both | --queryhsplimit=5000 | --queryhsplimit=keep,nowarn:100
---chain | --chain --nogapped | --chain --queryhspbest=200 | --match=1,5 | --match=10,12 --gap=60,9 | --gap=600,50 | --gap=200,20
+--chain | --chain --nogapped | --chain --queryhspbest=200 | --chain=1,1 --nogapped --hspthresh=1500 | --chain=5,2 | --chain=100,0 --hspthresh=1200
+--chain=0,30 --nogapped | --chain=3000,20 --nogfextend --step=500 --seed=14of22 --notransition | --chain=9,4 --inner=1000
+--match=1,5 | --match=10,12 --gap=60,9 | --gap=600,50 | --gap=200,20
 --ambiguous=n | --ambiguous=iupac,50,80 | --nogapped | --ungapped --noentropy | --gappedthresh=500 | --gappedthresh=10000 | --ydrop=910 | --ydrop=15000
 --inner=1000 | --inner=2000 --hspthresh=2400 --gappedthresh=3000 --ydrop=9400 --allocate:traceback=800M --format=axt
 --noytrim | --allocate:traceback=1M | --filter=identity:80..95 | --filter=coverage:0.5 | --filter=continuity:95 | --filter=nmatch:200 | --filter=ngap:0..3
@@ -126,7 +128,7 @@ OPTIONS = """
 
 SEVERAL = """
 --inner=2000 --hspthresh=2400 --gappedthresh=3000 --ydrop=9400 --allocate:traceback=800M --format=axt | --inner=1000 --format=paf | --chain --nogapped
---format=rdotplot | --format=sam- | --queryhspbest=100000 --ydrop=3000 --format=paf:wfmash
+--chain=5,2 --nogapped | --chain=20,90 --hspthresh=1500 | --format=rdotplot | --format=sam- | --queryhspbest=100000 --ydrop=3000 --format=paf:wfmash
 """
 """Each once, of as much in some pieces that are one query ([multiple])."""
 

@@ -11,7 +11,7 @@ import pytest
 from tidalign.cluster.errors import Stopped
 from tidalign.pipeline.errors import Damaged, InputError, OutputClosed
 from tidalign.workflows import cli
-from tidalign.workflows.progress import LONGEST, brief, say
+from tidalign.workflows.progress import LONGEST_MESSAGE, brief, say
 
 NAME = "chr1_" + "n" * 5000 + "_end"
 PATH = "/data/" + "d" * 250 + ("/" + "e" * 250) * 15 + "/reads.fq"
@@ -36,10 +36,10 @@ ERRORS = [
 def test_every_kind_of_error(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
     cli.fail(error, debug=False)
     said = capsys.readouterr().err
-    assert said.startswith("tidalign: ") and said.count("\n") == 1 and len(said) <= LONGEST + 1
+    assert said.startswith("tidalign: ") and said.count("\n") == 1 and len(said) <= LONGEST_MESSAGE + 1
     if PATH in str(error) and not isinstance(error, RuntimeError):
         assert said.startswith("tidalign: /data/d") and said.endswith("; do that instead\n") and "/reads.fq" in said
-        assert len(said) > LONGEST - 60  # no more is left out than must be
+        assert len(said) > LONGEST_MESSAGE - 60  # no more is left out than must be
     if not isinstance(error, MemoryError | RuntimeError) and str(error).endswith("instead"):
         assert said.endswith("; do that instead\n")
 
@@ -65,7 +65,7 @@ def test_warnings_and_last_lines(capsys: pytest.CaptureFixture[str], monkeypatch
         logging.getLogger("tidalign").handlers[:] = handlers
         signal.signal(signal.SIGTERM, handler)
     said = capsys.readouterr().err.splitlines()
-    assert len(said) == 2 and all(line.startswith("tidalign: ") and len(line) <= LONGEST for line in said)
+    assert len(said) == 2 and all(line.startswith("tidalign: ") and len(line) <= LONGEST_MESSAGE for line in said)
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def test_usage(command: str, words: list[str], capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         cli.main([command, "a.fa", "b.fa", "-o", "out.x", *words])
     said = capsys.readouterr().err
-    assert len(said) <= LONGEST + 1 and said.endswith(f"\nsee: tidalign {command} --help\n") and said.count("\n") == 2
+    assert len(said) <= LONGEST_MESSAGE + 1 and said.endswith(f"\nsee: tidalign {command} --help\n") and said.count("\n") == 2
 
 
 def test_a_run_with_a_huge_name(tmp_path: Path, command: Any) -> None:
     (tmp_path / "q.fa").write_text(f">@{NAME}\nACGT\n")
     (tmp_path / "t.fa").write_text(f">{NAME}\nACGT\n")
     answer = command("pairs", tmp_path / "q.fa", tmp_path / "t.fa", "-o", tmp_path / "out.sam", "--device", "cpu")
-    assert answer.returncode == 65 and len(answer.stderr) <= LONGEST + 1 and answer.stderr.count("\n") == 1
+    assert answer.returncode == 65 and len(answer.stderr) <= LONGEST_MESSAGE + 1 and answer.stderr.count("\n") == 1

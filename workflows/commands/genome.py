@@ -17,6 +17,7 @@ from tidalign.pipeline.errors import shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.export import refuse_side
 from tidalign.pipeline.genome.formats import masking
+from tidalign.pipeline.genome.input import index
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair, pair_name
@@ -35,7 +36,7 @@ from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.run.shard import Shard
-from tidalign.workflows.run.tracker import Told
+from tidalign.workflows.run.tracker import OnProgress
 from tidalign.workflows.sequences import InMemory, as_file
 from tidalign.workflows.status import Exit
 
@@ -57,7 +58,7 @@ def align_genomes(
     cpu_workers: int = 0,
     scratch: str | None = None,
     new: bool = False,
-    progress: Told | None = None,
+    progress: OnProgress | None = None,
     **options: Value | Sequence[Value] | None,
 ) -> GenomeResults: ...
 
@@ -77,7 +78,7 @@ def align_genomes(
     cpu_workers: int = 0,
     scratch: str | None = None,
     new: bool = False,
-    progress: Told | None = None,
+    progress: OnProgress | None = None,
     **options: Value | Sequence[Value] | None,
 ) -> pa.Table: ...
 
@@ -96,13 +97,13 @@ def align_genomes(
     cpu_workers: int = 0,
     scratch: str | None = None,
     new: bool = False,
-    progress: Told | None = None,
+    progress: OnProgress | None = None,
     **options: Value | Sequence[Value] | None,
 ) -> GenomeResults | pa.Table:
     """Align two genomes into the run directory `out`, where the same call goes on after an earlier one was stopped; or into a file; or to a table.
 
-    target, query: FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted (`"t.fa[multiple,unmask]"`); without `out` also sequences in memory, a
-    dict of names and letters. No query with `self=True`.
+    target, query: FASTA (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted (`"t.fa[multiple,unmask]"`), or what `tidalign genome-index` wrote;
+    without `out` also sequences in memory, a dict of names and letters. No query with `self=True`.
     out: a run directory; or a file of a format (`x.maf`), written from the run directory beside it (`x.maf.run`), which the results read; None: the rows are
     given as one table (`schema.GENOME_ALIGNMENTS`), and nothing is left on disk.
     keep: stages whose tables are kept, of `hits`, `hsps`, `anchors`.
@@ -158,7 +159,7 @@ def align(
     resources: Resources = DEFAULT,
     *,
     new: bool = False,
-    progress: Told | None = None,
+    progress: OnProgress | None = None,
     check: Check | None = None,
     shard: Shard | None = None,
 ) -> GenomeResults:
@@ -166,6 +167,7 @@ def align(
     if not new and (known := rundir.finished_source(str(out), GENOMES)):
         source = replace(source, known=tuple(known["files"]))
     source = source.found().absolute()  # MissingInput before anything is written
+    index.check(source, wanted)
     with running.prepared(Path(out), GENOMES, new=new):
         run_genomes(str(out), source, wanted, resources=resources, progress=progress, check=check, shard=shard)
     return GenomeResults(out)

@@ -23,7 +23,7 @@ from tidalign.workflows.options import keywords
 from tidalign.workflows.options.genome import with_actions
 from tidalign.workflows.options.given import check, parameters
 from tidalign.workflows.run.devices import Resources
-from tidalign.workflows.run.tracker import Told
+from tidalign.workflows.run.tracker import OnProgress
 from tidalign.workflows.status import Exit
 
 RUN = "run"
@@ -31,7 +31,7 @@ RUN = "run"
 
 MERGED = "all"
 
-LONGEST = 240
+LONGEST_NAME = 240
 """Bytes of the name of a file: file systems have 255, and until it is whole a file has a longer name."""
 
 
@@ -53,7 +53,7 @@ def align_many_genomes(
     cpu_workers: int = 0,
     scratch: str | None = None,
     new: bool = False,
-    progress: Told | None = None,
+    progress: OnProgress | None = None,
     **options: Value | Sequence[Value] | None,
 ) -> GenomeResults:
     """Align many pairs of genomes in one run, in the run directory `out`, where the same call, or one with more jobs behind the others, goes on.
@@ -132,8 +132,8 @@ def check_names(run: Path, args: argparse.Namespace, manifest: GenomeManifest) -
         return
     files = [f"{safe(name)}.{_suffix(args)}" for name in manifest.names]
     way_out = f"shorten or change the names{' of the sequences' if args.all_vs_all else ''}, or use --merge for one file of all pairs"
-    if long := next((file for file in files if len(os.fsencode(file)) > LONGEST), None):
-        raise InputError(" ".join(args.inputs), f"pairs whose files have names of at most {LONGEST} bytes", shown(long), way_out)
+    if long := next((file for file in files if len(os.fsencode(file)) > LONGEST_NAME), None):
+        raise InputError(" ".join(args.inputs), f"pairs whose files have names of at most {LONGEST_NAME} bytes", shown(long), way_out)
     if twice := next((file for file, times in Counter(files).items() if times > 1), None):
         raise InputError(" ".join(args.inputs), "a file of its own for each pair", f"{shown(twice)} twice", way_out)
 

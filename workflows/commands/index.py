@@ -1,18 +1,25 @@
-"""`tidalign index`: pack a database once, for many searches."""
+"""`tidalign index`: pack a database once, for many searches; `tidalign genome-index`: read a target and index its words once, for many queries."""
 
 import argparse
 from pathlib import Path
 from typing import Any
 
 from tidalign.pipeline.errors import CannotWrite, Damaged
+from tidalign.pipeline.genome.input import index as targets
 from tidalign.pipeline.search import database as databases
 from tidalign.pipeline.search.records import empty_database, inspect, is_index, records
+from tidalign.workflows.options.given import parameters
 from tidalign.workflows.progress import say
 from tidalign.workflows.status import Exit
 
 
 def command(args: argparse.Namespace) -> Exit:
-    """Write DATABASE to OUT, packed."""
+    """Write DATABASE to OUT, packed; or TARGET, indexed."""
+    if "target" in args:
+        side = targets.make(args.target, args.output, parameters(args.options))
+        if not args.quiet:
+            say(f"{side['sequences']:,} sequences, {side['bases']:,} letters; {args.output}")
+        return Exit.COMPLETE
     found = index(args.database, args.output, alphabet=args.alphabet)
     if not args.quiet:
         say(f"{found.sequences:,} sequences, {found.letters:,} letters of {found.alphabet}; {args.output}")

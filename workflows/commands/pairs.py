@@ -27,7 +27,7 @@ from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.pairs.run import run_pairs
 from tidalign.workflows.run.shard import Shard
-from tidalign.workflows.run.tracker import Told
+from tidalign.workflows.run.tracker import OnProgress
 from tidalign.workflows.status import Exit
 
 
@@ -62,7 +62,7 @@ def align_pairs(
     cpu_workers: int = 0,
     scratch: str | None = None,
     new: bool = False,
-    progress: Told | None = None,
+    progress: OnProgress | None = None,
 ) -> Results:
     """Align every pair of one or two files into the run directory `out`; the same call goes on where an earlier one was stopped.
 
@@ -106,7 +106,7 @@ def align(
     resources: Resources = DEFAULT,
     *,
     new: bool = False,
-    progress: Told | None = None,
+    progress: OnProgress | None = None,
     check: Check | None = None,
     shard: Shard | None = None,
 ) -> Results:

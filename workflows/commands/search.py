@@ -22,7 +22,7 @@ from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.search.run import SearchSource, run_search
 from tidalign.workflows.run.shard import Shard
-from tidalign.workflows.run.tracker import Told
+from tidalign.workflows.run.tracker import OnProgress
 from tidalign.workflows.status import Exit
 
 
@@ -48,7 +48,7 @@ def search_files(
     cpu_workers: int = 0,
     scratch: str | None = None,
     new: bool = False,
-    progress: Told | None = None,
+    progress: OnProgress | None = None,
 ) -> SearchResults:
     """Search every query in a database into the run directory `out`; the same call goes on where an earlier one was stopped.
 
@@ -79,7 +79,7 @@ def _search(
     resources: Resources = DEFAULT,
     *,
     new: bool,
-    progress: Told | None,
+    progress: OnProgress | None,
     check: Any = None,
     shard: Shard | None = None,
 ) -> SearchResults:

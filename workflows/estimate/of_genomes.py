@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.genome.input.actions import Specifier
-from tidalign.pipeline.genome.input.read import read_genome
-from tidalign.pipeline.genome.input.source import GenomeSource, Pair
+from tidalign.pipeline.genome.input.index import check
+from tidalign.pipeline.genome.input.sides import read_roles_of
+from tidalign.pipeline.genome.input.source import GenomeSource, Pair, identity
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import plan_tiles, unit_of
 from tidalign.workflows.estimate.forecast import PROCESS, Forecast
@@ -31,6 +31,7 @@ def forecast(source: GenomeSource, parameters: GenomeParameters) -> Forecast:
     files = source.files()
     if pipe := next((file["path"] for file in files if file["size"] < 0), None):
         raise InputError(pipe, "a file, to look at before it is read", "a pipe, which can be read only once", "write it to a file")
+    check(source.absolute(), parameters)
     core, sizes = of_core(), np.array([_size(pair.target) * _size(pair.query) for pair in source.pairs])
     looked = np.unique(np.argsort(sizes)[np.linspace(0, len(sizes) - 1, min(JOBS, len(sizes))).round().astype(int)])
     share = 0.5 if source.triangle else 1.0  # of the square of one file
@@ -96,13 +97,11 @@ class _Job:
 
 def _looked(pair: Pair, parameters: GenomeParameters) -> _Job:
     ambiguous = parameters.scoring.ambiguous
-    target, query = (
-        read_genome(spec, role=role, ambiguous=ambiguous[0] if ambiguous else None) for role, spec in (("target", pair.target), ("query", pair.query))
-    )
+    target, query = (read_roles_of(spec, (role,), ambiguous[0] if ambiguous else None)[0] for role, spec in (("target", pair.target), ("query", pair.query)))
     return _Job(int(target.lengths.sum()), query.sought(), sampled(parameters, target, query))
 
 
 def _size(spec: str) -> float:
     """Tell the letters of a side by the size of its file, about."""
     path = Specifier.parse(spec).path
-    return Path(path).stat().st_size * (PACKED if path.endswith("gz") else 1.0)
+    return float(identity(path)["size"]) * (PACKED if path.endswith("gz") else 1.0)

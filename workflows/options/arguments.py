@@ -33,14 +33,14 @@ from tidalign.workflows.options.common import (
 from tidalign.workflows.options.common import chosen as chosen_format
 from tidalign.workflows.options.nearest import nearest
 from tidalign.workflows.options.values import duration, ends_free, integer
-from tidalign.workflows.progress import LONGEST, brief
+from tidalign.workflows.progress import LONGEST_MESSAGE, brief
 from tidalign.workflows.status import Exit
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         see = f"see: {self.prog} --help"
-        self.exit(Exit.USAGE, f"{brief(f'{self.prog}: {message}', LONGEST - len(see) - 1)}\n{see}\n")
+        self.exit(Exit.USAGE, f"{brief(f'{self.prog}: {message}', LONGEST_MESSAGE - len(see) - 1)}\n{see}\n")
 
 
 def _penalties(text: str) -> str:
@@ -116,11 +116,13 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
 
     genome = _command(commands, "genome", "genome", "align two genomes as LASTZ does, with its options", texts.GENOME)
     genomes = _command(commands, "genomes", "genomes", "align many pairs of genomes, or of their sequences, in one run", texts.GENOMES)
-    if chosen in ("genome", "genomes"):
-        from tidalign.workflows.options.genome import add_genome, add_genomes
+    genome_index = _command(commands, "genome-index", "index", "read a target and index its words once, for many runs of `tidalign genome`", texts.GENOME_INDEX)
+    if chosen in place.GENOMES:
+        from tidalign.workflows.options.genome import add_genome, add_genome_index, add_genomes
 
         add_genome(genome)
         add_genomes(genomes)
+        add_genome_index(genome_index)
 
     search = _command(commands, "search", "search", "find the best hits of every query in a database, by scores", texts.SEARCH)
     index = _command(commands, "index", "index", "pack a database for `tidalign search` once")
@@ -230,7 +232,7 @@ def check(args: argparse.Namespace) -> None:
         args.error(f"--{'compile' if args.compile else 'calibrate'} takes no run directory")
     if args.module == "partition" and is_stream(args.output):
         args.error("-o takes a run directory")
-    if args.module in ("genome", "genomes"):
+    if "options" in args:  # LASTZ's
         from tidalign.workflows.options.genome import check_genome
 
         check_genome(args, args.error)

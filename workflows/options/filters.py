@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any
 
 from tidalign.workflows.options.option import Given
-from tidalign.workflows.options.values import MOST, Reader, whole, wrong
+from tidalign.workflows.options.values import LARGEST_NUMBER, Reader, whole, wrong
 
 PERCENTAGES = ("identity", "coverage", "continuity")
 LIMITS = ("nmismatch", "ngap", "cgap")
@@ -24,19 +24,19 @@ def alignment_filter(value: Any) -> Filter:
     name, colon, limits = text.partition(":")
     if not colon:
         found = re.fullmatch(r"(?:([0-9]+),)?([0-9]+)", text)
-        if not found or max(float(found[1] or 0), float(found[2])) > MOST:
+        if not found or max(float(found[1] or 0), float(found[2])) > LARGEST_NUMBER:
             raise wrong(expected, value)
         return int(found[2]), None if found[1] is None else int(found[1])
     if name in PERCENTAGES:
         return name, *_percentages(name, limits, text)
-    if name == "nmatch" and (found := re.fullmatch(r"([0-9]+)(%?)", limits)) and float(found[1]) <= MOST:
+    if name == "nmatch" and (found := re.fullmatch(r"([0-9]+)(%?)", limits)) and float(found[1]) <= LARGEST_NUMBER:
         return name + found[2], float(found[1]), math.inf
-    if name in LIMITS and (found := re.fullmatch(r"0?\.\.([0-9]+)", limits)) and float(found[1]) <= MOST:
+    if name in LIMITS and (found := re.fullmatch(r"0?\.\.([0-9]+)", limits)) and float(found[1]) <= LARGEST_NUMBER:
         return name, 0.0, float(found[1])
     expected = (
-        f"nmatch:LEAST or nmatch:LEAST%, up to {MOST}"
+        f"nmatch:LEAST or nmatch:LEAST%, up to {LARGEST_NUMBER}"
         if name == "nmatch"
-        else f"{name}:0..MOST, up to {MOST}"
+        else f"{name}:0..MOST, up to {LARGEST_NUMBER}"
         if name in LIMITS
         else f"one of {', '.join(FILTERS)}"
     )

@@ -1,8 +1,9 @@
-"""Arguments of `tidalign genome` and `tidalign genomes`: LASTZ's options and what else they take."""
+"""Arguments of `tidalign genome`, `genomes` and `genome-index`: LASTZ's options and what else they take."""
 
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tidalign.pipeline.errors import shown
@@ -11,7 +12,7 @@ from tidalign.pipeline.genome.input.actions import Specifier
 from tidalign.workflows.options.command_line import add_options
 from tidalign.workflows.options.common import add_device, add_new, add_shard, add_workers, check_shard, chosen, is_stream, named
 from tidalign.workflows.options.given import check
-from tidalign.workflows.options.lastz import OUTPUT
+from tidalign.workflows.options.lastz import OPTIONS, OUTPUT, SEEDS
 
 _ALL_VS_ALL = (
     "align every sequence of the first file with every one of the second; of one file each with those after it; "
@@ -20,10 +21,15 @@ _ALL_VS_ALL = (
 
 _KEPT = ("hits", "hsps", "anchors")
 
+_TARGET = "FASTA, FASTQ (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted: t.fa[multiple,unmask]"
+
+_OF_WORDS = ("preset", "seed", "step", "maxwordcount", "ambiguous")
+"""Options that say what an index holds."""
+
 
 def add_genome(parser: argparse.ArgumentParser) -> None:
     """Add all arguments of `tidalign genome`."""
-    parser.add_argument("target", metavar="TARGET", help="FASTA, FASTQ (plain, gzip, bgzip) or 2bit, with LASTZ's actions if wanted: t.fa[multiple,unmask]")
+    parser.add_argument("target", metavar="TARGET", help=f"{_TARGET}; or what `tidalign genome-index` wrote")
     query = "the same; every sequence of it is aligned with all of TARGET; standard input where it is - or left out; none with --self"
     parser.add_argument("query", metavar="QUERY", help=query).required = False  # nargs="?" would not take one that stands behind options
     files = table.listed(table.suffixes(table.GENOME))
@@ -45,6 +51,13 @@ def add_genomes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", dest="output", metavar="DIR", required=True, help="a folder: a file for each pair, and the run directory DIR/run")
     parser.add_argument("--merge", action="store_true", help="one file for all pairs")
     _add_common(parser)
+
+
+def add_genome_index(parser: argparse.ArgumentParser) -> None:
+    """Add all arguments of `tidalign genome-index`: of LASTZ's options all are taken, and those shown that say which words are indexed."""
+    parser.add_argument("target", metavar="TARGET", help=_TARGET)
+    parser.add_argument("-o", dest="output", metavar="OUT", required=True, help="a folder, as target.tgx")
+    add_options(parser, [option if option.name in _OF_WORDS else replace(option, group=SEEDS, help=None) for option in OPTIONS])
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
@@ -83,6 +96,8 @@ def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
         check(args.options)
     except ValueError as problem:
         error(str(problem))
+    if args.module == "index":
+        return
     if args.module == "genomes":
         if args.options.get("with_itself"):
             error("--self is for `tidalign genome`: name a file as target and query, or use --all-vs-all")

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from tidalign.pipeline.genome.input.scores import BINARY, MOST_SCORE, THOUSANDS, number
-from tidalign.workflows.options.values import MOST, Reader, integer, whole, within, wrong
+from tidalign.workflows.options.values import LARGEST_NUMBER, Reader, integer, whole, within, wrong
 
 _STRANDS = {"both": "both", "plus": "plus", "+": "plus", "minus": "minus", "-": "minus", "forward": "plus", "reverse": "minus"}
 MOST_MASKING = 2**31 - 1
@@ -39,7 +39,7 @@ def threshold(value: Any) -> int | str:
             return value
         if value.endswith("%"):
             raise wrong("topP%, above 0% and up to 100%", value)
-        return f"top{within(1, _number('a score, topN or topP%', value[3:], THOUSANDS), MOST, 'topN, N', value)}"
+        return f"top{within(1, _number('a score, topN or topP%', value[3:], THOUSANDS), LARGEST_NUMBER, 'topN, N', value)}"
     return int(score(-MOST_SCORE)(value))
 
 
@@ -54,8 +54,8 @@ def word_count(value: Any) -> str:
     """Read a number of words, or a percentage, as text."""
     text = str(value) if whole(value) else value
     found = re.fullmatch(r"([0-9]+)|([0-9]*\.?[0-9]+)%", text) if isinstance(text, str) else None
-    if not found or not (1 <= float(found[1]) <= MOST if found[1] else 0 < float(found[2]) < 100):
-        raise wrong(f"a number from 1 to {MOST}, or a percentage above 0% and below 100%", value)
+    if not found or not (1 <= float(found[1]) <= LARGEST_NUMBER if found[1] else 0 < float(found[2]) < 100):
+        raise wrong(f"a number from 1 to {LARGEST_NUMBER}, or a percentage above 0% and below 100%", value)
     return found[0]
 
 
@@ -108,16 +108,16 @@ def hsp_limit(value: Any) -> tuple[int, bool]:
     """Read N, warn:N, nowarn:N or keep,nowarn:N: the limit, and whether HSPs up to it are kept."""
     text = str(value) if whole(value) else value
     found = re.fullmatch(r"(?:(keep),?)?(?:(?:no)?warn)?[:,]?([0-9]+)", text) if isinstance(text, str) else None
-    if not found or not 1 <= float(found[2]) <= MOST:
-        raise wrong(f"[keep,nowarn:]N, N from 1 to {MOST}", value)
+    if not found or not 1 <= float(found[2]) <= LARGEST_NUMBER:
+        raise wrong(f"[keep,nowarn:]N, N from 1 to {LARGEST_NUMBER}", value)
     return int(found[2]), bool(found[1])
 
 
 def traceback_bytes(value: Any) -> int:
     """Read a number of bytes; k, M, G are binary."""
     found = _number("a number of bytes, as 80M", value, BINARY)
-    if not _LEAST_TRACEBACK <= found <= MOST:
-        raise wrong(f"from 100K to {MOST} bytes, as LASTZ takes them", value)
+    if not _LEAST_TRACEBACK <= found <= LARGEST_NUMBER:
+        raise wrong(f"from 100K to {LARGEST_NUMBER} bytes, as LASTZ takes them", value)
     return found
 
 
@@ -151,6 +151,6 @@ def depth(value: Any) -> tuple[float, bool] | None:
     text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
     found = _DEPTH.fullmatch(text) if isinstance(text, str) else None
     found_depth = float(found[2]) * THOUSANDS[found[3].lower()] if found else float("inf")
-    if not found or found_depth > MOST:
+    if not found or found_depth > LARGEST_NUMBER:
         raise wrong("[keep,nowarn:]D, a depth as 2.5", value)
     return (found_depth, str(found[1] or "").startswith("keep")) if found_depth else None

@@ -33,6 +33,9 @@ _VALUES = ("cluster", "stop-after", *_SLURM)
 RUNS = ("pairs", "genome", "genomes", "search")
 """Commands that are done on clusters."""
 
+GENOMES = ("genome", "genomes", "genome-index")
+"""Commands that take LASTZ's options."""
+
 DEFAULTS: dict[str, Any] = {"cluster": "auto", **dict.fromkeys(("requeue", "follow", "dry_run", "json"), False), "stop_after": None}
 """As if nothing stood before the command."""
 

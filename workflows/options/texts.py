@@ -43,6 +43,13 @@ GENOMES = f"""examples:
   tidalign genomes --all-vs-all a.fa -o out                                every sequence of a.fa with those after it
 {_PRESETS}"""
 
+GENOME_INDEX = f"""examples:
+  tidalign genome-index target.fa -o target.tgx && tidalign genome target.tgx query.fa -o out.maf
+  tidalign genome-index 'target.fa[unmask]' -o target.tgx --step=20 --seed=match12
+
+Give it the options of the runs: --seed, --step, --maxwordcount and --ambiguous count; the others are taken, and change nothing.
+{_PRESETS}"""
+
 SEARCH = """examples:
   tidalign search genes.fa database.fa -o hits.m8                  the ten best of each gene, both strands, BLAST tabular
   tidalign search proteins.faa database.faa -o hits.tsv --matrix blosum62 --gap 11,1 --top 5

@@ -11,7 +11,7 @@ from tidalign.pipeline.errors import shown
 
 Reader = Callable[[Any], Any]
 
-MOST = 2**31 - 1
+LARGEST_NUMBER = 2**31 - 1
 """The largest number where an option says no other: as in LASTZ, and more than is counted or scored anywhere."""
 
 
@@ -31,7 +31,7 @@ def within(least: float, found: Any, most: float, expected: str, value: object) 
     return found
 
 
-def integer(least: int, most: int = MOST) -> Reader:
+def integer(least: int, most: int = LARGEST_NUMBER) -> Reader:
     """Make a reader of a whole number within limits."""
 
     def read(value: Any) -> int:
@@ -47,8 +47,8 @@ def seconds(value: Any) -> float:
         found = float(value) if isinstance(value, str | Real) and not isinstance(value, bool) else 0.0
     except ValueError:
         found = 0.0
-    if not 0 < found <= MOST:
-        raise wrong(f"a number of seconds above 0, up to {MOST}", value)
+    if not 0 < found <= LARGEST_NUMBER:
+        raise wrong(f"a number of seconds above 0, up to {LARGEST_NUMBER}", value)
     return found
 
 
@@ -58,7 +58,7 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 def duration(value: Any) -> float:
     """Read a time as 90, 90s, 50m, 2h or 1d, in seconds."""
     found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smhd]?)", str(value))
-    if not found or not 0 < float(found[1]) * _UNITS[found[2]] <= MOST:
+    if not found or not 0 < float(found[1]) * _UNITS[found[2]] <= LARGEST_NUMBER:
         raise wrong("a time such as 90s, 50m, 2h or 1d", value)
     return float(found[1]) * _UNITS[found[2]]
 
@@ -103,5 +103,5 @@ def ends_free(text: str) -> tuple[int, ...]:
     except ValueError:
         ends = ()
     if len(ends) != 4:
-        raise wrong(f"four whole numbers QB,QE,TB,TE, each from 0 to {MOST}", text)
+        raise wrong(f"four whole numbers QB,QE,TB,TE, each from 0 to {LARGEST_NUMBER}", text)
     return ends

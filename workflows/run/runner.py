@@ -26,7 +26,7 @@ from tidalign.workflows.run.crew import Crew, Readers, mending, opened
 from tidalign.workflows.run.devices import Gpus, Resources
 from tidalign.workflows.run.report import Report, history
 from tidalign.workflows.run.scratch import staged
-from tidalign.workflows.run.tracker import Told, Tracker
+from tidalign.workflows.run.tracker import OnProgress, Tracker
 
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
@@ -82,14 +82,14 @@ class RunKind(ABC, Generic[M, T, R]):
         """Choose who reads the input."""
 
     @abstractmethod
-    def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> M:
+    def read(self, crew: Crew, told: OnProgress, readers: Readers, meanwhile: Meanwhile | None) -> M:
         """Read the input and plan the work, the first stage; what was read before is not read again. The caller holds the directory's lock.
 
         meanwhile: how what was read may be worked on already; None: not at all.
         """
 
     @abstractmethod
-    def tracker(self, directory: str, manifest: M, stop: Stop, told: Told, gpus: Gpus) -> T:
+    def tracker(self, directory: str, manifest: M, stop: Stop, told: OnProgress, gpus: Gpus) -> T:
         """Make the tracker of what is to be done."""
 
     @abstractmethod
@@ -143,8 +143,9 @@ class RunKind(ABC, Generic[M, T, R]):
         return ()
 
 
-def run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, told: Told | None = None) -> R:
-    """Run all stages of a kind of run in `directory`; go on where an earlier call stopped, whatever stopped it. told: of progress, in any thread; see `Told`.
+def run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, told: OnProgress | None = None) -> R:
+    """Run all stages of a kind of run in `directory`; go on where an earlier call stopped, whatever stopped it. told: of progress, in any thread, see
+    `OnProgress`.
 
     Raises InputError (65), MissingInput (66), NoWorkers (69), CannotWrite (73), DiskFull (74), ClusterLost (75), ManifestMismatch (78) and
     Stopped (130 or 143); after each of them the same call goes on. The report's `exit` is 3 if something was capped or had to be given up.
@@ -152,7 +153,7 @@ def run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, tol
     return mending(str(Path(directory).absolute()), lambda: _run(directory, kind, resources, told or _nothing))
 
 
-def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, told: Told) -> R:
+def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, told: OnProgress) -> R:
     resources = devices.placed(resources)
     gpus = kind.chosen(devices.choose(resources), resources)
     began = time.monotonic()
@@ -217,7 +218,7 @@ def _run(directory: str | Path, kind: RunKind[M, T, R], resources: Resources, to
         return report
 
 
-def read(directory: str | Path, kind: RunKind[M, Any, Any], resources: Resources, told: Told | None = None) -> M:
+def read(directory: str | Path, kind: RunKind[M, Any, Any], resources: Resources, told: OnProgress | None = None) -> M:
     """Run the first stage of `run` alone."""
 
     def call() -> M:

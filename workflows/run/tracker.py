@@ -18,9 +18,9 @@ from tidalign.workflows.run.piece import Piece
 UNBEGUN_ALLOWED = 20
 """How often in a row a worker may die before it has begun anything."""
 
-Told = Callable[[str, int, int | None], None]
-"""Told (stage, done, in all or None where nobody knows yet). Besides the stages of a kind of run: `work`, what this call has done of the estimated work and
-does in all, in thousandths of a second, from which the time left follows."""
+OnProgress = Callable[[str, int, int | None], None]
+"""Called with (stage, done, in all or None where nobody knows yet). Besides the stages of a kind of run: `work`, what this call has done of the estimated work
+and does in all, in thousandths of a second, from which the time left follows."""
 
 
 P = TypeVar("P", bound=Piece)
@@ -39,17 +39,17 @@ class Tracker(ABC, Generic[P]):
     rejectable: int
     """Items that may be given up in one run; more mean that the fault is not in them."""
 
-    def __init__(self, directory: str, run: str, stop: Stop, told: Told, device: Device = CPU, gpus: int = 1, beside: int = 0) -> None:
+    def __init__(self, directory: str, run: str, stop: Stop, told: OnProgress, device: Device = CPU, gpus: int = 1, beside: int = 0) -> None:
         """Begin to track a run. beside: workers on cores beside them."""
         self.directory, self.run, self.device, self.gpus, self.beside = directory, run, device, gpus, beside
         self._stop, self._told = stop, told
         self._running: dict[Task, list[P]] = {}
         self._at: dict[Task, float] = {}
-        self._known, self._written = dict[str, parts.Part](), set[str]()
+        self._known, self._written = dict[str, parts.PartFile](), set[str]()
         self._finished = 0.0
         self._worked = self._work = 0.0
         self._unbegun = 0
-        self.parts: dict[str, list[parts.Part]] = {}
+        self.parts: dict[str, list[parts.PartFile]] = {}
         self.claims = False
         """Whether some unfinished pieces were left behind by a process that died at them."""
         self.workers = 0

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidalign.pipeline.formats.request import Request
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows
 from tidalign.pipeline.genome.formats.comments import measured, program, seeding, settings
 from tidalign.pipeline.text import joined
 
@@ -21,17 +21,17 @@ def commented_header(request: Request[GenomeRows]) -> list[bytes]:
     return [*header(request), seeding(request.rows.parameters).encode()]
 
 
-def lines(block: Block, request: Request[GenomeRows]) -> Any:
+def lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: the paragraph of each row."""
     return _paragraphs(block, "")
 
 
-def commented_lines(block: Block, request: Request[GenomeRows]) -> Any:
+def commented_lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a column as `lines`, with LASTZ's `axt+` comments before each paragraph."""
     return _paragraphs(block, measured(block, continuity=False))
 
 
-def _paragraphs(block: Block, comments: Any) -> Any:
+def _paragraphs(block: AlignmentBlock, comments: Any) -> Any:
     rows = block.rows
     target_text, query_text = block.texts
     return joined(

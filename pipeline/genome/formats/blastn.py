@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.genome.formats import headed, measures
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows
 from tidalign.pipeline.genome.formats.comments import program
 from tidalign.pipeline.genome.input.actions import Specifier
 from tidalign.pipeline.text import joined
@@ -27,14 +27,14 @@ def write(request: Request[GenomeRows], sink: BinaryIO) -> int:
     return count
 
 
-def _comments(block: Block, request: Request[GenomeRows], row: int, _: headed.Values | None) -> str:
+def _comments(block: AlignmentBlock, request: Request[GenomeRows], row: int, _: headed.Values | None) -> str:
     genomes = request.rows.source["genomes"]
     pair = genomes[0 if len(genomes) == 1 else block["job"][row].as_py()]
     name = block["query_name"][row].as_py()
     return f"# {program()} --format=blastn \n# Query: {name}\n# Database: {Specifier.parse(pair['target']).path}\n# Fields: {_FIELDS}\n"
 
 
-def lines(block: Block, request: Request[GenomeRows]) -> Any:
+def lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: the line of each row."""
     reverse, share = block.reverse, measures.blast_identity(block)
     start, end = block.numbers("target_start") + 1, block.numbers("target_end")

@@ -34,7 +34,7 @@ class GenomeRows(Rows, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class AlignmentBlock:
     """Some rows of `schema.GENOME_ALIGNMENTS`, the two sides they are of, and how many rows of the file come before. masks: of the target (--masking)."""
 
     rows: Any
@@ -140,17 +140,17 @@ class Block:
         return np.asarray(genome.starts[sequences] + self.numbers(f"{side}_start") - genome.offsets[sequences])
 
 
-def blocks(rows: Any, target: Genome, query: Genome, first: int, masks: Masks | None = None) -> Iterator[Block]:
+def blocks(rows: Any, target: Genome, query: Genome, first: int, masks: Masks | None = None) -> Iterator[AlignmentBlock]:
     """Cut a batch into pieces of about COLUMNS columns of alignment each; a row is in one piece."""
     longest = np.maximum(*(rows[f"{side}_end"].to_numpy() - rows[f"{side}_start"].to_numpy() for side in ("target", "query")))
     groups = np.cumsum(longest) // COLUMNS
     cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1), len(groups)]
     for start, stop in zip(cuts, cuts[1:], strict=False):
         if start < stop:
-            yield Block(rows.slice(start, stop - start), target, query, first + int(start), masks)
+            yield AlignmentBlock(rows.slice(start, stop - start), target, query, first + int(start), masks)
 
 
-def within(block: Block, side: str) -> Numbers:
+def within(block: AlignmentBlock, side: str) -> Numbers:
     """Find where alignments start in what was read of their sequence, on the query's strand."""
     genome = block.target if side == "target" else block.query
     number = block.numbers(f"{side}_number") if len(genome) > 1 else np.zeros(len(block), np.int64)
@@ -161,7 +161,7 @@ def within(block: Block, side: str) -> Numbers:
     return np.where(block.reverse, genome.lengths[number] - end, start)
 
 
-def gap_free(block: Block) -> tuple[Operations, tuple[Numbers, Numbers], Numbers]:
+def gap_free(block: AlignmentBlock) -> tuple[Operations, tuple[Numbers, Numbers], Numbers]:
     """Find the runs of alignments without a gap; where each begins, counted from its alignment's begin in target and query; and the matches of each.
 
     Between a gap of one side and one of the other that follows at once there is a run without letters, as LASTZ has it.

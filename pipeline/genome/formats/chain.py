@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.request import Request
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows
 from tidalign.pipeline.text import empty, joined
 
 
-def lines(block: Block, request: Request[GenomeRows]) -> Any:
+def lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: header line and gap-free pieces of each row; ids count from 1."""
     rows = block.rows
     return joined(
@@ -24,7 +24,7 @@ def lines(block: Block, request: Request[GenomeRows]) -> Any:
     )
 
 
-def _pieces(block: Block) -> Any:
+def _pieces(block: AlignmentBlock) -> Any:
     """Write for each row the lines `size dt dq`, the last of them `size` alone: a gap on either side, or on both, ends a piece."""
     runs = block.operations.merged()
     at = np.flatnonzero(runs.letters == ord("M"))

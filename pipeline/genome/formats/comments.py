@@ -5,7 +5,7 @@ from importlib.metadata import version
 from typing import Any
 
 from tidalign.pipeline.genome.formats import measures
-from tidalign.pipeline.genome.formats.block import Block
+from tidalign.pipeline.genome.formats.block import AlignmentBlock
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.text import joined
 
@@ -39,7 +39,7 @@ def seeding(parameters: GenomeParameters) -> str:
     return f"# seed={parameters.seed}{transitions}\n# step={parameters.step}\n"
 
 
-def measured(block: Block, *, continuity: bool) -> Any:
+def measured(block: AlignmentBlock, *, continuity: bool) -> Any:
     """Write comments of each row, a large_string column: how alike and how complete the alignment is."""
     shares = {"identity": measures.identity(block), "coverage": measures.coverage(block)}
     if continuity:

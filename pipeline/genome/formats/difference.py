@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.request import Request
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows, text_column
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, text_column
 from tidalign.pipeline.text import empty, joined
 
 _UPPER = np.arange(256, dtype=np.uint8)
@@ -19,17 +19,17 @@ _EQUAL, _OTHER, _IN_TARGET, _IN_QUERY = range(4)
 _BASES = np.frombuffer(b"ACGT", np.uint8)
 
 
-def lines(block: Block, request: Request[GenomeRows]) -> Any:
+def lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: the lines of each row, none for one without differences."""
     return _lines(block, request, whole=True)
 
 
-def bare_lines(block: Block, request: Request[GenomeRows]) -> Any:
+def bare_lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a column as `lines`, without the whole alignment (`differences-`)."""
     return _lines(block, request, whole=False)
 
 
-def _lines(block: Block, request: Request[GenomeRows], *, whole: bool) -> Any:
+def _lines(block: AlignmentBlock, request: Request[GenomeRows], *, whole: bool) -> Any:
     texts = block.texts
     target, query = (np.frombuffer(text.buffers()[2], np.uint8) for text in texts)
     offsets = np.frombuffer(texts[0].buffers()[1], np.int64)[: len(block) + 1]

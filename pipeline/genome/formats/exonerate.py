@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from tidalign.pipeline.formats.request import Request
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows, spelled
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, spelled
 from tidalign.pipeline.text import joined
 
 
-def lines(block: Block, request: Request[GenomeRows]) -> Any:
+def lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: the line of each row."""
     rows = block.rows
     ends = [block.numbers(name) for name in ("query_start", "query_end")]

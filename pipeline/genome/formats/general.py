@@ -12,11 +12,11 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.formats.table import Format
 from tidalign.pipeline.genome.formats import measures
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers, spelled, text_column
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, Numbers, spelled, text_column
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.text import joined, strings
 
-Field = Callable[[Block], Any]
+Field = Callable[[AlignmentBlock], Any]
 
 DEFAULT = ["score", "name1", "strand1", "size1", "zstart1", "end1", "name2", "strand2", "size2", "zstart2", "end2", "identity", "coverage"]
 MAPPING = ["name1", "zstart1", "end1", "name2", "strand2", "zstart2+", "end2+", "identity", "coverage", "cigarx-"]
@@ -52,12 +52,12 @@ def mapping_header(request: Request[GenomeRows]) -> list[bytes]:
     return _header(MAPPING)
 
 
-def lines(block: Block, request: Request[GenomeRows]) -> Any:
+def lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: the line of each row in `general`."""
     return _lines(block, request.format.fields or DEFAULT)
 
 
-def mapping_lines(block: Block, request: Request[GenomeRows]) -> Any:
+def mapping_lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: the line of each row in `mapping`."""
     return _lines(block, MAPPING)
 
@@ -68,7 +68,7 @@ def _header(names: Sequence[str]) -> list[bytes]:
     return [("#" + "\t".join(titles) + "\n").encode()]
 
 
-def _lines(block: Block, names: Sequence[str]) -> Any:
+def _lines(block: AlignmentBlock, names: Sequence[str]) -> Any:
     columns = []
     for name in names:
         if name in _SHARES:
@@ -92,19 +92,19 @@ def _constant(text: str) -> Field:
     return lambda block: pa.array([text] * len(block))
 
 
-def _percents(share: Callable[[Block], measures.Fraction], form: str) -> Field:
+def _percents(share: Callable[[AlignmentBlock], measures.Fraction], form: str) -> Field:
     return lambda block: measures.percents(share(block), form)
 
 
-def _fractions(share: Callable[[Block], measures.Fraction]) -> Field:
+def _fractions(share: Callable[[AlignmentBlock], measures.Fraction]) -> Field:
     return lambda block: measures.fractions(share(block))
 
 
-def _diagonal(block: Block) -> Numbers:
+def _diagonal(block: AlignmentBlock) -> Numbers:
     return block.numbers("target_start") - block.strand_start
 
 
-def _shingle(block: Block) -> Any:
+def _shingle(block: AlignmentBlock) -> Any:
     """Count the letters by which one sequence, laid along the alignment's diagonal, reaches past an end of the target: negative at its start; NA where it
     does not."""
     diagonal = _diagonal(block)
@@ -116,7 +116,7 @@ def _shingle(block: Block) -> Any:
     return pc.if_else(pa.array(after | before), strings(pa.array(value)), "NA")
 
 
-def differences(block: Block) -> Any:
+def differences(block: AlignmentBlock) -> Any:
     """Write for each column a dot (match), a colon (transition), x (transversion), X (a letter other than ACGT) or - (gap)."""
     target, query = block.texts
     offsets = np.frombuffer(target.buffers()[1], np.int64)
@@ -145,7 +145,7 @@ _DIFFERENCE = _difference_table()
 def _whole(side: str) -> Field:
     """Make the field of all letters of a sequence, on its forward strand."""
 
-    def field(block: Block) -> Any:
+    def field(block: AlignmentBlock) -> Any:
         genome = block.target if side == "target" else block.query
         numbers = block.numbers(f"{side}_number").tolist()
         texts = {i: genome.letters[genome.starts[i] : genome.starts[i] + genome.lengths[i]].tobytes().decode() for i in set(numbers)}
@@ -158,7 +158,7 @@ def _qualities(name: str, *, aligned: bool) -> Field:
     """Make the field of the qualities of alignments, as `align1` and `align2` have their letters, or of whole sequences."""
     side = _QUALITIES[name]
 
-    def field(block: Block) -> Any:
+    def field(block: AlignmentBlock) -> Any:
         genome = block.target if side == "target" else block.query
         if genome.qualities is None:
             raise _without("format general", name)
@@ -231,7 +231,7 @@ FIELDS: dict[str, Field] = {
 }
 """Fields of one column."""
 
-_SHARES: dict[str, tuple[Callable[[Block], measures.Fraction], str]] = {
+_SHARES: dict[str, tuple[Callable[[AlignmentBlock], measures.Fraction], str]] = {
     "identity": (measures.identity, "idPct"),
     "coverage": (measures.coverage, "covPct"),
     "continuity": (measures.continuity, "conPct"),

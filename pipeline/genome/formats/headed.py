@@ -10,17 +10,19 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.export import in_turn, refuse_names
 from tidalign.pipeline.formats.request import Request
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows
 from tidalign.pipeline.text import content, joined
 
 Values = tuple[Any, ...]
 """A row's values in the columns that rows under one head have in common."""
 
-Head = Callable[[Block, Request[GenomeRows], int, Values | None], str]
+Head = Callable[[AlignmentBlock, Request[GenomeRows], int, Values | None], str]
 """Makes the head that stands before a row of a block; also given the values of the row before it, None before the first."""
 
 
-def write(request: Request[GenomeRows], sink: BinaryIO, names: tuple[str, ...], head: Head, lines: Callable[[Block], Any]) -> tuple[int, Values | None]:
+def write(
+    request: Request[GenomeRows], sink: BinaryIO, names: tuple[str, ...], head: Head, lines: Callable[[AlignmentBlock], Any]
+) -> tuple[int, Values | None]:
     """Write all rows of a request; returns how many, and the last one's values. names: columns that rows under one head have in common. Whether a row is of
     others than the one before it is found out in their order."""
     count, before = 0, None
@@ -35,12 +37,12 @@ def write(request: Request[GenomeRows], sink: BinaryIO, names: tuple[str, ...], 
     return count, before
 
 
-def values(block: Block, names: tuple[str, ...], row: int) -> Values:
+def values(block: AlignmentBlock, names: tuple[str, ...], row: int) -> Values:
     """Give a row's values in some columns."""
     return tuple(block[name][row].as_py() for name in names)
 
 
-def _others(block: Block, names: tuple[str, ...], before: Values | None) -> list[int]:
+def _others(block: AlignmentBlock, names: tuple[str, ...], before: Values | None) -> list[int]:
     """Find the rows whose values in some columns are not those of the row before."""
     others = np.zeros(len(block), np.bool_)
     others[0] = before is None or before != values(block, names, 0)
@@ -50,7 +52,7 @@ def _others(block: Block, names: tuple[str, ...], before: Values | None) -> list
     return np.flatnonzero(others).tolist()
 
 
-def _made(piece: Callable[[], Iterable[Any]], request: Request[GenomeRows], lines: Callable[[Block], Any]) -> list[tuple[Block, Any]]:
+def _made(piece: Callable[[], Iterable[Any]], request: Request[GenomeRows], lines: Callable[[AlignmentBlock], Any]) -> list[tuple[AlignmentBlock, Any]]:
     """Make the blocks of a piece, with the lines of each row."""
     blocks = []
     for block in piece():

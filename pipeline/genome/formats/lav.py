@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.genome.census import key
 from tidalign.pipeline.genome.formats import headed
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows, gap_free, within
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, gap_free, within
 from tidalign.pipeline.genome.formats.comments import program, seeding
 from tidalign.pipeline.genome.formats.text import with_lav
 from tidalign.pipeline.genome.input.actions import Specifier
@@ -32,7 +32,7 @@ def write_with_text(request: Request[GenomeRows], sink: BinaryIO) -> int:
     return _write(request, sink, said, lambda block: joined(_stanzas(block), with_lav(block, request)))
 
 
-def _write(request: Request[GenomeRows], sink: BinaryIO, said: str, lines: Callable[[Block], Any]) -> int:
+def _write(request: Request[GenomeRows], sink: BinaryIO, said: str, lines: Callable[[AlignmentBlock], Any]) -> int:
     sink.write(f"#:lav\n{_settings(request)}{said}".encode())
     count, last = headed.write(request, sink, _OF, _head, lines)
     sink.write(_end(request, last) + (request.format.footer.encode() if request.markend else b""))
@@ -50,7 +50,7 @@ def _settings(request: Request[GenomeRows]) -> str:
     return "d {\n" + "".join(f"{line}\n" for line in lines) + "}\n"
 
 
-def _head(block: Block, request: Request[GenomeRows], row: int, before: headed.Values | None) -> str:
+def _head(block: AlignmentBlock, request: Request[GenomeRows], row: int, before: headed.Values | None) -> str:
     """Give what stands before a row of other sequences than those of the row before it."""
     here = headed.values(block, _OF, row)
     same = before is not None and (before[0], *before[2:]) == (here[0], *here[2:])
@@ -71,7 +71,7 @@ def _end(request: Request[GenomeRows], last: headed.Values | None) -> bytes:
     return f"{_masked(request, last)}m {{\n{lines}  n {len(reached)}\n}}\n#:eof\n".encode()
 
 
-def _sequences(block: Block, request: Request[GenomeRows], row: int) -> str:
+def _sequences(block: AlignmentBlock, request: Request[GenomeRows], row: int) -> str:
     """Give the stanzas that name the sequences of a row."""
     genomes = request.rows.source["genomes"]
     pair = genomes[0 if len(genomes) == 1 else block["job"][row].as_py()]
@@ -89,7 +89,7 @@ def _sequences(block: Block, request: Request[GenomeRows], row: int) -> str:
     return f"#:lav\ns {{\n{''.join(places)}}}\nh {{\n{''.join(names)}}}\n"
 
 
-def _stanzas(block: Block) -> Any:
+def _stanzas(block: AlignmentBlock) -> Any:
     """Give the stanza of each row: a large_string column."""
     target, query = (within(block, side) for side in ("target", "query"))
     spans = [block.numbers(f"{side}_end") - block.numbers(f"{side}_start") for side in ("target", "query")]

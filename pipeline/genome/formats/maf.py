@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidalign.pipeline.formats.request import Request
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers, padded, spelled, widths
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, Numbers, padded, spelled, widths
 from tidalign.pipeline.genome.formats.comments import measured, program, seeding, settings
 from tidalign.pipeline.text import joined, strings
 
@@ -21,18 +21,18 @@ def commented_header(request: Request[GenomeRows]) -> list[bytes]:
     return [*header(request), seeding(request.rows.parameters).encode()]
 
 
-def lines(block: Block, request: Request[GenomeRows]) -> Any:
+def lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: the paragraph of each row."""
     return _paragraphs(block, "")
 
 
-def commented_lines(block: Block, request: Request[GenomeRows]) -> Any:
+def commented_lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a column as `lines`, with LASTZ's `maf+` comments before each paragraph."""
     cigar = joined("# cigar=", spelled(block.operations.merged(), lower=True), "\n")
     return _paragraphs(block, joined(measured(block, continuity=request.rows.parameters.gapped), cigar))
 
 
-def _paragraphs(block: Block, comments: Any) -> Any:
+def _paragraphs(block: AlignmentBlock, comments: Any) -> Any:
     rows, starts = block.rows, (block.numbers("target_start"), block.strand_start)
     sizes = (block.numbers("target_end") - starts[0], block.strand_end - starts[1])
     columns = [

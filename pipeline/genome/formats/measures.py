@@ -5,17 +5,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidalign.pipeline.genome.formats.block import Block, Numbers
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, Numbers
 
 Fraction = tuple[Numbers, Numbers]
 
 
-def identity(block: Block) -> Fraction:
+def identity(block: AlignmentBlock) -> Fraction:
     """Count matches among the columns of two ACGT letters."""
     return block.numbers("matches"), pairs(block)
 
 
-def coverage(block: Block) -> Fraction:
+def coverage(block: AlignmentBlock) -> Fraction:
     """Count the letters spanned of the shorter sequence; of two that are as long, of the query."""
     lengths = {side: block.numbers(f"{side}_length") for side in ("target", "query")}
     spans = {side: block.numbers(f"{side}_end") - block.numbers(f"{side}_start") for side in ("target", "query")}
@@ -23,28 +23,28 @@ def coverage(block: Block) -> Fraction:
     return np.where(of_target, spans["target"], spans["query"]), np.where(of_target, lengths["target"], lengths["query"])
 
 
-def continuity(block: Block) -> Fraction:
+def continuity(block: AlignmentBlock) -> Fraction:
     """Count columns without a gap."""
     gapless = _gapless(block)
     return gapless, gapless + block.numbers("gap_letters")
 
 
-def gap_rate(block: Block) -> Fraction:
+def gap_rate(block: AlignmentBlock) -> Fraction:
     """Compare columns with a gap to those without."""
     return block.numbers("gap_letters"), _gapless(block)
 
 
-def blast_identity(block: Block) -> Fraction:
+def blast_identity(block: AlignmentBlock) -> Fraction:
     """Count matches among all columns."""
     return block.numbers("matches"), continuity(block)[1]
 
 
-def pairs(block: Block) -> Numbers:
+def pairs(block: AlignmentBlock) -> Numbers:
     """Count columns of two ACGT letters."""
     return block.numbers("matches") + block.numbers("mismatches")
 
 
-def _gapless(block: Block) -> Numbers:
+def _gapless(block: AlignmentBlock) -> Numbers:
     """Count columns of two letters of any kind: what is left of both spans, which hold each of them twice, without the gaps."""
     spans = [block.numbers(f"{side}_end") - block.numbers(f"{side}_start") for side in ("target", "query")]
     return (spans[0] + spans[1] - block.numbers("gap_letters")) // 2

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.request import Request
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, Numbers
 from tidalign.pipeline.text import content_of, empty, joined
 
 _GAP, _N, _CASE = ord("-"), ord("N"), 0x20
 
 
-def lines(block: Block, request: Request[GenomeRows]) -> Any:
+def lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: the line of each row."""
     rows = block.rows
     letters, gaps, (sizes, query_starts, target_starts, count) = _letters(block), _gaps(block), _blocks(block)
@@ -26,7 +26,7 @@ def lines(block: Block, request: Request[GenomeRows]) -> Any:
     return joined(*[piece for place, column in enumerate(columns) for piece in (("\t",) if place else ()) + (column,)], "\n")
 
 
-def _letters(block: Block) -> list[Any]:
+def _letters(block: AlignmentBlock) -> list[Any]:
     """Count matches, mismatches, matches in repeats and columns with N of each row."""
     (target, offsets), (query, _) = (content_of(text) for text in block.texts)
     target, query = target[: offsets[-1]], query[: offsets[-1]]
@@ -39,7 +39,7 @@ def _letters(block: Block) -> list[Any]:
     return [pa.array(np.diff(np.concatenate(([0], np.cumsum(kind)))[offsets])) for kind in kinds]
 
 
-def _gaps(block: Block) -> list[Any]:
+def _gaps(block: AlignmentBlock) -> list[Any]:
     """Count the runs of letters that the query alone has, and those letters; then the target's."""
     runs = block.operations.merged()
     found = []
@@ -50,7 +50,7 @@ def _gaps(block: Block) -> list[Any]:
     return found
 
 
-def _blocks(block: Block) -> tuple[Any, Any, Any, Any]:
+def _blocks(block: AlignmentBlock) -> tuple[Any, Any, Any, Any]:
     """Give the blocks without a gap: their sizes and their starts in query and target, a comma after each; and how many there are."""
     runs = block.operations.merged()
     at = np.flatnonzero(runs.letters == ord("M"))

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.export import in_turn, refuse_names
 from tidalign.pipeline.formats.request import Request
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers, gap_free
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, Numbers, gap_free
 from tidalign.pipeline.text import content, empty, joined
 
 _NAMES = ("target_name", "query_name")
@@ -42,7 +42,7 @@ def write(request: Request[GenomeRows], sink: BinaryIO) -> int:
     return count
 
 
-def _first(block: Block, offsets: Numbers, limit: int, counted: dict[tuple[int, int], int]) -> Numbers:
+def _first(block: AlignmentBlock, offsets: Numbers, limit: int, counted: dict[tuple[int, int], int]) -> Numbers:
     """Leave out runs but the first `limit` of a query, as LASTZ does where it limits what it finds of one. counted: runs of queries so far."""
     kept = np.zeros(len(block), np.int64)
     queries = np.zeros(len(block), np.int64) if block.query.joint else block.numbers("query_number")
@@ -62,7 +62,7 @@ def _joined(lines: Any, offsets: Numbers) -> Any:
     return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends), lines.take(pa.array(chosen))), empty())
 
 
-def _made(piece: Callable[[], Iterable[Any]], request: Request[GenomeRows]) -> list[tuple[Block, Any, Numbers]]:
+def _made(piece: Callable[[], Iterable[Any]], request: Request[GenomeRows]) -> list[tuple[AlignmentBlock, Any, Numbers]]:
     """Make the blocks of a piece, with the points of each gap-free run, and where those of each row begin."""
     blocks = []
     for block in piece():
@@ -71,7 +71,7 @@ def _made(piece: Callable[[], Iterable[Any]], request: Request[GenomeRows]) -> l
     return blocks
 
 
-def _points(block: Block) -> tuple[Any, Numbers]:
+def _points(block: AlignmentBlock) -> tuple[Any, Numbers]:
     """Write for each row the first and the last pair of each gap-free run, a large_string column; and where those of each row begin, int64[rows + 1]."""
     runs, starts, _ = gap_free(block)
     row = np.repeat(np.arange(len(block)), np.diff(runs.offsets))
@@ -83,12 +83,12 @@ def _points(block: Block) -> tuple[Any, Numbers]:
     return lines, runs.offsets
 
 
-def _together(block: Block, side: str) -> bool:
+def _together(block: AlignmentBlock, side: str) -> bool:
     """Tell whether LASTZ counts places in the array of all sequences: of a target that is read as several, or a query that several are."""
     return bool(block.target.starts[0]) if side == "target" else block.query.together
 
 
-def _moved(block: Block, side: str) -> Numbers:
+def _moved(block: AlignmentBlock, side: str) -> Numbers:
     """Tell how far places in that array are from those in the sequence."""
     genome, numbers = (block.target if side == "target" else block.query), block.numbers(f"{side}_number")
     if not _together(block, side):

@@ -15,7 +15,7 @@ from tidalign.kernels.letters.nucleotides import decode, reverse_complement
 from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.formats.table import Format
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, Numbers
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.pairs.formats.sam import LONGEST_TARGET, QUERY_NAME, REFERENCE_NAME
 from tidalign.pipeline.text import empty, joined
@@ -65,12 +65,12 @@ def check_whole(role: str, file: str, genome: Genome, format: Format | None = No
         _check_whole(genome, slice(None), file)
 
 
-def hard_lines(block: Block, request: Request[GenomeRows]) -> Any:
+def hard_lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: the record of each row; what is not aligned is clipped off."""
     return _lines(block, "H", pc.utf8_upper(block.query_letters), block.query_qualities)
 
 
-def soft_lines(block: Block, request: Request[GenomeRows]) -> Any:
+def soft_lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a column as `hard_lines`, with whole sequences, what is clipped in lower case. Raises InputError for a subrange, whose rest is not there."""
     sequences = block.numbers("query_number")
     _check_whole(block.query, sequences, "softsam")
@@ -87,7 +87,7 @@ def soft_lines(block: Block, request: Request[GenomeRows]) -> Any:
     return _lines(block, "S", pa.array(texts, pa.large_string()), pa.array(beside, pa.large_string()))
 
 
-def _lines(block: Block, clip: str, letters: Any, qualities: Any) -> Any:
+def _lines(block: AlignmentBlock, clip: str, letters: Any, qualities: Any) -> Any:
     rows = block.rows
     for role in ("target", "query"):
         _check(rows[f"{role}_name"], role, "SAM")

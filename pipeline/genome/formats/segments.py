@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats.request import Request
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows
 from tidalign.pipeline.text import joined
 
 
@@ -15,7 +15,7 @@ def header(request: Request[GenomeRows]) -> list[bytes]:
     return [b"#name1\tstart1\tend1\tname2\tstart2\tend2\tstrand2\tscore\n"]
 
 
-def lines(block: Block, request: Request[GenomeRows]) -> Any:
+def lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: the line of each row. Raises InputError for alignments with gaps."""
     if block.numbers("gap_letters").any():
         raise InputError("segments", "alignments without gaps", "gaps", "use --nogapped")

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.genome.census import keys
 from tidalign.pipeline.genome.formats import headed
-from tidalign.pipeline.genome.formats.block import Block, GenomeRows, Numbers, padded, text_column, within
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, Numbers, padded, text_column, within
 from tidalign.pipeline.genome.formats.comments import seeding
 from tidalign.pipeline.genome.formats.general import differences
 from tidalign.pipeline.text import empty, joined, strings
@@ -46,7 +46,7 @@ def _write(request: Request[GenomeRows], sink: BinaryIO, origin: int) -> int:
         masks = None if last is None else request.rows.masks(last[0])
         return "" if masks is None or last is None else f"num_masked={masks.of_strand(last[1])}\n"
 
-    def head(block: Block, request: Request[GenomeRows], row: int, before: headed.Values | None) -> str:
+    def head(block: AlignmentBlock, request: Request[GenomeRows], row: int, before: headed.Values | None) -> str:
         nonlocal last
         here = block["job"][row].as_py(), int(keys(block.rows.slice(row, 1), joint=block.query.joint)[0])
         said = masked() if here != last else ""
@@ -58,17 +58,17 @@ def _write(request: Request[GenomeRows], sink: BinaryIO, origin: int) -> int:
     return count
 
 
-def with_lav(block: Block, request: Request[GenomeRows]) -> Any:
+def with_lav(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a column as `lines`, places counted as in `lav+text`."""
     return paragraphs(block, request, 0 if request.rows.parameters.gapped else 1)
 
 
-def paragraphs(block: Block, request: Request[GenomeRows], origin: int) -> Any:
+def paragraphs(block: AlignmentBlock, request: Request[GenomeRows], origin: int) -> Any:
     """Make a column of what there is of each row, places counted from `origin`: of alignments paragraphs, of HSPs two long lines."""
     return _wrapped(block, origin) if request.rows.parameters.gapped else _unwrapped(block, origin)
 
 
-def _unwrapped(block: Block, origin: int) -> Any:
+def _unwrapped(block: AlignmentBlock, origin: int) -> Any:
     """Make lines of any length. Places of a query are on its strand; of one that is read in part LASTZ adds its begin on either strand."""
     target, query = block.texts
     length = pa.array(block.numbers("target_end") - block.numbers("target_start"))
@@ -81,7 +81,7 @@ def _unwrapped(block: Block, origin: int) -> Any:
     return joined("score:", block["score"], " length:", length, "\n", first, " " * (_MARGIN + 2), marks, "\n", second, "\n")
 
 
-def _wrapped(block: Block, origin: int) -> Any:
+def _wrapped(block: AlignmentBlock, origin: int) -> Any:
     """Make paragraphs of lines of `WIDTH` columns. Places are in what was read, on the forward strand; those of a query on `-` fall."""
     target, query = block.texts
     marks = _MARKS[_letters(differences(block))]
@@ -106,7 +106,7 @@ def _wrapped(block: Block, origin: int) -> Any:
     return joined("score:", block["score"], " length:(", spans[0], " ", strings(spans[1]), ")\n\n", whole)
 
 
-def _before_piece(block: Block, side: str) -> Numbers:
+def _before_piece(block: AlignmentBlock, side: str) -> Numbers:
     """Count the letters of what was read of a target's sequence before the piece of it that a row is in ([separator=C]): LASTZ counts from there."""
     if side == "query":
         return np.zeros(len(block), np.int64)

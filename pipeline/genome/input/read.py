@@ -57,7 +57,7 @@ def _in_role(genome: Genome, role: str, wanted: Specifier) -> Genome:
         return genome
     if wanted.separator is not None:
         return _apart(genome)
-    return replace(genome, together=wanted.multiple)
+    return replace(genome, together=True, origins=genome.starts) if wanted.multiple else genome
 
 
 def _records(wanted: Specifier, rules: LetterRules) -> tuple[Iterator[Record], bool]:
@@ -156,7 +156,9 @@ def _apart(genome: Genome) -> Genome:
     of = genome.sequence_at(places)
     offsets = genome.offsets[of] + places - genome.starts[of]
     names, full_lengths, numbers = [genome.names[i] for i in of], genome.full_lengths[of], genome.numbers[of]
-    return Genome(genome.letters, names, places, ends - places, offsets, full_lengths, numbers, genome.pieces, genome.empty, qualities=genome.qualities)
+    sequences = names, places, ends - places, offsets, full_lengths, numbers
+    origins = 1 + places - genome.starts[of]  # each record has a NUL before it
+    return Genome(genome.letters, *sequences, genome.pieces, genome.empty, qualities=genome.qualities, origins=origins)
 
 
 def _pieces(letters: npt.NDArray[np.uint8]) -> Positions:

@@ -13,7 +13,7 @@ from tidalign.kernels.letters.nucleotides import SEPARATOR, Codes, encode, rever
 Positions = npt.NDArray[np.int64]
 
 LETTERS, QUALITIES = "letters", "qualities"
-_COLUMNS = ("starts", "lengths", "offsets", "full_lengths", "numbers")
+_COLUMNS = ("starts", "lengths", "offsets", "full_lengths", "numbers", "origins")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +30,7 @@ class Genome:
     together: of a query, whether all its sequences are one to LASTZ ([multiple]).
     empty: number and name of each record that was asked for and had no letters. They are not among the sequences, but each has its NUL in `letters`.
     qualities: uint8[n], of FASTQ, beside each letter, as they were read; else None.
+    origins: of a query, int64[k], where LASTZ has the first letter of each that it aligns by itself; empty: all at 0.
     """
 
     letters: npt.NDArray[np.uint8]
@@ -43,6 +44,7 @@ class Genome:
     empty: list[tuple[int, str]] = field(default_factory=list)
     together: bool = False
     qualities: npt.NDArray[np.uint8] | None = None
+    origins: Positions = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __len__(self) -> int:
         """Count the sequences."""
@@ -52,6 +54,10 @@ class Genome:
     def joint(self) -> bool:
         """Tell whether all sequences of a query are one to LASTZ, sought in their array."""
         return self.together and len(self) > 1
+
+    def origin(self, i: int) -> int:
+        """Give where LASTZ has the first letter of sequence i of a query that is not joint."""
+        return int(self.origins[i]) if len(self.origins) else 0
 
     def sought(self) -> list[int]:
         """Count the letters of each query: of each sequence, or of all in one."""

@@ -11,9 +11,9 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,13 +21,13 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from tidalign.kernels.letters.nucleotides import Codes, encode
-from tidalign.pipeline.errors import Damaged, ManifestMismatch, MissingInput
+from tidalign.pipeline.errors import Damaged, InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.files.sniff import sniff
 from tidalign.pipeline.genome.input.actions import Specifier
 from tidalign.pipeline.genome.input.read import read_genome, read_roles
 from tidalign.pipeline.genome.input.sequences import LETTERS, QUALITIES, Genome
-from tidalign.pipeline.genome.input.source import STANDARD_INPUT
+from tidalign.pipeline.genome.input.source import INDEX, STANDARD_INPUT, index_at
 from tidalign.pipeline.genome.input.twobit import is_twobit
 from tidalign.pipeline.store.files import lasts, nearest, read_json, write_json, writing_error
 
@@ -36,6 +36,9 @@ IN_A_FOLDER = 1000
 
 CODES, _PLACES, _RECORD = "codes", "genome.json", "side.json"
 _PIECE = 1 << 24
+
+ROLES = "target", "query"
+"""Of the sides of an index, in their order there."""
 
 Side = tuple[str, str]
 """Role and specifier (`path[actions]`)."""
@@ -51,7 +54,7 @@ def folder_name(folder: int) -> str:
 
 def read_sides(directory: str, folder: int, sides: Sequence[Side], ambiguous: str | None, identity: str = "") -> list[dict[str, Any]]:
     """Read the sides of a folder, those of one file beside each other, into the run directory, all or none; returns the record of each:
-    {id, role, spec, sequences, bases, empty}.
+    {id, role, spec, sequences, bases, empty}, of an index also {index, of, codes}: its path, what it was made of, and the checksum of its codes.
 
     identity: tells whether their files are the same again. What is there of the same is left alone.
     """
@@ -60,33 +63,7 @@ def read_sides(directory: str, folder: int, sides: Sequence[Side], ambiguous: st
         return records
     shutil.rmtree(path, ignore_errors=True)  # of a call that stopped before it had planned with what it read
     temporary = f"{path}.{secrets.token_hex(4)}.tmp"
-    records, places, sums = list[dict[str, Any]](), list[dict[str, Any]](), dict[str, int]()
-    try:
-        Path(temporary).mkdir(parents=True)
-        with ExitStack() as opened:
-            files: dict[str, BinaryIO] = {}
-            for spec in dict.fromkeys(spec for _, spec in sides):
-                roles = [role for role, each in sides if each == spec]
-                genomes = read_roles(spec, roles, ambiguous)
-                for name in (*genomes[0].mapped(), CODES):
-                    if name not in files:
-                        files[name] = opened.enter_context(Path(temporary, name).open("wb"))
-                at = {name: files[name].tell() for name in genomes[0].mapped()}
-                for role, genome in zip(roles, genomes, strict=True):
-                    said = {"sequences": len(genome), "bases": int(genome.lengths.sum()), "empty": len(genome.empty)}
-                    records.append({"id": IN_A_FOLDER * folder + len(records), "role": role, "spec": spec, **said})
-                    places.append({"at": at, "size": len(genome.letters), **genome.to_json()})
-                sums |= _write(genomes[0], files, sums)
-            for file in files.values():
-                file.flush()
-                if lasts(path):
-                    os.fsync(file.fileno())
-    except MissingInput:  # of what was to be written
-        raise
-    except OSError as error:
-        raise writing_error(path, error) from error
-    write_json(f"{temporary}/{_PLACES}", {"genomes": places})
-    write_json(f"{temporary}/{_RECORD}", {"sides": records, "identity": identity, "sums": sums})
+    records = write_sides(temporary, sides, ambiguous, IN_A_FOLDER * folder, identity)
     try:
         Path(temporary).rename(path)
     except OSError as error:
@@ -95,6 +72,83 @@ def read_sides(directory: str, folder: int, sides: Sequence[Side], ambiguous: st
             raise writing_error(path, error) from error
         return other
     return records
+
+
+def write_sides(path: str, sides: Sequence[Side], ambiguous: str | None, first: int = 0, identity: str = "") -> list[dict[str, Any]]:
+    """Read sides into an empty folder; returns their records, numbers from `first` on. Of an index that is alone there the files get one more name."""
+    records, places, sums = list[dict[str, Any]](), list[dict[str, Any]](), dict[str, int]()
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+        with ExitStack() as opened:
+            files: dict[str, BinaryIO] = {}
+            for spec in dict.fromkeys(spec for _, spec in sides):
+                roles = [role for role, each in sides if each == spec]
+                genomes, index = read_roles_of(spec, roles, ambiguous), index_at(spec)
+                linked = index if len(roles) == len(sides) else None
+                names = (*genomes[0].mapped(), CODES)
+                for name in names:
+                    if linked:
+                        _link(f"{linked}/{name}", f"{path}/{name}")
+                    elif name not in files:
+                        files[name] = opened.enter_context(Path(path, name).open("wb"))
+                at = {name: 0 if linked else files[name].tell() for name in genomes[0].mapped()}
+                for role, genome in zip(roles, genomes, strict=True):
+                    said = {"sequences": len(genome), "bases": int(genome.lengths.sum()), "empty": len(genome.empty)}
+                    records.append({"id": first + len(records), "role": role, "spec": spec, **said, **(_of_index(index) if index else {})})
+                    places.append({"at": at, "size": len(genome.letters), **genome.to_json()})
+                sums |= side_record(linked)["sums"] if linked else _write(genomes[0], files, sums)
+            for file in files.values():
+                file.flush()
+                if lasts(path):
+                    os.fsync(file.fileno())
+    except MissingInput:  # of what was to be written
+        raise
+    except OSError as error:
+        raise writing_error(path, error) from error
+    write_json(f"{path}/{_PLACES}", {"genomes": places})
+    write_json(f"{path}/{_RECORD}", {"sides": records, "identity": identity, "sums": sums})
+    return records
+
+
+def read_roles_of(spec: str, roles: Sequence[str], ambiguous: str | None = None) -> list[Genome]:
+    """Read a file of sequences (`read_roles`), or map an index of one, whose letters are checked, in each role. InputError for an index that is damaged."""
+    path = index_at(spec)
+    if path is None:
+        return read_roles(spec, roles, ambiguous)
+    with refused(path):
+        genomes = _load_folder(path, "", check_folder(path))
+        return [genomes[ROLES.index(role)][0] for role in roles]
+
+
+@contextmanager
+def refused(path: str) -> Iterator[None]:
+    """Refuse an index that is not what was written: InputError, naming its file."""
+    try:
+        yield
+    except (Damaged, FileNotFoundError) as error:
+        file, found = (error.path, error.found) if isinstance(error, Damaged) else (error.filename, "none")
+        raise InputError(str(file), "what `tidalign genome-index` wrote", found, f"make {Path(path).name} again") from error
+
+
+def _of_index(path: str) -> dict[str, Any]:
+    """Say in the record of a side which index it was read of."""
+    return {"index": path, "of": read_json(f"{path}/{INDEX}")["spec"], "codes": side_record(path)["sums"][CODES]}
+
+
+def side_record(path: str) -> dict[str, Any]:
+    """Read what is said of the sides of a folder."""
+    return read_json(f"{path}/{_RECORD}")
+
+
+def _link(path: str, name: str) -> None:
+    """Give a file one more name, so that it stays where the other is removed; copy it where that cannot be: another file system, or another owner's."""
+    try:
+        os.link(path, name)
+    except OSError:
+        shutil.copyfile(path, name)
+        if lasts(name):
+            with Path(name).open("rb") as file:
+                os.fsync(file.fileno())
 
 
 def _write(genome: Genome, files: Mapping[str, BinaryIO], sums: Mapping[str, int]) -> dict[str, int]:
@@ -169,7 +223,7 @@ def check_folder(path: str) -> tuple[_State, ...]:
     """Check the files of a folder of sides, each once as long as it does not change; returns their states. Damaged, naming the file, where one is not whole."""
     try:
         sums = _sums(path, _state(f"{path}/{_RECORD}"))
-        return tuple(_check_mapped(f"{path}/{name}", sums[name]) for name in sums)
+        return tuple(check_mapped(f"{path}/{name}", sums[name]) for name in sums)
     except FileNotFoundError as error:
         raise Damaged(error.filename, "gone") from error
 
@@ -184,7 +238,8 @@ def _sums(path: str, state: _State) -> dict[str, int]:
     return dict(read_json(f"{path}/{_RECORD}")["sums"])
 
 
-def _check_mapped(path: str, expected: int) -> _State:
+def check_mapped(path: str, expected: int) -> _State:
+    """Check a file, once as long as it does not change. Damaged where its checksum is another."""
     state = _state(path)
     if not _fits(path, expected, state):
         raise Damaged(path, "damaged or cut short: its checksum does not fit")

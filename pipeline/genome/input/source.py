@@ -10,9 +10,13 @@ from typing import Any, Self
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.files.sniff import sampled
 from tidalign.pipeline.genome.input.actions import Specifier
+from tidalign.pipeline.genome.input.sequences import LETTERS
 
 STANDARD_INPUT = ("-", "/dev/stdin")
 """What is read by the command's own process alone, whatever it is."""
+
+INDEX = "index.json"
+"""In a folder that `tidalign genome-index` wrote (index.py): what it was made of, and for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ class GenomeSource:
         if once := next((path for path in pipes if pipes.count(path) > 1), None):
             raise InputError(once, "a pipe, which can be read once, for one of the sides", "it for both", "write it to a file first")
         known = {file["path"]: file for file in self.known}
-        return [_identity(path, known.get(_rooted(path))) for path in self.paths()]
+        return [identity(path, known.get(_rooted(path))) for path in self.paths()]
 
     def identities(self, groups: Mapping[int, Sequence[tuple[str, str]]]) -> dict[int, str]:
         """Digest what tells whether the files of some sides are the same again, by group."""
@@ -119,7 +123,15 @@ def _rooted(path: str) -> str:
 def piped(side: str) -> bool:
     """Tell whether a specifier, `path[actions]`, names standard input or a pipe that is there."""
     path = Specifier.parse(side).path
-    return path in STANDARD_INPUT or (Path(path).exists() and not Path(path).is_file())
+    return path in STANDARD_INPUT or (Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir())
+
+
+def index_at(side: str) -> str | None:
+    """Give the path of the index that a specifier, `path[actions]`, names; None where it names a file of sequences."""
+    if Path(side).is_file():  # of thousands
+        return None
+    path = Specifier.parse(side).path
+    return path if path not in STANDARD_INPUT and Path(path, INDEX).is_file() else None
 
 
 def absolute(text: str) -> str:
@@ -133,16 +145,21 @@ def absolute(text: str) -> str:
     return f"{Path(named.path).absolute()}{actions}"
 
 
-def _identity(path: str, known: dict[str, Any] | None) -> dict[str, Any]:
+def identity(path: str, known: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Tell by what a file is known to be the same again (`GenomeSource.files`); an index by what it says of its files, and by the size of its letters. known:
+    of a file that is gone; MissingInput where there is none."""
     pipe = {"path": path, "size": -1, "mtime_ns": 0, "digest": ""}
     if path in STANDARD_INPUT:
         return pipe
     try:
-        state = Path(path).stat()
-        if not Path(path).is_file():
+        said = Path(path, INDEX) if Path(path, INDEX).is_file() else Path(path)
+        state = said.stat()
+        if not said.is_file():
             return pipe
-        with Path(path).open("rb") as file:
-            return {"path": path, "size": state.st_size, "mtime_ns": state.st_mtime_ns, "digest": sampled(file, state.st_size)}
+        with said.open("rb") as file:
+            digest = sampled(file, state.st_size)
+        size = state.st_size if said == Path(path) else Path(path, LETTERS).stat().st_size
+        return {"path": path, "size": size, "mtime_ns": state.st_mtime_ns, "digest": digest}
     except OSError as error:
         if known:
             return known
@@ -157,7 +174,7 @@ def pair_name(target: str, query: str) -> str:
 def stem(text: str) -> str:
     """Name the output of a file."""
     name = Path(Specifier.parse(text).path).name
-    for suffix in (".gz", ".bgz", ".fa", ".fasta", ".fna", ".2bit"):
+    for suffix in (".tgx", ".gz", ".bgz", ".fa", ".fasta", ".fna", ".2bit"):
         name = name.removesuffix(suffix)
     return safe(name)
 

@@ -20,7 +20,7 @@ from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.plan import read_manifest, strands, unit_name
 from tidalign.pipeline.genome.stages import anchors_file, gapped, seeding
 from tidalign.pipeline.genome.stages.filters import asked, passed
-from tidalign.pipeline.genome.stages.guards import Beat
+from tidalign.pipeline.genome.stages.guards import Heartbeat
 from tidalign.pipeline.genome.stages.seeded import Seeded
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.schema import ANCHORS, HSPS, KEPT
@@ -38,7 +38,7 @@ def count_anchors(directory: str, job: int, unit: int, run: str) -> int | None:
     return anchors_file.count_anchors(anchors_path(directory, job, unit), run)
 
 
-def write_anchors(unit: Unit, beat: Beat) -> int:
+def write_anchors(unit: Unit, beat: Heartbeat) -> int:
     """Find a large unit's anchors and write them, of which a bounded number is in memory at a time; returns how many. beat: called with how many letters of
     the query are done."""
     path, letters = anchors_path(unit.directory, unit.job_number, unit.number), len(unit.query_codes)
@@ -68,7 +68,7 @@ def seeded(unit: Unit, strand: str) -> Seeded:
     return Seeded(f"{unit.directory}/stages/{unit.name}.{SEEDED[strand]}", unit.run)
 
 
-def find(unit: Unit, beat: Beat, take: Callable[[Iterator[Any]], T], *, checkpoint: bool) -> T:
+def find(unit: Unit, beat: Heartbeat, take: Callable[[Iterator[Any]], T], *, checkpoint: bool) -> T:
     """Find the unit's anchors and give what `take` makes of them, which come in tables; from the first one again where the GPU cannot go on.
 
     checkpoint: whether to write from time to time what was seeded, and to go on from there.
@@ -81,7 +81,7 @@ def find(unit: Unit, beat: Beat, take: Callable[[Iterator[Any]], T], *, checkpoi
         anchors = seeding.anchors(unit.target_codes, unit.query_codes, found, parameters) if parameters.gapped else found
         return take(_in_order(unit, iter([anchors])))
     found = partial(seeding.find_anchors, unit.target, unit.query_codes, unit.strand)
-    rest = parameters, beat, partial(_passing, unit), partial(seeded, unit) if checkpoint else None, unit.limit
+    rest = parameters, beat, partial(_passing, unit), partial(seeded, unit) if checkpoint else None, unit.limit, unit.origin
     # Closed, as no other strand is seeded on the GPU until all its tiles are there or nobody wants them.
     try:
         with closing(found(unit.words(), *rest)) as tables:
@@ -134,7 +134,7 @@ def _named(unit: Unit, table: Any) -> Any:
     return pa.table(columns | {name: table[name] for name in table.schema.names})
 
 
-def _keep(unit: Unit, beat: Beat) -> None:
+def _keep(unit: Unit, beat: Heartbeat) -> None:
     """Write the tables of hits and HSPs that are asked for, a batch at a time."""
     for stage, finder in (("hits", seeding.find_hits), ("hsps", seeding.find_hsps)):
         if stage in unit.keep and unit.segments is None:

@@ -23,7 +23,7 @@ from tidalign.pipeline.device import GPU
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import indexed
 from tidalign.pipeline.genome.stages import host
-from tidalign.pipeline.genome.stages.guards import Beat, Budget
+from tidalign.pipeline.genome.stages.guards import Budget, Heartbeat
 from tidalign.pipeline.genome.stages.strands import Strands
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _extender(unit: Strands) -> "DeviceExtender":
         return DeviceExtender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
 
 
-def extend(unit: Strands, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tuple[int, Extensions]]:
+def extend(unit: Strands, t: Any, q: Any, budget: Budget, beat: Heartbeat) -> Iterator[tuple[int, Extensions]]:
     """Extend anchors as `host.extend` does; of those that have to be extended half the boxes' cells count, too. From where the GPU has no room on the host
     does it."""
     at_once = ANCHORS if unit.parameters.cells is None else GUARDED

@@ -7,7 +7,7 @@ from typing import Any
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages.strands import Strands
 
-Beat = Callable[[int], None]
+Heartbeat = Callable[[int], None]
 """Called with how far a tile is."""
 
 CUT_SECONDS = 20.0
@@ -30,7 +30,7 @@ class Due:
             raise error
 
 
-Done = tuple[Iterator[Any], list[dict[str, Any]]]
+RowsAndShortfalls = tuple[Iterator[Any], list[dict[str, Any]]]
 """Tables of rows (`GENOME_ALIGNMENTS`), made as they are asked for, and what was cut or given up, all of which is there when the rows are."""
 
 

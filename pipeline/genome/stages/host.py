@@ -11,11 +11,12 @@ import numpy.typing as npt
 from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.gapped.extender import Extender
 from tidalign.kernels.letters.nucleotides import Codes
-from tidalign.kernels.seed.index import Index, Positions, build_index, hits
+from tidalign.kernels.seed.index import Positions, WordIndex, build_index, hits
 from tidalign.kernels.ungapped.hsps import HitFilter, Segments, packed
+from tidalign.pipeline.genome.input.index import load
 from tidalign.pipeline.genome.parameters import GenomeParameters
-from tidalign.pipeline.genome.plan import indexed
-from tidalign.pipeline.genome.stages.guards import Beat, Budget
+from tidalign.pipeline.genome.plan import indexed, read_manifest
+from tidalign.pipeline.genome.stages.guards import Budget, Heartbeat
 from tidalign.pipeline.genome.stages.strands import Strands
 
 INSPECTED = 256
@@ -28,7 +29,7 @@ FOUND_AT_ONCE, FOUND_SECONDS = 256, 1.0
 class HostWords:
     """Holds a target's words in memory of the host (`forms.Words`)."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: WordIndex) -> None:
         self.index, self.target, self.pattern = index, index.target, index.pattern
 
     @cached_property
@@ -65,11 +66,13 @@ class HostWords:
 
 @lru_cache(maxsize=1)
 def words(directory: str, run: str, side: int, sequence: int | None) -> HostWords:
-    """Index the words of a target side, or of one sequence of it; kept for the next unit."""
-    return HostWords(build_index(*indexed(directory, run, side, sequence)))
+    """Index the words of a target side, or of one sequence of it, or map those of the side that an index has; kept for the next unit."""
+    target, record = indexed(directory, run, side, sequence), read_manifest(directory).side(side)
+    found = load(record, *target) if sequence is None and "index" in record else None
+    return HostWords(found or build_index(*target))
 
 
-def extend(unit: Strands, t: Any, q: Any, budget: Budget, beat: Beat) -> Iterator[tuple[int, Extensions]]:
+def extend(unit: Strands, t: Any, q: Any, budget: Budget, beat: Heartbeat) -> Iterator[tuple[int, Extensions]]:
     """Extend anchors at (t, q): (anchors that are done, alignments of some of them) until there are no more, or the budget is spent."""
     extender = Extender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs, unit.query_bounds)
     found: list[Extended] = []

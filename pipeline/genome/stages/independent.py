@@ -12,7 +12,7 @@ from tidalign.pipeline import text
 from tidalign.pipeline.genome.plan import Tile
 from tidalign.pipeline.genome.stages import gapped
 from tidalign.pipeline.genome.stages.anchors_file import places
-from tidalign.pipeline.genome.stages.guards import Beat, Budget, Done, Due
+from tidalign.pipeline.genome.stages.guards import Budget, Due, Heartbeat, RowsAndShortfalls
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.schema import EXTENDED
 from tidalign.pipeline.store import parts, sorted_runs
@@ -26,14 +26,14 @@ def chunk_of(unit: Unit) -> str:
     return Tile("extend", unit.job_number, unit.number, 0, 0).chunk
 
 
-def extend(unit: Unit, anchors: Any, first: int, beat: Beat) -> Done:
+def extend(unit: Unit, anchors: Any, first: int, beat: Heartbeat) -> RowsAndShortfalls:
     """Extend some of a unit's anchors, numbered from `first`, to rows (`EXTENDED`); of those with the same ends that come together the best, then the first
     one."""
     shortfalls: list[dict[str, Any]] = []
     return _apart(rows for _, rows in _extended(unit, anchors, first, beat, shortfalls) if rows is not None), shortfalls
 
 
-def extend_in_parts(unit: Unit, anchors: Any, first: int, beat: Beat, due: Due) -> None:
+def extend_in_parts(unit: Unit, anchors: Any, first: int, beat: Heartbeat, due: Due) -> None:
     """Write the parts of what `extend` gives: another whenever it is due. What a tile may take at most (`Budget`) is meant of all of it: it is one part."""
     shortfalls: list[dict[str, Any]] = []
     steps, limited = _extended(unit, anchors, first, beat, shortfalls), Budget(unit.parameters).limited
@@ -57,7 +57,7 @@ def extend_in_parts(unit: Unit, anchors: Any, first: int, beat: Beat, due: Due) 
             due.done()
 
 
-def extend_together(unit: Unit, anchors: Any, beat: Beat, due: Due) -> Done | None:
+def extend_together(unit: Unit, anchors: Any, beat: Heartbeat, due: Due) -> RowsAndShortfalls | None:
     """Extend all of a unit's anchors as `extend`; None where that takes long, or took long before: then parts hold all of it."""
     left = parts.left(f"{unit.directory}/extended", unit.run, chunk_of(unit), 0, len(anchors))
     if Budget(unit.parameters).limited or not len(anchors):
@@ -85,7 +85,7 @@ def _apart(tables: Iterable[Any]) -> Iterator[Any]:
     return (unique(table) for table in text.in_batches(tables, text.TABLE_BYTES))
 
 
-def _extended(unit: Unit, anchors: Any, first: int, beat: Beat, shortfalls: list[dict[str, Any]]) -> Iterator[tuple[int, Any]]:
+def _extended(unit: Unit, anchors: Any, first: int, beat: Heartbeat, shortfalls: list[dict[str, Any]]) -> Iterator[tuple[int, Any]]:
     """Make rows of a unit's anchors; and None where there are those of all before an anchor."""
     budget = Budget(unit.parameters)
     if first == 0 and not unit.parameters.notrivial:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidalign.kernels.letters.nucleotides import Codes
-from tidalign.kernels.seed.index import Index, Positions
+from tidalign.kernels.seed.index import Positions, WordIndex
 from tidalign.pipeline.genome.census import MASK, PLACED, Census, covered
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -64,7 +64,7 @@ class MaskedTarget:
 class MaskedWords(HostWords):
     """Holds a target's words less those with a masked letter (`forms.Words`). covered: bool[n], where windows with such begin."""
 
-    def __init__(self, index: Index, target: Codes, covered: npt.NDArray[np.bool_]) -> None:
+    def __init__(self, index: WordIndex, target: Codes, covered: npt.NDArray[np.bool_]) -> None:
         super().__init__(index)
         self.target, self._covered = target, covered
 

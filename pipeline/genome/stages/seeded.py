@@ -25,13 +25,13 @@ from tidalign.pipeline.store.files import checked, open_table, read_table, write
 SECONDS = 5.0
 """Of seeding, at least, between two times that it is written down."""
 
-SHARE = 0.05
+WRITING_SHARE = 0.05
 """Of the time, at most, that goes into that: records of diagonals of two chromosomes, each with its own, are hundreds of megabytes."""
 
 HELD = 1 << 21
 """Segments that may be held before they are written down: 64 MB."""
 
-MOST = 1 << 22
+MOST_UNWRITTEN = 1 << 22
 """Segments that are held where they may come faster than they are written: with more of them nothing of a strand is written down."""
 
 _PAGES = 1 << 10
@@ -93,7 +93,7 @@ class Seeded:
         quick = records is not None and records.quick
         if records is not None:
             records.pause(self._due)
-            self._most = MOST if quick else self._most
+            self._most = MOST_UNWRITTEN if quick else self._most
         for segments, reached in tiles(at):
             self._hold(segments, reached)
             try:
@@ -116,7 +116,7 @@ class Seeded:
 
     def _due(self) -> bool:
         """Tell whether it is time to write down what is held."""
-        return not self._gone and time.monotonic() - self._saved >= max(SECONDS, max(self._took, WRITING * self._rows) / SHARE)
+        return not self._gone and time.monotonic() - self._saved >= max(SECONDS, max(self._took, WRITING * self._rows) / WRITING_SHARE)
 
     def _leave(self, records: Known | None) -> None:
         """Write down what was found, also what nobody was given yet."""

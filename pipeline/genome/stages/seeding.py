@@ -1,6 +1,7 @@
 """Seeds to anchors: the stages before gapped extension, for one query sequence on one strand against a whole target."""
 
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +17,7 @@ from tidalign.kernels.ungapped.hsps import Segments
 from tidalign.pipeline.genome.input.sequences import Genome, Queries, turned
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages.covering import Covering, every_hsp, limit
-from tidalign.pipeline.genome.stages.guards import Beat
+from tidalign.pipeline.genome.stages.guards import Heartbeat
 from tidalign.pipeline.genome.stages.itself import SelfWords
 from tidalign.pipeline.genome.stages.rescored import scored, summed, without_entropy
 from tidalign.pipeline.genome.stages.seeded import Seeded
@@ -49,22 +50,23 @@ def find_anchors(
     strand: str,
     words: Words,
     parameters: GenomeParameters,
-    beat: Beat = lambda _: None,
+    beat: Heartbeat = lambda _: None,
     passing: Callable[[Any], Any] = lambda hsps: hsps,
     seeded: Callable[[str], Seeded] | None = None,
     lowest: Callable[[int], None] = lambda _: None,
+    origin: int = 0,
 ) -> Generator[Any, None, None]:
     """Find the anchors (ANCHORS) of a query strand in order of arrival, in tables of at most PIECE; the HSPs they come from (HSPS) where these are the result.
     `words`: the target's. `beat` is called after every few thousand hits, with the query place that was reached. `passing`: leaves out HSPs that are not to be
     chained. `seeded`: where what is found of a strand (+ or -) is written down from time to time, and was before. `lowest`: is told the least score of an
-    alignment where the HSPs say it (`hsp_cover`).
+    alignment where the HSPs say it (`hsp_cover`). `origin`: where the query begins in LASTZ's memory.
 
     A tile of hits is in memory at a time. Chains, and limits over both strands of a query (`query_hsp_best`, `query_hsp_limit`), need all HSPs; the latter
     those of the other strand as well, which are then found here, too.
     """
     of_all = parameters.query_hsp_limit, parameters.hsp_cover, parameters.chain
     if any(each is not None for each in of_all) or _best_are_chosen(parameters):
-        tiles = iter([_chosen(target, query, strand, words, parameters, beat, passing, seeded, lowest)])
+        tiles = iter([_chosen(target, query, strand, words, parameters, beat, passing, seeded, lowest, origin)])
     else:
         found = _segments(words, query, parameters, beat, seeded=seeded and seeded(strand))
         tiles = (pa.table(_columns(scored(words.target, query, segments, parameters)), schema=HSPS) for segments in found)
@@ -74,7 +76,7 @@ def find_anchors(
             yield anchors(words.target, query, piece, parameters) if parameters.gapped else piece
 
 
-def find_of_many(words: Words, queries: Queries, parameters: GenomeParameters, beat: Beat) -> Iterator[tuple[int, Segments]]:
+def find_of_many(words: Words, queries: Queries, parameters: GenomeParameters, beat: Heartbeat) -> Iterator[tuple[int, Segments]]:
     """Find the segments of used hits of many query strands, which are sought in their array at once: up to which strand all are found, and those of the strands
     since the one that was told before. `beat` is called with the first strand of which not all is told.
 
@@ -101,10 +103,11 @@ def _chosen(
     strand: str,
     words: Words,
     parameters: GenomeParameters,
-    beat: Beat,
+    beat: Heartbeat,
     passing: Callable[[Any], Any],
     seeded: Callable[[str], Seeded] | None,
     lowest: Callable[[int], None],
+    origin: int,
 ) -> Any:
     """Choose the HSPs (HSPS) of a query strand that are left by what looks at all of them."""
 
@@ -124,10 +127,12 @@ def _chosen(
             segments = without_entropy(words.target, query, segments, parameters)
     segments = scored(words.target, query, segments, parameters)
     hsps = passing(pa.table(_columns(segments), schema=HSPS))
-    return hsps if parameters.chain is None else pa.table(_columns(chained(target.bounds(), query, _of(hsps), parameters, parameters.chain)), schema=HSPS)
+    if parameters.chain is None:
+        return hsps
+    return pa.table(_columns(chained(target.bounds(), query, _of(hsps), parameters, parameters.chain, origin)), schema=HSPS)
 
 
-def _covering(words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Beat) -> tuple[Segments, int]:
+def _covering(words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Heartbeat) -> tuple[Segments, int]:
     """Find the best HSPs of both strands of a query that cover so many letters: those of this strand, and the least score of an alignment."""
     best = Covering(limit(parameters, len(words.target)), entropy=parameters.entropy)
     for name in {"both": "+-", "plus": "+", "minus": "-"}[parameters.strand]:
@@ -187,7 +192,7 @@ def _used_alone(parameters: GenomeParameters) -> bool:
 
 
 def _segments(
-    words: Words, query: Codes, parameters: GenomeParameters, beat: Beat = lambda _: None, limit: int | None = None, seeded: Seeded | None = None
+    words: Words, query: Codes, parameters: GenomeParameters, beat: Heartbeat = lambda _: None, limit: int | None = None, seeded: Seeded | None = None
 ) -> Iterator[Segments]:
     """Find segments, as they come; to the end of the query place where there are more than `limit` of them."""
     if seeded is not None:
@@ -209,7 +214,7 @@ def _segments(
         beat(reached)
 
 
-def _searched(words: Words, query: Codes, parameters: GenomeParameters, beat: Beat, limit: int | None = None) -> Segments:
+def _searched(words: Words, query: Codes, parameters: GenomeParameters, beat: Heartbeat, limit: int | None = None) -> Segments:
     return Segments.concat(list(_segments(words, query, parameters, beat, limit)))
 
 
@@ -231,13 +236,13 @@ def given_up(words: Words, query: Codes, parameters: GenomeParameters) -> bool:
     return limit is not None and not parameters.query_hsp_keep and _counted(limit, words, query, "+", parameters, lambda _: None)[1] > limit
 
 
-def _within(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Beat) -> Segments:
+def _within(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Heartbeat) -> Segments:
     """Find the HSPs of a strand if the query has at most `limit` of them, else none; with `query_hsp_keep` those that were found before that was known."""
     segments, total = _counted(limit, words, query, strand, parameters, beat)
     return segments if parameters.query_hsp_keep or total <= limit else Segments.concat([])
 
 
-def _counted(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Beat) -> tuple[Segments, int]:
+def _counted(limit: int, words: Words, query: Codes, strand: str, parameters: GenomeParameters, beat: Heartbeat) -> tuple[Segments, int]:
     """Find the HSPs of a strand, and count those of its query, as far as they have to be counted.
 
     LASTZ (1.04.22) searches + until it has more than the limit, and then - until it has more than what is left of it, or than one.
@@ -267,17 +272,18 @@ def _best(best: int, segments: Segments, other: Segments) -> Segments:
     return left.take(lastz_order(left.target, left.query, left.score))
 
 
-def chained(bounds: Positions, query: Codes, segments: Segments, parameters: GenomeParameters, penalties: tuple[int, int]) -> Segments:
+def chained(bounds: Positions, query: Codes, segments: Segments, parameters: GenomeParameters, penalties: tuple[int, int], origin: int = 0) -> Segments:
     """Find the best chain of each piece of the target, int64[m, 2], with each sequence of a query that is several (LASTZ does not chain from one to the
-    next)."""
+    next). origin: as of `find_anchors`; exact mode's chain depends on it where there are penalties."""
     piece, sequence = np.searchsorted(bounds[:, 0], segments.target, "right"), np.searchsorted(np.flatnonzero(query == SEPARATOR), segments.query)
     pairs, which = np.unique(np.stack([piece, sequence]), axis=1, return_inverse=True)
     chains = []
     for each in range(pairs.shape[1]):
         inside = segments.take(which.ravel() == each)
-        chains.append(inside.take(best_chain(inside, parameters.scoring.matrix[0][0], *penalties)))
+        there = replace(inside, query=inside.query + origin)
+        chains.append(inside.take(best_chain(there, parameters.overlap, *penalties, lastz=parameters.mode == "exact")))
     together = Segments.concat(chains)
-    return together.take(np.argsort(together.target, kind="stable"))
+    return together.take(np.lexsort((together.score, together.query, together.length, together.target)))
 
 
 def _of(hsps: Any) -> Segments:

@@ -23,7 +23,7 @@ from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import read_manifest, unit_name
 from tidalign.pipeline.genome.stages import host
 from tidalign.pipeline.genome.stages.covering import LEAST
-from tidalign.pipeline.genome.stages.guards import Beat, Budget
+from tidalign.pipeline.genome.stages.guards import Budget, Heartbeat
 from tidalign.pipeline.genome.stages.itself import SelfWords, Square
 from tidalign.pipeline.genome.stages.masked import MaskedTarget
 from tidalign.pipeline.genome.stages.seeded import Known
@@ -80,7 +80,7 @@ class Forms:
     """
 
     words: Callable[[str, str, int, int | None], Words]
-    extend: Callable[[Strands, Any, Any, Budget, Beat], Iterator[tuple[int, Extensions]]]
+    extend: Callable[[Strands, Any, Any, Budget, Heartbeat], Iterator[tuple[int, Extensions]]]
     extender: Callable[[Strands], FreeExtender] | None
 
 
@@ -166,6 +166,11 @@ class Unit:
         start, length = self.query.starts[self.query_index], self.query.lengths[self.query_index]
         codes = self._every_query[start : start + length]
         return codes if self.strand == "+" else reverse_complement(codes)
+
+    @property
+    def origin(self) -> int:
+        """Where the query's codes begin in LASTZ's memory, on either strand."""
+        return 0 if self.joint else self.query.origin(self.query_index)
 
     @property
     def query_bounds(self) -> Integers:

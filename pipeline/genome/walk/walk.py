@@ -27,7 +27,7 @@ from tidalign.pipeline.genome.input.sequences import Queries
 from tidalign.pipeline.genome.stages import gapped, itself
 from tidalign.pipeline.genome.stages.anchoring import anchors_path, count_anchors, read_anchors, without_gaps
 from tidalign.pipeline.genome.stages.anchors_file import ROWS, places
-from tidalign.pipeline.genome.stages.guards import Beat, Budget, Done
+from tidalign.pipeline.genome.stages.guards import Budget, Heartbeat, RowsAndShortfalls
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import checkpoints, inner
 from tidalign.pipeline.genome.walk.waves import Waves
@@ -147,7 +147,7 @@ ASKED_SHARE = 0.05
 """Of a walk's time, at most, that goes into checkpoints for others who ask what it keeps."""
 
 
-def walk(unit: Unit, anchors: Any, beat: Beat, checkpoint: bool, shared: bool = False) -> Done:
+def walk(unit: Unit, anchors: Any, beat: Heartbeat, checkpoint: bool, shared: bool = False) -> RowsAndShortfalls:
     """Make the unit's rows by exact mode: anchors one after the other, in LASTZ's order, what is kept fencing what comes later.
 
     checkpoint: whether to write from time to time how far this is, and to go on from there. shared: whether other workers may extend anchors ahead of it.
@@ -198,14 +198,14 @@ def _chosen(unit: Unit, commit: Commit) -> Extensions:
     return found.take(np.flatnonzero((found.score >= unit.least) | (found.anchor == gapped.TRIVIAL))) if parameters.all_bounds else found
 
 
-FEW = 32
+WALKED_TOGETHER = 32
 """Anchors of a strand up to which it is walked with others in one call: of more it pays to look at many of a strand at once, before they are extended."""
 
 CALL_ANCHORS = 1 << 9
 """Anchors after which such a call ends, and says how far the tile is."""
 
 
-def walk_many(unit: Unit, queries: Queries, anchors: tuple[Integers, ...], strands: range, beat: Beat, equal: Mapping[int, list[Extended]]) -> Extensions:
+def walk_many(unit: Unit, queries: Queries, anchors: tuple[Integers, ...], strands: range, beat: Heartbeat, equal: Mapping[int, list[Extended]]) -> Extensions:
     """Walk many small units, `queries` like this one, by exact mode, each by itself; query places are those in their array.
 
     anchors: as `seeding.anchors_of_many` gives them, of these strands. equal: of some strands the alignments that are there before any anchor. `beat` is
@@ -240,7 +240,7 @@ def _calls(begins: list[int], strands: range, equal: Mapping[int, Any]) -> Itera
     """Cut strands into ranges (begin, end, whether these are walked in one call): the others are alone."""
     first = strands.start
     for i in strands:
-        if i in equal or begins[i + 1] - begins[i] > FEW:
+        if i in equal or begins[i + 1] - begins[i] > WALKED_TOGETHER:
             if first < i:
                 yield first, i, True
             yield i, i + 1, False
@@ -259,7 +259,7 @@ def _of_hsps(unit: Unit, hsps: Any) -> Iterator[Any]:
 
 
 @contextmanager
-def _ahead(unit: Unit, anchors: Any, at: int, commit: Commit, shared: bool, beat: Beat) -> Iterator[Callable[[int], tuple[int, Speculated | None]]]:
+def _ahead(unit: Unit, anchors: Any, at: int, commit: Commit, shared: bool, beat: Heartbeat) -> Iterator[Callable[[int], tuple[int, Speculated | None]]]:
     """Give what says of a place how far a walk may go in one piece from there, and what is known of these anchors. shared: other workers may extend some."""
     if unit.forms.extender:
         with Waves(unit, unit.forms.extender, anchors, at, commit.state(), beat) as waves:

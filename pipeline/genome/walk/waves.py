@@ -18,35 +18,35 @@ from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import REJECTED, UNDECIDED, Speculated
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.pipeline.genome.stages.anchors_file import places
-from tidalign.pipeline.genome.stages.guards import Beat
+from tidalign.pipeline.genome.stages.guards import Heartbeat
 from tidalign.pipeline.genome.stages.unit import FreeExtender
 
 if TYPE_CHECKING:
     from tidalign.pipeline.genome.stages.unit import Unit
 
-FIRST = 1 << 10
+FIRST_WAVE = 1 << 10
 """Anchors of the first wave, after which the walk can begin; each is twice the one before."""
 
-LARGEST = 1 << 20
+LARGEST_WAVE = 1 << 20
 """Most anchors of a wave: some tens of megabytes of the host."""
 
-FEW = 1 << 8
+EXTENDED_AT_ONCE = 1 << 8
 """So many anchors are extended at once wherever they are."""
 
-MOST = 1 << 11
+SMALL_WAVE_AT_ONCE = 1 << 11
 """Most anchors that are extended at once, of small waves."""
 
-SHARE = 6
+AT_ONCE_BITS = 6
 """Of a wave, so many times halved, may be extended at once: a GPU takes about as long for the longest alignment as for thousands."""
 
-ASKED = 0.25
+STOP_SECONDS = 0.25
 """Seconds between two looks at whether to stop, of a walk that waits for a wave."""
 
-LEFT = 1 << 5
+LEFT_TO_WALK = 1 << 5
 """So many that are not about an alignment of their wave after all are left to the walk: it has done them before a GPU has, which takes as long for few
 as for many."""
 
-PLACES = ((14, 9), (12, 8), (10, 7), (8, 6))
+NEIGHBOURHOOD_BITS = ((14, 9), (12, 8), (10, 7), (8, 6))
 """Bits of target places and of diagonals of a neighbourhood of which one anchor is extended at a time: smaller ones each time, in the end all that are
 left."""
 
@@ -57,7 +57,7 @@ class Waves:
     extender: makes what extends them. beat: is called with the walk's place while it waits; what it raises ends the wait.
     """
 
-    def __init__(self, unit: "Unit", extender: Callable[["Unit"], FreeExtender], anchors: Any, at: int, kept: Extensions, beat: Beat) -> None:
+    def __init__(self, unit: "Unit", extender: Callable[["Unit"], FreeExtender], anchors: Any, at: int, kept: Extensions, beat: Heartbeat) -> None:
         self._beat, self._over = beat, Event()
         self._waves = _waves(unit, extender, anchors, at, kept, self._over)
         self._thread = ThreadPoolExecutor(1, "waves")
@@ -75,7 +75,7 @@ class Waves:
     def at(self, place: int) -> tuple[int, Speculated | None]:
         """Say up to where the walk may go in one piece from anchor `place`, and what is known of these anchors."""
         if place == self._stop:
-            while not wait([self._coming], ASKED).done:
+            while not wait([self._coming], STOP_SECONDS).done:
                 self._beat(place)
             if (wave := self._coming.result()) is not None:
                 self._start, (self._stop, self._known) = place, wave
@@ -90,7 +90,7 @@ def _waves(
     paths = Paths(len(unit.target_codes))
     for one in kept:
         paths.keep(one.ends, one.ops, one.lengths)
-    size = FIRST
+    size = FIRST_WAVE
     try:
         made = extender(unit)
         while at < len(anchors):
@@ -98,11 +98,11 @@ def _waves(
             wave = speculate(made, paths, *places(anchors, at, stop), over)
             unit.counts["extended by the host for the GPU"] = made.taken_by_host
             yield stop, wave
-            at, size = stop, min(2 * size, LARGEST)
+            at, size = stop, min(2 * size, LARGEST_WAVE)
     except (DeviceLimit, MemoryError):
         unit.counts["strands extended by the host for lack of room"] += 1
         while at < len(anchors):
-            at = min(at + LARGEST, len(anchors))
+            at = min(at + LARGEST_WAVE, len(anchors))
             yield at, None
 
 
@@ -117,9 +117,9 @@ def speculate(extender: FreeExtender, paths: Paths, t: Integers, q: Integers, ov
     left = np.flatnonzero(~below)
     left = left[~paths.near(t[left], q[left])]
     parts, places = [Speculated.nothing(0)], [left[:0]]
-    neighbourhoods = iter(PLACES)
-    most = max(MOST, len(t) >> SHARE)
-    while len(left) > (LEFT if len(parts) > 1 else 0) and not over.is_set():
+    neighbourhoods = iter(NEIGHBOURHOOD_BITS)
+    most = max(SMALL_WAVE_AT_ONCE, len(t) >> AT_ONCE_BITS)
+    while len(left) > (LEFT_TO_WALK if len(parts) > 1 else 0) and not over.is_set():
         chosen, left = _spread_out(left, t, q, next(neighbourhoods, None), most)
         found = extender.extend(t[chosen], q[chosen])
         known[chosen], boxes[chosen] = found.known, found.boxes
@@ -134,7 +134,7 @@ def speculate(extender: FreeExtender, paths: Paths, t: Integers, q: Integers, ov
 
 def _spread_out(anchors: Integers, t: Integers, q: Integers, neighbourhood: tuple[int, int] | None, most: int) -> tuple[Integers, Integers]:
     """Give the anchors to extend now, the first of each neighbourhood (None: all), at most `most`; and those that wait. Both in their order."""
-    if len(anchors) <= FEW:
+    if len(anchors) <= EXTENDED_AT_ONCE:
         return anchors, anchors[:0]
     first = np.arange(len(anchors))
     if neighbourhood is not None:

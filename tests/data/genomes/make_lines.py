@@ -53,6 +53,7 @@ LINES = {
     "Galaxy FASTQ": "t.fa reads.fq --action:target=multiple --rdotplot=plot.r --format=sam-",
     "Galaxy BLASTN-": "t.fa q.fa --action:target=multiple --rdotplot=plot.r --format=BLASTN-",
     "tutorial chain": "one_t.fa one_q.fa --chain --gapped --format=maf-",
+    "tutorial chain penalties": "one_t.fa one_q.fa --chain=3,1 --hspthresh=800 --gapped --format=maf-",
     "tutorial match": "one_t.fa one_q.fa --match=1,5 --gap=6,1 --format=general-",
     "tutorial filters": "t.fa[multiple] q.fa --filter=identity:70 --filter=coverage:5 --filter=nmatch:40 --format=mapping-",
     "tutorial rdotplot": "one_t.fa one_q.fa --notransition --step=20 --nogapped --format=rdotplot",
@@ -91,7 +92,6 @@ REFUSED = {
     "twins": "one_t.fa one_q.fa --twins=5..20",
     "word": "one_t.fa one_q.fa --word=24",
     "writecapsule": "one_t.fa --writecapsule=capsule",
-    "chain": "one_t.fa one_q.fa --chain=3,1",
 }
 """Those that LASTZ runs and tidalign does not."""
 

@@ -23,9 +23,18 @@ OPTIONS = {
     ],
     "together": [
         *("--masking=1", "--exact=20", "--mismatch=2,30 --nogapped", "--mismatch=3,40 --queryhspbest=20", "--exact=25 --chain"),
+        *("--chain=20,3 --hspthresh=800 --inner=900 --gappedthresh=4000", "--chain=0,700 --nogfextend --seed=14of22"),
         *("--hspthresh=top20%", "--hspthresh=top900 --nogapped", "--querydepth=keep:0.3", "--allgappedbounds --inner=900 --gappedthresh=4000"),
     ],
-    "itself": ["--self", "--self --nomirror", "--self --inner=1000", "--self --nogfextend --step=7", "--self --masking=1", "--self --chain"],
+    "itself": [
+        "--self",
+        "--self --nomirror",
+        "--self --inner=1000",
+        "--self --nogfextend --step=7",
+        "--self --masking=1",
+        "--self --chain",
+        "--self --chain=3,40 --hspthresh=1200",
+    ],
     "one with itself": ["--self", "--self --nogapped", "--self --nogapped --nomirror --strand=minus", "--self --noytrim --hspthresh=1200 --gappedthresh=1500"],
 }
 """Options, each with FIELDS, by what they are given with: the query's sequences each by itself, or as one."""

@@ -114,7 +114,7 @@ def test_large_places_do_not_change_hits(monkeypatch: pytest.MonkeyPatch) -> Non
 
     target, query = related(np.random.default_rng(6), 1000)
     narrow = found(target, query, "12of19")
-    monkeypatch.setattr(seed, "NARROW", 0)
+    monkeypatch.setattr(seed, "LETTERS_OF_32_BITS", 0)
     index = build_index(encode(target), SeedPattern.parse("12of19"))
     assert index.places.dtype == index.begins.dtype == np.int64
     assert found(target, query, "12of19") == narrow != []

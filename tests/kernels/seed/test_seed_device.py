@@ -78,6 +78,6 @@ def test_short_sequences(lengths: tuple[int, int]) -> None:
 def test_too_many_letters_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from tidalign.kernels.seed import device as seed_device
 
-    monkeypatch.setattr(seed_device, "LONGEST", 50)
+    monkeypatch.setattr(seed_device, "LONGEST_SEQUENCE", 50)
     with pytest.raises(DeviceLimit, match="51 letters"):
         seed_device.build_index(encode(b"A" * 51), SeedPattern.parse("12of19"))

@@ -117,7 +117,7 @@ def test_room_for_alignments_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     expected = rows_of_each(run)
     monkeypatch.setattr("tidalign.kernels.commit.walk.FIRST_RUNS", 1)
     monkeypatch.setattr("tidalign.kernels.commit.walk.Paths", Narrow)
-    monkeypatch.setattr(walk, "FEW", 1000)
+    monkeypatch.setattr(walk, "WALKED_TOGETHER", 1000)
     assert rows_of_all(run) == expected
 
 

@@ -12,7 +12,7 @@ import pytest
 from tidalign.kernels.commit.paths import Paths
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import Speculated
-from tidalign.pipeline.genome.walk.waves import FEW, FIRST, Waves
+from tidalign.pipeline.genome.walk.waves import EXTENDED_AT_ONCE, FIRST_WAVE, Waves
 from tidalign.pipeline.schema import ANCHORS
 
 LETTERS = 1 << 26
@@ -41,9 +41,9 @@ class Asked(Exception):
 
 
 def test_a_walk_that_waits_for_a_wave_heeds_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidalign.pipeline.genome.walk.waves.MOST", 8)
-    count = FIRST
-    assert count > FEW
+    monkeypatch.setattr("tidalign.pipeline.genome.walk.waves.SMALL_WAVE_AT_ONCE", 8)
+    count = FIRST_WAVE
+    assert count > EXTENDED_AT_ONCE
     places = np.arange(count) << 15
     anchors = pa.table([places, places, np.full(count, 3000)], schema=ANCHORS)
     unit: Any = SimpleNamespace(target_codes=np.zeros(LETTERS, np.uint8), counts=Counter())

@@ -24,7 +24,7 @@ def completed(*words: str) -> list[str]:
 
 
 def test_bash_completes_commands_and_options() -> None:
-    assert completed("tidalign", "ge") == ["genome", "genomes"]
+    assert completed("tidalign", "ge") == ["genome", "genomes", "genome-index"]
     assert set(completed("tidalign", "")) == {*commands(), "--help", "--version"}
     assert completed("tidalign", "pairs", "--pen") == ["--penalties", "--penalty-only"]
     assert completed("tidalign", "genome", "a.fa", "--gappedth") == ["--gappedthresh"]

@@ -10,7 +10,7 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs.aligner import MAX_FREE
 from tidalign.workflows.cli import main
 from tidalign.workflows.options.arguments import parser
-from tidalign.workflows.options.values import MOST
+from tidalign.workflows.options.values import LARGEST_NUMBER
 
 BEYOND = ("99999999999999999999", "-99999999999999999999", "nan", "inf", "1e400", "9" * 5000)
 
@@ -52,7 +52,15 @@ FORMS = {
 }
 """Where numbers stand in the value of an option; alone in that of any other."""
 
-INPUTS = {"pairs": ["a.fq", "b.fa"], "partition": ["a.fq", "b.fa"], "genome": ["t.fa", "q.fa"], "genomes": ["jobs.tsv"], "export": ["run"], "plot": ["run"]}
+INPUTS = {
+    "pairs": ["a.fq", "b.fa"],
+    "partition": ["a.fq", "b.fa"],
+    "genome": ["t.fa", "q.fa"],
+    "genome-index": ["t.fa"],
+    "genomes": ["jobs.tsv"],
+    "export": ["run"],
+    "plot": ["run"],
+}
 
 
 def commands() -> Iterator[tuple[str, argparse.Action]]:
@@ -85,7 +93,7 @@ def test_every_option_is_here() -> None:
     names = {key(action) for _, action in commands()}
     assert FORMS.keys() <= names
     assert {"workers", "gpus", "step", "ydrop", "cells", "seconds", "identity", "matchcount", "gap-open", "queryhspbest"} <= names
-    assert MOST == MAX_FREE
+    assert LARGEST_NUMBER == MAX_FREE
 
 
 @pytest.mark.parametrize(("command", "option"), cases(), ids=lambda part: str(part))

@@ -86,7 +86,7 @@ def test_every_table_of_genomes_is_in_the_layout(
 ) -> None:
     monkeypatch.setattr(walk, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(seeded, "SECONDS", 0.0)
-    monkeypatch.setattr(seeded, "SHARE", float("inf"))
+    monkeypatch.setattr(seeded, "WRITING_SHARE", float("inf"))
     source = GenomeSource((Pair("pair", *files),), keep=tuple(KEPT))
     for number, change in enumerate([{}, {"gapped": False}, {"mode": "independent"}]):
         with mock.patch.object(plan, "TILE_SECONDS", 0.0):  # every unit in stages

@@ -26,7 +26,7 @@ def _held() -> None:
 
 @dataclass(frozen=True)
 class DeviceIndex:
-    index: seed.Index
+    index: seed.WordIndex
 
     @property
     def target(self) -> Any:

@@ -28,7 +28,7 @@ from tidalign.workflows.run.genome.tiles import Tiles
 from tidalign.workflows.run.report import Report
 from tidalign.workflows.run.runner import Meanwhile, RunKind
 from tidalign.workflows.run.shard import Shard, ShardDone
-from tidalign.workflows.run.tracker import Told
+from tidalign.workflows.run.tracker import OnProgress
 
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
@@ -117,7 +117,7 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
         within = folders(self._source.sides(), self._source.sizes(), before)
         return within, self._source.identities(within)
 
-    def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> GenomeManifest:
+    def read(self, crew: Crew, told: OnProgress, readers: Readers, meanwhile: Meanwhile | None) -> GenomeManifest:
         sides, directory = self._source.sides(), crew.directory
         before = read_manifest(directory) if rundir.has_manifest(directory) else None
         within, identities = self._folders(directory)
@@ -140,7 +140,7 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
         rundir.journal(directory, "read", sides=manifest.sides[:100], jobs=len(manifest.jobs), tiles=tiles, added=before is not None)
         return manifest
 
-    def tracker(self, directory: str, manifest: GenomeManifest, stop: Stop, told: Told, gpus: Gpus) -> Tiles:
+    def tracker(self, directory: str, manifest: GenomeManifest, stop: Stop, told: OnProgress, gpus: Gpus) -> Tiles:
         return Tiles(directory, manifest, stop, told, gpus.device, self._shard, gpus.cores)
 
     def start(self, gpus: Gpus) -> None:
@@ -198,7 +198,7 @@ def run_genomes(
     parameters: GenomeParameters,
     *,
     resources: Resources = DEFAULT,
-    progress: Told | None = None,
+    progress: OnProgress | None = None,
     check: Check | None = None,
     shard: Shard | None = None,
 ) -> GenomeReport:

@@ -19,7 +19,7 @@ from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
 from tidalign.pipeline.genome import units as stages
 from tidalign.pipeline.genome.plan import Tile, read_manifest
 from tidalign.pipeline.genome.stages import anchoring
-from tidalign.pipeline.genome.stages.guards import Beat, Done, Due
+from tidalign.pipeline.genome.stages.guards import Due, Heartbeat, RowsAndShortfalls
 from tidalign.pipeline.genome.stages.independent import extend_in_parts
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import walk
@@ -74,7 +74,7 @@ def perform(directory: str, run: str, tile: Tile, device: DeviceName = CPU.name)
 
 
 @contextmanager
-def _claimed(tile: Tile, device: Device) -> Iterator[Beat]:
+def _claimed(tile: Tile, device: Device) -> Iterator[Heartbeat]:
     """Tell the claim how far the tile is; take it back at the end, or after an error that is nobody's fault but the program's or another tile's."""
     said, at, claim = time.monotonic(), tile.start, tile.claim
     faults = any(name.startswith("TIDALIGN_TEST_") for name in os.environ)  # of thousands of units in a second none asks again
@@ -113,7 +113,7 @@ def _due() -> Due:
     return Due(lambda: Stopped(_stop.number) if _stop and _stop.number is not None else None)
 
 
-def _units(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
+def _units(directory: str, run: str, tile: Tile, beat: Heartbeat, device: Device) -> Counts:
     """Run all of a few small units."""
     counts: Counter[str] = Counter()
     due = _due()
@@ -125,18 +125,18 @@ def _units(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> 
     return dict(counts)
 
 
-def _seed(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
+def _seed(directory: str, run: str, tile: Tile, beat: Heartbeat, device: Device) -> Counts:
     unit = Unit(directory, tile.job, tile.unit, device)
     return {"anchors": anchoring.write_anchors(unit, lambda place: beat(min(place, tile.stop - 1))), **unit.counts}
 
 
-def _walk(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
+def _walk(directory: str, run: str, tile: Tile, beat: Heartbeat, device: Device) -> Counts:
     unit = Unit(directory, tile.job, tile.unit, device)
     _write_whole(unit, lambda: walk.walk(unit, anchoring.read_anchors(unit), beat, checkpoint=True, shared=True))
     return {"walked": tile.stop, **unit.counts}
 
 
-def _extend(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
+def _extend(directory: str, run: str, tile: Tile, beat: Heartbeat, device: Device) -> Counts:
     unit = Unit(directory, tile.job, tile.unit, device)
     due = _due()
     for start, stop in parts.left(f"{directory}/extended", run, tile.chunk, tile.start, tile.stop):
@@ -144,13 +144,13 @@ def _extend(directory: str, run: str, tile: Tile, beat: Beat, device: Device) ->
     return {"extended": tile.stop - tile.start, **unit.counts}
 
 
-def _assemble(directory: str, run: str, tile: Tile, beat: Beat, device: Device) -> Counts:
+def _assemble(directory: str, run: str, tile: Tile, beat: Heartbeat, device: Device) -> Counts:
     unit = Unit(directory, tile.job, tile.unit)
     _write_whole(unit, lambda: stages.assemble(unit))
     return {"units": 1}
 
 
-def _write_whole(unit: Unit, done: Callable[[], Done]) -> None:
+def _write_whole(unit: Unit, done: Callable[[], RowsAndShortfalls]) -> None:
     """Write the part of a large unit, unless it is there, and forget what lay between its stages."""
     whole = Tile("units", unit.job_number, -1, unit.number, unit.number + 1)
     if not parts.read_part(parts.part_path(f"{unit.directory}/parts", whole.chunk, whole.start, whole.stop), unit.run):
@@ -166,7 +166,7 @@ def speculate(directory: str, run: str, job: int, unit: int, start: int, stop: i
         return 0  # the walk is over, and its files are gone
 
 
-_STAGES: dict[str, Callable[[str, str, Tile, Beat, Any], Counts]] = {
+_STAGES: dict[str, Callable[[str, str, Tile, Heartbeat, Any], Counts]] = {
     "units": _units,
     "seed": _seed,
     "walk": _walk,

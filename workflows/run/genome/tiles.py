@@ -17,7 +17,7 @@ from tidalign.workflows.run.genome import slots
 from tidalign.workflows.run.genome.isolate import DIVISIBLE, isolate_tile
 from tidalign.workflows.run.genome.tasks import perform, speculate
 from tidalign.workflows.run.shard import Shard
-from tidalign.workflows.run.tracker import Told, Tracker
+from tidalign.workflows.run.tracker import OnProgress, Tracker
 
 HANG_SECONDS = 600.0
 """Seconds of CPU time without a sign of life after which a tile hangs; the longest silence of a healthy one is a single extension."""
@@ -46,7 +46,7 @@ class Tiles(Tracker[Tile]):
     rejectable = 100
 
     def __init__(
-        self, directory: str, manifest: GenomeManifest, stop: Stop, told: Told, device: Device = CPU, shard: Shard | None = None, beside: int = 0
+        self, directory: str, manifest: GenomeManifest, stop: Stop, told: OnProgress, device: Device = CPU, shard: Shard | None = None, beside: int = 0
     ) -> None:
         super().__init__(directory, manifest.run, stop, told, device, beside=beside)
         self._manifest = manifest

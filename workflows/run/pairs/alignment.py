@@ -17,7 +17,7 @@ from tidalign.pipeline.store.parts import gaps, part_path, read_part
 from tidalign.workflows.run.crew import Crew, Repeated
 from tidalign.workflows.run.pairs.tasks import SECONDS_PER_WORK, RowRange, align_ranges, isolate_range, patience
 from tidalign.workflows.run.shard import Shard
-from tidalign.workflows.run.tracker import Told, Tracker
+from tidalign.workflows.run.tracker import OnProgress, Tracker
 
 HANG_SECONDS = 60.0
 """Least seconds of CPU time without progress after which a task hangs."""
@@ -35,12 +35,12 @@ class Alignment(Tracker[RowRange]):
     stage = "align"
 
     def __init__(
-        self, directory: str, run: str, parameters: dict[str, Any], stop: Stop, told: Told, device: Device, gpus: int = 1, at_once: int = 1, beside: int = 0
+        self, directory: str, run: str, settings: dict[str, Any], stop: Stop, told: OnProgress, device: Device, gpus: int = 1, at_once: int = 1, beside: int = 0
     ) -> None:
         """Begin with nothing known of the input."""
         super().__init__(directory, run, stop, self._tell, device, gpus, beside)
         self._tell_all = told
-        self._parameters, self._at_once = parameters, at_once + beside
+        self._parameters, self._at_once = settings, at_once + beside
         self._chunks: dict[str, ChunkRecord] = {}
         self._share: dict[str, tuple[int, int]] = {}
         self._waiting: list[RowRange] = []
@@ -186,7 +186,7 @@ class Reading(Repeated):
     planned: blocks that are known from an earlier call. aligned: None where nothing is aligned meanwhile.
     """
 
-    def __init__(self, crew: Crew, source: PairSource, told: Told, planned: Sequence[PairBlock] | None, aligned: Aligned | None = None) -> None:
+    def __init__(self, crew: Crew, source: PairSource, told: OnProgress, planned: Sequence[PairBlock] | None, aligned: Aligned | None = None) -> None:
         super().__init__(crew.directory)
         self._crew, self._source, self._told, self._planned, self._aligned = crew, source, told, planned, aligned
         self._blocks: Blocks | None = None if planned else blocks(source)

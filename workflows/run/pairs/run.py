@@ -24,7 +24,7 @@ from tidalign.workflows.run.pairs.tasks import align_ranges
 from tidalign.workflows.run.report import Report
 from tidalign.workflows.run.runner import Meanwhile, RunKind
 from tidalign.workflows.run.shard import Shard, ShardDone
-from tidalign.workflows.run.tracker import Told
+from tidalign.workflows.run.tracker import OnProgress
 
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
@@ -97,7 +97,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
     def begin(self, directory: str) -> None:
         """Write nothing yet: who is to read may not be there."""
 
-    def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> PairManifest:
+    def read(self, crew: Crew, told: OnProgress, readers: Readers, meanwhile: Meanwhile | None) -> PairManifest:
         """Read what no block record is there of, write the manifest, and align meanwhile what all that are read have; a share is known when all is read."""
         directory, known, self.begun = crew.directory, None, None
         if rundir.has_manifest(crew.directory):
@@ -125,7 +125,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
         rundir.journal(directory, "partitioned", pairs=manifest.pairs, blocks=len(reading.records), chunks=len(manifest.chunks))
         return manifest
 
-    def _reading(self, crew: Crew, told: Told, meanwhile: Meanwhile | None, known: PairManifest | None) -> Reading:
+    def _reading(self, crew: Crew, told: OnProgress, meanwhile: Meanwhile | None, known: PairManifest | None) -> Reading:
         """Give what reads what is not read yet, and has it aligned, if it may be."""
         blocks = [PairBlock.from_json(record) for record in known.blocks] if known else None
         if not meanwhile:
@@ -143,7 +143,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
         much = None if crew.hiring or meanwhile.gpus.device.takes_gpu else inf if crew.alone else self.small_work * min(self.working_threads, cores())
         return Reading(crew, self._source, told, blocks, Aligned(alignment, prepare, much))
 
-    def _tracker(self, directory: str, stop: Stop, told: Told, gpus: Gpus) -> Alignment:
+    def _tracker(self, directory: str, stop: Stop, told: OnProgress, gpus: Gpus) -> Alignment:
         plan = rundir.read_plan(directory)
         run = rundir.run_of(plan)
         count = max(1, len(gpus.names))
@@ -151,7 +151,7 @@ class Pairs(RunKind[PairManifest, Alignment, PairReport]):
             directory, run, self.parameters(), stop, told, gpus.device, count, self.gpu_tasks if not gpus.apart else TASKS_OF_A_GPU * count, gpus.cores
         )
 
-    def tracker(self, directory: str, manifest: PairManifest, stop: Stop, told: Told, gpus: Gpus) -> Alignment:
+    def tracker(self, directory: str, manifest: PairManifest, stop: Stop, told: OnProgress, gpus: Gpus) -> Alignment:
         alignment = self.begun or self._tracker(directory, stop, told, gpus)
         alignment.add(manifest, self._shard)
         return alignment
@@ -197,7 +197,7 @@ def run_pairs(
     parameters: Any,
     *,
     resources: Resources = DEFAULT,
-    progress: Told | None = None,
+    progress: OnProgress | None = None,
     check: Check | None = None,
     shard: Shard | None = None,
 ) -> PairReport:
@@ -206,7 +206,7 @@ def run_pairs(
 
 
 def partition_pairs(
-    directory: str | Path, source: PairSource, parameters: Any, *, resources: Resources = DEFAULT, progress: Told | None = None
+    directory: str | Path, source: PairSource, parameters: Any, *, resources: Resources = DEFAULT, progress: OnProgress | None = None
 ) -> PairManifest:
     """Run the first stage of `run_pairs` alone. Returns the manifest: blocks and the chunks that they became."""
     kind = Pairs(source, parameters)

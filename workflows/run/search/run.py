@@ -23,7 +23,7 @@ from tidalign.workflows.run.report import Report
 from tidalign.workflows.run.runner import Meanwhile, RunKind
 from tidalign.workflows.run.search.tasks import SECONDS_PER_CELL, QueryRange, isolate_range, patience, search_ranges, warm_up
 from tidalign.workflows.run.shard import Shard, ShardDone
-from tidalign.workflows.run.tracker import Told, Tracker
+from tidalign.workflows.run.tracker import OnProgress, Tracker
 
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
@@ -59,7 +59,9 @@ class Searching(Tracker[QueryRange]):
     stage = "search"
     scale = 1
 
-    def __init__(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told, device: Device, shard: Shard | None = None, beside: int = 0) -> None:
+    def __init__(
+        self, directory: str, manifest: SearchManifest, stop: Stop, told: OnProgress, device: Device, shard: Shard | None = None, beside: int = 0
+    ) -> None:
         super().__init__(directory, manifest.run, stop, told, device, beside=beside)
         self.manifest = manifest
         queries = sum(each.queries for each in manifest.queries)
@@ -157,10 +159,10 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
     def readers(self, resources: Resources, gpus: Gpus) -> Readers:
         return "here"
 
-    def read(self, crew: Crew, told: Told, readers: Readers, meanwhile: Meanwhile | None) -> SearchManifest:
+    def read(self, crew: Crew, told: OnProgress, readers: Readers, meanwhile: Meanwhile | None) -> SearchManifest:
         return packed(crew.directory, self._source.queries, self._source.database, told, self._check)
 
-    def tracker(self, directory: str, manifest: SearchManifest, stop: Stop, told: Told, gpus: Gpus) -> Searching:
+    def tracker(self, directory: str, manifest: SearchManifest, stop: Stop, told: OnProgress, gpus: Gpus) -> Searching:
         return Searching(directory, manifest, stop, told, gpus.device, self._shard, gpus.cores)
 
     def start(self, gpus: Gpus) -> None:
@@ -205,7 +207,7 @@ def run_search(
     parameters: SearchParameters,
     *,
     resources: Resources = DEFAULT,
-    progress: Told | None = None,
+    progress: OnProgress | None = None,
     check: Check | None = None,
     shard: Shard | None = None,
 ) -> SearchReport:

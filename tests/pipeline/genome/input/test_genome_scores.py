@@ -13,7 +13,7 @@ from genome_oracle import tables
 from tidalign.kernels.letters.nucleotides import encode
 from tidalign.kernels.scoring.scores import HOXD70
 from tidalign.pipeline.errors import InputError, MissingInput
-from tidalign.pipeline.genome.input.scores import BINARY, number, read_scores
+from tidalign.pipeline.genome.input.scores import BINARY, ScoreFile, number, read_scores
 from tidalign.pipeline.genome.parameters import GenomeParameters, genome_parameters
 
 LETTERS = Path(__file__).parents[3] / "data" / "genomes" / "letters.json"
@@ -125,7 +125,7 @@ def test_no_score_file(tmp_path: Path) -> None:
         {"ambiguous": ("n", -1, 0)},
         {"seed": "1x1"},
         {"seed": "half12", "transitions": 1},
-        {"chain": (1, 0)},
+        {"chain": (1, 0), "mode": "independent", "xdrop": 900, "scores": ScoreFile(first=-31)},
         {"query_hsp_best": 1, "query_hsp_limit": 1},
         {"seed_filter": (20, None)},
         {"seed": "half12", "seed_filter": (13, 2)},
@@ -140,6 +140,8 @@ def test_what_makes_no_sense_is_refused(given: dict[str, Any]) -> None:
         genome_parameters(**given)
 
 
-def test_chaining_with_penalties_is_for_the_independent_mode() -> None:
-    assert genome_parameters(chain=(1, 0), mode="independent").chain == (1, 0)
-    assert genome_parameters(chain=(0, 0)).chain == (0, 0)
+def test_overlap_in_chains_costs_the_first_score() -> None:
+    assert [genome_parameters(chain=(1, 0), mode=mode).chain for mode in ("exact", "independent")] == [(1, 0), (1, 0)]
+    assert genome_parameters().overlap == 91
+    assert genome_parameters(match=(7, 12)).overlap == 7
+    assert genome_parameters(scores=ScoreFile(first=-31), xdrop=900, chain=(1, 0)).overlap == -31

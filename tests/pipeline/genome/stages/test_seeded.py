@@ -86,7 +86,7 @@ def test_whoever_is_killed_loses_nothing_that_was_written(tmp_path: Path, option
     expected = anchors(run)
     assert len(expected) >= 2 and list(stages.iterdir()) == []  # it was quick
     monkeypatch.setattr(seeded, "SECONDS", 0.0)
-    monkeypatch.setattr(seeded, "SHARE", float("inf"))
+    monkeypatch.setattr(seeded, "WRITING_SHARE", float("inf"))
     kept: list[Path] = []
 
     def keep(place: int) -> None:
@@ -143,7 +143,7 @@ def test_what_is_written_down_is_looked_at(tmp_path: Path, monkeypatch: pytest.M
             raise Enough
 
     monkeypatch.setattr(seeded, "SECONDS", 0.0)
-    monkeypatch.setattr(seeded, "SHARE", float("inf"))
+    monkeypatch.setattr(seeded, "WRITING_SHARE", float("inf"))
     with pytest.raises(Enough):
         anchors(run, stop)
     files = sorted(Path(run, "stages").iterdir())
@@ -166,7 +166,7 @@ def test_files_of_different_processes_are_not_mixed(tmp_path: Path, options: dic
     stages = Path(run, "stages")
     expected = anchors(run)
     monkeypatch.setattr(seeded, "SECONDS", 0.0)
-    monkeypatch.setattr(seeded, "SHARE", float("inf"))
+    monkeypatch.setattr(seeded, "WRITING_SHARE", float("inf"))
     kept: list[Path] = []
 
     def keep(place: int) -> None:

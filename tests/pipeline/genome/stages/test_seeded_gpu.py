@@ -104,7 +104,7 @@ def test_what_is_written_from_time_to_time_is_enough(
     run = begun(tmp_path / "pair", replace(GenomeParameters(), **options))
     expected = anchors(run, CPU)
     monkeypatch.setattr(seeded, "SECONDS", 0.0)
-    monkeypatch.setattr(seeded, "SHARE", float("inf"))
+    monkeypatch.setattr(seeded, "WRITING_SHARE", float("inf"))
     leave = seeded.Seeded._leave
     monkeypatch.setattr(seeded.Seeded, "_leave", lambda *_: None)  # as after a kill
     for device in (GPU, CPU, GPU):
@@ -120,7 +120,7 @@ def test_what_comes_faster_than_it_is_written_is_not_held(tmp_path: Path, starts
     """It is found anew."""
     run = begun(tmp_path / "pair", replace(GenomeParameters(), **OPTIONS[3]))
     expected = anchors(run, CPU)
-    monkeypatch.setattr(seeded, "MOST", 100)
+    monkeypatch.setattr(seeded, "MOST_UNWRITTEN", 100)
     with pytest.raises(Enough):
         anchors(run, GPU, stopping(6))
     assert list(Path(run, "stages").iterdir()) == []

@@ -170,7 +170,7 @@ def test_a_unit_that_takes_long_among_others_is_done_alone(tmp_path: Path, flies
     whole = mock.Mock(wraps=stages.whole)
     monkeypatch.setattr(stages, "whole", whole)
     monkeypatch.setattr(stages, "SLOW_SECONDS", -1.0)
-    monkeypatch.setattr(walk, "FEW", 0)
+    monkeypatch.setattr(walk, "WALKED_TOGETHER", 0)
     hits = host.HostWords.hits
     monkeypatch.setattr(host.HostWords, "hits", lambda self, query, parameters, start=0: hits(self, query, parameters, start, tile=100))
     run(tmp_path / "slow", flies, change)
