@@ -11,7 +11,7 @@ from tidalign.pipeline.errors import InputError
 
 Places = npt.NDArray[np.int64]
 
-MOST = 100_000
+MOST_DRAWN = 100_000
 """Alignments of a picture above which the shortest are left out, unless it is said which."""
 
 _REGION = re.compile(r"^(?P<name>.+?)(?::(?P<start>[\d,]+)-(?P<end>[\d,]+))?$")
@@ -71,11 +71,11 @@ class Segments:
 
 
 def chosen(segments: Segments, min_length: int | None = None, min_identity: float | None = None) -> Segments:
-    """Leave out what is short or unlike. Where nothing is said and there are more than `MOST`, the shortest are left out. min_identity: of 1."""
+    """Leave out what is short or unlike. Where nothing is said and there are more than `MOST_DRAWN`, the shortest are left out. min_identity: of 1."""
     if min_length is None and min_identity is None:
-        if len(segments) <= MOST:
+        if len(segments) <= MOST_DRAWN:
             return segments
-        longest = np.argpartition(-segments.lengths, MOST)[:MOST]
+        longest = np.argpartition(-segments.lengths, MOST_DRAWN)[:MOST_DRAWN]
         return segments.taken(np.sort(longest))
     kept = segments.lengths >= (min_length or 0)
     if min_identity is not None:

@@ -90,7 +90,7 @@ def test_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen(segments(), min_length=100).target_start.tolist() == [0, 120]
     assert chosen(segments(), min_identity=0.8).target_start.tolist() == [0, 120, 0]  # what nobody knows stays
     assert len(chosen(segments())) == 4
-    monkeypatch.setattr(module, "MOST", 2)
+    monkeypatch.setattr(module, "MOST_DRAWN", 2)
     assert chosen(segments()).target_start.tolist() == [0, 120] and len(chosen(segments(), min_length=0)) == 4
 
 
