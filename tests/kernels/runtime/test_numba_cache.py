@@ -85,7 +85,7 @@ def package(place: Path, asking: str) -> Path:
     for name, text in texts.items():
         (top / name).parent.mkdir(parents=True, exist_ok=True)
         (top / name).write_text(text)
-    for name in ("__init__.py", "bases.py", "closed.py", "entries.py", "numba_cache.py", "numba_internals.py", "sources.py"):
+    for name in ("__init__.py", "bases.py", "claims.py", "closed.py", "entries.py", "numba_cache.py", "numba_internals.py", "sources.py"):
         (top / "kernels" / "runtime").mkdir(exist_ok=True)
         shutil.copy(Path(tidalign.kernels.__file__).parent / "runtime" / name, top / "kernels" / "runtime")
     return top
