@@ -24,8 +24,8 @@ Kernels = Iterable[tuple[Any, Mapping[str, Any]]]
 Lists = Sequence[tuple[str, Sequence[Any]]]
 """Modules (dotted names) whose function `kernels` gives Kernels, each with the arguments of this function."""
 
-PROCESSES = 8
-"""Most processes: no list has more kernels that can be compiled at once."""
+PROCESSES = 4
+"""Most processes, of some 300 MB each: more would wait for what these compile."""
 
 
 @contextmanager
