@@ -25,7 +25,7 @@ Lists = Sequence[tuple[str, Sequence[Any]]]
 """Modules (dotted names) whose function `kernels` gives Kernels, each with the arguments of this function."""
 
 PROCESSES = 4
-"""Most processes, of some 300 MB each: more would wait for what these compile."""
+"""Most processes, of some 250 MB each: more would wait for what these compile."""
 
 
 @contextmanager
