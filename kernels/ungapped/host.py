@@ -73,8 +73,8 @@ def extend_hits(target, query, targets, queries, span, table, limits, packed, qu
     Hits are gathered and sieved LANES at a time; meanwhile their records say `pending`. A record is twice the query place. Of a hit that does not pass the
     sieve it is not known exactly: the record is odd, and beyond where the scan can have stopped; it is found out if a later hit starts before.
     limits: xdrop, threshold, entropy. packed, query_packed: as `pack` has them. tables: of the sieve, or empty where scores or `xdrop` are too large for it.
-    origins: int64[SLOTS], for records that diagonals share the target place of the last hit. batch: int64[5, HIT_LANES], words: uint64[LEFTS + RIGHTS, LANES], to
-    work in. out: int64[5, n], target, query, length, score, and where the hit ends in the query.
+    origins: int64[SLOTS], for records that diagonals share the target place of the last hit. batch: int64[5, HIT_LANES], words:
+    uint64[LEFTS + RIGHTS, HIT_LANES], to work in. out: int64[5, n], target, query, length, score, and where the hit ends in the query.
     """
     xdrop, threshold, entropy = limits
     pending = np.iinfo(pages.dtype).max

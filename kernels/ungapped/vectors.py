@@ -83,8 +83,8 @@ def _larger(b: Any, x: Any, y: Any) -> Any:
 def sieve(typing: Any, words: Any, tables: Any, xdrop: Any, limit: Any) -> Any:
     """Tell which of LANES hits may reach a threshold, or are not known to end in sight: bits of an int64.
 
-    words: address of uint64[LEFTS + RIGHTS, HIT_LANES], what the columns of each hit differ in, from its right end to the left (the nearest columns in the highest
-    bits of the first word) and to the right (in the lowest bits). tables: address. xdrop: half of it. limit: half of the threshold, rounded up.
+    words: address of uint64[LEFTS + RIGHTS, HIT_LANES], what the columns of each hit differ in, from its right end to the left (the nearest columns in
+    the highest bits of the first word) and to the right (in the lowest bits). tables: address. xdrop: half of it. limit: half of the threshold, rounded up.
     """
 
     def codegen(context: Any, b: Any, signature: Any, args: Any) -> Any:
