@@ -85,9 +85,13 @@ def _calibrate(devices: list[Device]) -> None:
 
 
 def _verify(run: str) -> Exit:
-    """Look at every file of a run directory that is read again; a line for each that is damaged or lacks."""
+    """Look at every file of a run directory that is read again, a line for each that is damaged or lacks; or at those of an index."""
+    from tidalign.pipeline.genome.input import index, source
     from tidalign.pipeline.store import rundir
 
+    if source.index_at(run):
+        print(f"{run}: none of its files is damaged; an index of {index.verify(run)}")
+        return Exit.COMPLETE
     plan = rundir.require(run)
     files = [path for path in sorted(Path(run).rglob("*")) if path.is_file()]
     wrong = {damaged.path: damaged.found for path in files if (damaged := _damage(path))}

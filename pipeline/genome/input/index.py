@@ -26,7 +26,7 @@ from tidalign.kernels.seed.index import TABLES, SeedPattern, WordIndex, build_in
 from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
 from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.genome.input.actions import Specifier
-from tidalign.pipeline.genome.input.sides import CODES, ROLES, check_mapped, refused, side_record, write_sides
+from tidalign.pipeline.genome.input.sides import CODES, ROLES, check_folder, check_mapped, refused, side_record, write_sides
 from tidalign.pipeline.genome.input.source import INDEX, GenomeSource, absolute, identity, index_at
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.store.files import read_json, write_json, writing_error
@@ -145,6 +145,16 @@ def _check(path: str, spec: str, said: dict[str, Any], parameters: GenomeParamet
         differing = [name for name in wanted if said["words"][name] != wanted[name]]
         expected, found = (" and ".join(f"--{name}={each[name]}" for name in differing) for each in (wanted, said["words"]))
         raise InputError(path, f"an index for {expected}", f"one for {found}", f"{_AGAIN} and these options, or give those to this run")
+
+
+def verify(path: str) -> str:
+    """Check every file of an index; returns the specifier that it was made of. InputError for the first file that is not what was written."""
+    with refused(path):
+        said = {each.name: read_json(str(each)) for each in Path(path).glob("*.json")}[INDEX]
+        check_folder(path)
+        for name in TABLES:
+            _table(f"{path}/{name}", **said["tables"][name])
+    return str(said["spec"])
 
 
 def load(record: dict[str, Any], codes: Codes, pattern: SeedPattern, step: int, max_word_count: str | None) -> WordIndex | None:

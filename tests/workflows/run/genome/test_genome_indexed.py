@@ -208,6 +208,23 @@ def test_a_damaged_table_ends_the_run(folder: Path, command: Command) -> None:
     assert Path("out.maf").read_text() == expected
 
 
+def test_check_looks_at_every_file(folder: Path, command: Command) -> None:
+    indexed(command, "t.fa")
+    whole = command("check", "t.tgx")
+    assert whole.returncode == Exit.COMPLETE
+    assert whole.stdout == f"t.tgx: none of its files is damaged; an index of {folder}/t.fa\n"
+    files = [path for path in sorted(Path("t.tgx").iterdir()) if path.stat().st_size]
+    assert {path.name for path in files} >= {"letters", "codes", "side.json", "index.json", "begins", "places", "tags", "marks"}
+    for path in files:
+        before = path.read_bytes()
+        path.write_bytes(before[: len(before) // 2] + bytes([before[len(before) // 2] ^ 1]) + before[len(before) // 2 + 1 :])
+        found = command("check", "t.tgx")
+        assert (found.returncode, found.stdout) == (Exit.BAD_INPUT, ""), path
+        assert path.name in found.stderr and "make t.tgx again" in found.stderr, found.stderr
+        path.write_bytes(before)
+    assert command("check", "t.tgx").returncode == Exit.COMPLETE
+
+
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
