@@ -68,6 +68,7 @@ sys.exit(main(sys.argv[1:]))
 AHEAD = "import json, os, sys; from tidalign.kernels.runtime import precompile; precompile.compile_lists(os.getppid(), 0, json.loads(sys.argv[1]))"
 
 PAIR = [str(DATA / "genomes" / f"enm002_{name}.fa.gz") for name in ("human", "mouse")]
+PROTEINS = [str(DATA / "search" / f"{name}.faa.gz") for name in ("queries", "proteins")]
 READS = str(DATA / "pairs" / "gasal2_20k_150bp.seq.gz")
 
 
@@ -91,8 +92,9 @@ print(len(begun))
         (("tidalign.kernels.commit.precompiled", (16,)), ["genome", *PAIR, "-o", "out.maf"]),
         (("tidalign.kernels.commit.precompiled", (32,)), ["genome", *PAIR, "-o", "out.maf", "--ydrop=40000"]),
         (("tidalign.kernels.pairwise.precompiled", ()), ["pairs", READS, "-o", "out.sam"]),
+        (("tidalign.kernels.local.precompiled", ()), ["search", *PROTEINS, "--matrix", "blosum62", "-o", "out.m8"]),
     ],
-    ids=["genome", "large costs", "pairs"],
+    ids=["genome", "large costs", "pairs", "search"],
 )
 def test_a_run_compiles_nothing_that_is_listed(listed: tuple[str, tuple[int, ...]], words: list[str], tmp_path: Path) -> None:
     """The examples have the very types that the kernels are called with, or they would be compiled again."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidalign.cluster.stop import Stop
 from tidalign.kernels.runtime import compiler
+from tidalign.kernels.runtime.precompile import Lists
 from tidalign.pipeline.device import Device
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.search.forms import FORMS
@@ -171,6 +172,9 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
 
     def compiles(self, gpus: Gpus) -> bool:
         return not gpus.device.takes_gpu
+
+    def precompiled(self, gpus: Gpus) -> Lists:
+        return [("tidalign.kernels.local.precompiled", ())] if self.compiles(gpus) else []
 
     def compile(self, tracker: Searching) -> None:
         warm_up(tracker.manifest)

@@ -1,0 +1,28 @@
+"""Lists the kernels of local alignments, of those with free ends and of searches that take longest to compile."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tidalign.kernels.local import host, walk
+
+
+def kernels() -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Give each with examples of its arguments, for affine gaps and scores of 16 bits."""
+    number, numbers, table, letters = np.int64(0), np.empty(0, np.int64), np.empty((0, 0), np.int64), np.empty(0, np.uint8)
+    lanes, words, address = np.empty(0, np.int16), np.empty((0, 0), np.uint64), np.uint64(0)
+    gaps = {"span": number, "costs": (number, number), "scores": (number,), "null": np.uint16(0), "found": table}
+    places = (address, number, address, address, address, address, number)
+    strip = dict.fromkeys(("count", "row", "start", "stop", "stride", "place", "track"), number) | {"rows": numbers, "places": places, "keep": True}
+    buffers = (lanes, letters, lanes, lanes, words[:0].ravel(), lanes, letters)
+    batch = {"buffers": buffers, "sides": (letters, numbers, words), "n": numbers, "m": numbers}
+    yield host.swept, gaps | strip
+    yield host.strip_swept, gaps | strip | batch
+    yield host.at_borders, gaps | dict.fromkeys(("n", "m", "i"), number)
+    path = dict.fromkeys(("stride", "lanes", "lane", "top_row"), number) | {"directions": letters, "q": letters, "t": letters}
+    runs = {"same": np.empty((0, 0), np.uint8), "cursor": numbers, "cigar": np.empty(0, np.uint32)}
+    yield walk.walked, path | runs | {"ends": numbers}
+    yield walk.begun, gaps | runs | {"i": number, "ends": numbers}
+    aligned = {"order": numbers, "targets": letters, "target_starts": numbers, "block_rows": numbers, "kept": lanes, "ends": table}
+    yield walk.align_groups, gaps | strip | batch | runs | aligned
