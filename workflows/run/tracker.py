@@ -4,6 +4,7 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from threading import RLock
 from typing import Any, Generic, TypeVar
 
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
@@ -21,7 +22,6 @@ UNBEGUN_ALLOWED = 20
 OnProgress = Callable[[str, int, int | None], None]
 """Called with (stage, done, in all or None where nobody knows yet). Besides the stages of a kind of run: `work`, what this call has done of the estimated work
 and does in all, in thousandths of a second, from which the time left follows."""
-
 
 P = TypeVar("P", bound=Piece)
 
@@ -42,7 +42,7 @@ class Tracker(ABC, Generic[P]):
     def __init__(self, directory: str, run: str, stop: Stop, told: OnProgress, device: Device = CPU, gpus: int = 1, beside: int = 0) -> None:
         """Begin to track a run. beside: workers on cores beside them."""
         self.directory, self.run, self.device, self.gpus, self.beside = directory, run, device, gpus, beside
-        self._stop, self._told = stop, told
+        self._stop, self._told, self._lock = stop, told, RLock()  # pulses are looked at in threads of their own
         self._running: dict[Task, list[P]] = {}
         self._at: dict[Task, float] = {}
         self._known, self._written = dict[str, parts.PartFile](), set[str]()
@@ -201,8 +201,9 @@ class Tracker(ABC, Generic[P]):
             done = 0.0
             for piece, amount in zip(pieces, amounts, strict=True):
                 if at := claims.read(piece.claim or ""):
-                    self._at[task] = done + amount * (at[0] - piece.start) / (piece.stop - piece.start)
-                    self.tell()
+                    with self._lock:
+                        self._at |= {task: done + amount * (at[0] - piece.start) / (piece.stop - piece.start)} if task in self._running else {}
+                        self.tell()
                     return piece, at, claims.changed(piece.claim or "")
                 done += amount
             return None
@@ -221,12 +222,12 @@ class Tracker(ABC, Generic[P]):
         return task
 
     def done(self, task: Task, result: Any) -> Iterable[Task]:
-        pieces = self._forget(task)
+        with self._lock:
+            pieces = self._forget(task)
+            self._finish(pieces)
         self._unbegun = 0
-        self._finish(pieces)
-        given_up = 0
-        if pieces[0].claim is None:
-            given_up = result
+        given_up = result if (isolated := pieces[0].claim is None) else 0
+        if isolated:
             self.rejected += result
             self.note("isolated", task=task.key, rejected=result)
         else:
@@ -284,11 +285,12 @@ class Tracker(ABC, Generic[P]):
         rundir.journal(self.directory, event, **details)
 
     def tell(self) -> None:
-        begun = sum(sum(map(self.weight, self._running[task])) * at / (sum(map(self.amount, self._running[task])) or 1.0) for task, at in self._at.items())
-        done, total = (int(1000 * seconds / max(1, self.workers)) for seconds in (self._worked + begun, self._work))
-        if self._at or self._worked:  # while workers are hired and kernels compiled, nothing is worked on
-            self._told("work", done, total)
-        self._told(self.stage, int(self.scale * (self._finished + sum(self._at.values()))), int(self.scale * self.total()))
+        with self._lock:
+            begun = sum(sum(map(self.weight, self._running[task])) * at / (sum(map(self.amount, self._running[task])) or 1.0) for task, at in self._at.items())
+            done, total = (int(1000 * seconds / max(1, self.workers)) for seconds in (self._worked + begun, self._work))
+            if self._at or self._worked:  # while workers are hired and kernels compiled, nothing is worked on
+                self._told("work", done, total)
+            self._told(self.stage, int(self.scale * (self._finished + sum(self._at.values()))), int(self.scale * self.total()))
 
 
 def _key(pieces: Sequence[Piece]) -> str:

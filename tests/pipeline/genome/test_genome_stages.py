@@ -107,7 +107,7 @@ def test_many_units_at_once_give_the_rows_of_each(tmp_path: Path, options: dict[
     beaten: list[int] = []
     assert rows_of_all(run, beaten) == expected
     assert beaten == sorted(beaten)  # who dies at a unit has claimed it
-    with mock.patch.multiple(walk, FEW=1, CALL_ANCHORS=2), mock.patch.object(units, "LETTERS_TOGETHER", 700):
+    with mock.patch.multiple(walk, WALKED_TOGETHER=1, CALL_ANCHORS=2), mock.patch.object(units, "LETTERS_TOGETHER", 700):
         assert rows_of_all(run) == expected
 
 
