@@ -62,6 +62,8 @@ def compile_lists(parent: int, place: int, lists: Lists) -> None:
         if wanted(kernel, found := types(kernel, examples)):
             kernel.compile(found)
     if place == 0:
+        for kernel, examples in kernels:
+            kernel.compile(types(kernel, examples))  # what others are at is waited for
         for each in lists:
             base = bases().kept
             if base and not objection(base):
