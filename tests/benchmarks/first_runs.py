@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--before", type=Path)
     args = parser.parse_args()
-    sources = {"now": Path(__file__).resolve().parents[2] / ".src"} | ({"before": args.before / ".src"} if args.before else {})
+    sources = {"now": Path(__file__).resolve().parents[2] / ".src"} | ({"before": args.before.resolve() / ".src"} if args.before else {})
     rows: dict[str, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as place:
         for name, words in commands(Path(place), args.device).items():
