@@ -17,7 +17,7 @@ TOP = np.int64(2**31)
 """One more than the most that LASTZ's scores hold."""
 
 BY_DIAGONAL, BY_QUERY, LOST = np.int64(0), np.int64(1), np.int64(2)
-"""What a node is taken to be cut by; LOST: it and all below it by diagonal, whatever they are cut by."""
+"""Cuts that a node is taken to have; LOST: it and all below it by diagonal, whatever they are cut by."""
 
 FIELDS = 6
 LOWER, UPPER, CUT, PARENT, FIRST, LAST = (np.int64(i) for i in range(FIELDS))

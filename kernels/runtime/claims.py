@@ -9,7 +9,7 @@ from pathlib import Path
 from tidalign.kernels.runtime.closed import make, objection
 
 WAIT_SECONDS = 120.0
-"""How long others wait for whoever has claimed a file: longer than any kernel is compiled for, unless its process is stopped."""
+"""Seconds that others wait for whoever has claimed a file: longer than any kernel is compiled for, unless its process is stopped."""
 
 _POLL_SECONDS = 0.02
 

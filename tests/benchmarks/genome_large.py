@@ -24,7 +24,7 @@ from tidalign.kernels.ungapped import device as ungapped_device
 from tidalign.workflows.cli import main as tidalign
 
 SEARCH = ("seed_", "sort_", "hit_runs", "extend_left", "extend_right")
-"""How names of kernels begin that find, sort and extend hits. (The rows of a tile are fetched while the next one is searched.)"""
+"""Beginnings of the names of kernels that find, sort and extend hits. (The rows of a tile are fetched while the next one is searched.)"""
 
 
 def kernels(arguments: list[str]) -> dict[str, Any]:

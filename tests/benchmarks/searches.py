@@ -18,11 +18,11 @@ from tidalign.kernels.scoring.substitution import RESIDUES
 TOP = 10
 PLAIN = RESIDUES[:20].encode()
 GPUSW = ["--scheme", "dna", "--match", "2", "--mismatch", "-3", "--gap-open", "-7", "--gap-extend", "-2"]
-"""What match:2,mismatch:-3,gap:5,2 is there."""
+"""The options that stand for match:2,mismatch:-3,gap:5,2 there."""
 
 Records = list[tuple[str, bytes]]
 Hits = dict[int, dict[tuple[str, str], int]]
-"""Of each query, by its place, the score of what it hits: name and strand."""
+"""By the place of each query, the scores of what it hits, by name and strand."""
 
 
 def read(path: str) -> Records:

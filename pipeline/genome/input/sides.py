@@ -38,7 +38,7 @@ CODES, _PLACES, _RECORD = "codes", "genome.json", "side.json"
 _PIECE = 1 << 24
 
 ROLES = "target", "query"
-"""Of the sides of an index, in their order there."""
+"""Roles of the sides of an index, in their order there."""
 
 Side = tuple[str, str]
 """Role and specifier (`path[actions]`)."""

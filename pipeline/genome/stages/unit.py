@@ -169,7 +169,7 @@ class Unit:
 
     @property
     def origin(self) -> int:
-        """Where the query's codes begin in LASTZ's memory, on either strand."""
+        """Give the place in LASTZ's memory at which the query's codes begin, on either strand."""
         return 0 if self.joint else self.query.origin(self.query_index)
 
     @property

@@ -73,7 +73,7 @@ def test_of_equal_chains_the_one_that_lastz_chooses(target: str, query: str, cho
 
 
 CHAINS = json.loads(golden.text("chains.json.gz"))["cases"]
-"""What LASTZ found with penalties (tests/data/genomes/make_chains.py)."""
+"""Chains that LASTZ found with penalties (tests/data/genomes/make_chains.py)."""
 
 
 def chosen(case: dict[str, Any], *, lastz: bool) -> list[list[int]]:
