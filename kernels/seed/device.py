@@ -199,11 +199,15 @@ class Chunk:
         return targets, queries
 
     def _write(self, begin: int, end: int, exact: int, base: np.uint32, *out: Any) -> None:
-        strand = self._strand
-        windows = self._words, self._sums, np.uint32(self.windows), np.uint32(self.first)
-        sides = strand.index.places, strand.index.letters.codes, strand.query.codes
+        import cupy
+
+        strand, which = self._strand, (np.int64(begin), np.int64(end))
         blocks = -(-(end - begin) // _BLOCK_HITS)
-        which = np.int64(begin), np.int64(end), exact, base, *strand.sieve
+        firsts = cupy.empty(blocks + 1, np.uint32)
+        _launch("seed_blocks", 32 * len(firsts), self._sums, np.uint32(self.windows), *which, firsts, np.uint32(len(firsts)))
+        windows = self._words, self._sums, firsts, np.uint32(self.first)
+        sides = strand.index.places, strand.index.letters.codes, strand.query.codes
+        which = *which, exact, base, *strand.sieve
         compiler.launch(_kernel("seed_hits"), blocks, _THREADS, *windows, *strand.lookup, *sides, *strand.wanted, *which, *out)
 
 

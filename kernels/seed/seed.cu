@@ -172,63 +172,77 @@ struct Wanted {
   }
 };
 
-// The first window whose hits end beyond `hit`, which one of them has; for a whole warp.
-__device__ inline unsigned window_of(const long long* __restrict__ sums, unsigned windows, long long hit) {
-  const unsigned lane = threadIdx.x & 31;
-  unsigned low = 0, high = windows - 1;
+// firsts[block]: the window that has the first hit of a block of seed_hits; behind the last block's, that of the last hit. A warp each.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    seed_blocks(const long long* __restrict__ sums, unsigned windows, long long begin, long long end, unsigned* firsts, unsigned count) {
+  const unsigned block = (blockIdx.x * THREADS + threadIdx.x) / 32, lane = threadIdx.x & 31;
+  if (block >= count) return;
+  const long long hit = min(begin + (long long)block * HITS, end - 1);
+  unsigned low = 0, high = windows - 1;  // of the first window whose hits end beyond it
   while (high > low) {
     const unsigned step = (high - low) / 32 + 1, at = (unsigned)min((unsigned long long)low + (lane + 1ull) * step - 1, (unsigned long long)high);
     const int beyond = __ffs(__ballot_sync(ALL, at == high || sums[at] > hit)) - 1;
     high = __shfl_sync(ALL, at, beyond);
     if (beyond) low += beyond * step;
   }
-  return low;
+  if (lane == 0) firsts[block] = low;
 }
 
 // Hits [begin, end) of a query's windows from `first`, in LASTZ's order, HITS a block: as keys, or as places where `keys` is null. Those that do not count
-// are NO_HIT, or -1. sums: hits up to and with each window. target2, query2 and what follows: of the sieve (sieve.cuh); where target2 is null no key says
-// that its hit is promising.
-extern "C" __global__ void __launch_bounds__(THREADS)
-    seed_hits(const unsigned* __restrict__ words, const long long* __restrict__ sums, unsigned windows, unsigned first, const unsigned* __restrict__ flips,
-              int flip_count, int shift, const unsigned* __restrict__ begins, const unsigned* __restrict__ tags, const unsigned* __restrict__ places,
-              const unsigned char* target, const unsigned char* query, const unsigned char* full, int full_count, int transitions, int matches,
-              int transversions, int span, int checked, long long begin, long long end, int exact, unsigned base, const unsigned* __restrict__ target2,
-              const unsigned* __restrict__ query2, const int* table, int xdrop, int threshold, Key* keys, long long* targets, long long* queries) {
-  // Of a run of hits of one word and window, where the run's first hit is: its entry of the index less its place here, its window, its flip. owners: where
+// are NO_HIT, or -1. sums: hits up to and with each window; firsts: of seed_blocks. target2, query2 and what follows: of the sieve (sieve.cuh); where target2
+// is null no key says that its hit is promising.
+extern "C" __global__ void __launch_bounds__(THREADS, 5)
+    seed_hits(const unsigned* __restrict__ words, const long long* __restrict__ sums, const unsigned* __restrict__ firsts, unsigned first,
+              const unsigned* __restrict__ flips, int flip_count, int shift, const unsigned* __restrict__ begins, const unsigned* __restrict__ tags,
+              const unsigned* __restrict__ places, const unsigned char* target, const unsigned char* query, const unsigned char* full, int full_count,
+              int transitions, int matches, int transversions, int span, int checked, long long begin, long long end, int exact, unsigned base,
+              const unsigned* __restrict__ target2, const unsigned* __restrict__ query2, const int* table, int xdrop, int threshold, Key* keys,
+              long long* targets, long long* queries) {
+  // Of a run of hits of one word and window, where the run's first hit is: its entry of the index less its place here; its window and flip. owners: where
   // the run of each hit begins.
   __shared__ unsigned run_entries[HITS], run_windows[HITS];
-  __shared__ unsigned char run_flips[HITS];
   __shared__ unsigned short owners[HITS];
-  __shared__ unsigned limits[2], latest[THREADS / 32];
+  __shared__ unsigned latest[THREADS / 32];
   __shared__ int sieve_table[SIEVE_TABLE];
+  __shared__ unsigned near[SIEVE_QUERY];
   const Layout layout = {exact, first, base};
   const Wanted wanted = {target, query, full, full_count, transitions, matches, transversions, span, checked};
-  const Sieve sieve = {target2, query2, sieve_table, xdrop, threshold};
   const long long from = begin + (long long)blockIdx.x * HITS, here = min(end - from, (long long)HITS);
+  const unsigned low = firsts[blockIdx.x], high = firsts[blockIdx.x + 1];
+  const SieveQuery letters(query2, first + low + span, first + high + span, near);
+  const Sieve sieve = {target2, letters, sieve_table, xdrop, threshold};
 
-  if (threadIdx.x < 64) {  // windows of the first hit and of the last
-    const unsigned window = window_of(sums, windows, threadIdx.x < 32 ? from : from + here - 1);
-    limits[threadIdx.x / 32] = window;
-  }
   for (int i = threadIdx.x; i < HITS; i += THREADS) owners[i] = 0;
-  if (target2) Sieve::load(table, sieve_table, THREADS);
+  if (target2) {
+    Sieve::load(table, sieve_table, THREADS);
+    letters.load(query2, near, THREADS);
+  }
+  // As many lanes share the flips of a window as there are for the windows here, which may be a dozen or thousands.
+  int lanes = 16;
+  while (lanes > 1 && (high - low + 1) * lanes > THREADS) lanes /= 2;
   __syncthreads();
-  for (unsigned window = limits[0] + threadIdx.x; window <= limits[1]; window += THREADS) {
-    const unsigned word = words[window];
-    long long at = (window ? sums[window - 1] : 0) - from;
-    if (word == NO_WORD || at + from == sums[window]) continue;
+  const unsigned lane = threadIdx.x & lanes - 1;
+  for (unsigned next = low; next <= high; next += THREADS / lanes) {
+    const unsigned window = next + threadIdx.x / lanes;
+    const unsigned word = window <= high ? words[window] : NO_WORD;
+    long long at = window && word != NO_WORD ? sums[window - 1] - from : -from;
 #pragma unroll 4
-    for (int i = 0; i < flip_count; i++) {
-      const Range found = entries(word ^ __ldg(flips + i), shift, begins, tags);
-      const long long next = at + (found.end - found.begin);
-      if (next > 0 && at < here && next > at) {
-        const int start = at < 0 ? 0 : (int)at;
-        owners[start] = start;
-        run_entries[start] = found.begin - (unsigned)at;
-        run_windows[start] = window;
-        run_flips[start] = i;
+    for (int i = 0; i < flip_count; i += lanes) {
+      Range found = {0, 0};
+      if (word != NO_WORD && i + lane < flip_count) found = entries(word ^ __ldg(flips + i + lane), shift, begins, tags);
+      long long upto = found.end - found.begin;
+      for (int step = 1; step < lanes; step *= 2) {
+        const long long other = __shfl_up_sync(ALL, upto, step, lanes);
+        if (lane >= step) upto += other;
       }
-      at = next;
+      const long long begins_at = at + upto - (found.end - found.begin);
+      if (at + upto > 0 && begins_at < here && found.end > found.begin) {
+        const int start = begins_at < 0 ? 0 : (int)begins_at;
+        owners[start] = start;
+        run_entries[start] = found.begin - (unsigned)begins_at;
+        run_windows[start] = window << FLIP_BITS | i + lane;
+      }
+      at += __shfl_sync(ALL, upto, lanes - 1, lanes);
     }
   }
   __syncthreads();
@@ -252,13 +266,15 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (int i = 0; i < EACH; i++) mine[i] = max(upto[i], highest);
   }
   __syncthreads();
+  unsigned next = threadIdx.x < here ? __ldg(places + (run_entries[owners[threadIdx.x]] + threadIdx.x)) : 0;
   for (unsigned at = threadIdx.x; at < here; at += THREADS) {
-    const unsigned run = owners[at], window = run_windows[run], t = __ldg(places + (run_entries[run] + at));
+    const unsigned run = run_windows[owners[at]], window = run >> FLIP_BITS, t = next, then = at + THREADS;
+    if (then < here) next = __ldg(places + (run_entries[owners[then]] + then));  // while this one is looked at
     const bool counts = wanted.hit(t, first + window);
     const long long out = from - begin + at;
     if (keys) {
       const bool passes = counts && target2 && sieve.passes(t + span, first + window + span);
-      keys[out] = counts ? layout.key(t, window, run_flips[run], passes) : NO_HIT;
+      keys[out] = counts ? layout.key(t, window, run & (1u << FLIP_BITS) - 1, passes) : NO_HIT;
     } else {
       targets[out] = counts ? (long long)t : -1ll;
       queries[out] = first + window;
