@@ -3,11 +3,15 @@
 python tests/benchmarks/synthetic_genomes.py REGION.fa.gz TARGET_LETTERS QUERY_LETTERS TARGET.fa QUERY.fa [SEQUENCES_A_SIDE]
 
 Order-6 Markov letters of REGION; 20 families of 300 and 20 of 6,000 letters, copies 5 to 25 % off, until they cover 45 % (36 % and 30 % masked in the end);
-one orthologue of 1 to 8 kb at about 70 % identity for each 25 kb of query, half of them on the minus strand. 175 x 50 Mb takes 20 s, 250 x 230 Mb 45 s.
+one orthologue of 1 to 8 kb at about 70 % identity for each 25 kb of query, half of them on the minus strand, from the target's sequence of the same number.
+175 x 50 Mb takes 20 s, 250 x 230 Mb 45 s; of several sequences a side each core makes one at a time.
 """
 
 import gzip
+import multiprocessing
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numba
@@ -78,13 +82,36 @@ def genome(n, seed, families, cumulative):
     return letters, low
 
 
-def write(path, name, letters, low, sequences):
-    text = np.frombuffer(b"ACGT", np.uint8)[letters].copy()
-    text[low] += 32
-    with Path(path).open("wb") as out:
-        for number, piece in enumerate(np.array_split(text, sequences)):
-            out.write(b">%s%d\n" % (name, number + 1))
-            out.write(piece.tobytes())
+def text(letters, low):
+    made = np.frombuffer(b"ACGT", np.uint8)[letters]
+    made[low] += 32
+    return made
+
+
+def pair(n, m, families, cumulative, seed):
+    """Make a target of n letters and a query of m: codes, and what is masked."""
+    t, t_low = genome(n, 100 * seed + 1, families, cumulative)
+    q, q_low = genome(m, 100 * seed + 2, families, cumulative)
+    rng = np.random.default_rng(100 * seed + 5)
+    for _ in range(m // 25_000):
+        length = int(rng.integers(1000, 8000))
+        at = int(rng.integers(0, n - length))
+        copy = mutate(t[at : at + length], 0.3, 0.03, int(rng.integers(1 << 30)))
+        if rng.random() < 0.5:
+            copy = (3 - copy)[::-1]
+        to = int(rng.integers(0, m - len(copy)))
+        q[to : to + len(copy)], q_low[to : to + len(copy)] = copy, False
+    return (t, t_low), (q, q_low)
+
+
+def write(families, cumulative, sides, number):
+    """Write a sequence of each side to its place. sides: (path, name, letters of each sequence), target's and query's."""
+    made = pair(*(lengths[number] for _, _, lengths in sides), families, cumulative, number)
+    for (path, name, lengths), sequence in zip(sides, made, strict=True):
+        with Path(path).open("r+b") as out:
+            out.seek(sum(lengths[:number]) + sum(len(f">{name}{i + 1}\n\n") for i in range(number)))
+            out.write(b">%s%d\n" % (name.encode(), number + 1))
+            text(*sequence).tofile(out)
             out.write(b"\n")
 
 
@@ -95,19 +122,13 @@ def main(region, n, m, target, query, sequences=1):
     table = counts(code[np.frombuffer(raw, np.uint8)])
     cumulative = np.cumsum(table / table.sum(1, keepdims=True), 1)
     families = [sample(300, cumulative, 900 + i) for i in range(20)] + [sample(6000, cumulative, 1900 + i) for i in range(20)]
-    t, t_low = genome(n, 1, families, cumulative)
-    q, q_low = genome(m, 2, families, cumulative)
-    rng = np.random.default_rng(5)
-    for _ in range(m // 25_000):
-        length = int(rng.integers(1000, 8000))
-        at = int(rng.integers(0, n - length))
-        copy = mutate(t[at : at + length], 0.3, 0.03, int(rng.integers(1 << 30)))
-        if rng.random() < 0.5:
-            copy = (3 - copy)[::-1]
-        to = int(rng.integers(0, m - len(copy)))
-        q[to : to + len(copy)], q_low[to : to + len(copy)] = copy, False
-    write(target, b"target", t, t_low, sequences)
-    write(query, b"query", q, q_low, sequences)
+    pair(100_000, 100_000, families, cumulative, 0)  # compiled once, before processes begin
+    sides = [(target, "target", [n // sequences] * sequences), (query, "query", [m // sequences] * sequences)]
+    for path, _, _ in sides:
+        Path(path).write_bytes(b"")
+    workers = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(mp_context=workers) as pool:
+        list(pool.map(partial(write, families, cumulative, sides), range(sequences)))
 
 
 if __name__ == "__main__":
