@@ -8,6 +8,7 @@ import numpy.typing as npt
 from tidalign.kernels.extension.costs import Costs, Integers
 from tidalign.kernels.extension.sweep import ROOM
 from tidalign.kernels.letters.nucleotides import ALPHABET, Codes
+from tidalign.kernels.letters.uploads import uploaded
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import DeviceLimit
 
@@ -36,6 +37,12 @@ LARGEST_GAP, LOWEST_SCORE = 1 << 15, -(1 << 27)
 
 POOL_BYTES, RANGE_BYTES, MEMORY_SHARE = 16 << 30, 1 << 30, 4
 """At most for records and ranges; of the memory that is free when they are asked for, no more than 1 / MEMORY_SHARE each."""
+
+LEAST_POOL, LETTER_BYTES = 2 << 30, 512
+"""For records: of small sides, and for each letter of larger ones. What is full is forgotten, which costs time alone."""
+
+_INDICES = 1 << 25
+"""Letters that are translated at a time."""
 
 BATCH_RECORDS = 256
 """Of a sweep at a time: all have been begun before any of them goes on, and meets them."""
@@ -99,7 +106,8 @@ class Launches:
         self._macros = macros(costs, general)
         compiler.ready(needed(costs, general=general))
         self._room = np.int64(costs.compiled[2][ROOM])
-        units = min(POOL_BYTES, cupy.cuda.runtime.memGetInfo()[0] // MEMORY_SHARE) // UNIT_BYTES
+        wanted = min(POOL_BYTES, max(LEAST_POOL, LETTER_BYTES * (len(target) + len(query))))
+        units = min(wanted, cupy.cuda.runtime.memGetInfo()[0] // MEMORY_SHARE) // UNIT_BYTES
         self._units = min(units, (1 << 32) - 1)
         self._pool = cupy.empty(self._units * UNIT_BYTES // 4, np.uint32)
         self._table = cupy.zeros(1 << max(10, (self._units // 32).bit_length()), np.uint64)
@@ -211,11 +219,13 @@ def _letters(target: Codes, query: Codes, plain: npt.NDArray[np.int32]) -> tuple
     """
     import cupy
 
-    sides = [cupy.asarray(target), cupy.asarray(query)]
+    uploads = [uploaded(np.ascontiguousarray(side, np.uint8)) for side in (target, query)]
+    sides = [upload.codes for upload in uploads]
     seen = []
     for codes in sides:
         present = cupy.zeros(len(plain), np.bool_)
-        present[codes] = True
+        for piece in _pieces(codes):
+            present[piece] = True
         seen.append(np.flatnonzero(cupy.asnumpy(present)[: len(ALPHABET)]))
     table = np.maximum(plain[np.ix_(*seen)], LOWEST_SCORE)
     rows, of_target = np.unique(table, axis=0, return_inverse=True)
@@ -232,5 +242,13 @@ def _letters(target: Codes, query: Codes, plain: npt.NDArray[np.int32]) -> tuple
     for codes, letters, classes in zip(sides, seen, (of_target, of_query), strict=True):
         translation = np.zeros(256, np.uint8)
         translation[letters] = classes.reshape(-1)
-        found.append(cupy.asarray(translation)[codes])
+        on_device, classed = cupy.asarray(translation), cupy.empty(len(codes), np.uint8)
+        for piece, of_piece in zip(_pieces(codes), _pieces(classed), strict=True):
+            of_piece[:] = on_device[piece]
+        found.append(classed)
     return found[0], found[1], cupy.asarray(scores.view(np.int32).reshape(-1)), general
+
+
+def _pieces(array: Any) -> list[Any]:
+    """Cut an array on the device: CuPy makes eight bytes of each index."""
+    return [array[begin : begin + _INDICES] for begin in range(0, len(array), _INDICES)]

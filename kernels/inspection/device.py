@@ -35,6 +35,7 @@ import numpy.typing as npt
 from tidalign.kernels.extension.costs import Costs, Integers
 from tidalign.kernels.extension.sweep import ROOM as TRACEBACK
 from tidalign.kernels.letters.nucleotides import Codes
+from tidalign.kernels.letters.uploads import uploaded
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import KernelError
 
@@ -163,8 +164,8 @@ class _Letters:
         self.count = len(codes)
         self.array = cupy.empty(2 * self.count + 3 * PAD_BYTES, np.uint8)
         kernel = compiler.kernel(SOURCE, "inspection_letters", MACROS)
-        sent = cupy.asarray(np.ascontiguousarray(codes, np.uint8))
-        compiler.launch(kernel, 1024, 256, sent, np.int64(self.count), PAD_BYTES, int(is_query), self.array)
+        sent = uploaded(np.ascontiguousarray(codes, np.uint8))
+        compiler.launch(kernel, 1024, 256, sent.codes, np.int64(self.count), PAD_BYTES, int(is_query), self.array)
 
     @property
     def arguments(self) -> tuple[Any, np.int64]:

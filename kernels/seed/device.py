@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tidalign.kernels.letters.nucleotides import SEPARATOR, Codes
+from tidalign.kernels.letters.uploads import uploaded
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import DeviceLimit, guarded
 from tidalign.kernels.seed.index import ROOMY, Positions, SeedPattern, read_only
@@ -48,12 +49,11 @@ class Letters:
     """A sequence on the current device. codes: uint8[n]; packed: four bits each, eight in a uint32, PADDING more on both sides."""
 
     def __init__(self, codes: Codes) -> None:
-        import cupy
-
         if len(codes) > LONGEST_SEQUENCE:
             raise DeviceLimit(f"a sequence of {len(codes)} letters; the device's kernels take {LONGEST_SEQUENCE}")
         self.on_host = read_only(codes)
-        self.codes = cupy.asarray(self.on_host)
+        self._upload = uploaded(self.on_host)
+        self.codes = self._upload.codes
 
     def __len__(self) -> int:
         return len(self.on_host)
