@@ -5,6 +5,7 @@
 
 constexpr int THREADS = 128;
 constexpr int INT32_MOST = 0x7fffffff;
+constexpr int AHEAD = 8; // hits of a run that are fetched together: two sectors
 
 // Where each run of hits with one slot begins, in no order. kept: null, or becomes NO_HIT for every hit.
 extern "C" __global__ void __launch_bounds__(THREADS)
@@ -107,11 +108,19 @@ struct Run {
 
   __device__ bool find_chain(bool recorded) {
     if (at < count && keys[at] < layout.bound(slot, done)) at = seek(keys, at, count, layout.bound(slot, done));
-    bool promising = false;
-    for (stop = at; stop < count && !promising; stop++) {
-      const Key key = keys[stop];
-      if (layout.slot(key) != slot) break;
-      promising = key & PROMISING;
+    bool promising = false, over = false;
+    for (stop = at; stop < count && !promising && !over;) {
+      Key ahead[AHEAD];
+#pragma unroll
+      for (int i = 0; i < AHEAD; i++) ahead[i] = keys[min(stop + i, count - 1)];
+#pragma unroll
+      for (int i = 0; i < AHEAD; i++) {
+        if (promising || over || stop == count) continue;
+        over = layout.slot(ahead[i]) != slot;
+        if (over) continue;
+        promising = ahead[i] & PROMISING;
+        stop++;
+      }
     }
     if (!promising && (!recorded || stop == at)) {
       stop = at;
