@@ -14,7 +14,7 @@ BYTES = bytes(range(256)) * 3 + b"ACGTacgtNn"
 @pytest.fixture(params=["few", "many"])
 def amount(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Take all letters as few, or as many."""
-    monkeypatch.setattr(nucleotides, "_FEW_LETTERS", 1 << 40 if request.param == "few" else 0)
+    monkeypatch.setattr(nucleotides, "FEW_LETTERS", 1 << 40 if request.param == "few" else 0)
     return str(request.param)
 
 
