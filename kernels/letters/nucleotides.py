@@ -16,7 +16,6 @@ INVALID = 255
 
 BLANK = ord(" ")
 """What a table of `read_letters` has for what is left out."""
-
 COMPLEMENT = bytes.maketrans(b"ACGTRYKMBDHVacgtrykmbdhv", b"TGCAYRMKVHDBtgcayrmkvhdb")
 
 
@@ -35,22 +34,23 @@ FEW_LETTERS = 1_000_000
 """For fewer it does not pay to load a compiled loop."""
 
 
-def encode(letters: Any) -> Codes:
-    """Give codes of ASCII letters (bytes or uint8[n]) -> uint8[n]; INVALID for a byte that ALPHABET does not have."""
+def encode(letters: Any, memory: Codes | None = None) -> Codes:
+    """Give codes of ASCII letters (bytes or uint8[n]) -> uint8[n]; INVALID for a byte that ALPHABET does not have. memory: where they may be written to,
+    uint8[n] or more."""
     letters = np.frombuffer(letters, np.uint8) if isinstance(letters, bytes) else letters
-    return np.ascontiguousarray(_CODE[letters]) if len(letters) < FEW_LETTERS else _recoded("encode", _CODE, letters)
+    return np.ascontiguousarray(_CODE[letters]) if len(letters) < FEW_LETTERS else _recoded("encode", _CODE, letters, memory)
 
 
-def read_letters(text: bytes | memoryview, table: Codes, kept: int) -> tuple[Codes | None, int]:
-    """Read the letters of a text, table[text] but for what is BLANK there -> uint8[n], None where the table has INVALID for one; and count the ends of lines.
+def read_letters(text: Any, table: Codes, kept: int, memory: Codes) -> tuple[int, int]:
+    """Read the letters of a text (bytes) into memory, uint8[n] or more: table[text] but for what is BLANK there. Returns how many they are, -1 where the table
+    has INVALID for one; and how many lines end.
 
     kept: the bits that the table leaves of A, C, G, T and N of either case; 0 where it makes other letters of one of them.
     """
     from tidalign.kernels.letters import recode
 
-    found = np.empty(len(text) + recode.AT_ONCE, np.uint8)
-    count, lines = recode.read(np.frombuffer(text, np.uint8), table, np.uint8(kept), found)
-    return (None if count < 0 else found[:count]), lines
+    count, lines = recode.read(np.frombuffer(memoryview(text).toreadonly(), np.uint8), table, np.uint8(kept), memory)
+    return count, lines
 
 
 def decode(codes: Codes) -> Codes:
@@ -63,10 +63,10 @@ def reverse_complement(codes: Codes) -> Codes:
     return np.ascontiguousarray(_COMPLEMENTED[codes[::-1]]) if len(codes) < FEW_LETTERS else _recoded("backward", _COMPLEMENTED, codes)
 
 
-def _recoded(loop: str, table: Codes, codes: Codes) -> Codes:
+def _recoded(loop: str, table: Codes, codes: Codes, memory: Codes | None = None) -> Codes:
     from tidalign.kernels.letters import recode
 
-    found, codes = np.empty(len(codes), np.uint8), codes.view()
+    found, codes = np.empty(len(codes), np.uint8) if memory is None else memory[: len(codes)], codes.view()
     codes.flags.writeable = False  # the loops are compiled for arrays that are read alone
     getattr(recode, loop)(table, codes, found)
     return found

@@ -14,7 +14,7 @@ from tidalign.kernels.runtime.numba_cache import jit
 from tidalign.kernels.runtime.vectors import I8, I64, POINTER, intrinsic, store_u8, zeros_below
 
 AT_ONCE = 64
-"""Bytes of a vector: as many more than it fills are written to by `read`."""
+"""Bytes of a vector."""
 
 BLANK, LINE_END = (np.uint8(letter) for letter in b" \n")
 INVALID = np.uint8(0xFF)
@@ -70,12 +70,12 @@ def encode_usual(typing: Any, source: Any, target: Any) -> Any:
 
 @jit
 def read(text, table, kept, letters):
-    """Write the letters of a text, looked up in a table that has BLANK for what is left out, to letters uint8[len(text) + AT_ONCE]. Returns how many they are,
+    """Write the letters of a text, looked up in a table that has BLANK for what is left out, to letters, uint8[len(text)] or more. Returns how many they are,
     -1 where the table has INVALID for one, and how many lines end. kept: the bits that the table leaves of A, C, G, T and N; 0 where it does other things."""
-    address, out, size = text.ctypes.data, letters.ctypes.data, len(text)
+    address, out, size, room = text.ctypes.data, letters.ctypes.data, len(text), len(letters)
     at = count = lines = 0
     while at < size:
-        if kept != 0 and at + AT_ONCE <= size:
+        if kept != 0 and at + AT_ONCE <= size and count + AT_ONCE <= room:
             others = copy_usual(address + at, out + count, kept)
             usual = AT_ONCE if others == 0 else zeros_below(others)
             at += usual

@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,12 +15,14 @@ from tidalign.kernels.letters.nucleotides import encode
 from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.genome.input.sequences import CODES, LETTERS
 
+Text = bytes | bytearray
 Bytes = npt.NDArray[np.uint8]
 
 _BLOCK = 1 << 20
 """Bytes that are written at once, while a core's cache holds them."""
 
-_WAITING = 4  # blocks that are to be written
+_WAITING = 4
+"""Blocks that wait to be written."""
 
 
 class Array(Protocol):
@@ -29,8 +31,8 @@ class Array(Protocol):
     def __len__(self) -> int:
         """Count the bytes so far."""
 
-    def add(self, piece: bytes | memoryview) -> None:
-        """Put bytes behind those that are there."""
+    def add(self, piece: Text | memoryview) -> None:
+        """Put a copy of bytes behind those that are there."""
 
     def whole(self) -> Bytes:
         """Give all that was added, when no more comes."""
@@ -45,7 +47,7 @@ class InMemory:
     def __len__(self) -> int:
         return len(self._held)
 
-    def add(self, piece: bytes | memoryview) -> None:
+    def add(self, piece: Text | memoryview) -> None:
         self._held += piece
 
     def whole(self) -> Bytes:
@@ -63,6 +65,8 @@ class Files:
         self._files: dict[str, BinaryIO] = {}
         self._threads: dict[str, ThreadPoolExecutor] = {}
         self._opened = ExitStack()
+        self._spare: list[Bytes] = []
+        self._codes = np.empty(_BLOCK, np.uint8)  # of the block that is written
         self.sums: dict[str, int] = {}
 
     def __enter__(self) -> Self:
@@ -86,6 +90,14 @@ class Files:
                 self._files[each] = self._opened.enter_context(Path(self._path, each).open("wb"))  # noqa: SIM115  # closed as the context ends
         return InFile(self, name)
 
+    def block(self) -> Bytes:
+        """Give memory for a block, uint8[_BLOCK], used again where some was given back: new memory costs more than what is done with it."""
+        return self._spare.pop() if self._spare else np.empty(_BLOCK, np.uint8)
+
+    def give_back(self, block: Bytes) -> None:
+        """Take back memory of a block that is written."""
+        self._spare.append(block)
+
     def write_all(self, arrays: Mapping[str, Bytes]) -> None:
         """Write arrays that are in memory, by their files' names."""
         for name, array in arrays.items():
@@ -96,18 +108,18 @@ class Files:
 
     def append(self, name: str, block: Bytes) -> None:
         """Write a block of letters or qualities; of letters, their codes too."""
-        for each, made in _with_codes(name).items():
-            self._append(each, made, block)
+        for each in _with_codes(name):
+            self._append(each, block)
 
     def append_soon(self, name: str, block: Bytes) -> list[Future[None]]:
         """Write it as `append` does by a thread for each file."""
         for each in _with_codes(name):
             if each not in self._threads:
                 self._threads[each] = self._opened.enter_context(ThreadPoolExecutor(1, each))
-        return [self._threads[each].submit(self._append, each, made, block) for each, made in _with_codes(name).items()]
+        return [self._threads[each].submit(self._append, each, block) for each in _with_codes(name)]
 
-    def _append(self, name: str, made: Callable[[Bytes], Bytes], block: Bytes) -> None:
-        data = made(block).data
+    def _append(self, name: str, block: Bytes) -> None:
+        data = (encode(block, self._codes) if name == CODES else block).data
         self._files[name].write(data)
         self.sums[name] = crc32(data, self.sums.get(name, 0))
 
@@ -117,9 +129,9 @@ class Files:
         return np.asarray(np.memmap(Path(self._path, name), np.uint8, "r"))[start : start + size] if size else np.empty(0, np.uint8)
 
 
-def _with_codes(name: str) -> dict[str, Callable[[Bytes], Bytes]]:
-    """Name the files that an array is written to, each with what makes its bytes of those of the array."""
-    return {name: np.asarray, **({CODES: encode} if name == LETTERS else {})}
+def _with_codes(name: str) -> tuple[str, ...]:
+    """Name the files that an array is written to."""
+    return (name, CODES) if name == LETTERS else (name,)
 
 
 class InFile:
@@ -127,36 +139,37 @@ class InFile:
 
     def __init__(self, files: Files, name: str) -> None:
         self._files, self._name, self._start = files, name, files.at(name)
-        self._pieces: list[bytes | memoryview] = []
-        self._waiting: deque[list[Future[None]]] = deque()
-        self._size = self._held = 0
+        self._waiting: deque[tuple[Bytes, list[Future[None]]]] = deque()
+        self._block, self._used, self._size = files.block(), 0, 0
 
     def __len__(self) -> int:
         return self._size
 
-    def add(self, piece: bytes | memoryview) -> None:
-        self._pieces.append(piece)
-        self._size += len(piece)
-        self._held += len(piece)
-        if self._held >= _BLOCK:
+    def add(self, piece: Text | memoryview) -> None:
+        left = np.frombuffer(piece, np.uint8)
+        self._size += len(left)
+        while len(left) >= _BLOCK - self._used:
+            taken = _BLOCK - self._used
+            self._block[self._used :] = left[:taken]
+            self._waiting.append((self._block, self._files.append_soon(self._name, self._block)))
             if len(self._waiting) == _WAITING:
                 self._wait()
-            self._waiting.append(self._files.append_soon(self._name, self._block()))
-
-    def _block(self) -> Bytes:
-        block = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-        self._pieces, self._held = [], 0
-        return np.frombuffer(block, np.uint8)
+            left, self._block, self._used = left[taken:], self._files.block(), 0
+        self._block[self._used : self._used + len(left)] = left
+        self._used += len(left)
 
     def _wait(self) -> None:
-        for each in self._waiting.popleft():
+        block, written = self._waiting.popleft()
+        for each in written:
             each.result()
+        self._files.give_back(block)
 
     def finish(self) -> None:
         """Have all written that was added."""
         while self._waiting:
             self._wait()
-        self._files.append(self._name, self._block())
+        self._files.append(self._name, self._block[: self._used])
+        self._files.give_back(self._block)
 
     def whole(self) -> Bytes:
         self.finish()

@@ -3,14 +3,14 @@
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice, pairwise
+from itertools import cycle, islice, pairwise
 from pathlib import Path
 
 import numpy as np
 
 from tidalign.kernels.letters.nucleotides import BLANK, FEW_LETTERS, Codes, read_letters
 from tidalign.pipeline.errors import MOST_HEADER, SHORT_HEADER, SHORTEN, InputError, MissingInput
-from tidalign.pipeline.files.decompress import Damage, read_range
+from tidalign.pipeline.files.decompress import Damage, changed, read_range
 from tidalign.pipeline.genome.input.actions import INVALID, LetterRules
 
 PART = 1 << 20
@@ -23,7 +23,8 @@ _LOOK_BACK = 1 << 12  # before a place where a file could be cut, for the line's
 _SHORT = 10_000  # letters; for fewer a compiled loop is not called
 _BLANKS = b" \t\r\n"
 
-Record = tuple[bytes | None, bytes | memoryview, bytes]
+Text = bytes | bytearray
+Record = tuple[bytes | None, Text | memoryview, bytes]
 """A header line or name, or None where the record before goes on; letters; qualities, of FASTQ alone."""
 
 WAYS_OUT = {
@@ -36,17 +37,25 @@ WAYS_OUT = {
 """What to do about letters that are not allowed."""
 
 
-def records(pieces: Iterator[bytes], rules: LetterRules, file: str, record: int = 0, line: int = 1, *, line_start: bool = True) -> Iterator[Record]:
+def records(
+    pieces: Iterator[Text], rules: LetterRules, file: str, record: int = 0, line: int = 1, *, line_start: bool = True, memory: Codes | None = None
+) -> Iterator[Record]:
     """Read (header, letters, no qualities) of a text that comes in pieces: the header line, with its >, or None where the letters go on with the record before.
 
-    Blanks and ends of lines (LF or CRLF) are left out. record, line, line_start: records before the text, the number of its first line, and whether it begins
-    that line. Raises InputError for letters that the rules do not allow, and for damaged data.
+    Blanks and ends of lines (LF or CRLF) are left out. Letters stay as they are until those of another piece are read.
+    record, line, line_start: records before the text, the number of its first line, and whether it begins that line.
+    memory: uint8[n], where letters are written to if it is enough for them.
+
+    Raises InputError for letters that the rules do not allow, and for damaged data.
     """
-    rest, in_header, seen = b"", False, 0
+    rest: Text = b""
+    in_header, seen = False, 0
     table, kept = _table(rules)
+    memory = np.empty(0, np.uint8) if memory is None else memory
     try:
         for piece in pieces:
-            text, place = rest + piece, 0
+            text: Text = rest + piece if rest else piece
+            place = used = 0
             rest, seen = b"", seen + len(piece)
             while place < len(text):
                 if in_header:
@@ -65,14 +74,16 @@ def records(pieces: Iterator[bytes], rules: LetterRules, file: str, record: int 
                 end = text.find(b">", place + 1)
                 if end < 0 or text[end - 1] != ord("\n"):  # within a line it is a letter that is not allowed
                     end = len(text)
-                read: bytes | memoryview | None
+                read: Text | memoryview | None
                 if seen < FEW_LETTERS or end - place < _SHORT:
-                    letters = text[place:end]
-                    read, lines = letters.translate(rules.table, _BLANKS), letters.count(b"\n")
-                    read = None if INVALID in read else read
+                    letters, lines = text[place:end].translate(rules.table, _BLANKS), text.count(b"\n", place, end)
+                    read = None if INVALID in letters else letters
                 else:
-                    found, lines = read_letters(memoryview(text)[place:end], table, kept)
-                    read = None if found is None else found.data
+                    if len(memory) < len(text):
+                        memory = np.empty(len(text), np.uint8)
+                    count, lines = read_letters(memoryview(text)[place:end], table, kept, memory[used:])
+                    read = None if count < 0 else memory[used : used + count].data
+                    used += max(count, 0)
                 if read is None or (len(read) and not record):
                     raise _bad(text[place:end], rules, file, record, line)
                 yield None, read, b""
@@ -98,8 +109,9 @@ def records_of_file(path: str, size: int, rules: LetterRules) -> Iterator[Record
     which says what it is."""
     try:
         cuts, headers = _cuts(path, size), 0
+        rooms = [_Room() for _ in cuts[:_AHEAD]]
         with ThreadPoolExecutor(min(_THREADS, len(cuts)), "fasta") as pool:
-            ahead = ((start, stop, whole) for (start, whole), (stop, _) in pairwise([*cuts, (size, True)]))
+            ahead = ((room, start, stop, whole) for room, ((start, whole), (stop, _)) in zip(cycle(rooms), pairwise([*cuts, (size, True)]), strict=False))
             parts = deque(pool.submit(_part, path, size, rules, *each) for each in islice(ahead, _AHEAD))
             for start, line_start in cuts:
                 found = parts.popleft().result()
@@ -107,11 +119,28 @@ def records_of_file(path: str, size: int, rules: LetterRules) -> Iterator[Record
                     line = 1 + sum(piece.count(b"\n") for piece in _pieces(path, 0, start))
                     yield from records(_pieces(path, start, size), rules, path, headers, line, line_start=line_start)
                     return
-                parts += [pool.submit(_part, path, size, rules, *each) for each in islice(ahead, 1)]
                 yield from found
                 headers += sum(header is not None for header, *_ in found)
+                parts += [pool.submit(_part, path, size, rules, *each) for each in islice(ahead, 1)]  # in the room of what was taken
     except OSError as error:
         raise MissingInput(f"{path}: {error.strerror}") from error
+
+
+class _Room:
+    """Memory for a part of a file and its letters, used for one part after the other: new memory costs more than reading."""
+
+    def __init__(self) -> None:
+        self.text, self.letters = bytearray(PART), np.empty(PART + _LOOK_BACK, np.uint8)
+
+    def read(self, path: str, start: int, stop: int) -> bytearray:
+        """Read a range of a file."""
+        del self.text[stop - start :]
+        self.text += bytes(stop - start - len(self.text))
+        with Path(path).open("rb") as file:
+            file.seek(start)
+            if file.readinto(self.text) < len(self.text):
+                raise changed(path)
+        return self.text
 
 
 def _pieces(path: str, start: int, stop: int) -> Iterator[bytes]:
@@ -121,7 +150,7 @@ def _pieces(path: str, start: int, stop: int) -> Iterator[bytes]:
 def _cuts(path: str, size: int) -> list[tuple[int, bool]]:
     """Say where the parts of a file begin, in no header line that is not very long; and whether a line begins there."""
     found = [(0, True)]
-    with Path(path).open("rb", buffering=0) as file:
+    with Path(path).open("rb") as file:
         for place in range(PART, size, PART):
             begin = place - _LOOK_BACK
             file.seek(begin)
@@ -132,11 +161,11 @@ def _cuts(path: str, size: int) -> list[tuple[int, bool]]:
     return found
 
 
-def _part(path: str, size: int, rules: LetterRules, start: int, stop: int, line_start: bool) -> list[Record] | None:
+def _part(path: str, size: int, rules: LetterRules, room: _Room, start: int, stop: int, line_start: bool) -> list[Record] | None:
     """Read a part of a file; None where something is wrong in it, or it ends within a header line."""
-    text = read_range(path, "none", start, stop)
     try:
-        found = list(records(iter([text]), rules, path, min(start, 1), line_start=line_start))
+        text = room.read(path, start, stop)
+        found = list(records(iter([text]), rules, path, min(start, 1), line_start=line_start, memory=room.letters))
     except InputError:
         return None
     return None if stop < size and found[-1][0] is not None and not text.endswith(b"\n") else found
@@ -155,7 +184,7 @@ def one_header(path: str) -> bool:
     return found == 1
 
 
-def _bad(text: bytes, rules: LetterRules, file: str, record: int, line: int) -> InputError:
+def _bad(text: Text, rules: LetterRules, file: str, record: int, line: int) -> InputError:
     """Say what is wrong with the first letter of a text that is not allowed. line: where the text begins."""
     if not record:
         return InputError(file, "a header line that begins with '>'", repr(text[:20].decode("latin-1")), "name every sequence", line=line)
