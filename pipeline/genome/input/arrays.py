@@ -87,6 +87,7 @@ class Files:
         """Begin an array in a file."""
         for each in _with_codes(name):
             if each not in self._files:
+                self.sums[each] = 0  # in this order, whichever thread is first
                 self._files[each] = self._opened.enter_context(Path(self._path, each).open("wb"))  # noqa: SIM115  # closed as the context ends
         return InFile(self, name)
 
@@ -121,7 +122,7 @@ class Files:
     def _append(self, name: str, block: Bytes) -> None:
         data = (encode(block, self._codes) if name == CODES else block).data
         self._files[name].write(data)
-        self.sums[name] = crc32(data, self.sums.get(name, 0))
+        self.sums[name] = crc32(data, self.sums[name])
 
     def mapped(self, name: str, start: int, size: int) -> Bytes:
         """Map an array that was written."""
@@ -140,23 +141,34 @@ class InFile:
     def __init__(self, files: Files, name: str) -> None:
         self._files, self._name, self._start = files, name, files.at(name)
         self._waiting: deque[tuple[Bytes, list[Future[None]]]] = deque()
-        self._block, self._used, self._size = files.block(), 0, 0
+        self._done = 0
+        self._next()
+
+    def _next(self) -> None:
+        self._block, self._used = self._files.block(), 0
+        self._view = self._block.data
 
     def __len__(self) -> int:
-        return self._size
+        return self._done + self._used
 
     def add(self, piece: Text | memoryview) -> None:
+        stop = self._used + len(piece)
+        if stop < _BLOCK:
+            self._view[self._used : stop] = piece
+            self._used = stop
+            return
         left = np.frombuffer(piece, np.uint8)
-        self._size += len(left)
         while len(left) >= _BLOCK - self._used:
             taken = _BLOCK - self._used
-            self._block[self._used :] = left[:taken]
+            self._block[self._used :] = left[:taken]  # unlike above, without the interpreter lock
             self._waiting.append((self._block, self._files.append_soon(self._name, self._block)))
+            self._done += _BLOCK
             if len(self._waiting) == _WAITING:
                 self._wait()
-            left, self._block, self._used = left[taken:], self._files.block(), 0
-        self._block[self._used : self._used + len(left)] = left
-        self._used += len(left)
+            left = left[taken:]
+            self._next()
+        self._block[: len(left)] = left
+        self._used = len(left)
 
     def _wait(self) -> None:
         block, written = self._waiting.popleft()
@@ -173,4 +185,4 @@ class InFile:
 
     def whole(self) -> Bytes:
         self.finish()
-        return self._files.mapped(self._name, self._start, self._size)
+        return self._files.mapped(self._name, self._start, len(self))

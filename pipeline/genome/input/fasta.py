@@ -108,19 +108,20 @@ def records_of_file(path: str, size: int, rules: LetterRules) -> Iterator[Record
     """Read what `records` gives of a plain file, its parts by several threads. Where one has something wrong or unusual, all from there on is read as a stream,
     which says what it is."""
     try:
-        cuts, headers = _cuts(path, size), 0
+        cuts, begun = _cuts(path, size), False
         rooms = [_Room() for _ in cuts[:_AHEAD]]
         with ThreadPoolExecutor(min(_THREADS, len(cuts)), "fasta") as pool:
             ahead = ((room, start, stop, whole) for room, ((start, whole), (stop, _)) in zip(cycle(rooms), pairwise([*cuts, (size, True)]), strict=False))
             parts = deque(pool.submit(_part, path, size, rules, *each) for each in islice(ahead, _AHEAD))
             for start, line_start in cuts:
                 found = parts.popleft().result()
-                if found is None or (not headers and found[0][0] is None):
+                if found is None or (not begun and found[0][0] is None):
+                    headers = sum(header is not None for header, *_ in records(_pieces(path, 0, start), rules, path))
                     line = 1 + sum(piece.count(b"\n") for piece in _pieces(path, 0, start))
                     yield from records(_pieces(path, start, size), rules, path, headers, line, line_start=line_start)
                     return
                 yield from found
-                headers += sum(header is not None for header, *_ in found)
+                begun = True
                 parts += [pool.submit(_part, path, size, rules, *each) for each in islice(ahead, 1)]  # in the room of what was taken
     except OSError as error:
         raise MissingInput(f"{path}: {error.strerror}") from error

@@ -14,7 +14,7 @@ from tidalign.pipeline.files.sniff import sniff, text_pieces
 from tidalign.pipeline.genome.input import fasta, fastq, twobit
 from tidalign.pipeline.genome.input.actions import LetterRules, Specifier, shorten
 from tidalign.pipeline.genome.input.arrays import Array, Files, InMemory
-from tidalign.pipeline.genome.input.fasta import Record
+from tidalign.pipeline.genome.input.fasta import Record, Text
 from tidalign.pipeline.genome.input.sequences import LETTERS, QUALITIES, Genome, Positions
 
 _UNNAMED = {"target": "seq1", "query": "seq2"}
@@ -130,8 +130,16 @@ def _gather(records: Iterator[Record], wanted: Specifier, spec: str, arrays: Seq
         names.append(name)
         places.append((start, stop - first + 1, first - 1, full, record - 1))
 
+    def add(place: int, piece: Text | memoryview) -> None:
+        """Add to an array what is wanted of a piece of the sequence."""
+        before = counts[place]
+        counts[place] += len(piece)
+        if wanted.subrange:
+            piece = piece[max(0, first - 1 - before) : None if last is None else max(0, last - before)]
+        arrays[place].add(piece)
+
     name = ""
-    for header, *pieces in records:
+    for header, letters, quality in records:
         if header is not None:
             close()
             record += 1
@@ -139,29 +147,28 @@ def _gather(records: Iterator[Record], wanted: Specifier, spec: str, arrays: Seq
             keep = subset is None or left[name] > 0
             left[name] -= keep
             counts = [0, 0]
-            for array in arrays if keep and (joined or not one) else ():
-                array.add(b"\0")
+            if keep and (joined or not one):
+                for array in arrays:
+                    array.add(b"\0")
             start = len(arrays[0])
-        for place, (array, piece) in enumerate(zip(arrays, pieces, strict=False)) if keep else ():
-            before, counts[place] = counts[place], counts[place] + len(piece)
-            if wanted.subrange:
-                piece = piece[max(0, first - 1 - before) : None if last is None else max(0, last - before)]
-            if len(piece):
-                array.add(piece)
+        if keep and letters:
+            add(0, letters)
+        if keep and quality:
+            add(1, quality)
     close()
     if subset and (left := +left):
         raise InputError(wanted.path, f"all the sequences of {wanted.subset}", f"none named {shown(min(left))}", "correct the name")
     if not names:
         raise MissingInput(f"{spec}: no sequence with letters in it")
     starts, lengths, offsets, full_lengths, numbers = np.array(places, np.int64).T.copy()
-    letters, *beside = (array.whole() for array in arrays)
+    whole, *beside = (array.whole() for array in arrays)
     found_one = len(names) + len(empty) == 1
     if one is None and found_one and not joined:
-        letters, beside, starts = letters[1:], [each[1:] for each in beside], starts - 1
+        whole, beside, starts = whole[1:], [each[1:] for each in beside], starts - 1
     elif one is not None and one != found_one:
         raise changed(wanted.path)
-    bounds = np.stack([starts, starts + lengths], axis=1) if wanted.separator is None else _pieces(letters)
-    return Genome(letters, names, starts, lengths, offsets, full_lengths, numbers, bounds, empty, qualities=beside[0] if beside else None)
+    bounds = np.stack([starts, starts + lengths], axis=1) if wanted.separator is None else _pieces(whole)
+    return Genome(whole, names, starts, lengths, offsets, full_lengths, numbers, bounds, empty, qualities=beside[0] if beside else None)
 
 
 def _apart(genome: Genome) -> Genome:
