@@ -14,6 +14,8 @@ SEPARATOR = ALPHABET.index(b"\0")
 INVALID = 255
 """Code of a byte that is no letter of a genome."""
 
+BLANK = ord(" ")
+"""What a table of `read_letters` has for what is left out."""
 COMPLEMENT = bytes.maketrans(b"ACGTRYKMBDHVacgtrykmbdhv", b"TGCAYRMKVHDBtgcayrmkvhdb")
 
 
@@ -28,12 +30,27 @@ _LETTER = np.frombuffer(ALPHABET, np.uint8)
 _COMPLEMENTED = np.append(_CODE[np.frombuffer(ALPHABET.translate(COMPLEMENT), np.uint8)], np.full(256 - len(ALPHABET), INVALID, np.uint8))
 
 
-_FEW_LETTERS = 1_000_000  # letters; for fewer it does not pay to load a compiled loop
+FEW_LETTERS = 1_000_000
+"""For fewer it does not pay to load a compiled loop."""
 
 
-def encode(letters: Any) -> Codes:
-    """Give codes of ASCII letters (bytes or uint8[n]) -> uint8[n]; INVALID for a byte that ALPHABET does not have."""
-    return _looked_up(_CODE, np.frombuffer(letters, np.uint8) if isinstance(letters, bytes) else letters)
+def encode(letters: Any, memory: Codes | None = None) -> Codes:
+    """Give codes of ASCII letters (bytes or uint8[n]) -> uint8[n]; INVALID for a byte that ALPHABET does not have. memory: where they may be written to,
+    uint8[n] or more."""
+    letters = np.frombuffer(letters, np.uint8) if isinstance(letters, bytes) else letters
+    return np.ascontiguousarray(_CODE[letters]) if len(letters) < FEW_LETTERS else _recoded("encode", _CODE, letters, memory)
+
+
+def read_letters(text: Any, table: Codes, kept: int, memory: Codes) -> tuple[int, int]:
+    """Read the letters of a text (bytes) into memory, uint8[n] or more: table[text] but for what is BLANK there. Returns how many they are, -1 where the table
+    has INVALID for one; and how many lines end.
+
+    kept: the bits that the table leaves of A, C, G, T and N of either case; 0 where it makes other letters of one of them.
+    """
+    from tidalign.kernels.letters import recode
+
+    count, lines = recode.read(np.frombuffer(memoryview(text).toreadonly(), np.uint8), table, np.uint8(kept), memory)
+    return count, lines
 
 
 def decode(codes: Codes) -> Codes:
@@ -43,15 +60,13 @@ def decode(codes: Codes) -> Codes:
 
 def reverse_complement(codes: Codes) -> Codes:
     """Give the other strand, uint8[n] -> uint8[n], C-contiguous; case is kept, N and X are their own complements."""
-    return _looked_up(_COMPLEMENTED, codes, backward=True)
+    return np.ascontiguousarray(_COMPLEMENTED[codes[::-1]]) if len(codes) < FEW_LETTERS else _recoded("backward", _COMPLEMENTED, codes)
 
 
-def _looked_up(table: Codes, codes: Codes, *, backward: bool = False) -> Codes:
-    if len(codes) < _FEW_LETTERS:
-        return np.ascontiguousarray(table[codes[::-1] if backward else codes])
+def _recoded(loop: str, table: Codes, codes: Codes, memory: Codes | None = None) -> Codes:
     from tidalign.kernels.letters import recode
 
-    found, codes = np.empty(len(codes), np.uint8), codes.view()
+    found, codes = np.empty(len(codes), np.uint8) if memory is None else memory[: len(codes)], codes.view()
     codes.flags.writeable = False  # the loops are compiled for arrays that are read alone
-    (recode.backward if backward else recode.forward)(table, codes, found)
+    getattr(recode, loop)(table, codes, found)
     return found

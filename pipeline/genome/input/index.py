@@ -26,7 +26,8 @@ from tidalign.kernels.seed.index import TABLES, SeedPattern, WordIndex, build_in
 from tidalign.pipeline.errors import CannotWrite, Damaged, InputError, MissingInput
 from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.genome.input.actions import Specifier
-from tidalign.pipeline.genome.input.sides import CODES, ROLES, check_folder, check_mapped, refused, side_record, write_sides
+from tidalign.pipeline.genome.input.sequences import CODES
+from tidalign.pipeline.genome.input.sides import ROLES, check_folder, check_mapped, refused, side_record, write_sides
 from tidalign.pipeline.genome.input.source import INDEX, GenomeSource, absolute, identity, index_at
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.store.files import read_json, write_json, writing_error

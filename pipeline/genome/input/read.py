@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.pipeline.errors import MOST_NAME, SHORT_NAME, SHORTEN, InputError, MissingInput, shown
-from tidalign.pipeline.files.decompress import Damage
+from tidalign.pipeline.files.decompress import Damage, changed
 from tidalign.pipeline.files.sniff import sniff, text_pieces
 from tidalign.pipeline.genome.input import fasta, fastq, twobit
 from tidalign.pipeline.genome.input.actions import LetterRules, Specifier, shorten
-from tidalign.pipeline.genome.input.fasta import Record
-from tidalign.pipeline.genome.input.sequences import Genome, Positions
+from tidalign.pipeline.genome.input.arrays import Array, Files, InMemory
+from tidalign.pipeline.genome.input.fasta import Record, Text
+from tidalign.pipeline.genome.input.sequences import LETTERS, QUALITIES, Genome, Positions
 
 _UNNAMED = {"target": "seq1", "query": "seq2"}
 """What LASTZ calls sequences whose header has no name."""
@@ -28,12 +29,15 @@ def read_genome(spec: str, *, role: str, ambiguous: str | None = None) -> Genome
     return genome
 
 
-def read_roles(spec: str, roles: Sequence[str], ambiguous: str | None = None) -> list[Genome]:
+def read_roles(spec: str, roles: Sequence[str], ambiguous: str | None = None, files: Files | None = None) -> list[Genome]:
     """Read a file once, in each role: the sequences of `path[actions]` (actions.py), with one array of letters for all.
 
     The file is FASTA or FASTQ, plain, gzip or BGZF, or 2bit; `-` is standard input.
     roles: `target`, of which each has a name where there are several, and `query`. ambiguous: None, "n" or "iupac", see LetterRules.
-    Takes a byte for each letter, of FASTQ two. A target of several sequences is read as with [multiple], which makes one query of several. The pieces that
+    files: where letters, codes and qualities are written. Of large plain FASTA they are as they are read, and the letters that are returned lie there; else
+    reading takes a byte of memory for each letter, of FASTQ two.
+
+    A target of several sequences is read as with [multiple], which makes one query of several. The pieces that
     [separator=C] makes of a query are sequences of their own, at their places in the full ones. Records without letters are no sequences; those without a name
     are named as by LASTZ.
 
@@ -43,8 +47,14 @@ def read_roles(spec: str, roles: Sequence[str], ambiguous: str | None = None) ->
     if "target" in roles and wanted.path == "-":
         raise InputError("-", "a file for the target", "standard input", "give the target's path; the query may be -")
     rules = LetterRules(ambiguous=ambiguous, unmask=wanted.unmask, separator=wanted.separator)
-    records, with_qualities = _records(wanted, rules)
-    genome = _gather(records, wanted, spec, with_qualities=with_qualities)
+    records, form = _records(wanted, rules)
+    names = (LETTERS, QUALITIES) if form == "fastq" else (LETTERS,)
+    if files and form == "parts" and not wanted.subset:
+        genome = _gather(records, wanted, spec, [files.begin(name) for name in names], one=fasta.one_header(wanted.path))
+    else:
+        genome = _gather(records, wanted, spec, [InMemory() for _ in names])
+        if files:
+            files.write_all(genome.mapped())
     return [_in_role(genome, role, wanted) for role in roles]
 
 
@@ -60,10 +70,10 @@ def _in_role(genome: Genome, role: str, wanted: Specifier) -> Genome:
     return replace(genome, together=True, origins=genome.starts) if wanted.multiple else genome
 
 
-def _records(wanted: Specifier, rules: LetterRules) -> tuple[Iterator[Record], bool]:
-    """Read the records of a file, see fasta.records; and tell whether it has qualities."""
+def _records(wanted: Specifier, rules: LetterRules) -> tuple[Iterator[Record], str]:
+    """Read the records of a file, see fasta.records; and tell its form: 2bit, fastq, fasta, or, of what is plain and large, parts."""
     if twobit.is_twobit(wanted.path):
-        return twobit.records(wanted.path, rules, wanted.select), False
+        return twobit.records(wanted.path, rules, wanted.select), "2bit"
     if wanted.select is not None:
         raise InputError(
             wanted.path, "a 2bit file, of which one sequence can be asked for", "another", f"write {wanted.path}[subset=FILE], {wanted.select!r} in FILE"
@@ -71,9 +81,11 @@ def _records(wanted: Specifier, rules: LetterRules) -> tuple[Iterator[Record], b
     source = sniff(wanted.path)
     if source.format not in ("fasta", "fastq"):
         raise InputError(wanted.path, "FASTA, FASTQ or 2bit", source.format, "convert it to FASTA")
+    if source.format == "fasta" and source.compression == "none" and source.size > fasta.PART:
+        return fasta.records_of_file(wanted.path, source.size, rules), "parts"
     pieces = text_pieces(source)
     form = fastq if source.format == "fastq" else fasta
-    return _blamed(form.records(pieces, rules, wanted.path), pieces, wanted.path), form is fastq
+    return _blamed(form.records(pieces, rules, wanted.path), pieces, wanted.path), source.format
 
 
 def _blamed(records: Iterator[Record], pieces: Iterator[bytes], path: str) -> Iterator[Record]:
@@ -89,65 +101,74 @@ def _blamed(records: Iterator[Record], pieces: Iterator[bytes], path: str) -> It
         raise
 
 
-def _gather(records: Iterator[Record], wanted: Specifier, spec: str, *, with_qualities: bool) -> Genome:
-    """Gather one array of all that is wanted of the records; beside it, of FASTQ, one of qualities."""
+def _gather(records: Iterator[Record], wanted: Specifier, spec: str, arrays: Sequence[Array], *, one: bool | None = None) -> Genome:
+    """Gather all that is wanted of the records in arrays: of letters, and of FASTQ of qualities. one: whether there is one record only; None: not known yet."""
     subset = _names_of(wanted.subset) if wanted.subset else None
     left = Counter(subset)
-    letters, qualities = bytearray(), bytearray()
-    arrays = (letters, qualities) if with_qualities else (letters,)
+    first, last = wanted.subrange or (1, None)
+    joined = wanted.multiple or wanted.separator is not None
     names: list[str] = []
     places: list[tuple[int, int, int, int, int]] = []
     empty: list[tuple[int, str]] = []
     record = start = 0
+    counts = [0, 0]
     keep = False
 
     def close() -> None:
         """End the sequence that begins at `start`."""
-        full = len(letters) - start
+        full = counts[0]
         if not keep:
-            for held in arrays:
-                del held[max(0, start - 1) :]
             return
         if not full:
             empty.append((record - 1, name))
             return
-        first, last = wanted.subrange or (1, None)
-        last = full if last is None else last
-        if max(first, last) > full:
+        stop = full if last is None else last
+        if max(first, stop) > full:
             raise InputError(
-                spec, f"a subrange within the {full} letters of {shown(name)}", f"{first}..{last}", "correct it, or choose sequences with [subset=FILE]"
+                spec, f"a subrange within the {full} letters of {shown(name)}", f"{first}..{stop}", "correct it, or choose sequences with [subset=FILE]"
             )
-        if wanted.subrange:
-            for held in arrays:
-                held[start:] = held[start + first - 1 : start + last]
         names.append(name)
-        places.append((start, last - first + 1, first - 1, full, record - 1))
+        places.append((start, stop - first + 1, first - 1, full, record - 1))
+
+    def add(place: int, piece: Text | memoryview) -> None:
+        """Add to an array what is wanted of a piece of the sequence."""
+        before = counts[place]
+        counts[place] += len(piece)
+        if wanted.subrange:
+            piece = piece[max(0, first - 1 - before) : None if last is None else max(0, last - before)]
+        arrays[place].add(piece)
 
     name = ""
-    for header, piece, quality in records:
+    for header, letters, quality in records:
         if header is not None:
             close()
             record += 1
             name = _name(header, wanted, record)
             keep = subset is None or left[name] > 0
             left[name] -= keep
-            for held in arrays:
-                held += b"\0"
-            start = len(letters)
-        if keep:
-            letters += piece
-            qualities += quality
+            counts = [0, 0]
+            if keep and (joined or not one):
+                for array in arrays:
+                    array.add(b"\0")
+            start = len(arrays[0])
+        if keep and letters:
+            add(0, letters)
+        if keep and quality:
+            add(1, quality)
     close()
     if subset and (left := +left):
         raise InputError(wanted.path, f"all the sequences of {wanted.subset}", f"none named {shown(min(left))}", "correct the name")
     if not names:
         raise MissingInput(f"{spec}: no sequence with letters in it")
     starts, lengths, offsets, full_lengths, numbers = np.array(places, np.int64).T.copy()
-    array, beside = np.frombuffer(letters, np.uint8), np.frombuffer(qualities, np.uint8)
-    if len(names) + len(empty) == 1 and not wanted.multiple and wanted.separator is None:
-        array, beside, starts = array[1:], beside[1:], starts - 1
-    pieces = np.stack([starts, starts + lengths], axis=1) if wanted.separator is None else _pieces(array)
-    return Genome(array, names, starts, lengths, offsets, full_lengths, numbers, pieces, empty, qualities=beside if with_qualities else None)
+    whole, *beside = (array.whole() for array in arrays)
+    found_one = len(names) + len(empty) == 1
+    if one is None and found_one and not joined:
+        whole, beside, starts = whole[1:], [each[1:] for each in beside], starts - 1
+    elif one is not None and one != found_one:
+        raise changed(wanted.path)
+    bounds = np.stack([starts, starts + lengths], axis=1) if wanted.separator is None else _pieces(whole)
+    return Genome(whole, names, starts, lengths, offsets, full_lengths, numbers, bounds, empty, qualities=beside[0] if beside else None)
 
 
 def _apart(genome: Genome) -> Genome:

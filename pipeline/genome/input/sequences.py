@@ -12,7 +12,7 @@ from tidalign.kernels.letters.nucleotides import SEPARATOR, Codes, encode, rever
 
 Positions = npt.NDArray[np.int64]
 
-LETTERS, QUALITIES = "letters", "qualities"
+LETTERS, QUALITIES, CODES = "letters", "qualities", "codes"
 _COLUMNS = ("starts", "lengths", "offsets", "full_lengths", "numbers", "origins")
 
 

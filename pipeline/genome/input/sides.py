@@ -11,22 +11,22 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
-from tidalign.kernels.letters.nucleotides import Codes, encode
+from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.pipeline.errors import Damaged, InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.files.decompress import crc32
 from tidalign.pipeline.files.sniff import sniff
 from tidalign.pipeline.genome.input.actions import Specifier
+from tidalign.pipeline.genome.input.arrays import Files
 from tidalign.pipeline.genome.input.read import read_genome, read_roles
-from tidalign.pipeline.genome.input.sequences import LETTERS, QUALITIES, Genome
+from tidalign.pipeline.genome.input.sequences import CODES, LETTERS, QUALITIES, Genome
 from tidalign.pipeline.genome.input.source import INDEX, STANDARD_INPUT, index_at
 from tidalign.pipeline.genome.input.twobit import is_twobit
 from tidalign.pipeline.store.files import lasts, nearest, read_json, write_json, writing_error
@@ -34,8 +34,7 @@ from tidalign.pipeline.store.files import lasts, nearest, read_json, write_json,
 IN_A_FOLDER = 1000
 """Sides that one folder can have."""
 
-CODES, _PLACES, _RECORD = "codes", "genome.json", "side.json"
-_PIECE = 1 << 24
+_PLACES, _RECORD = "genome.json", "side.json"
 
 ROLES = "target", "query"
 """Roles of the sides of an index, in their order there."""
@@ -63,7 +62,11 @@ def read_sides(directory: str, folder: int, sides: Sequence[Side], ambiguous: st
         return records
     shutil.rmtree(path, ignore_errors=True)  # of a call that stopped before it had planned with what it read
     temporary = f"{path}.{secrets.token_hex(4)}.tmp"
-    records = write_sides(temporary, sides, ambiguous, IN_A_FOLDER * folder, identity)
+    try:
+        records = write_sides(temporary, sides, ambiguous, IN_A_FOLDER * folder, identity)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
     try:
         Path(temporary).rename(path)
     except OSError as error:
@@ -79,42 +82,38 @@ def write_sides(path: str, sides: Sequence[Side], ambiguous: str | None, first: 
     records, places, sums = list[dict[str, Any]](), list[dict[str, Any]](), dict[str, int]()
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
-        with ExitStack() as opened:
-            files: dict[str, BinaryIO] = {}
+        with Files(path, forced=lasts(path)) as files:
             for spec in dict.fromkeys(spec for _, spec in sides):
                 roles = [role for role, each in sides if each == spec]
-                genomes, index = read_roles_of(spec, roles, ambiguous), index_at(spec)
-                linked = index if len(roles) == len(sides) else None
-                names = (*genomes[0].mapped(), CODES)
-                for name in names:
-                    if linked:
-                        _link(f"{linked}/{name}", f"{path}/{name}")
-                    elif name not in files:
-                        files[name] = opened.enter_context(Path(path, name).open("wb"))
-                at = {name: 0 if linked else files[name].tell() for name in genomes[0].mapped()}
+                index, before = index_at(spec), {name: files.at(name) for name in (LETTERS, QUALITIES)}
+                genomes = read_roles(spec, roles, ambiguous, files) if index is None else _mapped_roles(index, roles)
+                mapped = genomes[0].mapped()
+                if index and len(roles) == len(sides):
+                    for name in (*mapped, CODES):
+                        _link(f"{index}/{name}", f"{path}/{name}")
+                    sums = side_record(index)["sums"]
+                elif index:
+                    files.write_all(mapped)
                 for role, genome in zip(roles, genomes, strict=True):
                     said = {"sequences": len(genome), "bases": int(genome.lengths.sum()), "empty": len(genome.empty)}
                     records.append({"id": first + len(records), "role": role, "spec": spec, **said, **(_of_index(index) if index else {})})
-                    places.append({"at": at, "size": len(genome.letters), **genome.to_json()})
-                sums |= side_record(linked)["sums"] if linked else _write(genomes[0], files, sums)
-            for file in files.values():
-                file.flush()
-                if lasts(path):
-                    os.fsync(file.fileno())
+                    places.append({"at": {name: before[name] for name in mapped}, "size": len(genome.letters), **genome.to_json()})
     except MissingInput:  # of what was to be written
         raise
     except OSError as error:
         raise writing_error(path, error) from error
     write_json(f"{path}/{_PLACES}", {"genomes": places})
-    write_json(f"{path}/{_RECORD}", {"sides": records, "identity": identity, "sums": sums})
+    write_json(f"{path}/{_RECORD}", {"sides": records, "identity": identity, "sums": sums | files.sums})
     return records
 
 
 def read_roles_of(spec: str, roles: Sequence[str], ambiguous: str | None = None) -> list[Genome]:
     """Read a file of sequences (`read_roles`), or map an index of one, whose letters are checked, in each role. InputError for an index that is damaged."""
     path = index_at(spec)
-    if path is None:
-        return read_roles(spec, roles, ambiguous)
+    return read_roles(spec, roles, ambiguous) if path is None else _mapped_roles(path, roles)
+
+
+def _mapped_roles(path: str, roles: Sequence[str]) -> list[Genome]:
     with refused(path):
         genomes = _load_folder(path, "", check_folder(path))
         return [genomes[ROLES.index(role)][0] for role in roles]
@@ -151,31 +150,8 @@ def _link(path: str, name: str) -> None:
                 os.fsync(file.fileno())
 
 
-def _write(genome: Genome, files: Mapping[str, BinaryIO], sums: Mapping[str, int]) -> dict[str, int]:
-    """Write arrays and codes behind those that are there; returns the checksums of all."""
-
-    def arrays() -> dict[str, int]:
-        for name, array in genome.mapped().items():
-            files[name].write(array.data)
-        return _sums_of(genome, sums)
-
-    def codes() -> dict[str, int]:
-        summed = sums.get(CODES, 0)
-        for start in range(0, len(genome.letters), _PIECE):
-            piece = encode(genome.letters[start : start + _PIECE]).data
-            files[CODES].write(piece)
-            summed = crc32(piece, summed)
-        return {CODES: summed}
-
-    if len(genome.letters) <= _PIECE:
-        return arrays() | codes()
-    with ThreadPoolExecutor(1) as beside:
-        written = beside.submit(arrays)
-        return codes() | written.result()
-
-
-def _sums_of(genome: Genome, before: Mapping[str, int]) -> dict[str, int]:
-    return {name: crc32(array.data, before.get(name, 0)) for name, array in genome.mapped().items()}
+def _sums_of(genome: Genome) -> dict[str, int]:
+    return {name: crc32(array.data) for name, array in genome.mapped().items()}
 
 
 def check_piped(directory: str, folder: int, side: Side, ambiguous: str | None, identity: str) -> None:
@@ -187,7 +163,7 @@ def check_piped(directory: str, folder: int, side: Side, ambiguous: str | None, 
         return
     there = f"{directory}/{folder_name(folder)}"
     genome, sums = read_genome(side[1], role=side[0], ambiguous=ambiguous), read_json(f"{there}/{_RECORD}")["sums"]
-    if genome.names != read_json(f"{there}/{_PLACES}")["genomes"][0]["names"] or _sums_of(genome, {}) | {CODES: sums[CODES]} != sums:
+    if genome.names != read_json(f"{there}/{_PLACES}")["genomes"][0]["names"] or _sums_of(genome) | {CODES: sums[CODES]} != sums:
         way_out = "hand over the same sequences, or none, to go on; --new throws this run away and starts again"
         raise ManifestMismatch(f"{directory}: this run was begun with other sequences from {path}; {way_out}")
 
