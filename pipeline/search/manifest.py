@@ -104,15 +104,16 @@ def read_manifest(directory: str) -> SearchManifest:
     return rundir.read_manifest(directory, SearchManifest)
 
 
-def packed(directory: str, queries: Input, database: Input, told: OnProgress, check: Check | None = None) -> SearchManifest:
-    """Give the manifest of a run whose sides are packed: what is missing of them is made. The caller holds the directory's lock."""
+def packed(directory: str, queries: Input, database: Input, told: OnProgress, check: Check | None = None, threads: int = 1) -> SearchManifest:
+    """Give the manifest of a run whose sides are packed: what is missing of them is made, the database read by so many threads. The caller holds the
+    directory's lock."""
     if rundir.has_manifest(directory):
         manifest = read_manifest(directory)
         here = [queries_path(directory, each.id) for each in manifest.queries] + [database_path(directory, manifest.database)]
         if all(Path(path).exists() for path in here):
             return manifest
     parameters = SearchParameters.from_json(rundir.read_plan(directory)["parameters"])
-    target = _database(directory, database, parameters, told)
+    target = _database(directory, database, parameters, told, threads)
     chunks = list(_queries(directory, queries, target, parameters, told))
     plain = Database("", target.alphabet, target.slices) if not is_index(database) else target
     names = {f"{each.id}-d{number:05d}": each.queries for each in chunks for number in range(len(target.slices))}
@@ -123,7 +124,7 @@ def packed(directory: str, queries: Input, database: Input, told: OnProgress, ch
     return manifest
 
 
-def _database(directory: str, source: Input, parameters: SearchParameters, told: OnProgress) -> Database:
+def _database(directory: str, source: Input, parameters: SearchParameters, told: OnProgress, threads: int) -> Database:
     """Pack the database, unless it is packed."""
     if is_index(source):
         found = databases.open_index(source.path)
@@ -131,7 +132,7 @@ def _database(directory: str, source: Input, parameters: SearchParameters, told:
             raise InputError(source.path, f"an index of {parameters.alphabet}", f"one of {found.alphabet}", "give scores of its letters, or index another file")
         return found
     path = f"{directory}/{DATABASE}"
-    databases.pack(path, _told(records(source, parameters.alphabet), "database", told), parameters.alphabet, forced=source.stream)
+    databases.pack(path, _told(records(source, parameters.alphabet, threads), "database", told), parameters.alphabet, forced=source.stream)
     try:
         return databases.open_database(path)
     except InputError as error:  # it says so of the packed file

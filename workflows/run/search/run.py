@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tidalign.cluster.stop import Stop
+from tidalign.cluster.task import cores
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.precompile import Lists
 from tidalign.pipeline.device import Device
@@ -17,6 +18,7 @@ from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.search.forms import FORMS
 from tidalign.pipeline.search.manifest import Check, Queries, SearchManifest, packed, read_queries
 from tidalign.pipeline.search.parameters import SearchParameters
+from tidalign.pipeline.search.records import READERS
 from tidalign.pipeline.search.results import counted
 from tidalign.pipeline.store import layout
 from tidalign.pipeline.store.parts import all_parts, gaps, part_path, read_part
@@ -210,7 +212,7 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
         return "here"
 
     def read(self, crew: Crew, told: OnProgress, readers: Readers, meanwhile: Meanwhile | None) -> SearchManifest:
-        return packed(crew.directory, self._source.queries, self._source.database, told, self._check)
+        return packed(crew.directory, self._source.queries, self._source.database, told, self._check, min(READERS, cores()))
 
     def tracker(self, directory: str, manifest: SearchManifest, stop: Stop, told: OnProgress, gpus: Gpus) -> Searching:
         return Searching(directory, manifest, stop, told, gpus.device, self._shard, max(1, len(gpus.names)), gpus.cores)
