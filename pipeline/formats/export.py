@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -103,15 +103,14 @@ T = TypeVar("T")
 
 
 def in_turn(tasks: Iterable[Callable[[], T]], threads: int) -> Iterator[T]:
-    """Give what the tasks return, in their order; at most `threads` of them run, or wait to be taken. Of errors the first in that order is raised, also of who
-    makes the tasks."""
+    """Give what the tasks return, in their order; at most `threads` of them run, or wait to be taken. Of errors the first in that order is raised."""
     if threads == 1:
         yield from (task() for task in tasks)
         return
     coming: deque[Future[T]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for task in _whole(tasks):
+            for task in tasks:
                 if len(coming) == threads:
                     yield coming.popleft().result()
                 coming.append(pool.submit(task))
@@ -119,18 +118,6 @@ def in_turn(tasks: Iterable[Callable[[], T]], threads: int) -> Iterator[T]:
                 yield coming.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _whole(tasks: Iterable[Callable[[], T]]) -> Iterator[Callable[[], T]]:
-    """Give the tasks, and one more that raises the error that ends them."""
-    try:
-        yield from tasks
-    except Exception as error:
-        yield partial(_raise, error)
-
-
-def _raise(error: Exception) -> NoReturn:
-    raise error
 
 
 class _Handed:

@@ -1,7 +1,8 @@
 """Pairs of inputs that can only be read from their beginning to their end: gzip, pipes."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -48,7 +49,7 @@ def records(text: Input, alphabet: str, qualities: bool = False, threads: int = 
 
     pieces = text_pieces(text)
     try:
-        yield from in_turn(parsers(pieces, FORMATS[text.format], text.path, alphabet, qualities), threads)
+        yield from in_turn(_whole(parsers(pieces, FORMATS[text.format], text.path, alphabet, qualities)), threads)
     except InputError:
         try:
             for _ in pieces:
@@ -56,6 +57,18 @@ def records(text: Input, alphabet: str, qualities: bool = False, threads: int = 
         except Damage as damage:
             raise InputError(text.path, *damage.args) from damage
         raise
+
+
+def _whole(tasks: Iterator[Callable[[], Any]]) -> Iterator[Callable[[], Any]]:
+    """Give the tasks, and one more that raises the error that ends them: what those before it meet comes first."""
+    try:
+        yield from tasks
+    except Exception as error:
+        yield partial(_raise, error)
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error
 
 
 def _interleaved(text: Input, alphabet: str, qualities: bool) -> Iterator[tuple[Any, Any]]:
