@@ -90,20 +90,25 @@ class Searching(Tracker[QueryRange]):
         self._share = shard.ranges(pieces) if shard else {chunk: (0, count) for chunk, count in manifest.chunks.items()}
 
     def missing(self) -> Iterable[QueryRange]:
+        largest = max(each.letters for each in self.manifest.database.slices) * len(self.manifest.parameters.strands)  # ranges are the same in all slices
         for number in range(len(self.manifest.database.slices)):  # tasks of one slice follow each other
             for queries in self.manifest.queries:
                 chunk = f"{queries.id}-d{number:05d}"
                 done = [(part.start, part.stop) for part in self.parts.get(chunk, [])]
-                cells = max(1, self.manifest.slice_of(number).letters * len(self.manifest.parameters.strands))
                 for start, stop in gaps(*self._share[chunk], done):
-                    for a, b in self._cut(queries, start, stop, self._most / cells):
+                    for a, b in self._cut(queries, start, stop, self._of_piece / largest):
                         yield QueryRange(chunk, a, b)
 
     @cached_property
-    def _most(self) -> float:
+    def _of_gpu(self) -> float:
+        """Tell the cells of a task of a GPU, at most."""
+        return min(FORMS[self.device.name].cells, max(GPU_CELLS, self.total() / (GROUPS * self.gpus)))
+
+    @cached_property
+    def _of_piece(self) -> float:
         """Tell the cells of a piece, at most."""
         if self.device.takes_gpu and not self.beside:
-            return min(FORMS[self.device.name].cells, max(GPU_CELLS, self.total() / (GROUPS * self.gpus)))
+            return self._of_gpu
         return min(max(CORE_CELLS[0], self.total() / CORE_PIECES), CORE_CELLS[1])
 
     def _cut(self, queries: Queries, start: int, stop: int, letters: float) -> Iterable[tuple[int, int]]:
@@ -157,10 +162,10 @@ class Searching(Tracker[QueryRange]):
         for numbers, several in alike.items():
             letters = np.array([self.manifest.slice_of(number).letters for number in numbers])
             cells = max(1, sum(count for count, _ in several) * len(self.manifest.parameters.strands))  # of a letter of the database
-            for first, last in cuts(letters, self._most / cells, LOADED_SLICES):
+            for first, last in cuts(letters, self._of_gpu / cells, LOADED_SLICES):
                 together = [same[first:last] for _, same in several]
                 weights = np.array([sum(map(self.amount, same)) for same in together])
-                groups += [[each for same in together[a:b] for each in same] for a, b in cuts(weights, self._most, len(together))]
+                groups += [[each for same in together[a:b] for each in same] for a, b in cuts(weights, self._of_gpu, len(together))]
         return [*groups, *super().grouped(alone)]
 
     def isolation(self, piece: QueryRange, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
