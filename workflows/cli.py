@@ -166,7 +166,7 @@ def _begin(args: argparse.Namespace) -> None:
     gpus = "device" in wanted and may_take_gpu(wanted["device"]) and installed("cupy")
     if wanted.get("scheduler") or (args.cluster == "auto" and "SLURM_JOB_ID" in os.environ and allocation()):
         return
-    if gpus and args.module in ("pairs", "genome", "genomes"):
+    if gpus and args.module in ("pairs", "genome", "genomes", "search"):
         if not wanted["cpu_workers"]:  # else workers have the GPU
             begin(args.gpus)
     elif wanted.get("workers") and not gpus:

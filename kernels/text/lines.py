@@ -188,6 +188,16 @@ def is_plain_dna(letters):
 
 
 @jit
+def is_protein(letters):
+    """Tell whether all are letters A to Z, of either case, or stops."""
+    found = False
+    for j in range(len(letters)):
+        upper = letters[j] & 0xDF
+        found |= ((upper < 65) | (upper > 90)) & (letters[j] != 42)
+    return not found
+
+
+@jit
 def has_controls(letters):
     """Tell whether a byte is a control character."""
     found = False

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tidalign.pipeline.errors import MOST_HEADER, MOST_NAME, MOST_RECORD, SHORT_NAME, SHORTEN, InputError, MissingInput, shown
-from tidalign.pipeline.files.decompress import BGZF_END, GZIP_MAGIC, READ_BYTES, TRUNCATED_BGZF, Damage, decompress, is_bgzf
+from tidalign.pipeline.files.decompress import BGZF_END, GZIP_MAGIC, PIECE_BYTES, READ_BYTES, TRUNCATED_BGZF, Damage, decompress, is_bgzf
 
 TABLES = {b"PAR1": "parquet", b"ARROW1": "arrow"}
 
@@ -171,7 +171,7 @@ def text_pieces(source: Input) -> Iterator[bytes]:
         return
     try:
         with Path(source.path).open("rb") as file:
-            yield from _text(file.read, source.compression)
+            yield from iter(lambda: file.read(PIECE_BYTES), b"") if source.compression == "none" else _text(file.read, source.compression)
     except OSError as error:
         raise MissingInput(f"{source.path}: {error.strerror}") from error
 

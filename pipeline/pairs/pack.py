@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.kernels.letters.sequences import PackedSequences, Sequences, pack
-from tidalign.kernels.text.lines import has_controls, is_plain_dna
+from tidalign.kernels.text.lines import has_controls, is_plain_dna, is_protein
 from tidalign.pipeline.errors import MOST_NAME, SHORT_NAME, SHORTEN, InputError, shown
 from tidalign.pipeline.schema import CHUNK, PAIRS
 
@@ -188,7 +188,7 @@ def _others(letters: Any, allowed: bytes) -> bytes:
     """Find the first bytes that are not allowed; empty if all are."""
     for start in range(0, len(letters), _AT_ONCE):
         piece = letters[start : start + _AT_ONCE]
-        usual = is_plain_dna(piece) if allowed is DNA else allowed is _NAME_BYTES and not has_controls(piece)
+        usual = (allowed is DNA and is_plain_dna(piece)) or (allowed is PROTEIN and is_protein(piece)) or (allowed is _NAME_BYTES and not has_controls(piece))
         others = b"" if usual else bytes(piece).translate(None, allowed)
         if others:
             return others

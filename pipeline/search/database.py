@@ -4,7 +4,7 @@ A run packs its own; `tidalign index` keeps one for many runs.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -75,9 +75,9 @@ class Database:
         return cls(values["path"], values["alphabet"], tuple(SliceRecord(**each) for each in values["slices"]))
 
 
-def pack(path: str, tables: Iterable[Any], alphabet: str) -> None:
-    """Write a database of tables in `schema.SEQUENCES`, whole or not at all."""
-    write_tables(path, SEQUENCES, tables, lambda: {INDEX: json.dumps({"format": FORMAT, "alphabet": alphabet})}, SLICE_BYTES)
+def pack(path: str, tables: Iterable[Any], alphabet: str, *, forced: bool = True) -> None:
+    """Write a database of tables in `schema.SEQUENCES`, whole or not at all. forced: as `store.files.durably` has it."""
+    write_tables(path, SEQUENCES, tables, lambda: {INDEX: json.dumps({"format": FORMAT, "alphabet": alphabet})}, SLICE_BYTES, forced=forced)
 
 
 def open_index(path: str) -> Database:
@@ -109,9 +109,9 @@ def open_database(path: str) -> Database:
     return database
 
 
-def read_slice(path: str, number: int) -> Any:
-    """Read a slice of a database: a table in `schema.SEQUENCES`. Raises Damaged and FileNotFoundError as `store.files` does."""
-    return _file(path).read_row_group(number).cast(SEQUENCES)
+def read_slices(path: str, numbers: Sequence[int]) -> Any:
+    """Read slices of a database: a table in `schema.SEQUENCES`. Raises Damaged and FileNotFoundError as `store.files` does."""
+    return _file(path).read_row_groups(numbers).cast(SEQUENCES).combine_chunks()
 
 
 def _file(path: str) -> Any:

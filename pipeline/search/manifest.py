@@ -1,6 +1,6 @@
 """Tell what a run of a search is over: its database in slices, its queries in chunks; pack both, and write manifest.json when they are there."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,13 +18,13 @@ from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import nearest, open_table, write_table
 from tidalign.pipeline.store.layout import SEARCH
 
-CHUNK_CELLS = 5e9, 1e11
-"""Cells of a chunk of queries and the largest slice, least and most: half a second to ten seconds of one core."""
-
-CHUNKS = 256
-"""Chunks that the queries are cut into within these bounds, about, so that many workers have some each."""
+CHUNK_CELLS = 4e12
+"""Cells of a chunk of queries and the largest slice, at most: a second of a GPU. Cores take ranges of it."""
 
 CHUNK_QUERIES = 4096
+
+CHUNK_HITS = 1 << 17
+"""Hits of a chunk in all slices, at most: those who read results hold them in memory."""
 
 OnProgress = Callable[[str, int, int | None], None]
 
@@ -91,12 +91,12 @@ def read_queries(directory: str, chunk: str) -> Any:
     return nearest(directory, f"queries/{chunk}.parquet", open_table).read()
 
 
-def read_slice(directory: str, manifest: SearchManifest, number: int) -> Any:
-    """Read a slice of the database. Damaged where its file is not what was written; InputError where it is an index that has changed."""
+def read_slices(directory: str, manifest: SearchManifest, numbers: Sequence[int]) -> Any:
+    """Read slices of the database, one after the other. Damaged where its file is not what was written; InputError where it is an index that has changed."""
     if manifest.database.path:
         databases.open_index(manifest.database.path)
-        return databases.read_slice(manifest.database.path, number)
-    return nearest(directory, DATABASE, partial(databases.read_slice, number=number))
+        return databases.read_slices(manifest.database.path, numbers)
+    return nearest(directory, DATABASE, partial(databases.read_slices, numbers=numbers))
 
 
 def read_manifest(directory: str) -> SearchManifest:
@@ -104,15 +104,16 @@ def read_manifest(directory: str) -> SearchManifest:
     return rundir.read_manifest(directory, SearchManifest)
 
 
-def packed(directory: str, queries: Input, database: Input, told: OnProgress, check: Check | None = None) -> SearchManifest:
-    """Give the manifest of a run whose sides are packed: what is missing of them is made. The caller holds the directory's lock."""
+def packed(directory: str, queries: Input, database: Input, told: OnProgress, check: Check | None = None, threads: int = 1) -> SearchManifest:
+    """Give the manifest of a run whose sides are packed: what is missing of them is made, the database read by so many threads. The caller holds the
+    directory's lock."""
     if rundir.has_manifest(directory):
         manifest = read_manifest(directory)
         here = [queries_path(directory, each.id) for each in manifest.queries] + [database_path(directory, manifest.database)]
         if all(Path(path).exists() for path in here):
             return manifest
     parameters = SearchParameters.from_json(rundir.read_plan(directory)["parameters"])
-    target = _database(directory, database, parameters, told)
+    target = _database(directory, database, parameters, told, threads)
     chunks = list(_queries(directory, queries, target, parameters, told))
     plain = Database("", target.alphabet, target.slices) if not is_index(database) else target
     names = {f"{each.id}-d{number:05d}": each.queries for each in chunks for number in range(len(target.slices))}
@@ -123,7 +124,7 @@ def packed(directory: str, queries: Input, database: Input, told: OnProgress, ch
     return manifest
 
 
-def _database(directory: str, source: Input, parameters: SearchParameters, told: OnProgress) -> Database:
+def _database(directory: str, source: Input, parameters: SearchParameters, told: OnProgress, threads: int) -> Database:
     """Pack the database, unless it is packed."""
     if is_index(source):
         found = databases.open_index(source.path)
@@ -131,7 +132,7 @@ def _database(directory: str, source: Input, parameters: SearchParameters, told:
             raise InputError(source.path, f"an index of {parameters.alphabet}", f"one of {found.alphabet}", "give scores of its letters, or index another file")
         return found
     path = f"{directory}/{DATABASE}"
-    databases.pack(path, _told(records(source, parameters.alphabet), "database", told), parameters.alphabet)
+    databases.pack(path, _told(records(source, parameters.alphabet, threads), "database", told), parameters.alphabet, forced=source.stream)
     try:
         return databases.open_database(path)
     except InputError as error:  # it says so of the packed file
@@ -141,10 +142,9 @@ def _database(directory: str, source: Input, parameters: SearchParameters, told:
 def _queries(directory: str, source: Input, database: Database, parameters: SearchParameters, told: OnProgress) -> Iterator[Queries]:
     """Write the chunks of the queries."""
     largest = max(each.letters for each in database.slices) * len(parameters.strands)
-    letters = max(0, source.size) * (1 if source.compression == "none" else 4)  # about; who searches does not matter, so that chunks are the same for all
-    cells = min(max(CHUNK_CELLS[0], letters * largest / CHUNKS), CHUNK_CELLS[1])
+    most = min(CHUNK_QUERIES, max(1, CHUNK_HITS // (parameters.top * len(database.slices))))  # who searches does not matter: chunks are the same for all
     tables = _told(_bounded(records(source, parameters.alphabet), source, database, parameters), "queries", told)
-    for number, table in enumerate(databases.cut(tables, max(1, int(cells / largest)), CHUNK_QUERIES)):
+    for number, table in enumerate(databases.cut(tables, max(1, int(CHUNK_CELLS / largest)), most)):
         name = f"q{number:05d}"
         write_table(queries_path(directory, name), table, forced=source.stream)  # what a disk lost is read again
         lengths = table["length"].to_numpy()

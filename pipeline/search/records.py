@@ -17,6 +17,9 @@ from tidalign.pipeline.schema import SEQUENCES
 COLUMN, NAME = "sequence", "name"
 """Of a table: letters, and names if it has any."""
 
+READERS = 4
+"""Threads that read one side, at most: more than that wait for who takes what they have read."""
+
 INDEX = "tidalign.index"
 """In the metadata of a packed database."""
 
@@ -55,10 +58,10 @@ def empty_database(path: str) -> InputError:
     return InputError(path, "a database of one letter at least", "none", "name a file with sequences")
 
 
-def records(source: Input, alphabet: str) -> Iterator[Any]:
-    """Read all sequences as tables in `schema.SEQUENCES`, in order. Raises InputError for the first that is not right or too long."""
+def records(source: Input, alphabet: str, threads: int = 1) -> Iterator[Any]:
+    """Read all sequences as tables in `schema.SEQUENCES`, in order, by so many threads. Raises InputError for the first that is not right or too long."""
     first = 0
-    for table in tables.records(source, COLUMN, NAME, alphabet) if source.is_table else stream.records(source, alphabet):
+    for table in tables.records(source, COLUMN, NAME, alphabet) if source.is_table else stream.records(source, alphabet, threads=threads):
         lengths = pc.binary_length(table["letters"]).to_numpy()
         if lengths.max(initial=0) > MAX_LETTERS:
             row = int(lengths.argmax())

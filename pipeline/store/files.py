@@ -168,11 +168,13 @@ def write_tables(
     metadata: Callable[[], Mapping[str, str]],
     most: int | None = None,
     named: Callable[[], str] | None = None,
+    *,
+    forced: bool = True,
 ) -> None:
     """Write a Parquet file of tables as they come, whole or not at all, in row groups of at most `most` bytes, BATCH_BYTES if None.
 
     metadata, named: give the file's key-value metadata, and the name that it is to have, when all rows are written. No file is opened before the first row
-    group is full, or all rows are there.
+    group is full, or all rows are there. forced: as `durably` has it.
     """
     batches = text.in_batches(tables, text.BATCH_BYTES if most is None else most)
     first = next(batches, schema.empty_table())
@@ -185,7 +187,7 @@ def write_tables(
         seal(temporary)
 
     try:
-        durably(path, write, named)
+        durably(path, write, named, forced=forced)
     except _Foreign as error:
         raise (error.__cause__ or error) from None
 

@@ -47,6 +47,8 @@ def program(*arguments: object, **options: object) -> "subprocess.CompletedProce
         ("pairs a.fa b.fa -o run", False, []),
         ("pairs a.fa b.fa -o run --scheduler tcp://host:8786", False, []),
         ("genome a.fa b.fa -o c.maf --gpus 1", True, [1]),
+        ("search a.fa b.fa -o c.tsv", True, [None]),
+        ("search a.fa b.fa -o c.tsv --cpu-workers 2", True, []),
         ("genome a.fa b.fa -o c.maf --scheduler tcp://host:8786", True, []),
         ("check", True, []),
     ],

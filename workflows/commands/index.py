@@ -4,10 +4,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from tidalign.cluster.task import cores
 from tidalign.pipeline.errors import CannotWrite, Damaged
 from tidalign.pipeline.genome.input import index as targets
 from tidalign.pipeline.search import database as databases
-from tidalign.pipeline.search.records import empty_database, inspect, is_index, records
+from tidalign.pipeline.search.records import READERS, empty_database, inspect, is_index, records
 from tidalign.workflows.options.given import parameters
 from tidalign.workflows.progress import say
 from tidalign.workflows.status import Exit
@@ -33,7 +34,7 @@ def index(database: str | Path, out: str | Path, *, alphabet: str = "dna") -> An
         raise CannotWrite(f"{out}: expected a file to write, found a directory")
     if is_index(source):
         raise CannotWrite(f"{database}: an index already; give the sequences that it was made of, or search it as it is")
-    databases.pack(path, _counted(records(source, alphabet), source.path), alphabet)
+    databases.pack(path, _counted(records(source, alphabet, min(READERS, cores())), source.path), alphabet)
     try:
         return databases.open_database(path)
     except Damaged as damaged:

@@ -10,7 +10,7 @@ from typing import Any
 from tidalign.cluster.given import SchedulerLike, scheduler_of
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.formats import table
-from tidalign.pipeline.search.manifest import SearchManifest, read_queries, read_slice
+from tidalign.pipeline.search.manifest import SearchManifest, read_queries, read_slices
 from tidalign.pipeline.search.parameters import SearchParameters
 from tidalign.pipeline.search.records import inspect
 from tidalign.pipeline.search.results import SearchResults
@@ -110,7 +110,7 @@ def check_names(format: str | None, source: SearchSource, run: str, manifest: Se
     if chosen and chosen.names:
         check = chosen.load(chosen.names)
         check(_Names("query_name", (read_queries(run, each.id) for each in manifest.queries)), lambda role, ordinal: (source.queries.path, ordinal + 1))
-        slices = (read_slice(run, manifest, number) for number in range(len(manifest.database.slices)))
+        slices = (read_slices(run, manifest, [number]) for number in range(len(manifest.database.slices)))
         check(_Names("target_name", slices), lambda role, ordinal: (source.database.path, ordinal + 1))
 
 

@@ -19,7 +19,7 @@ from tidalign.workflows.estimate.head import records
 from tidalign.workflows.estimate.rates import Counts, of_core
 
 TASK_CELLS = 1e10
-"""Cells of a task, about (pipeline/search/manifest.py)."""
+"""Cells of a task of a core, about (workflows/run/search/run.py)."""
 
 HIT_BYTES = 100.0
 """Bytes of a hit, about."""

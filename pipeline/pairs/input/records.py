@@ -3,8 +3,9 @@
 No Python object is made for a record.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -225,8 +226,8 @@ def check_rest(rest: bytes, form: Format, place: RecordPlace) -> None:
         raise place.error(0, f"a record of at most {MOST_RECORD:,} bytes", "a longer one", "cut it: pairs have fewer than 2^28 letters on a side")
 
 
-def stream_records(pieces: Iterator[bytes], form: Format, file: str, alphabet: str, qualities: bool = False) -> Iterator[Any]:
-    """Read the records of a whole text that comes in pieces, as tables of `parse`."""
+def parsers(pieces: Iterator[bytes], form: Format, file: str, alphabet: str, qualities: bool = False) -> Iterator[Callable[[], Any]]:
+    """Read a whole text that comes in pieces: calls of `parse`, in order, which anyone may make meanwhile."""
     first, last = 0, False
     parts: list[bytes] = []
     while not last:
@@ -243,17 +244,19 @@ def stream_records(pieces: Iterator[bytes], form: Format, file: str, alphabet: s
             parts.append(piece)
         text = b"".join(parts)
         parts.clear()
-        records, rest = _parse_complete(text, last, form, file, first, alphabet, qualities)
+        lines, records, rest = _complete(text, last, form, file, first)
         del text  # as long as the longest record
         parts.append(rest)
-        if records is not None:
-            first += len(records)
-            yield records
+        if records:
+            yield partial(parse, form, lines, file, first, alphabet, qualities)
+            first += records
+        del lines
         check_rest(rest, form, RecordPlace(file, first, form.lines, form.records))
 
 
-def _parse_complete(text: bytes, last: bool, form: Format, file: str, first: int, alphabet: str, qualities: bool) -> tuple[Any, bytes]:
-    """Parse the records that end in a text, or None, and what is left of it; `last`: nothing follows."""
+def _complete(text: bytes, last: bool, form: Format, file: str, first: int) -> tuple[Lines, int, bytes]:
+    """Find the records that end in a text: their lines, how many they are (of the last one some lines may be missing), and what is left of it; `last`: nothing
+    follows."""
     lines = find_lines(text)
     marks = marked(lines, form)
     complete = len(marks) if last else max(0, len(marks) - 1) // form.marks * form.marks
@@ -261,5 +264,4 @@ def _parse_complete(text: bytes, last: bool, form: Format, file: str, first: int
     end = int(marks[complete]) if complete < len(marks) else len(lines)
     if (lines.ends[:begin] > lines.starts[:begin]).any():
         raise RecordPlace(file, first, form.lines, form.records).error(0, f"a line that begins with {form.first.decode()!r}", _shown(lines, 0))
-    records = parse(form, lines[begin:end], file, first, alphabet, qualities) if complete else None
-    return records, text[lines.starts[end] :] if end < len(lines) else b""
+    return lines[begin:end], -(-complete // form.marks), text[lines.starts[end] :] if end < len(lines) else b""

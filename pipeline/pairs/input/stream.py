@@ -1,7 +1,8 @@
 """Pairs of inputs that can only be read from their beginning to their end: gzip, pipes."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.files.decompress import Damage
 from tidalign.pipeline.files.sniff import Input, text_pieces
 from tidalign.pipeline.pairs.input.index import BLOCK_BASES, BLOCK_PAIRS
-from tidalign.pipeline.pairs.input.records import FORMATS, stream_records
+from tidalign.pipeline.pairs.input.records import FORMATS, parsers
 from tidalign.pipeline.pairs.pack import count_pairs, split
 
 
@@ -40,13 +41,15 @@ def _lengths(side: Any) -> Any:
     return pc.binary_length(side["letters"]).to_numpy()
 
 
-def records(text: Input, alphabet: str, qualities: bool = False) -> Iterator[Any]:
-    """Read the records of one text, in tables of `records.parse`. Raises InputError for what is wrong in it."""
+def records(text: Input, alphabet: str, qualities: bool = False, threads: int = 1) -> Iterator[Any]:
+    """Read the records of one text, in tables of `records.parse`, which so many threads make. Raises InputError for what is wrong in it."""
     if text.format == "empty":
         return
+    from tidalign.pipeline.formats.export import in_turn  # as every run of pairs loads this module, and few read such files
+
     pieces = text_pieces(text)
     try:
-        yield from stream_records(pieces, FORMATS[text.format], text.path, alphabet, qualities)
+        yield from in_turn(_whole(parsers(pieces, FORMATS[text.format], text.path, alphabet, qualities)), threads)
     except InputError:
         try:
             for _ in pieces:
@@ -54,6 +57,18 @@ def records(text: Input, alphabet: str, qualities: bool = False) -> Iterator[Any
         except Damage as damage:
             raise InputError(text.path, *damage.args) from damage
         raise
+
+
+def _whole(tasks: Iterator[Callable[[], Any]]) -> Iterator[Callable[[], Any]]:
+    """Give the tasks, and one more that raises the error that ends them: what those before it meet comes first."""
+    try:
+        yield from tasks
+    except Exception as error:
+        yield partial(_raise, error)
+
+
+def _raise(error: Exception) -> NoReturn:
+    raise error
 
 
 def _interleaved(text: Input, alphabet: str, qualities: bool) -> Iterator[tuple[Any, Any]]:

@@ -3,20 +3,26 @@
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tidalign.cluster.stop import Stop
+from tidalign.cluster.task import cores
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.precompile import Lists
 from tidalign.pipeline.device import Device
 from tidalign.pipeline.files.sniff import Input
 from tidalign.pipeline.search.forms import FORMS
-from tidalign.pipeline.search.manifest import Check, SearchManifest, packed
+from tidalign.pipeline.search.manifest import Check, Queries, SearchManifest, packed, read_queries
 from tidalign.pipeline.search.parameters import SearchParameters
+from tidalign.pipeline.search.records import READERS
 from tidalign.pipeline.search.results import counted
 from tidalign.pipeline.store import layout
 from tidalign.pipeline.store.parts import all_parts, gaps, part_path, read_part
+from tidalign.pipeline.text import cuts
 from tidalign.workflows.run import runner
 from tidalign.workflows.run.crew import Crew, Readers
 from tidalign.workflows.run.devices import DEFAULT, Gpus, Resources
@@ -32,8 +38,20 @@ if TYPE_CHECKING:
 HANG_SECONDS = 60.0
 """Least seconds of CPU time without progress after which a task hangs."""
 
-GROUPS = 8
-"""Tasks that GPUs get, at least, so that a stop, or another GPU, has something to take."""
+CORE_CELLS = 5e9, 1e11
+"""Cells of a piece of work of a core, least and most: half a second to ten seconds."""
+
+CORE_PIECES = 256
+"""Pieces that the work is cut into within these bounds, about, so that many workers have some each."""
+
+GPU_CELLS = 1e12
+"""Cells of a task of a GPU from which on its launches are worth their begin and end."""
+
+GROUPS = 4
+"""Tasks that each GPU gets where they are worth it, at least, so that a stop, or another GPU, has something to take, and the next is read meanwhile."""
+
+LOADED_SLICES = 16
+"""Slices that a GPU searches together, at most."""
 
 CHILD_HANG_SECONDS = 20.0
 """The same for a range tried in a process of its own, which has loaded everything by then."""
@@ -61,26 +79,60 @@ class Searching(Tracker[QueryRange]):
     scale = 1
 
     def __init__(
-        self, directory: str, manifest: SearchManifest, stop: Stop, told: OnProgress, device: Device, shard: Shard | None = None, beside: int = 0
+        self, directory: str, manifest: SearchManifest, stop: Stop, told: OnProgress, device: Device, shard: Shard | None = None, gpus: int = 1, beside: int = 0
     ) -> None:
-        super().__init__(directory, manifest.run, stop, told, device, beside=beside)
+        super().__init__(directory, manifest.run, stop, told, device, gpus, beside)
         self.manifest = manifest
+        self._sums: dict[str, Any] = {}
         queries = sum(each.queries for each in manifest.queries)
         self.rejectable = max(100, queries // 10_000)
         pieces = {chunk: (count, self.amount(QueryRange(chunk, 0, count))) for chunk, count in manifest.chunks.items()}
         self._share = shard.ranges(pieces) if shard else {chunk: (0, count) for chunk, count in manifest.chunks.items()}
 
     def missing(self) -> Iterable[QueryRange]:
+        largest = max(each.letters for each in self.manifest.database.slices) * len(self.manifest.parameters.strands)  # ranges are the same in all slices
         for number in range(len(self.manifest.database.slices)):  # tasks of one slice follow each other
             for queries in self.manifest.queries:
                 chunk = f"{queries.id}-d{number:05d}"
                 done = [(part.start, part.stop) for part in self.parts.get(chunk, [])]
                 for start, stop in gaps(*self._share[chunk], done):
-                    yield QueryRange(chunk, start, stop)
+                    for a, b in self._cut(queries, start, stop, self._of_piece / largest):
+                        yield QueryRange(chunk, a, b)
+
+    @cached_property
+    def _of_gpu(self) -> float:
+        """Tell the cells of a task of a GPU, at most."""
+        return min(FORMS[self.device.name].cells, max(GPU_CELLS, self.total() / (GROUPS * self.gpus)))
+
+    @cached_property
+    def _of_piece(self) -> float:
+        """Tell the cells of a piece, at most."""
+        if self.device.takes_gpu and not self.beside:
+            return self._of_gpu
+        return min(max(CORE_CELLS[0], self.total() / CORE_PIECES), CORE_CELLS[1])
+
+    def _cut(self, queries: Queries, start: int, stop: int, letters: float) -> Iterable[tuple[int, int]]:
+        """Cut a range of a chunk into those of at most so many letters; where depends on the range alone."""
+        if self._letters(queries, start, stop) <= letters:
+            return [(start, stop)]
+        return [(start + a, start + b) for a, b in cuts(np.diff(self._before(queries)[start : stop + 1]), letters, stop - start)]
+
+    def _letters(self, queries: Queries, start: int, stop: int) -> int:
+        """Count the letters of a range of a chunk."""
+        if (start, stop) == (0, queries.queries):
+            return queries.letters
+        before = self._before(queries)
+        return int(before[stop] - before[start])
+
+    def _before(self, queries: Queries) -> Any:
+        """Count the letters before each query of a chunk, int64[n + 1], which is read once."""
+        if queries.id not in self._sums:
+            self._sums[queries.id] = np.append(0, np.cumsum(read_queries(self.directory, queries.id)["length"].to_numpy()))
+        return self._sums[queries.id]
 
     def amount(self, piece: QueryRange) -> float:
         queries, number = self.manifest.halves(piece.chunk)
-        letters = queries.letters * (piece.stop - piece.start) / queries.queries
+        letters = self._letters(queries, piece.start, piece.stop)
         return letters * self.manifest.slice_of(number).letters * len(self.manifest.parameters.strands) + 1.0
 
     def total(self) -> float:
@@ -96,20 +148,24 @@ class Searching(Tracker[QueryRange]):
         return search_ranges, (self.directory, self.run, pieces, device.name)
 
     def grouped(self, pieces: list[QueryRange]) -> Iterable[list[QueryRange]]:
-        """Make one task for each piece on a core; on a GPU several of one slice share one, which is little for it otherwise."""
+        """Make one task for each piece on a core; on a GPU several share one, which are little for it otherwise: of the same slices, ranges of queries."""
         if not self.device.takes_gpu:
             return super().grouped(pieces)
         pieces, alone = self.for_gpus(pieces)
-        most = min(FORMS[self.device.name].cells, sum(map(self.amount, pieces)) / GROUPS)
+        ranges: dict[tuple[Queries, int, int], list[QueryRange]] = {}
+        for piece in pieces:
+            ranges.setdefault((self.manifest.halves(piece.chunk)[0], piece.start, piece.stop), []).append(piece)
+        alike: dict[tuple[int, ...], list[tuple[int, list[QueryRange]]]] = {}
+        for at, same in ranges.items():  # mostly all are of all slices
+            alike.setdefault(tuple(self.manifest.halves(each.chunk)[1] for each in same), []).append((self._letters(*at), same))
         groups: list[list[QueryRange]] = []
-        cells, last = 0.0, None
-        for piece in sorted(pieces, key=lambda each: (self.manifest.halves(each.chunk)[1], each.chunk, each.start)):
-            number = self.manifest.halves(piece.chunk)[1]
-            if number != last or cells >= most:
-                groups.append([])
-                cells, last = 0.0, number
-            groups[-1].append(piece)
-            cells += self.amount(piece)
+        for numbers, several in alike.items():
+            letters = np.array([self.manifest.slice_of(number).letters for number in numbers])
+            cells = max(1, sum(count for count, _ in several) * len(self.manifest.parameters.strands))  # of a letter of the database
+            for first, last in cuts(letters, self._of_gpu / cells, LOADED_SLICES):
+                together = [same[first:last] for _, same in several]
+                weights = np.array([sum(map(self.amount, same)) for same in together])
+                groups += [[each for same in together[a:b] for each in same] for a, b in cuts(weights, self._of_gpu, len(together))]
         return [*groups, *super().grouped(alone)]
 
     def isolation(self, piece: QueryRange, most: int) -> tuple[Callable[..., int], tuple[Any, ...]]:
@@ -161,10 +217,10 @@ class Search(RunKind[SearchManifest, Searching, SearchReport]):
         return "here"
 
     def read(self, crew: Crew, told: OnProgress, readers: Readers, meanwhile: Meanwhile | None) -> SearchManifest:
-        return packed(crew.directory, self._source.queries, self._source.database, told, self._check)
+        return packed(crew.directory, self._source.queries, self._source.database, told, self._check, min(READERS, cores()))
 
     def tracker(self, directory: str, manifest: SearchManifest, stop: Stop, told: OnProgress, gpus: Gpus) -> Searching:
-        return Searching(directory, manifest, stop, told, gpus.device, self._shard, gpus.cores)
+        return Searching(directory, manifest, stop, told, gpus.device, self._shard, max(1, len(gpus.names)), gpus.cores)
 
     def start(self, gpus: Gpus) -> None:
         with suppress(Exception):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
 from tidalign.pipeline.schema import SEARCH_HITS
 from tidalign.pipeline.search.hits import LoadedSlice, rejected, search
-from tidalign.pipeline.search.manifest import SearchManifest, read_manifest, read_queries, read_slice
+from tidalign.pipeline.search.manifest import SearchManifest, read_manifest, read_queries, read_slices
 from tidalign.pipeline.search.records import sequences
 from tidalign.pipeline.search.statistics import DatabaseSize
 from tidalign.pipeline.store import claims
@@ -50,41 +51,48 @@ class QueryRange:
 
 
 def search_ranges(directory: str, run: str, pieces: Sequence[QueryRange], device: DeviceName = CPU.name) -> float:
-    """Search ranges of queries in one slice of the database, and write a part for each; returns the seconds it took. A part that is there already is left
-    alone."""
+    """Search ranges of queries in slices of the database, all of them at once, and write a part for each; returns the seconds it took. A part that is there
+    already is left alone. In several slices together no more of a query is found than in one: its best, of which each slice's part gets its own."""
     began = time.perf_counter()
-    pieces = sorted((each for each in pieces if not read_part(part_path(f"{directory}/parts", each.chunk, each.start, each.stop), run)), key=_place)
+    pieces = [each for each in pieces if not read_part(part_path(f"{directory}/parts", each.chunk, each.start, each.stop), run)]
     if not pieces:
         return 0.0
     manifest = read_manifest(directory)
-    number = manifest.halves(pieces[0].chunk)[1]
-    rows = [read_queries(directory, manifest.halves(each.chunk)[0].id).slice(each.start, each.stop - each.start) for each in pieces]
+    ranges: dict[tuple[str, int, int], list[QueryRange]] = {}
+    for piece in sorted(pieces, key=lambda each: (each.chunk, each.start)):
+        ranges.setdefault((manifest.halves(piece.chunk)[0].id, piece.start, piece.stop), []).append(piece)
+    numbers = tuple(sorted({manifest.halves(each.chunk)[1] for each in pieces}))
+    together = list(ranges.values())
+    rows = [read_queries(directory, chunk).slice(start, stop - start) for chunk, start, stop in ranges]
     table, edges = pa.concat_tables(rows), np.cumsum([0, *map(len, rows)])
+    _read(directory, run, numbers)
     with DEVICES[device].turn():
-        database = _slice(directory, run, number, device)
-    cells = table["length"].to_numpy() * float(manifest.slice_of(number).letters * len(manifest.parameters.strands))
+        database = _loaded(directory, run, numbers, device)
+    cells = table["length"].to_numpy() * float(sum(manifest.slice_of(each).letters for each in numbers) * len(manifest.parameters.strands))
     found: list[Any] = []
     written = 0
     with logged(f"{directory}/logs", f"{pieces[0].chunk}.{pieces[0].start}-{pieces[0].stop} and {len(pieces) - 1} more"):
         for start, stop in cuts(cells, database.form.cells, database.form.queries):
-            claimed = [(each, each.start + max(start, a) - a, each.start + min(stop, b) - a) for each, (a, b) in zip(pieces, pairwise(edges), strict=True)]
-            found.append(_found(table.slice(start, stop - start), database, manifest, [each for each in claimed if each[1] < each[2]], DEVICES[device]))
-            while written < len(pieces) and edges[written + 1] <= stop:
-                found = _written(directory, run, pieces[written], rows[written], found)
+            at = [(same, max(start, a) - a, min(stop, b) - a) for same, (a, b) in zip(together, pairwise(edges), strict=True)]
+            claimed = [(each, each.start + a, each.start + b) for same, a, b in at if a < b for each in same]
+            found.append(_found(table.slice(start, stop - start), database, manifest, claimed, DEVICES[device]))
+            while written < len(together) and edges[written + 1] <= stop:
+                found = _written(directory, run, together[written], rows[written], manifest, found)
                 written += 1
     return time.perf_counter() - began
 
 
-def _place(piece: QueryRange) -> tuple[str, int]:
-    return piece.chunk, piece.start
-
-
-def _written(directory: str, run: str, piece: QueryRange, queries: Any, found: list[Any]) -> list[Any]:
-    """Write the part of a range, whose rows come first in what was found; the rows of others."""
+def _written(directory: str, run: str, pieces: list[QueryRange], queries: Any, manifest: SearchManifest, found: list[Any]) -> list[Any]:
+    """Write the parts of a range of queries, whose rows come first in what was found; the rows of others."""
     table = pa.concat_tables(found)
     stop = int(np.searchsorted(table["ordinal"].to_numpy(), queries["ordinal"][-1].as_py(), side="right"))
-    _write(directory, run, piece, table.slice(0, stop))
-    _withdraw(piece)
+    own = table.slice(0, stop)
+    targets = own["target_ordinal"].to_numpy()
+    for piece in pieces:
+        part = manifest.slice_of(manifest.halves(piece.chunk)[1])
+        inside = (targets >= part.first) & (targets < part.first + part.sequences)
+        _write(directory, run, piece, own.filter(pa.array(inside)))
+        _withdraw(piece)
     return [table.slice(stop)]
 
 
@@ -114,11 +122,25 @@ def _withdraw(piece: QueryRange) -> None:
         claims.remove(piece.claim)
 
 
+_READING = Lock()
+
+
+def _read(directory: str, run: str, numbers: tuple[int, ...]) -> Any:
+    """Read slices of a run's database, while another task may have the GPU: the next task mostly wants the same."""
+    with _READING:
+        return _slices(directory, run, numbers)
+
+
 @lru_cache(maxsize=1)
-def _slice(directory: str, run: str, number: int, device: DeviceName) -> LoadedSlice:
-    """Give a slice of a run's database, ready to be searched: the next task mostly wants the same."""
+def _slices(directory: str, run: str, numbers: tuple[int, ...]) -> Any:
+    return read_slices(directory, read_manifest(directory), numbers)
+
+
+@lru_cache(maxsize=1)
+def _loaded(directory: str, run: str, numbers: tuple[int, ...], device: DeviceName) -> LoadedSlice:
+    """Give slices of a run's database, ready to be searched as one."""
     manifest: SearchManifest = read_manifest(directory)
-    return LoadedSlice.of(read_slice(directory, manifest, number), manifest.database.size, manifest.parameters, device)
+    return LoadedSlice.of(_read(directory, run, numbers), manifest.database.size, manifest.parameters, device)
 
 
 def _write(directory: str, run: str, piece: QueryRange, table: Any) -> None:

@@ -69,11 +69,9 @@ def test_any_number_of_workers(workers: int, tmp_path: Path, inputs: list[str], 
     assert results.to_table().equals(answer) and report(tmp_path)["workers"] == workers
 
 
-@pytest.mark.parametrize("most", [1.0, 3e4, 1e12], ids=["a query at a time", "some", "all of a slice"])
-def test_ranges_that_share_a_task_have_the_parts_that_they_have_alone(most: float, tmp_path: Path, inputs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a GPU, here on a core."""
-    drive(str(tmp_path / "alone"), *inputs)
-    alone = {path.name: path.read_bytes() for path in (tmp_path / "alone" / "parts").iterdir()}
+@pytest.mark.parametrize("most", [1.0, 3e6, 2e7, 1e12], ids=["a query", "some of a chunk", "some chunks", "all slices"])
+def test_ranges_and_slices_that_share_a_task(most: float, tmp_path: Path, inputs: list[str], answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU, here on a core: of several slices only the best of all are kept, and a core can do what is left."""
     calls: list[int] = []
 
     def ranges(directory: str, run: str, pieces: Any, device: str) -> float:
@@ -85,9 +83,14 @@ def test_ranges_that_share_a_task_have_the_parts_that_they_have_alone(most: floa
     monkeypatch.setattr(searches, "GROUPS", 2)
     monkeypatch.setattr(searches, "search_ranges", ranges)
     monkeypatch.setattr(searches.Search, "tracker", lambda _, directory, manifest, stop, told, gpus: searches.Searching(directory, manifest, stop, told, GPU))
-    drive(str(tmp_path / "shared"), *inputs)
-    assert {path.name: path.read_bytes() for path in (tmp_path / "shared" / "parts").iterdir()} == alone
-    assert sum(calls) == len(alone) and (max(calls) > 2 or most < 1e12)
+    monkeypatch.setattr(searches, "GPU_CELLS", most)
+    assert drive(str(tmp_path), *inputs).to_table().equals(answer)
+    parts = sorted((tmp_path / "parts").iterdir())
+    assert sum(calls) == len(parts) and (max(calls) > 1 or most < 2e7) and (len(calls) == 1 or most < 1e12)
+    monkeypatch.undo()
+    for path in [*parts[::3], tmp_path / "SUCCESS"]:
+        path.unlink()
+    assert drive(str(tmp_path), *inputs).to_table().equals(answer)
 
 
 def test_slices_do_not_show(tmp_path: Path, inputs: list[str], made: Any) -> None:
