@@ -55,7 +55,7 @@ FACES = {
 
 SHARED = {
     "runtime": {"lanes", "prefetch", "uncounted", "workspace"},
-    "letters": {"device", "host", "staging"},
+    "letters": {"device", "host", "staging", "uploads"},
     "wavefront": {"batch", "device", "device_pruned", "host", "model", "trace"},
     "bidirectional": {"device", "host"},
     "seed": {"sort"},
