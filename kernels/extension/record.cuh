@@ -19,6 +19,7 @@ constexpr int ROWS = EXTENSION_ROWS;  // between checkpoints
 constexpr int UNIT = 32;
 constexpr unsigned NONE = 0, OPEN = 1, FIRST_UNIT = 2;  // for `next`: the sweep ends in these rows; it has not been this far
 constexpr int FITS = 0, WIDE = 1, TOO_WIDE = 2;  // too wide for a warp's window, for a block's
+constexpr int UNTRIED = 0, PROVEN = 1, FAILED = 2;  // that nothing from here on reaches the best value (inspection/tails.cu)
 
 struct Record {
   Wide target, query, stop;  // places of the next target letter, of the query letter of the first column, and the target place beyond the last one
@@ -31,7 +32,10 @@ struct Record {
   int widest, cells, shift;          // one past the last column looked at; cells looked at; first column of the next record
   int fit, marked;                   // FITS, WIDE or TOO_WIDE; the epoch in which it was last listed
   unsigned trace;                    // units into the trace
-  int unused[9];
+  int quiet;                         // rows since the best value
+  int tail, tail_rows, tail_columns; // what is known of its tail; PROVEN: rows and columns, from its own on, that it may look at
+  int patience;                      // records until a tail is worth a trial
+  int unused[4];
 };
 static_assert(sizeof(Record) == 4 * UNIT, "a record's header is a unit");
 

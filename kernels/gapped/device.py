@@ -25,6 +25,8 @@ from tidalign.kernels.gapped.alignments import Extensions, best_of_equals
 from tidalign.kernels.gapped.extender import Extender
 from tidalign.kernels.gapped.folded import Folded
 from tidalign.kernels.gapped.speculated import ABOVE, BELOW, Speculated
+from tidalign.kernels.inspection import tails
+from tidalign.kernels.inspection.tails import Tails
 from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.kernels.runtime.errors import DeviceLimit, guarded
 
@@ -43,19 +45,21 @@ def needed(costs: Costs) -> list[tuple[str, dict[str, object]]]:
     """List the sources that extensions need, with their macros, for `compiler.ready`."""
     from tidalign.kernels.inspection import device as inspection
 
-    return [(inspection.SOURCE, inspection.MACROS), *launches.needed(costs)] if fits(costs) else []
+    return [(inspection.SOURCE, inspection.MACROS), *launches.needed(costs), *tails.needed(costs)] if fits(costs) else []
 
 
 class DeviceExtender:
     """Extends anchors of one query strand on one target on the current device; arguments as `gapped.Extender`.
 
-    taken_by_host: anchors that the host extended. above_by_length: int64[5], alignments by FastZ's bins (LENGTH_BINS) and longer ones.
+    taken_by_host: anchors that the host extended. tails: what ends are proven by, where no ranges are asked for. above_by_length: int64[5], alignments by
+    FastZ's bins (LENGTH_BINS) and longer ones.
     """
 
     def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs) -> None:
         self._host = Extender(target, query, bounds, costs)
         self._costs = costs
         self._launches: Launches | None = None
+        self.tails: Tails | None = None
         self._inspector: Any = None
         self.taken_by_host = 0
         self.above_by_length = np.zeros(len(LENGTH_BINS) + 1, np.int64)
@@ -124,6 +128,7 @@ class DeviceExtender:
         if self._launches is None:
             with guarded("gapped extension"):
                 self._launches = Launches(self._host.target, self._host.query, self._costs)
+                self.tails = Tails.of(self._launches, self._costs)
         return min(BATCH_ANCHORS, self._launches.most_sides // 2)
 
     def _by_host(self, t: Integers, q: Integers, anchors: Integers, ranges: bool, found: "_Found") -> None:
@@ -143,7 +148,9 @@ class DeviceExtender:
         nothing = np.zeros(len(anchors), np.bool_)
         try:
             with guarded("gapped extension"):
-                sides = {name: column.reshape(-1, 2) for name, column in launches.sweep(self._places(t[anchors], q[anchors])).items()}
+                sides = {
+                    name: column.reshape(-1, 2) for name, column in launches.sweep(self._places(t[anchors], q[anchors]), None if ranges else self.tails).items()
+                }
                 wide, done = (sides["state"] == STUCK).any(axis=1), (sides["state"] == DONE).all(axis=1)
                 score = np.where(sides["at_border"] != 0, sides["border"], sides["total"]).sum(axis=1)
                 # Gaps at the ends are cut off, and then they cost nothing; there are some only beside a side without a path.
@@ -156,8 +163,8 @@ class DeviceExtender:
                     ]
                 which = (2 * rows[:, None] + np.arange(2)).reshape(-1)
                 words, pieces = runs(launches, which)
-                found_sides = {name: column[rows] for name, column in sides.items()}
-                aligned = self._join(t[anchors[rows]], q[anchors[rows]], anchors[rows], found_sides, score[rows], words, pieces)
+                above_sides = {name: column[rows] for name, column in sides.items()}
+                aligned = self._join(t[anchors[rows]], q[anchors[rows]], anchors[rows], above_sides, score[rows], words, pieces)
                 above = np.searchsorted(anchors, aligned.anchor)
                 which = (2 * above[:, None] + np.arange(2)).reshape(-1)
                 columns = launches.ranges(which) if ranges else NO_COLUMNS
