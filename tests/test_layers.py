@@ -61,7 +61,7 @@ SHARED = {
     "seed": {"sort"},
     "local": {"device.launches", "host"},
     "extension": {"fences", "host", "launches", "runs", "side", "sweep"},
-    "inspection": {"device", "host", "tails"},
+    "inspection": {"device", "host"},
 }
 """By folder of kernels/: the modules that other folders of kernels/ import besides."""
 

@@ -115,13 +115,9 @@ __device__ unsigned settle(const Pool& pool, const Record& after, const unsigned
   return id != NONE ? id : make_record<WARPS>(pool, after, live, shared);
 }
 
-// Whether a record's tail is worth a trial: after so many rows without a best value.
-__device__ __forceinline__ bool in_tail(const Record& record, int quiet) { return record.quiet >= quiet && record.patience == 0; }
-
-// Sweeps a record's rows and notes what they bring. Returns the record to go on with, or NONE: the sweep ends there, or others have been there, or it must wait,
-// or is in its tail (`quiet`).
+// Sweeps a record's rows and notes what they bring. Returns the record to go on with, or NONE: the sweep ends there, or others have been there, or it must wait.
 template <int WARPS>
-__device__ unsigned advance(const Pool& pool, const Genome& genome, const int* scores, unsigned id, Board& board, unsigned* live, unsigned long long* shared, int quiet) {
+__device__ unsigned advance(const Pool& pool, const Genome& genome, const int* scores, unsigned id, Board& board, unsigned* live, unsigned long long* shared) {
   Record& record = *record_at(pool, id);
   const Record before = record;
   const Start start = start_of(before, genome.query_length);
@@ -131,7 +127,7 @@ __device__ unsigned advance(const Pool& pool, const Genome& genome, const int* s
     return NONE;
   }
   unsigned next = NONE;
-  bool made = false, waits = false;
+  bool made = false;
   if (swept.outcome == ALIVE && swept.rows < rows_left(before)) {
     Record after = {};
     after.target = before.target + (Wide)before.onward * swept.rows;
@@ -143,7 +139,6 @@ __device__ unsigned advance(const Pool& pool, const Genome& genome, const int* s
     after.fit = after.width > WARP_WINDOW ? WIDE : FITS;
     after.quiet = swept.best_row ? swept.rows - swept.best_row : before.quiet + swept.rows;
     after.patience = swept.best_row || before.patience == 0 ? 0 : before.patience - 1;
-    waits = in_tail(after, quiet);
     next = settle<WARPS>(pool, after, live, shared, made);
     if (next == NONE) return NONE;  // no room: this record waits
   }
@@ -160,7 +155,7 @@ __device__ unsigned advance(const Pool& pool, const Genome& genome, const int* s
     record.shift = swept.first;
     record.next = next;
   }
-  return made && !waits ? next : NONE;
+  return made ? next : NONE;
 }
 
 // ---- what the entry points have in common

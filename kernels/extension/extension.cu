@@ -38,23 +38,21 @@ extern "C" __global__ void extension_begin(const Memory* memory, const Place* pl
 }
 
 // Sides along their chains as far as those go. room: cells a side may look at. Listed, with how many in `counts`: records to sweep on from with a warp or a
-// block, each once in an epoch, and sides that may have to stop in their next record; and a side of each record whose tail is to be tried (`quiet`: in_tail).
-extern "C" __global__ void extension_follow(const Memory* memory, Side* sides, int count, Wide room, int epoch, int quiet, unsigned* jobs, unsigned* wide_jobs, int* cuts, int* tails, unsigned long long* counts) {
+// block, each once in an epoch, and sides that may have to stop in their next record. quiet: rows without a best value after which a proof is believed that
+// nothing more comes.
+extern "C" __global__ void extension_follow(const Memory* memory, Side* sides, int count, Wide room, int epoch, int quiet, unsigned* jobs, unsigned* wide_jobs, int* cuts, unsigned long long* counts) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count || sides[i].state != PENDING) return;
   Side side = sides[i];
   while (true) {
     Record& record = *record_at(memory->pool, (unsigned)side.record);
     if (record.next == OPEN) {
-      const bool tail = in_tail(record, quiet);
       const Wide cells = (record.tail_rows + 1LL) * record.tail_columns;
-      if (tail && record.tail == PROVEN && side.cells + cells + EXTENSION_SPARE < room) {
+      if (in_tail(record, quiet) && record.tail == PROVEN && side.cells + cells + EXTENSION_SPARE < room) {
         side.rows += record.tail_rows;
         side.widest = side.widest > side.column + record.tail_columns ? side.widest : side.column + record.tail_columns;
         side.cells += cells;
         side.state = DONE;
-      } else if (tail && record.tail == UNTRIED) {
-        if (atomicExch(&record.marked, epoch) != epoch) tails[atomicAdd(counts + 3, 1ull)] = i;
       } else if (record.fit == TOO_WIDE)
         side.state = STUCK;
       else if (atomicExch(&record.marked, epoch) == epoch)

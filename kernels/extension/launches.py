@@ -1,6 +1,6 @@
 """Launches of gapped extension on the current CUDA device and the memory behind them: sequences and records of sweeps."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -44,8 +44,11 @@ LEAST_POOL, LETTER_BYTES = 2 << 30, 512
 _INDICES = 1 << 25
 """Letters that are translated at a time."""
 
-NEVER = (1 << 31) - 1
-"""Rows without a best value after which no tail is tried."""
+QUIET, NEVER = 16, (1 << 31) - 1
+"""Rows without a best value after which a proof is tried that there is none to come (inspection/tail.cuh): fewer are often between two best values."""
+
+PROVABLE_YDROP, PROVABLE_GAP, PROVABLE_LETTER = 24_000, 8_000, 1_000
+"""The y-drop, a gap's first letter and another one that 16 bits hold there, beside 4,096 for what is under the line."""
 
 BATCH_RECORDS = 256
 """Of a sweep at a time: all have been begun before any of them goes on, and meets them."""
@@ -68,15 +71,6 @@ FETCHED = ("total", "end_row", "end_column", "border", "at_border", "rows", "wid
 Sides = dict[str, Integers]
 
 
-class Tails(Protocol):
-    """What may prove that sides reach their best value no more. quiet: rows without a best value after which it is tried."""
-
-    quiet: int
-
-    def prove(self, sides: Any, count: int) -> None:
-        """Note in the next records of `sides`, int32[.] on the device, of which there are `count`, what is found."""
-
-
 DONE, STUCK = 1, 3
 """States of a side."""
 
@@ -84,6 +78,11 @@ DONE, STUCK = 1, 3
 def fits(costs: Costs) -> bool:
     """Tell whether the kernels can do with these costs: values above the line in 16 bits, gaps that cost something."""
     return 0 < costs.gap_extend < LARGEST_GAP and costs.gap_open < 1 << 24 and costs.ydrop + bias(costs) <= CELL
+
+
+def provable(costs: Costs) -> bool:
+    """Tell whether it can be proven with these costs that a sweep finds nothing more, where letters score in bytes."""
+    return costs.trim and costs.ydrop <= PROVABLE_YDROP and costs.gap_open + costs.gap_extend <= PROVABLE_GAP and costs.gap_extend <= PROVABLE_LETTER
 
 
 def bias(costs: Costs) -> int:
@@ -110,26 +109,28 @@ def macros(costs: Costs, general: bool) -> dict[str, object]:
 
 
 class Launches:
-    """Launch the kernels for one query strand on one target. units: of UNIT_BYTES, that records may take; general: whether letters score in 32 bits."""
+    """Launch the kernels for one query strand on one target."""
 
     def __init__(self, target: Codes, query: Codes, costs: Costs) -> None:
         import cupy
 
-        self._target, self._query, self._scores, self.general = _letters(target, query, costs.plain)
-        self.macros = macros(costs, self.general)
-        compiler.ready(needed(costs, general=self.general))
+        self._target, self._query, self._scores, general = _letters(target, query, costs.plain)
+        self._macros = macros(costs, general)
+        compiler.ready(needed(costs, general=general))
+        self._provable = provable(costs) and not general
         self._room = np.int64(costs.compiled[2][ROOM])
         wanted = min(POOL_BYTES, max(LEAST_POOL, LETTER_BYTES * (len(target) + len(query))))
         units: int = min(wanted, cupy.cuda.runtime.memGetInfo()[0] // MEMORY_SHARE) // UNIT_BYTES
-        self.units = min(units, (1 << 32) - 1)
-        self._pool = cupy.empty(self.units * UNIT_BYTES // 4, np.uint32)
-        self._table = cupy.zeros(1 << max(10, (self.units // 32).bit_length()), np.uint64)
-        self._counters = cupy.zeros(6, np.uint64)  # units taken, whether the pool is full; lengths of lists
+        self._units = min(units, (1 << 32) - 1)
+        self._pool = cupy.empty(self._units * UNIT_BYTES // 4, np.uint32)
+        self._table = cupy.zeros(1 << max(10, (self._units // 32).bit_length()), np.uint64)
+        self._counters = cupy.zeros(5, np.uint64)  # units taken, whether the pool is full; lengths of lists
+        self._tails = cupy.zeros(2, np.uint64)
         memory = (
-            *(pointer(self._pool), pointer(self._counters), self.units, pointer(self._table), len(self._table), pointer(self._counters[1:])),
+            *(pointer(self._pool), pointer(self._counters), self._units, pointer(self._table), len(self._table), pointer(self._counters[1:])),
             *(pointer(self._target), pointer(self._query), len(query), pointer(self._scores), 1 | 2 << 32, 1 << 29),
         )
-        self.memory = cupy.asarray(np.array(memory, np.uint64))
+        self._memory = cupy.asarray(np.array(memory, np.uint64))
         self._beside = cupy.cuda.Stream(non_blocking=True)
         self.epoch = 0
         self.clear()
@@ -141,49 +142,53 @@ class Launches:
         self._counters[1] = 0
 
     @property
+    def tails(self) -> tuple[int, int]:
+        """How often it was proven that a sweep finds nothing more, and how often that was tried in vain."""
+        proven, failed = (int(count) for count in self._tails.get())
+        return proven, failed
+
+    @property
     def most_sides(self) -> int:
         """Sides that may be swept together."""
-        return int(max(self.units // (8 * FRESH_UNITS), 1))
+        return int(max(self._units // (8 * FRESH_UNITS), 1))
 
-    def sweep(self, places: npt.NDArray[np.void], tails: Tails | None = None) -> Sides:
+    def sweep(self, places: npt.NDArray[np.void], *, whole: bool = True) -> Sides:
         """Sweep sides from their anchors on, FETCHED of each of PLACE[n]. State DONE, STUCK (too wide for the kernels), or PENDING where there was no room.
 
-        tails: what may prove that a side has its end, so that it is swept no further; its `rows` and `widest` are no less than true then.
+        whole: up to where LASTZ stops; else no further than to where a proof says that the end is known: `rows` and `widest` are no less than true then.
         """
         import cupy
 
         count = len(places)
         first, full = (int(counter) for counter in cupy.asnumpy(self._counters[:2]))
-        if full or first > self.units // 2:
+        if full or first > self._units // 2:
             self.clear()
             first = FIRST_UNIT
-        if first + count * FRESH_UNITS > self.units:
-            raise DeviceLimit(f"{count} sides of extensions: {self.units} units of {UNIT_BYTES} bytes for their records are too few")
+        if first + count * FRESH_UNITS > self._units:
+            raise DeviceLimit(f"{count} sides of extensions: {self._units} units of {UNIT_BYTES} bytes for their records are too few")
         self._counters[0] = first + count * FRESH_UNITS
         self.starts = cupy.asarray((first + FRESH_UNITS * np.arange(count)).astype(np.uint32))
         self.sides = cupy.zeros((count, len(_SIDE)), np.int64)
         on_device = cupy.asarray(places.view(np.int64))
         self.launch("extension_begin", -(-count // THREADS), THREADS, on_device, count, np.uint32(first), self.sides)
-        jobs, wide_jobs, cuts, in_tail = (cupy.empty(count, kind) for kind in (np.uint32, np.uint32, np.int32, np.int32))
-        quiet = tails.quiet if tails else NEVER
+        jobs, wide_jobs, cuts = (cupy.empty(count, kind) for kind in (np.uint32, np.uint32, np.int32))
+        quiet = NEVER if whole or not self._provable else QUIET
         while True:
             self.epoch += 1
             self._counters[2:] = 0
             blocks = -(-count // THREADS)
             counts = self._counters[2:]
-            self.launch("extension_follow", blocks, THREADS, self.sides, count, self._room, self.epoch, quiet, jobs, wide_jobs, cuts, in_tail, counts)
-            _, full, pending, wide, at_room, tried = (int(counter) for counter in cupy.asnumpy(self._counters))
+            self.launch("extension_follow", blocks, THREADS, self.sides, count, self._room, self.epoch, quiet, jobs, wide_jobs, cuts, counts)
+            _, full, pending, wide, at_room = (int(counter) for counter in cupy.asnumpy(self._counters))
             if at_room:
                 self.launch("extension_cut", at_room, BLOCK, self.sides, cuts, at_room, self._room)
-            elif full or pending + wide + tried == 0:
+            elif full or pending + wide == 0:
                 break
             if wide:
                 with self._beside:
-                    self.launch_queue("extension_sweep_block", wide, BLOCK, wide_jobs, wide, BATCH_RECORDS, quiet)
+                    self.launch_queue("extension_sweep_block", wide, BLOCK, wide_jobs, wide, BATCH_RECORDS)
             if pending:
-                self.launch_queue("extension_sweep", pending, WARP_TEAMS, jobs, pending, BATCH_RECORDS, quiet)
-            if tails and tried:
-                tails.prove(in_tail, tried)
+                self.launch_queue("extension_sweep", pending, WARP_TEAMS, jobs, pending, BATCH_RECORDS, quiet, self._tails)
             self._beside.synchronize()
         wanted = cupy.asarray(np.array([_SIDE.index(name) for name in FETCHED]))
         self.found: Sides = dict(zip(FETCHED, cupy.asnumpy(cupy.ascontiguousarray(self.sides.T[wanted])), strict=True))
@@ -207,11 +212,11 @@ class Launches:
         return parts[1] if len(parts) == 2 else np.concatenate(parts)
 
     def _kernel(self, entry: str) -> Any:
-        return compiler.kernel(SOURCES.get(entry, SOURCE), entry, self.macros)
+        return compiler.kernel(SOURCES.get(entry, SOURCE), entry, self._macros)
 
     def launch(self, entry: str, blocks: int, threads: int, *arguments: Any, memory: bool = True) -> None:
         """Launch a kernel of these sources; memory: it takes all that lies behind these launches first."""
-        compiler.launch(self._kernel(entry), blocks, threads, *((self.memory,) if memory else ()), *arguments)
+        compiler.launch(self._kernel(entry), blocks, threads, *((self._memory,) if memory else ()), *arguments)
 
     def launch_queue(self, entry: str, jobs: int, threads: int, *arguments: Any) -> None:
         """Launch blocks that stay until no job is left; the last argument of the kernel is the queue's."""
@@ -219,7 +224,7 @@ class Launches:
 
         function = self._kernel(entry)
         blocks = min(compiler.resident(function, threads, 0), -(-jobs // (WARP_TEAMS // 32)) if threads == WARP_TEAMS else jobs)
-        compiler.launch(function, blocks, threads, self.memory, *arguments, cupy.zeros(1, np.int32))
+        compiler.launch(function, blocks, threads, self._memory, *arguments, cupy.zeros(1, np.int32))
 
 
 def pointer(array: Any) -> int:

@@ -19,7 +19,7 @@ constexpr int ROWS = EXTENSION_ROWS;  // between checkpoints
 constexpr int UNIT = 32;
 constexpr unsigned NONE = 0, OPEN = 1, FIRST_UNIT = 2;  // for `next`: the sweep ends in these rows; it has not been this far
 constexpr int FITS = 0, WIDE = 1, TOO_WIDE = 2;  // too wide for a warp's window, for a block's
-constexpr int UNTRIED = 0, PROVEN = 1, FAILED = 2;  // that nothing from here on reaches the best value (inspection/tails.cu)
+constexpr int UNTRIED = 0, PROVEN = 1, FAILED = 2;  // that nothing from here on reaches the best value (inspection/tail.cuh)
 
 struct Record {
   Wide target, query, stop;  // places of the next target letter, of the query letter of the first column, and the target place beyond the last one
@@ -56,6 +56,9 @@ __device__ __forceinline__ int record_units(int cells) { return (UNIT + 2 * ROWS
 __device__ __forceinline__ Wide rows_left(const Record& record) { return record.onward > 0 ? record.stop - record.target : record.target - record.stop; }
 // Columns beyond the first one.
 __device__ __forceinline__ Wide columns_left(const Record& record, Wide query_length) { return record.onward > 0 ? query_length - 1 - record.query : record.query; }
+
+// Whether a proof that nothing more comes is worth a trial: after so many rows without a best value.
+__device__ __forceinline__ bool in_tail(const Record& record, int quiet) { return record.quiet >= quiet && record.patience == 0; }
 
 // Rows to the next checkpoint: its target place is a multiple of ROWS, or for the other direction one less.
 __device__ __forceinline__ int rows_to_checkpoint(const Record& record) {

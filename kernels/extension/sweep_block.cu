@@ -3,7 +3,7 @@
 #include "extension/side.cuh"
 
 // The same with a block a sweep: wider windows.
-extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_sweep_block(const Memory* memory, const unsigned* jobs, int count, int most, int quiet, int* next) {
+extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_sweep_block(const Memory* memory, const unsigned* jobs, int count, int most, int* next) {
   __shared__ int scores[SCORES];
   __shared__ unsigned live[BLOCK_WINDOW];
   __shared__ Board board;
@@ -14,7 +14,7 @@ extern "C" __global__ void __launch_bounds__(32 * BLOCK_WARPS) extension_sweep_b
     if (job >= count) return;
     unsigned id = jobs[job];
     load_live<BLOCK_WARPS>(memory->pool, id, live);
-    for (int i = 0; i < most && id != NONE; i++) id = advance<BLOCK_WARPS>(memory->pool, memory->genome, scores, id, board, live, &shared, quiet);
+    for (int i = 0; i < most && id != NONE; i++) id = advance<BLOCK_WARPS>(memory->pool, memory->genome, scores, id, board, live, &shared);
   }
 }
 

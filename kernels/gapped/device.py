@@ -10,6 +10,8 @@ FastZ's eager traceback of alignments of 16 letters is left out: with HOXD70 two
 could reach the threshold of 3,000, and what stays below needs no trace at all. Of 25,000 alignments of three million seeds none would have been served.
 """
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -25,8 +27,6 @@ from tidalign.kernels.gapped.alignments import Extensions, best_of_equals
 from tidalign.kernels.gapped.extender import Extender
 from tidalign.kernels.gapped.folded import Folded
 from tidalign.kernels.gapped.speculated import ABOVE, BELOW, Speculated
-from tidalign.kernels.inspection import tails
-from tidalign.kernels.inspection.tails import Tails
 from tidalign.kernels.letters.nucleotides import Codes
 from tidalign.kernels.runtime.errors import DeviceLimit, guarded
 
@@ -45,32 +45,37 @@ def needed(costs: Costs) -> list[tuple[str, dict[str, object]]]:
     """List the sources that extensions need, with their macros, for `compiler.ready`."""
     from tidalign.kernels.inspection import device as inspection
 
-    return [(inspection.SOURCE, inspection.MACROS), *launches.needed(costs), *tails.needed(costs)] if fits(costs) else []
+    return [(inspection.SOURCE, inspection.MACROS), *launches.needed(costs)] if fits(costs) else []
 
 
 class DeviceExtender:
-    """Extends anchors of one query strand on one target on the current device; arguments as `gapped.Extender`.
+    """Extends anchors of one query strand on one target on the current device; arguments as `gapped.Extender`. turn: held while the device works.
 
-    taken_by_host: anchors that the host extended. tails: what ends are proven by, where no ranges are asked for. above_by_length: int64[5], alignments by
-    FastZ's bins (LENGTH_BINS) and longer ones.
+    taken_by_host: anchors that the host extended. above_by_length: int64[5], alignments by FastZ's bins (LENGTH_BINS) and longer ones.
     """
 
-    def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs) -> None:
+    def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs, turn: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
+        self._turn = turn
         self._host = Extender(target, query, bounds, costs)
         self._costs = costs
         self._launches: Launches | None = None
-        self.tails: Tails | None = None
         self._inspector: Any = None
         self.taken_by_host = 0
         self.above_by_length = np.zeros(len(LENGTH_BINS) + 1, np.int64)
+
+    @property
+    def tails(self) -> tuple[int, int]:
+        """How often the end of a sweep was proven without the rest of it, and how often that was tried in vain."""
+        return self._launches.tails if self._launches else (0, 0)
 
     def inspect(self, t: Any, q: Any) -> tuple[npt.NDArray[np.bool_], Integers]:
         """Reject anchors as `gapped.Extender.inspect` does; a box may be larger than what the exact rule looks at."""
         from tidalign.kernels.inspection.device import Inspector
 
-        if self._inspector is None:
-            self._inspector = Inspector(self._host.target, self._host.query, self._host.bounds, self._costs)
-        below, boxes = self._inspector.inspect(t, q)
+        with self._turn():
+            if self._inspector is None:
+                self._inspector = Inspector(self._host.target, self._host.query, self._host.bounds, self._costs)
+            below, boxes = self._inspector.inspect(t, q)
         return below, boxes
 
     def speculate(self, t: Any, q: Any, *, ranges: bool = True) -> Speculated:
@@ -78,7 +83,7 @@ class DeviceExtender:
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
         below, boxes = self.inspect(t, q)
         undecided = np.flatnonzero(~below)
-        exact = self.extend(t[undecided], q[undecided], ranges=ranges)
+        exact = self.extend(t[undecided], q[undecided], ranges=ranges, boxes=ranges)
         known = np.full(len(t), BELOW, np.uint8)
         known[undecided], boxes[undecided] = exact.known, exact.boxes
         found = Extensions(**{**exact.extensions.to_arrays(), "anchor": undecided[exact.extensions.anchor]})
@@ -89,17 +94,18 @@ class DeviceExtender:
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
         below, _ = self.inspect(t, q)
         undecided = np.flatnonzero(~below)
-        found = self._exact(t[undecided], q[undecided], ranges=False, distinct=False).folded()
+        found = self._exact(t[undecided], q[undecided], ranges=False, distinct=False, whole=False).folded()
         return replace(found, anchor=undecided[found.anchor])
 
-    def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False) -> Speculated:
+    def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False, boxes: bool = True) -> Speculated:
         """Extend every anchor exactly and free of fences, none of them inspected before; the columns looked at only with `ranges`.
 
+        boxes: what was looked at is told as the host tells it; else boxes may be larger, and it takes a third of the time.
         distinct: of alignments with the same ends the best, of equal ones the first anchor's, is enough; others may be left out (they pass for BELOW).
         """
-        return self._exact(np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64), ranges, distinct).speculated()
+        return self._exact(np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64), ranges, distinct, boxes or ranges).speculated()
 
-    def _exact(self, t: Integers, q: Integers, ranges: bool, distinct: bool) -> "_Found":
+    def _exact(self, t: Integers, q: Integers, ranges: bool, distinct: bool, whole: bool) -> "_Found":
         found = _Found(len(t))
         waiting = [np.arange(len(t))]
         while waiting:
@@ -110,7 +116,7 @@ class DeviceExtender:
             elif len(anchors) > size:
                 waiting += [anchors[size:], anchors[:size]]
             elif len(anchors):
-                done, wide = self._batch(t, q, anchors, ranges, distinct, found)
+                done, wide = self._batch(t, q, anchors, ranges, distinct, whole, found)
                 self._by_host(t, q, anchors[wide], ranges, found)
                 left = anchors[~done & ~wide]
                 if len(left) < len(anchors):
@@ -126,9 +132,8 @@ class DeviceExtender:
         if not fits(self._costs) or min(len(self._host.query), len(self._host.target)) == 0:
             return 0
         if self._launches is None:
-            with guarded("gapped extension"):
+            with self._turn(), guarded("gapped extension"):
                 self._launches = Launches(self._host.target, self._host.query, self._costs)
-                self.tails = Tails.of(self._launches, self._costs)
         return min(BATCH_ANCHORS, self._launches.most_sides // 2)
 
     def _by_host(self, t: Integers, q: Integers, anchors: Integers, ranges: bool, found: "_Found") -> None:
@@ -139,7 +144,7 @@ class DeviceExtender:
             if one is not None:
                 found.add(Folded.of(Extensions.of([one])), np.concatenate([looked.left, looked.right]), np.array([len(looked.left), len(looked.right)]))
 
-    def _batch(self, t: Integers, q: Integers, anchors: Integers, ranges: bool, distinct: bool, found: "_Found") -> tuple[Flags, Flags]:
+    def _batch(self, t: Integers, q: Integers, anchors: Integers, ranges: bool, distinct: bool, whole: bool, found: "_Found") -> tuple[Flags, Flags]:
         """Extend anchors at once. Returns which are done and which are too wide for the kernels; for the others there was no memory."""
         import cupy
 
@@ -147,28 +152,27 @@ class DeviceExtender:
         assert launches is not None
         nothing = np.zeros(len(anchors), np.bool_)
         try:
-            with guarded("gapped extension"):
-                sides = {
-                    name: column.reshape(-1, 2) for name, column in launches.sweep(self._places(t[anchors], q[anchors]), None if ranges else self.tails).items()
-                }
-                wide, done = (sides["state"] == STUCK).any(axis=1), (sides["state"] == DONE).all(axis=1)
-                score = np.where(sides["at_border"] != 0, sides["border"], sides["total"]).sum(axis=1)
-                # Gaps at the ends are cut off, and then they cost nothing; there are some only beside a side without a path.
-                empty = (sides["end_row"] + sides["end_column"] == 0).any(axis=1)
-                spared = np.where(empty, self._costs.ydrop + 2 * (self._costs.gap_open + self._costs.gap_extend), 0)
-                rows = np.flatnonzero(done & (score + spared >= self._costs.threshold))
-                if distinct:
-                    rows = rows[
-                        _best_of_ends(anchors[rows], score[rows], t[anchors[rows]], q[anchors[rows]], sides["end_row"][rows], sides["end_column"][rows])
-                    ]
-                which = (2 * rows[:, None] + np.arange(2)).reshape(-1)
-                words, pieces = runs(launches, which)
-                above_sides = {name: column[rows] for name, column in sides.items()}
-                aligned = self._join(t[anchors[rows]], q[anchors[rows]], anchors[rows], above_sides, score[rows], words, pieces)
-                above = np.searchsorted(anchors, aligned.anchor)
-                which = (2 * above[:, None] + np.arange(2)).reshape(-1)
-                columns = launches.ranges(which) if ranges else NO_COLUMNS
-                heights = sides["rows"][above].reshape(-1) if ranges else np.zeros(len(which), np.int64)
+            with self._turn(), guarded("gapped extension"):
+                swept = launches.sweep(self._places(t[anchors], q[anchors]), whole=whole)
+            sides = {name: column.reshape(-1, 2) for name, column in swept.items()}
+            wide, done = (sides["state"] == STUCK).any(axis=1), (sides["state"] == DONE).all(axis=1)
+            score = np.where(sides["at_border"] != 0, sides["border"], sides["total"]).sum(axis=1)
+            # Gaps at the ends are cut off, and then they cost nothing; there are some only beside a side without a path.
+            empty = (sides["end_row"] + sides["end_column"] == 0).any(axis=1)
+            spared = np.where(empty, self._costs.ydrop + 2 * (self._costs.gap_open + self._costs.gap_extend), 0)
+            rows = np.flatnonzero(done & (score + spared >= self._costs.threshold))
+            if distinct:
+                rows = rows[_best_of_ends(anchors[rows], score[rows], t[anchors[rows]], q[anchors[rows]], sides["end_row"][rows], sides["end_column"][rows])]
+            with self._turn(), guarded("gapped extension"):
+                words, pieces = runs(launches, _sides_of(rows))
+            above_sides = {name: column[rows] for name, column in sides.items()}
+            aligned = self._join(t[anchors[rows]], q[anchors[rows]], anchors[rows], above_sides, score[rows], words, pieces)
+            columns, heights = NO_COLUMNS, np.zeros(2 * len(aligned), np.int64)
+            if ranges:
+                which = _sides_of(np.searchsorted(anchors, aligned.anchor))
+                heights = swept["rows"][which]
+                with self._turn(), guarded("gapped extension"):
+                    columns = launches.ranges(which)
         except DeviceLimit:
             cupy.get_default_memory_pool().free_all_blocks()
             return nothing, nothing
@@ -236,6 +240,11 @@ class DeviceExtender:
         )
 
 
+def _sides_of(anchors: Integers) -> Integers:
+    """Number the left and right side of each anchor."""
+    return (2 * anchors[:, None] + np.arange(2)).reshape(-1)
+
+
 def _best_of_ends(anchor: Integers, score: Integers, t: Integers, q: Integers, end_row: Integers, end_column: Integers) -> Integers:
     """Find the best of those with the same ends, ascending. A path that begins at its anchor may yet lose a gap: those are all different."""
     apart = np.where((end_row > 0).all(axis=1), -1, np.arange(len(t)))
@@ -268,7 +277,7 @@ class _Found:
         columns = self._columns[0] if len(self._columns) == 1 else np.concatenate([NO_COLUMNS, *self._columns])
         heights = np.concatenate([np.empty(0, np.int64), *self._heights])
         if (np.diff(order) != 1).any():
-            sides = (2 * order[:, None] + np.arange(2)).reshape(-1)
+            sides = _sides_of(order)
             starts = (np.cumsum(heights) - heights)[sides]
             heights = heights[sides]
             columns = columns[np.arange(heights.sum()) + np.repeat(starts - (np.cumsum(heights) - heights), heights)]

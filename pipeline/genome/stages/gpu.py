@@ -6,6 +6,7 @@ they are needed. DeviceLimit (or MemoryError) says that there is no room; the ho
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -164,42 +165,52 @@ class Extender:
 
     def inspect(self, t: Integers, q: Integers) -> tuple[npt.NDArray[np.bool_], Integers]:
         """Tell which anchors are sure to stay below the threshold, and what is looked at for that."""
-        with GPU.turn():
-            return self._kernels.inspect(t, q)
+        return self._kernels.inspect(t, q)
 
     def extend(self, t: Integers, q: Integers) -> Speculated:
         """Extend every anchor, and say what its extension looked at."""
-        with GPU.turn():
-            return self._kernels.extend(t, q, ranges=True)
+        return self._kernels.extend(t, q, ranges=True)
 
 
 def _extender(unit: Strands) -> "DeviceExtender":
     from tidalign.kernels.gapped.device import DeviceExtender
 
-    with GPU.turn():
-        return DeviceExtender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs)
+    return DeviceExtender(unit.target_codes, unit.query_codes, unit.bounds, unit.costs, GPU.turn)
 
 
 def extend(unit: Strands, t: Any, q: Any, budget: Budget, beat: Heartbeat) -> Iterator[tuple[int, Extensions]]:
     """Extend anchors as `host.extend` does; of those that have to be extended half the boxes' cells count, too. From where the GPU has no room on the host
     does it."""
-    at_once = ANCHORS if unit.parameters.cells is None else GUARDED
+    if not len(t):
+        return
+    counted = unit.parameters.cells is not None
+    at_once = GUARDED if counted else ANCHORS
     cells, at = 0, 0
+
+    def batch(at: int) -> tuple[int, int, Extensions]:
+        """Extend the anchors from `at` on: the place after them, what cells were looked at, alignments."""
+        stop = min(at + at_once, len(t))
+        below, boxes = extender.inspect(t[at:stop], q[at:stop])
+        left = np.flatnonzero(~below)
+        known = extender.extend(t[at:stop][left], q[at:stop][left], distinct=True, boxes=counted)
+        boxes[left] = known.boxes
+        looked_at = int((boxes[:, 0] * boxes[:, 1] + boxes[:, 2] * boxes[:, 3]).sum()) // 2
+        return stop, looked_at, _moved(known.extensions, at + left[known.extensions.anchor])
+
     try:
         extender = _extender(unit)
-        while at < len(t) and not budget.spent(cells):
-            beat(at)
-            stop = min(at + at_once, len(t))
-            with GPU.turn():
-                below, boxes = extender.inspect(t[at:stop], q[at:stop])
-                left = np.flatnonzero(~below)
-                known = extender.extend(t[at:stop][left], q[at:stop][left], distinct=True)
-            boxes[left] = known.boxes
-            cells += int((boxes[:, 0] * boxes[:, 1] + boxes[:, 2] * boxes[:, 3]).sum()) // 2
-            unit.counts["extended by the host for the GPU"] = extender.taken_by_host
-            unit.counts["cells"] = cells
-            yield stop, _moved(known.extensions, at + left[known.extensions.anchor])
-            at = stop
+        with ThreadPoolExecutor(1, "extend") as thread:  # extends the next ones while rows are made of these
+            coming = thread.submit(batch, 0)
+            while at < len(t) and not budget.spent(cells):
+                beat(at)
+                stop, looked_at, found = coming.result()
+                cells += looked_at
+                unit.counts["extended by the host for the GPU"] = extender.taken_by_host
+                unit.counts["cells"] = cells
+                if stop < len(t) and not budget.spent(cells):
+                    coming = thread.submit(batch, stop)
+                yield stop, found
+                at = stop
     except (DeviceLimit, MemoryError):
         unit.counts["tiles extended by the host for lack of room"] += 1
         first = at

@@ -91,7 +91,6 @@ VARIANTS = {
         for name in ("extension", "sweep_warp", "sweep_block", "trace")
     },
     "inspection/inspection.cu": [inspection_device.MACROS, inspection_device.MACROS | {"INSPECTION_PLAIN": 1}],
-    "inspection/tails.cu": [{f"EXTENSION_{name}": value for name, value in (EXTENSION | changed).items()} for changed in ({}, {"PLAIN": 1, "ROWS": 32})],
 }
 
 

@@ -16,7 +16,6 @@ from tidalign.kernels.extension import launches as extension_launches
 from tidalign.kernels.extension import runs as extension_runs
 from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.inspection import device as inspection_device
-from tidalign.kernels.inspection import tails as tails_module
 from tidalign.kernels.letters.nucleotides import encode
 from tidalign.kernels.letters.sequences import Sequences, pack
 from tidalign.kernels.local import pairs, pairs_device
@@ -287,24 +286,3 @@ def test_extension(recorder: Recorder, costs: Costs) -> None:
     assert len(words) == 6 and pieces.shape == (6, 2, 2)
     assert launches.ranges(which).shape == (18, 2)
     assert recorder.names() == set().union(*(entries(name) for name, _ in extension_launches.needed(costs)))
-
-
-@pytest.mark.parametrize("made", [0, 3, 1 << 20])
-def test_tails(recorder: Recorder, made: int) -> None:
-    """Tails of sides that wait in them, as many at once as there may be."""
-    said = iter([(0, 0, 0, 5), (0, 0, 0, 0)])
-
-    def follow(counts: Any, **_: Any) -> None:
-        counts[:4] = next(said)
-
-    def join(made: Any, **_: Any) -> None:
-        made[:] = number
-
-    number, costs = made, Costs(Scoring().plain())
-    recorder.effects |= {"extension_follow": follow, "tails_join": join}
-    launches = extension_launches.Launches(*LETTERS, costs)
-    tails = tails_module.Tails.of(launches, costs)
-    assert tails is not None
-    launches.sweep(np.zeros(6, extension_launches.PLACE), tails)
-    assert recorder.names() >= entries("inspection/tails.cu") - (set() if made else {"tails_sweep"})
-    assert tails.tried == 5 and tails.swept == min(made, len(tails._rows))

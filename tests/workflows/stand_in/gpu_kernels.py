@@ -93,19 +93,20 @@ def segments(
 
 
 class DeviceExtender:
-    def __init__(self, target: Any, query: Any, bounds: Any, costs: Any) -> None:
-        _held()
+    def __init__(self, target: Any, query: Any, bounds: Any, costs: Any, turn: Any) -> None:
         self.taken_by_host = 0
-        self._arguments = target, query, bounds, costs
+        self._arguments, self._turn = (target, query, bounds, costs), turn
 
     def inspect(self, t: Any, q: Any) -> tuple[Any, Any]:
-        _held()
-        below, boxes = gapped.Extender(*self._arguments).inspect(t, q)
-        sure = np.flatnonzero(below)
-        below[sure], boxes[sure] = genome_rejection.reject(*self._arguments[:3], t[sure], q[sure], self._arguments[3])
-        return below, boxes
+        with self._turn():
+            _held()
+            below, boxes = gapped.Extender(*self._arguments).inspect(t, q)
+            sure = np.flatnonzero(below)
+            below[sure], boxes[sure] = genome_rejection.reject(*self._arguments[:3], t[sure], q[sure], self._arguments[3])
+            return below, boxes
 
-    def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False) -> Speculated:
-        _held()
-        *sides, costs = self._arguments
-        return speculate(*sides, t, q, costs)
+    def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False, boxes: bool = True) -> Speculated:
+        with self._turn():
+            _held()
+            *sides, costs = self._arguments
+            return speculate(*sides, t, q, costs)
