@@ -23,7 +23,7 @@ SOURCES = {
 }
 """Files of the entry points that are not in SOURCE: what takes long to compile, so that it is compiled side by side."""
 CHECKPOINT_ROWS = 64
-"""Rows between checkpoints (extension_record.cuh)."""
+"""Rows between checkpoints (record.cuh)."""
 
 UNIT_BYTES, FIRST_UNIT = 128, 2
 FRESH_UNITS = -(-(32 + 2 * CHECKPOINT_ROWS) // 32)
@@ -63,7 +63,7 @@ _SIDE = (
     *("record", "row", "column", "total", "end_row", "end_column", "border", "at_border"),
     *("rows", "widest", "cells", "cut", "state", "records", "passed", "unused"),
 )
-"""The struct Side of extension_side.cuh."""
+"""The struct Side of side.cuh."""
 
 FETCHED = ("total", "end_row", "end_column", "border", "at_border", "rows", "widest", "cut", "state", "records")
 """What the host wants to know of a side."""

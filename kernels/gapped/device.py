@@ -2,9 +2,9 @@
 
 Gundabolu, Vijaykumar, Thottethodi 2021, FastZ: accelerating gapped whole genome alignment on GPUs (SC '21): first scores and end cells without a trace, then
 traces, trimmed to the end cells, of what reaches the threshold. Beyond it: sweeps that come to the same live row are one from there on
-(extension_record.cuh), so that the anchors of one alignment share nearly all of their rows; traces are made from checkpoints a few rows apart, all at once;
-paths are gone once where they are one (extension_walk.cuh); nothing is allotted by length beforehand. What does not fit the kernels or the memory is done by
-the host and counted.
+(extension/record.cuh), so that the anchors of one alignment share nearly all of their rows; traces are made from checkpoints a few rows apart, all at once;
+paths are gone once where they are one (extension/walk.cuh); nothing is allotted by length beforehand; and what a sweep looks at after its best cell is
+inspected as well, where nobody asks for it (inspection/tail.cuh). What does not fit the kernels or the memory is done by the host and counted.
 
 FastZ's eager traceback of alignments of 16 letters is left out: with HOXD70 two such sides score 3,200 at most, so only those without a single difference
 could reach the threshold of 3,000, and what stays below needs no trace at all. Of 25,000 alignments of three million seeds none would have been served.

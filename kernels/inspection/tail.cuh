@@ -7,7 +7,7 @@
 // known as an upper bound alone. Where U reaches the best value, or leaves the window, the sweep goes on as if nothing had been tried.
 //
 // A warp has a window of columns, neighbouring ones a lane, two a word, HALF apart; it moves on by a lane's columns as soon as those are dead. A row takes two
-// passes, as in rows.cuh: 3 operations of the integer pipe for two cells in the first, 3.5 in the second, and some 40 a row and lane beside them.
+// passes, as in extension/rows.cuh: 3 operations of the integer pipe for two cells in the first, 3.5 in the second, and some 40 a row and lane beside them.
 #pragma once
 #ifdef EXTENSION_PLAIN
 #define INSPECTION_PLAIN EXTENSION_PLAIN
@@ -64,7 +64,8 @@ __device__ __noinline__ Bounded bounded(const Record* record, const Genome* lett
     const int kind = __shfl_sync(TEAM, letter, r % 32);
     const unsigned low_scores = scores[2 * kind], high_scores = scores[2 * kind + 1];
     const unsigned neighbour = __shfl_up_sync(TEAM, value[HALF - 1], 1);
-    unsigned diagonal = bytes(lane ? neighbour : 0, value[HALF - 1], 0x5432), gap = 0;  // gap: the best value a gap opens from, less what its letters cost since
+    unsigned diagonal = bytes(lane ? neighbour : 0, value[HALF - 1], 0x5432);
+    unsigned gap = 0;  // the best value a gap opens from, less what its letters cost since
 #pragma unroll
     for (int k = 0; k < HALF; k++) {
       const unsigned before = value[k];
@@ -98,7 +99,8 @@ __device__ __noinline__ Bounded bounded(const Record* record, const Genome* lett
       moved += dead;
 #pragma unroll
       for (int k = 0; k < HALF; k++) {
-        const unsigned values = __shfl_down_sync(TEAM, value[k], dead), gaps = __shfl_down_sync(TEAM, down[k], dead), letters = __shfl_down_sync(TEAM, select[k], dead);
+        const unsigned values = __shfl_down_sync(TEAM, value[k], dead), gaps = __shfl_down_sync(TEAM, down[k], dead);
+        const unsigned letters = __shfl_down_sync(TEAM, select[k], dead);
         const bool there = lane + dead < 32;
         const Wide column = from.query + (Wide)from.onward * (moved * OF_LANE + x0 + k);
         value[k] = there ? values : 0;
