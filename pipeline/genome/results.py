@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.errors import InputError, MissingInput
 from tidalign.pipeline.formats.export import destination, export
-from tidalign.pipeline.genome.census import PLACED, Masks
+from tidalign.pipeline.genome.census import PLACED, Masks, key
 from tidalign.pipeline.genome.formats.block import AlignmentBlock, blocks
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
@@ -134,7 +134,8 @@ class GenomeResults(RunResults[GenomeManifest]):
         for read in self._readers(self.schema.names):
             for batch in batches(read):
                 for group, rows in self._by_job(batch):
-                    for block in blocks(rows, self._side(group.target), self._side(group.query), first, self.masks(group.first)):
+                    sides = self._side(group.target), self._side(group.query)
+                    for block in blocks(rows, *sides, first, self.masks(group.first), hsps=not self.parameters.gapped):
                         yield partial(list, [block])
                     first += rows.num_rows
 
@@ -158,6 +159,18 @@ class GenomeResults(RunResults[GenomeManifest]):
             tables = (table for read in self._of(job)._readers(list(PLACED)) for table in read())
             self._masks = job, Masks.of(target, tables, threshold, joint=query.joint)
         return self._masks[1]
+
+    def masked_strands(self) -> list[tuple[int, int]]:
+        """List the strands of all queries that are not empty, in their order: the number of the pair of genomes, and `census.key`; none without --masking."""
+        if self.parameters.masking is None:
+            return []
+        strands = [strand for strand, left_out in (("+", "minus"), ("-", "plus")) if self.parameters.strand != left_out]
+        found = []
+        for group in self._manifest.jobs if self._job is None else [self._manifest.jobs[self._number(self._job)]]:
+            query = self._side(group.query)
+            numbers = [0] if query.joint else np.flatnonzero(query.lengths).tolist()
+            found += [(group.first, key(number, strand)) for number in numbers for strand in strands]
+        return found
 
     def _of(self, job: int) -> "GenomeResults":
         """Limit these results to the rows of one pair of genomes."""

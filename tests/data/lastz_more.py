@@ -127,7 +127,8 @@ def _fastq(rng: random.Random, case: Case) -> Case:
     format = case.format
     if format.startswith(("general", "mapping")) and rng.random() < 0.7:
         numbers = [number for number, side in ((1, "target"), (2, "query")) if side in sides or not case.query]
-        format = "general-:score,zstart1,zstart2,strand2," + ",".join(f"{word}{number}" for number in numbers for word in ("qalign", "quals"))
+        words = ("quals",) if {"--nogapped", "--ungapped"} & {*case.options} else ("qalign", "quals")  # of HSPs LASTZ gives those of other letters
+        format = "general-:score,zstart1,zstart2,strand2," + ",".join(f"{word}{number}" for number in numbers for word in words)
     if "separator" in case.query and format.startswith(("softsam", "general")):
         format = "maf"
     return replace(case, format=format)

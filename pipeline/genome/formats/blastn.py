@@ -42,7 +42,7 @@ def lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     expected = _SPACE * np.exp(-bits * np.log(2))
     columns = [
         *(block["query_name"], block["target_name"], measures.percents(share, "{:.2f}")),
-        *(pa.array(share[1]), block["mismatches"], block["gap_openings"]),
+        *(pa.array(measures.columns(block)), block["mismatches"], block["gap_openings"]),
         *(pa.array(block.numbers("query_start") + 1), block["query_end"], pa.array(np.where(reverse, end, start)), pa.array(np.where(reverse, start, end))),
         *(pa.array([f"{value:.2g}" for value in expected.tolist()]), pa.array([f"{value:.1f}" for value in bits.tolist()])),
     ]

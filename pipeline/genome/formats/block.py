@@ -32,16 +32,21 @@ class GenomeRows(Rows, Protocol):
     def masks(self, job: int) -> Masks | None:
         """Give what was masked of the target of a pair of genomes; None without --masking."""
 
+    def masked_strands(self) -> list[tuple[int, int]]:
+        """List the query strands that --masking counts alignments of, in their order: the number of the pair of genomes, and `census.key`."""
+
 
 @dataclass(frozen=True, eq=False)
 class AlignmentBlock:
-    """Some rows of `schema.GENOME_ALIGNMENTS`, the two sides they are of, and how many rows of the file come before. masks: of the target (--masking)."""
+    """Some rows of `schema.GENOME_ALIGNMENTS`, the two sides they are of, and how many rows of the file come before. masks: of the target (--masking);
+    hsps: whether they are HSPs, of a run without gaps."""
 
     rows: Any
     target: Genome
     query: Genome
     first: int
     masks: Masks | None = None
+    hsps: bool = False
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
@@ -140,14 +145,14 @@ class AlignmentBlock:
         return np.asarray(genome.starts[sequences] + self.numbers(f"{side}_start") - genome.offsets[sequences])
 
 
-def blocks(rows: Any, target: Genome, query: Genome, first: int, masks: Masks | None = None) -> Iterator[AlignmentBlock]:
+def blocks(rows: Any, target: Genome, query: Genome, first: int, masks: Masks | None = None, *, hsps: bool = False) -> Iterator[AlignmentBlock]:
     """Cut a batch into pieces of about COLUMNS columns of alignment each; a row is in one piece."""
     longest = np.maximum(*(rows[f"{side}_end"].to_numpy() - rows[f"{side}_start"].to_numpy() for side in ("target", "query")))
     groups = np.cumsum(longest) // COLUMNS
     cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1), len(groups)]
     for start, stop in zip(cuts, cuts[1:], strict=False):
         if start < stop:
-            yield AlignmentBlock(rows.slice(start, stop - start), target, query, first + int(start), masks)
+            yield AlignmentBlock(rows.slice(start, stop - start), target, query, first + int(start), masks, hsps)
 
 
 def within(block: AlignmentBlock, side: str) -> Numbers:

@@ -35,8 +35,13 @@ def gap_rate(block: AlignmentBlock) -> Fraction:
 
 
 def blast_identity(block: AlignmentBlock) -> Fraction:
-    """Count matches among all columns."""
-    return block.numbers("matches"), continuity(block)[1]
+    """Count matches among all columns; of HSPs, as LASTZ does, among those of two ACGT letters."""
+    return identity(block) if block.hsps else (block.numbers("matches"), columns(block))
+
+
+def columns(block: AlignmentBlock) -> Numbers:
+    """Count columns."""
+    return continuity(block)[1]
 
 
 def pairs(block: AlignmentBlock) -> Numbers:

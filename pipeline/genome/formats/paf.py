@@ -8,7 +8,7 @@ import pyarrow as pa
 from tidalign.pipeline.formats.divergence import divergence
 from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows
-from tidalign.pipeline.genome.formats.measures import blast_identity, continuity
+from tidalign.pipeline.genome.formats.measures import columns, continuity
 from tidalign.pipeline.text import joined
 
 _NAMES = ("query_name", "query_length", "query_start", "query_end", "strand", "target_name", "target_length", "target_start", "target_end")
@@ -27,13 +27,12 @@ def exact_lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
 def tagged_lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a column as `exact_lines`, with `NM` (columns that do not match, letters of gaps included), `tp` (P, as every alignment is one by itself) and `de`
     (see `divergence`)."""
-    (matches, columns), (gapless, _) = blast_identity(block), continuity(block)
+    matches, (gapless, length) = block.numbers("matches"), continuity(block)
     apart = divergence(matches, gapless - matches, block.numbers("gap_openings"))
-    edits = pa.array(columns - matches)
+    edits = pa.array(length - matches)
     return _lines(block, "NM:i:", edits, "\tAS:i:", block.rows["score"], "\ttp:A:P\tde:f:", apart, "\tcg:Z:", block.rows["cigar"])
 
 
 def _lines(block: AlignmentBlock, *tags: Any) -> Any:
-    matches, columns = blast_identity(block)
     tabbed = [piece for name in _NAMES for piece in (block.rows[name], "\t")]
-    return joined(*tabbed, pa.array(matches), "\t", pa.array(columns), "\t255\t", *tags, "\n")
+    return joined(*tabbed, block.rows["matches"], "\t", pa.array(columns(block)), "\t255\t", *tags, "\n")

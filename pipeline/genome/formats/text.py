@@ -1,5 +1,6 @@
 """LASTZ's `text`: alignments for people, lines of fifty columns, the two sequences with marks of what is equal between them."""
 
+from collections import deque
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -39,22 +40,27 @@ def write_from_0(request: Request[GenomeRows], sink: BinaryIO) -> int:
 
 def _write(request: Request[GenomeRows], sink: BinaryIO, origin: int) -> int:
     sink.write(seeding(request.rows.parameters).replace("# ", "").encode())
+    # LASTZ says it of each strand with alignments, and without gaps of every strand there is.
+    waiting = deque([] if request.rows.parameters.gapped else request.rows.masked_strands())
     last: tuple[int, int] | None = None
 
-    def masked() -> str:
-        """Say how many letters the strand of the last row masked."""
-        masks = None if last is None else request.rows.masks(last[0])
-        return "" if masks is None or last is None else f"num_masked={masks.of_strand(last[1])}\n"
+    def masked(before: tuple[int, int] | None) -> str:
+        """Say of the strands up to one how many letters they masked."""
+        done = [] if last is None or last in waiting else [last]
+        while waiting and waiting[0] != before:
+            done.append(waiting.popleft())
+        masks = [(key, request.rows.masks(job)) for job, key in done]
+        return "".join(f"num_masked={mask.of_strand(key)}\n" for key, mask in masks if mask is not None)
 
     def head(block: AlignmentBlock, request: Request[GenomeRows], row: int, before: headed.Values | None) -> str:
         nonlocal last
         here = block["job"][row].as_py(), int(keys(block.rows.slice(row, 1), joint=block.query.joint)[0])
-        said = masked() if here != last else ""
+        said = masked(here) if here != last else ""
         last = here
         return said
 
     count, _ = headed.write(request, sink, _OF, head, lambda block: paragraphs(block, request, origin))
-    sink.write((masked() + (request.format.footer if request.markend else "")).encode())
+    sink.write((masked(None) + (request.format.footer if request.markend else "")).encode())
     return count
 
 

@@ -1,6 +1,7 @@
 """`text`, `lav+text`, `differences` and `blastn` are LASTZ's, line by line (tests/data/genomes/make_text.py)."""
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -44,3 +45,36 @@ def test_other_names() -> None:
     names = {"diff": "differences", "diffs-": "differences-", "difference": "differences", "text+lav": "lav+text", "ztext": "zerotext", "BLASTN-": "blastn-"}
     assert {name: table.find(table.GENOME, name).name for name in names} == names
     assert table.by_name(table.GENOME, "text-") is None
+
+
+def few(tmp_path: Path, target: str, query: str) -> list[str]:
+    """Write a target, and a query beside one that nothing is like; their names."""
+    rng = random.Random(1)
+    (tmp_path / "t.fa").write_text(f">t\n{target}\n")
+    (tmp_path / "q.fa").write_text(f">none\n{''.join(rng.choices('ACGT', k=200))}\n>q\n{query}\n")
+    return [str(tmp_path / "t.fa"), str(tmp_path / "q.fa")]
+
+
+@pytest.mark.parametrize(("gapped", "strand", "said"), [(False, "both", [0, 0, 300, 0]), (False, "minus", [0, 0]), (True, "both", [300])])
+def test_masking_is_told_of_each_strand_of_hsps(tmp_path: Path, gapped: bool, strand: str, said: list[int]) -> None:
+    """As LASTZ 1.04.22 prints it: without gaps of strands without rows, too."""
+    letters = "".join(random.Random(2).choices("ACGT", k=300))
+    results = tidalign.align_genomes(*few(tmp_path, letters, letters), out=tmp_path / "run", gapped=gapped, masking=1, strand=strand)
+    results.export(tmp_path / "out", format="text")
+    lines = (tmp_path / "out").read_text().splitlines()
+    assert [int(line.partition("=")[2]) for line in lines if line.startswith("num_masked")] == said
+
+
+@pytest.mark.parametrize(("gapped", "share"), [(False, "99.33"), (True, "98.67")])
+def test_identity_of_hsps_leaves_out_unknown_letters(tmp_path: Path, gapped: bool, share: str) -> None:
+    """As LASTZ 1.04.22 prints it: 296 matches, 2 mismatches, 2 N."""
+    letters = "".join(random.Random(9).choices("ACGT", k=300))
+    other = letters.translate(str.maketrans("ACGT", "GTAC"))
+    query = f"{letters[:100]}NN{letters[102:150]}{other[150:152]}{letters[152:]}"
+    results = tidalign.align_genomes(*few(tmp_path, letters, query), out=tmp_path / "run", gapped=gapped, ambiguous="n")
+    for format in ("blastn", "general-:name2,name1,blastid%"):
+        results.export(tmp_path / "out", format=format)
+        row = [line for line in (tmp_path / "out").read_text().splitlines() if not line.startswith("#")][0].split("\t")
+        assert row[2] == share
+    results.export(tmp_path / "out", format="paf")
+    assert (tmp_path / "out").read_text().split("\t")[9:11] == ["296", "300"]
