@@ -25,8 +25,8 @@ _KNOWN = {
     "codegen.Codegen.unserialize_library": "self serialized: _library_class _unserialize",
     "codegen.CPUCodeLibrary._unserialize": "cls codegen state: ValueError _codegen _engine _final_module _finalize_final_module _load_defined_symbols"
     " _set_compiled_object _shared_module create_library enable_object_caching isinstance ll parse_bitcode",
-    "codegen.CPUCodeLibrary._get_module_for_linking": "self: Linkage RuntimeError _ensure_finalized _final_module _shared_module append clone external functions"
-    " get_function is_declaration linkage ll name",
+    "codegen.CPUCodeLibrary._get_module_for_linking": "self: Linkage RuntimeError _ensure_finalized _final_module _shared_module append clone external"
+    " functions get_function is_declaration linkage ll name",
     "codegen.CPUCodeLibrary.serialize_using_object_code": "self: _ensure_finalized _get_compiled_object _get_module_for_linking as_bitcode name",
     "codegen.JitEngine._load_defined_symbols": "self mod: _defined_symbols functions global_variables",
     "codegen.CPUCodegen.magic_tuple": "self: _get_host_cpu_name _llvm_module _tm_features triple",
