@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 
@@ -39,13 +40,26 @@ def calm() -> None:
 def load(module: str) -> Any:
     """Load a command's module, by its dotted name."""
     with _without("pandas", "scipy", "coverage"):
+        _load_pyarrow()
+        _load_numba()
+        return import_module(module)
+
+
+def _load_pyarrow() -> None:
+    """Load pyarrow without file systems of networks."""
+    with _without(*(f"pyarrow._{name}fs" for name in ("s3", "gcs", "azure")), "pyarrow._hdfs"):
         import pyarrow
+        import pyarrow.parquet
 
         pyarrow.chunked_array([[1]]).to_numpy()  # asked once for pandas, it does not look again
         with suppress(Exception):  # another pyarrow, which then loads as it likes
             _load_compute()
-        _load_numba()
-        return import_module(module)
+
+
+class _NoDocuments(ModuleType):
+    """Stands for what pyarrow reads the documentation of its options with."""
+
+    NumpyDocString = staticmethod(lambda text: {"Parameters": ()})
 
 
 def _load_compute() -> None:
@@ -60,10 +74,13 @@ def _load_compute() -> None:
             return ["utf8_zero_fill"]  # of which the module makes a second name
 
     whole, inner.function_registry = inner.function_registry, Few
+    documents = "pyarrow.vendored.docscrape"
+    sys.modules[documents] = _NoDocuments(documents)
     try:
         compute: Any = import_module("pyarrow.compute")
     finally:
         inner.function_registry = whole
+        del sys.modules[documents]
     compute.function_registry = whole
 
     def made(name: str) -> Any:
