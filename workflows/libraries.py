@@ -46,8 +46,8 @@ def load(module: str) -> Any:
 
 
 def _load_pyarrow() -> None:
-    """Load pyarrow without file systems of networks."""
-    with _without(*(f"pyarrow._{name}fs" for name in ("s3", "gcs", "azure")), "pyarrow._hdfs"):
+    """Load pyarrow without file systems of networks, and with Python's own pickle."""
+    with _without(*(f"pyarrow._{name}fs" for name in ("s3", "gcs", "azure")), "pyarrow._hdfs", "cloudpickle"):
         import pyarrow
         import pyarrow.parquet
 
