@@ -93,8 +93,19 @@ def _load_compute() -> None:
     compute.__getattr__ = made
 
 
+class _NoMasks(ModuleType):
+    """Stands for `numpy.ma`, which sets itself in its place once somebody loads it: until then no array is masked, and that is what numba asks of each."""
+
+    MaskedArray = type("MaskedArray", (), {})
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self.__name__), name)
+
+
 def _load_numba() -> None:
     """Load numba without the reader of a file of settings that is not there, and have it look for nobody's extensions, in every package installed."""
+    if "numpy.ma" not in sys.modules:
+        vars(import_module("numpy")).setdefault("ma", _NoMasks("numpy.ma"))
     with _without(*(() if Path(".numba_config.yaml").exists() else ("yaml",))):
         import_module("numba")
     extensions: Any = import_module("numba.core.entrypoints")

@@ -189,12 +189,17 @@ class _Kept:
 
 def _entry(name: str, sig: Any, codegen: Any) -> str:
     """Name the entry of a kernel by the types of its arguments and by all that it depends on beside the sources."""
+    digest = hashlib.sha256(repr((sig, *_made_by(codegen))).encode())
+    return f"{name}.{digest.hexdigest()[:32]}.kernel"
+
+
+@cache
+def _made_by(codegen: Any) -> tuple[Any, ...]:
+    """Name the processor and what compiles for it."""
     import llvmlite
     import numba
 
-    made_by = numba.__version__, llvmlite.__version__, sys.implementation.cache_tag
-    digest = hashlib.sha256(repr((sig, codegen.magic_tuple(), made_by)).encode())
-    return f"{name}.{digest.hexdigest()[:32]}.kernel"
+    return codegen.magic_tuple(), (numba.__version__, llvmlite.__version__, sys.implementation.cache_tag)
 
 
 def _runtime(context: Any) -> Any:
