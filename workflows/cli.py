@@ -19,6 +19,7 @@ from types import FrameType
 
 from tidalign.cluster.errors import ClusterLost, Hangs, NoWorkers, Stopped
 from tidalign.cluster.gpus import begin, installed
+from tidalign.cluster.slurm.allocation import allocation
 from tidalign.cluster.stop import STOPPING, limited
 from tidalign.cluster.task import THREAD
 from tidalign.pipeline.device import may_take_gpu
@@ -138,7 +139,7 @@ def _begin(args: argparse.Namespace) -> None:
     """Begin in the background what takes as long as loading a command's module, and is needed after it: a GPU, or what workers are forked from."""
     wanted = vars(args)
     gpus = "device" in wanted and may_take_gpu(wanted["device"]) and installed("cupy")
-    if wanted.get("scheduler") or (args.cluster == "auto" and "SLURM_JOB_ID" in os.environ and _allocated()):
+    if wanted.get("scheduler") or (args.cluster == "auto" and "SLURM_JOB_ID" in os.environ and allocation()):
         return
     if gpus and args.module in ("pairs", "genome", "genomes", "search"):
         if not wanted["cpu_workers"]:  # else workers have the GPU
@@ -149,12 +150,6 @@ def _begin(args: argparse.Namespace) -> None:
         make_room(wanted["workers"])
         kind = {"genomes": "genome", "partition": "pairs"}.get(args.module, args.module)
         serve([f"tidalign.workflows.run.{kind}.tasks"])
-
-
-def _allocated() -> bool:
-    from tidalign.cluster.slurm.allocation import allocation
-
-    return bool(allocation())
 
 
 def _leave(status: int, *, at_once: bool) -> None:
