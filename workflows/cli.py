@@ -16,17 +16,15 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from types import FrameType
-from typing import Any
 
 from tidalign.cluster.errors import ClusterLost, Hangs, NoWorkers, Stopped
-from tidalign.cluster.forks import make_room, serve
 from tidalign.cluster.gpus import begin, installed
 from tidalign.cluster.slurm.allocation import allocation
 from tidalign.cluster.stop import STOPPING, limited
 from tidalign.cluster.task import THREAD
 from tidalign.pipeline.device import may_take_gpu
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput, OutputClosed
-from tidalign.workflows import limits, logs
+from tidalign.workflows import libraries, limits, logs
 from tidalign.workflows.options import texts
 from tidalign.workflows.options.arguments import parse, parser
 from tidalign.workflows.options.place import GENOMES, command_at
@@ -49,30 +47,6 @@ EXITS: dict[type[Exception], Exit] = {
 
 def _terminate(number: int, frame: FrameType | None) -> None:
     raise Stopped(number)
-
-
-class _LeftOut:
-    """Finds none of what is installed beside pyarrow and numba, which load it to look at its version or to ask whether what they are given is of its kind:
-    most of a second of every command, none of which uses it."""
-
-    names = ("pandas", "scipy", "coverage")
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if name in self.names:
-            raise ModuleNotFoundError(name)
-
-
-def _load(module: str) -> Any:
-    """Load a command's module."""
-    hidden = _LeftOut()
-    sys.meta_path.insert(0, hidden)
-    try:
-        import pyarrow
-
-        pyarrow.chunked_array([[1]]).to_numpy()  # asked once for pandas, it does not look again
-        return import_module(module)
-    finally:
-        sys.meta_path.remove(hidden)
 
 
 class _WarningPrinter(logging.Handler):
@@ -98,6 +72,7 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
     asked, hangs = list(arguments), False
     chosen = None if place is None else arguments[place]
     if argv is None and chosen:  # a command, which loads libraries
+        libraries.calm()
         try:
             limits.see_addresses()
         except NoWorkers as error:
@@ -130,7 +105,7 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
         if argv is None:
             _begin(args)
         name = f"tidalign.workflows.commands.{args.module}"
-        module = _load(name) if argv is None and chosen in ("pairs", "genome", "genomes", "search", "export", "serve") else import_module(name)
+        module = libraries.load(name) if argv is None and chosen in ("pairs", "genome", "genomes", "search", "export", "serve") else import_module(name)
         if argv is None:
             gc.freeze()
             gc.set_threshold(20_000, 20, 20)  # looking for cycles after every 700 objects takes a tenth of a run over thousands of small sequences
@@ -170,6 +145,8 @@ def _begin(args: argparse.Namespace) -> None:
         if not wanted["cpu_workers"]:  # else workers have the GPU
             begin(args.gpus)
     elif wanted.get("workers") and not gpus:
+        from tidalign.cluster.forks import make_room, serve
+
         make_room(wanted["workers"])
         kind = {"genomes": "genome", "partition": "pairs"}.get(args.module, args.module)
         serve([f"tidalign.workflows.run.{kind}.tasks"])

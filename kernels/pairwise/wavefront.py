@@ -80,7 +80,6 @@ def align(
                                       |                 |               ^
                                       +-----------------+---------------+    where the penalty is above `most`
     """
-    from tidalign.kernels.bidirectional import host as bidirectional_host
     from tidalign.kernels.letters import host as letters_host
     from tidalign.kernels.runtime.workspace import CIGAR, CIGAR_COUNT, LETTERS, copied, memory, reserve
     from tidalign.kernels.wavefront import batch as batch_host
@@ -120,6 +119,8 @@ def align(
                     batch_host.align_encoded(work, thread.spare, rows, first, stop, places, *whole, most, keep, null, out, ends)
                     due = out[0, rows[first:stop]] < 0
                 if due.any():
+                    from tidalign.kernels.bidirectional import host as bidirectional_host
+
                     moved = True
                     bidirectional_host.align_encoded(thread, rows[first:stop][due], places[due], *whole, cigar, out, ends)
         operations = copied(work, CIGAR, int(work[CIGAR_COUNT]))

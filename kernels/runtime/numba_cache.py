@@ -18,7 +18,7 @@ from typing import Any
 from tidalign.kernels.runtime import entries
 from tidalign.kernels.runtime.bases import bases
 from tidalign.kernels.runtime.closed import closed, make, objection
-from tidalign.kernels.runtime.numba_internals import difference
+from tidalign.kernels.runtime.numba_internals import begin_runtime, compiled_runtime, difference, packed, rebuilt, unpacked
 from tidalign.kernels.runtime.sources import sources
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "boundscheck": False, "error_model": "numpy"}
@@ -153,7 +153,7 @@ class _Kept:
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load the kernel for these types of arguments; None: it is to be compiled, and nobody else does so."""
-        import_module("numba.core.runtime").rtsys.initialize(target_context)  # what every kernel may call
+        begin_runtime(target_context, _runtime)
         entry = self._entry(sig, target_context.codegen())
         if (found := self._load(entry, sig, target_context)) is None:
             with compiling():
@@ -172,25 +172,46 @@ class _Kept:
         if (content := entries.load(entry)) is not None:
             types, parts = _Unpickler(BytesIO(content)).load()
             if types == sig:  # not just of one name
-                return import_module("numba.core.compiler").CompileResult._rebuild(target_context, *parts)
+                return rebuilt(target_context, parts)
         return None
 
     def save_overload(self, sig: Any, result: Any) -> None:
         """Keep a kernel that was compiled, unless there are addresses of this process in it."""
         entry = self._entry(sig, result.codegen)
         if not result.library.has_dynamic_globals and all(each.can_cache for each in result.lifted):
-            content: bytes = import_module("numba.core.serialize").dumps((sig, result._reduce()))
+            content: bytes = import_module("numba.core.serialize").dumps((sig, (packed(result.library), *result._reduce()[1:])))
             entries.save(entry, content)
         entries.release(entry)
 
     def _entry(self, sig: Any, codegen: Any) -> str:
-        """Name the entry of a kernel by the types of its arguments and by all that it depends on beside the sources."""
-        import llvmlite
-        import numba
+        return _entry(self._name, sig, codegen)
 
-        made_by = numba.__version__, llvmlite.__version__, sys.implementation.cache_tag
-        digest = hashlib.sha256(repr((sig, codegen.magic_tuple(), made_by)).encode())
-        return f"{self._name}.{digest.hexdigest()[:32]}.kernel"
+
+def _entry(name: str, sig: Any, codegen: Any) -> str:
+    """Name the entry of a kernel by the types of its arguments and by all that it depends on beside the sources."""
+    digest = hashlib.sha256(repr((sig, *_made_by(codegen))).encode())
+    return f"{name}.{digest.hexdigest()[:32]}.kernel"
+
+
+@cache
+def _made_by(codegen: Any) -> tuple[Any, ...]:
+    """Name the processor and what compiles for it."""
+    import llvmlite
+    import numba
+
+    return codegen.magic_tuple(), (numba.__version__, llvmlite.__version__, sys.implementation.cache_tag)
+
+
+def _runtime(context: Any) -> Any:
+    """Load the functions of numba's runtime, or compile and keep them."""
+    settings: Any = import_module("numba").config
+    codegen = context.codegen()
+    entry = _entry(f"{below(__name__)}/runtime", settings.DEBUG_NRT, codegen)
+    if (content := entries.load(entry)) is not None:
+        return unpacked(codegen, pickle.loads(content))
+    library = compiled_runtime(context)
+    entries.save(entry, pickle.dumps(packed(library)))
+    return library
 
 
 class _Unpickler(pickle.Unpickler):

@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,7 @@ PACKAGE, *_BELOW = __name__.split(".")
 ROOT = Path(__file__).parents[len(_BELOW) - 1]
 
 _WORD = re.compile(r"\bimport\b")
-_STATEMENT = re.compile(r"^[ \t]*((?:from\b[^\n(]*\b)?import\b[^\n(]*(?:\([^)]*\))?[^\n]*)", re.MULTILINE)
+_STATEMENT = re.compile(r"[ \t]*((?:from\b[^\n(]*\b)?import\b[^\n(]*(?:\([^)]*\))?[^\n]*)")
 
 
 def sources(module: str) -> dict[str, bytes]:
@@ -82,13 +83,23 @@ def _statements(text: str) -> list[ast.Import | ast.ImportFrom]:
     """Find the import statements of a source.
 
     To parse all of every source is most of the time that finding takes, at each start of a command. So it is done only where the word import stands elsewhere
-    than in a statement that begins a line.
+    than in a statement that begins a line. And to look for an expression at every letter takes longer than to parse the lines that have the word.
     """
-    lines = "\n".join(_STATEMENT.findall(text))
-    if len(_WORD.findall(lines)) == len(_WORD.findall(text)) and "\\\n" not in text and not {'"', "'"} & set(lines):
+    words = [place for place in _places("import", text) if _WORD.match(text, place)]
+    begins = dict.fromkeys(text.rfind("\n", 0, place) + 1 for place in words)
+    lines = "\n".join(found[1] for begin in begins if (found := _STATEMENT.match(text, begin)))
+    if len(_WORD.findall(lines)) == len(words) and "\\\n" not in text and not {'"', "'"} & set(lines):
         with suppress(SyntaxError):  # a line of a docstring
             return [node for node in ast.parse(lines).body if isinstance(node, ast.Import | ast.ImportFrom)]
     return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def _places(word: str, text: str) -> Iterator[int]:
+    """Find where a word stands in a text, or part of another."""
+    place = text.find(word)
+    while place >= 0:
+        yield place
+        place = text.find(word, place + len(word))
 
 
 def _base(node: ast.ImportFrom, module: str) -> str:

@@ -96,10 +96,18 @@ def drop_frequent(begins, places, tags, shift, alike, limit):
 
 @jit
 def mark_buckets(begins, marks):
-    """Set the bit of each bucket that holds something; marks: uint64, zeros."""
-    for bucket in range(len(begins) - 1):
-        if begins[bucket + 1] > begins[bucket]:
-            marks[bucket >> 6] |= np.uint64(1) << np.uint64(bucket & 63)
+    """Set the bit of each bucket that holds something in marks, uint64, and no other."""
+    whole = (len(begins) - 1) >> 6
+    for i in range(whole):
+        mark = np.uint64(0)
+        for bit in range(64):  # as many as are known when it is compiled, which takes several at once
+            mark |= np.uint64(begins[(i << 6) + bit + 1] != begins[(i << 6) + bit]) << np.uint64(bit)
+        marks[i] = mark
+    for i in range(whole, len(marks)):
+        mark = np.uint64(0)
+        for bucket in range(whole << 6, len(begins) - 1):
+            mark |= np.uint64(begins[bucket + 1] != begins[bucket]) << np.uint64(bucket & 63)
+        marks[i] = mark
 
 
 @jit

@@ -36,6 +36,9 @@ LETTERS_OF_32_BITS = 1 << 32
 CHUNK = 1 << 18
 """Windows packed at once."""
 
+WHOLE = 1 << 22
+"""Windows of a target whose words are kept until they are placed: 16 MiB."""
+
 TABLES = "begins", "places", "tags", "marks"
 """Arrays of an index beside the target."""
 
@@ -143,7 +146,7 @@ class WordIndex:
         """Found out when first needed."""
         from tidalign.kernels.seed.host import mark_buckets
 
-        marks = np.zeros((len(self.begins) + 62) // 64, np.uint64)
+        marks = np.empty((len(self.begins) + 62) // 64, np.uint64)
         mark_buckets(self.begins, marks)
         return marks
 
@@ -175,14 +178,18 @@ def build_index(target: Codes, pattern: SeedPattern, step: int = 1, max_word_cou
     shift = np.uint32(pattern.bits - bucket_bits)
     begins = np.zeros((1 << bucket_bits) + 2, dtype)
     rest = (pattern.span, step, shift, begins)
-    buffer = np.empty(min(windows, CHUNK), np.uint32)
-    for first in range(0, windows, CHUNK):
-        seed_host.count_words(_words(target, first, windows, pattern, buffer), first, *rest)
+    buffer = np.empty(windows if windows <= WHOLE else CHUNK, np.uint32)
+    words = buffer[:0]
+    chunks = range(0, windows, max(len(buffer), 1))
+    for first in chunks:
+        words = _words(target, first, windows, pattern, buffer)
+        seed_host.count_words(words, first, *rest)
     np.cumsum(begins, dtype=dtype, out=begins)
     places = np.empty(int(begins[-1]), dtype)
     tags = np.empty(len(places) if shift else 0, np.uint32)
-    for first in reversed(range(0, windows, CHUNK)):
-        seed_host.place_words(_words(target, first, windows, pattern, buffer), first, *rest, places, tags)
+    for first in reversed(chunks):
+        words = words if first == chunks[-1] else _words(target, first, windows, pattern, buffer)  # those counted last are placed first
+        seed_host.place_words(words, first, *rest, places, tags)
     index = WordIndex(target, pattern, step, begins[:-1], places, tags, int(shift))
     return index if max_word_count is None else _limited(index, max_word_count)
 
@@ -190,7 +197,7 @@ def build_index(target: Codes, pattern: SeedPattern, step: int = 1, max_word_cou
 def _words(codes: Codes, first: int, windows: int, pattern: SeedPattern, buffer: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     from tidalign.kernels.seed import host as seed_host
 
-    words = buffer[: min(windows - first, CHUNK)]
+    words = buffer[: windows - first]
     seed_host.pack_words(codes, first, pattern.span, *pattern.gather(), words)
     return words
 

@@ -156,8 +156,9 @@ def plan_tiles(target: int, queries: Sequence[int], parameters: GenomeParameters
 
 def _groups(target: int, queries: Sequence[int], parameters: GenomeParameters, size: int) -> Iterator[tuple[int, int, float]]:
     count = len(strands(parameters))
+    work = cache(lambda letters: size * unit_work(target, letters, parameters))  # many are of one length, and all have two strands
     for unit in range(0, len(queries) * count, size):
-        yield unit, unit + size, size * unit_work(target, queries[unit // count], parameters)
+        yield unit, unit + size, work(queries[unit // count])
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidalign
+from tidalign.cluster import forks
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, ManifestMismatch, MissingInput
 from tidalign.pipeline.pairs.results import Results
@@ -58,7 +59,7 @@ def test_what_takes_long_begins_first(words: str, cupy: bool, begun: list[object
     found: list[object] = []
     monkeypatch.setattr(cli, "installed", lambda name: cupy)
     monkeypatch.setattr(cli, "begin", found.append)
-    monkeypatch.setattr(cli, "serve", found.append)
+    monkeypatch.setattr(forks, "serve", found.append)
     arguments = words.split()
     cli._begin(parser(arguments[0]).parse_args(arguments))
     assert found == begun

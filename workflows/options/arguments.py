@@ -94,8 +94,8 @@ def _add_run(parser: _Parser, output: str, default: str | None = None) -> None:
 
 @cache
 def parser(chosen: str | None = None, *, before: bool = True) -> argparse.ArgumentParser:
-    """Make the parser of the whole command line. The arguments of the genome commands are there if one is `chosen`: they take a second to load; those that
-    stand before the command where something does."""
+    """Make the parser of the whole command line. The arguments of a genome command are there if it is `chosen`: they take a second to load; those that stand
+    before the command where something does."""
     raw = argparse.RawDescriptionHelpFormatter
     top = _Parser(prog="tidalign", description="DNA alignment by the batch.", epilog=texts.EXITS, formatter_class=raw, allow_abbrev=False)
     top.set_defaults(**place.DEFAULTS)
@@ -114,15 +114,13 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
     add_export(pairs)
     pairs.add_argument("--keep-run", action="store_true", help="keep OUT.run")
 
-    genome = _command(commands, "genome", "genome", "align two genomes as LASTZ does, with its options", texts.GENOME)
-    genomes = _command(commands, "genomes", "genomes", "align many pairs of genomes, or of their sequences, in one run", texts.GENOMES)
-    genome_index = _command(commands, "genome-index", "index", "read a target and index its words once, for many runs of `tidalign genome`", texts.GENOME_INDEX)
+    _command(commands, "genome", "genome", "align two genomes as LASTZ does, with its options", texts.GENOME)
+    _command(commands, "genomes", "genomes", "align many pairs of genomes, or of their sequences, in one run", texts.GENOMES)
+    _command(commands, "genome-index", "index", "read a target and index its words once, for many runs of `tidalign genome`", texts.GENOME_INDEX)
     if chosen in place.GENOMES:
         from tidalign.workflows.options.genome import add_genome, add_genome_index, add_genomes
 
-        add_genome(genome)
-        add_genomes(genomes)
-        add_genome_index(genome_index)
+        {"genome": add_genome, "genomes": add_genomes, "genome-index": add_genome_index}[chosen](commands.choices[chosen])
 
     search = _command(commands, "search", "search", "find the best hits of every query in a database, by scores", texts.SEARCH)
     index = _command(commands, "index", "index", "pack a database for `tidalign search` once")

@@ -1,7 +1,6 @@
 """LASTZ's options as keywords of Python: align_genomes(..., step=20, notransition=True, gap=(400, 30))."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from tidalign.workflows.options.lastz import OPTIONS, REFUSED, UNHEEDED, refusal
@@ -85,6 +84,8 @@ def _unknown(name: str, known: Iterable[str]) -> str:
         return f"{name}: {_ELSEWHERE[name]}"
     if f"--{spelled}" in REFUSED:
         return refusal(spelled)
+    from difflib import get_close_matches
+
     close = get_close_matches(_keyword(name), known, 1, cutoff=0.7)
     meant = f"did you mean {close[0]}? " if close else ""
     return f"{name}: expected one of LASTZ's options, found a name that is none; {meant}`tidalign genome --help` lists them"

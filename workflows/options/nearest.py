@@ -1,7 +1,6 @@
 """Name what a misspelt keyword or option is nearest to."""
 
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
 from typing import ParamSpec, TypeVar
@@ -12,6 +11,8 @@ R = TypeVar("R")
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Give the one of some names that another was meant to be, about; empty where none is alike."""
+    from difflib import get_close_matches
+
     return next(iter(get_close_matches(name, list(known), 1, cutoff=0.6)), "")
 
 

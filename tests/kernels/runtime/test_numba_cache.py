@@ -262,6 +262,26 @@ def test_a_kept_kernel_loads_nothing_that_compiles(tmp_path: Path) -> None:
     assert run(program, HOME=str(tmp_path)) == first.removesuffix("True") + "False"  # compiled after the others were found
 
 
+def test_a_kernel_is_compiled_with_one_that_was_found(tmp_path: Path) -> None:
+    """It calls what is kept, whose bitcode is read then, and numba's runtime, which is kept too; both give what they gave."""
+    text = "import numpy as np\nfrom tidalign.kernels.runtime.numba_cache import jit\n"
+    text += "@jit\ndef inner(n):\n    return np.arange(n)\n@jit\ndef outer(n):\n    return inner(n).sum() + len(inner(n + 1))\n"
+    package(tmp_path, text)
+    program = "from numba.core.runtime import nrtdynmod as r; made = []; f = r.create_nrt_module; r.create_nrt_module = lambda c: made.append(c) or f(c);"
+    program += "from tidalign.kernels.asking import inner, outer; print(outer(4), len(made), *(sum(each.stats.cache_hits.values()) for each in (inner, outer)))"
+    place = {"HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)}
+    assert run(program, **place) == "11 1 0 0"
+    assert run(program, **place) == "11 0 0 1"
+    for file in (tmp_path / ".cache" / "tidalign").rglob("outer-*.kernel"):
+        file.unlink()
+    assert run(program, **place) == "11 0 1 0"
+    assert run(program, **place) == "11 0 0 1"
+    for file in (tmp_path / ".cache" / "tidalign").rglob("runtime.*.kernel"):
+        file.write_bytes(file.read_bytes()[:-1])
+    assert run(program, **place) == "11 1 0 1"
+    assert run(program, **place) == "11 0 0 1"
+
+
 STATS = "from tidalign.kernels.letters import packing as h; s = h.pack_codes.stats; print(sum(s.cache_hits.values()), sum(s.cache_misses.values()));"
 UNKNOWN = "from tidalign.kernels.runtime import numba_internals; numba_internals._KNOWN['caching.Cache.gone'] = 'self:';"
 """numba is not as known: it keeps kernels itself."""

@@ -9,13 +9,14 @@ import pytest
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs.aligner import MAX_FREE
 from tidalign.workflows.cli import main
-from tidalign.workflows.options.arguments import parser
+from tidalign.workflows.options import arguments
 from tidalign.workflows.options.values import LARGEST_NUMBER
 
 BEYOND = ("99999999999999999999", "-99999999999999999999", "nan", "inf", "1e400", "9" * 5000)
 
 TEXTS = {
     *("output", "scheduler", "segments", "scores", "format", "pair", "query_column", "target_column", "action:target", "action:query", "rdotplot", "scratch"),
+    *("region", "query_region", "multiqc"),
     *("log", "outputmasking", "outputmasking+", "outputmasking:dynamic", "outputmasking+:dynamic", "outputmasking:soft", "outputmasking+:soft"),
 }
 """Options whose value is a name: any is legal."""
@@ -58,6 +59,7 @@ INPUTS = {
     "genome": ["t.fa", "q.fa"],
     "genome-index": ["t.fa"],
     "genomes": ["jobs.tsv"],
+    "search": ["q.fa", "d.fa"],
     "export": ["run"],
     "plot": ["run"],
 }
@@ -65,8 +67,7 @@ INPUTS = {
 
 def commands() -> Iterator[tuple[str, argparse.Action]]:
     """List each command with each of its options that takes a value."""
-    (found,) = (action for action in parser("genome")._actions if isinstance(action, argparse._SubParsersAction))
-    for name, command in found.choices.items():
+    for name, command in arguments.commands().items():
         for action in command._actions:
             if action.option_strings and action.nargs != 0 and action.help != "show this help message and exit":
                 yield name, action

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidalign.cluster.stop import Stop
-from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.kernels.runtime.precompile import Lists
 from tidalign.pipeline.genome.input.folders import folders
@@ -16,7 +15,6 @@ from tidalign.pipeline.genome.input.sides import IN_A_FOLDER, Side, check_piped,
 from tidalign.pipeline.genome.input.source import GenomeSource, piped
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import Check, GenomeManifest, read_manifest, write_manifest
-from tidalign.pipeline.genome.stages import gpu
 from tidalign.pipeline.genome.stages.unit import costs_of
 from tidalign.pipeline.genome.units import warm_up
 from tidalign.pipeline.store import layout, parts, rundir
@@ -144,6 +142,9 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
         return Tiles(directory, manifest, stop, told, gpus.device, self._shard, gpus.cores)
 
     def start(self, gpus: Gpus) -> None:
+        from tidalign.kernels.runtime import compiler
+        from tidalign.pipeline.genome.stages import gpu
+
         GPU_OF_PROCESS.busy = 0.0
         with suppress(Exception):
             compiler.begin()
