@@ -70,7 +70,6 @@ FETCHED = ("total", "end_row", "end_column", "border", "at_border", "rows", "wid
 
 Sides = dict[str, Integers]
 
-
 DONE, STUCK = 1, 3
 """States of a side."""
 
@@ -143,7 +142,7 @@ class Launches:
 
     @property
     def tails(self) -> tuple[int, int]:
-        """How often it was proven that a sweep finds nothing more, and how often that was tried in vain."""
+        """Count how often it was proven that a sweep finds nothing more, and how often that was tried in vain."""
         proven, failed = (int(count) for count in self._tails.get())
         return proven, failed
 

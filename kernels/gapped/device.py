@@ -65,7 +65,7 @@ class DeviceExtender:
 
     @property
     def tails(self) -> tuple[int, int]:
-        """How often the end of a sweep was proven without the rest of it, and how often that was tried in vain."""
+        """Count how often the end of a sweep was proven without the rest of it, and how often that was tried in vain."""
         return self._launches.tails if self._launches else (0, 0)
 
     def inspect(self, t: Any, q: Any) -> tuple[npt.NDArray[np.bool_], Integers]:
@@ -100,7 +100,7 @@ class DeviceExtender:
     def extend(self, t: Any, q: Any, *, ranges: bool = False, distinct: bool = False, boxes: bool = True) -> Speculated:
         """Extend every anchor exactly and free of fences, none of them inspected before; the columns looked at only with `ranges`.
 
-        boxes: what was looked at is told as the host tells it; else boxes may be larger, and it takes a third of the time.
+        boxes: what was looked at is told as the host tells it; else boxes may be larger, and sweeps end where no more can come.
         distinct: of alignments with the same ends the best, of equal ones the first anchor's, is enough; others may be left out (they pass for BELOW).
         """
         return self._exact(np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64), ranges, distinct, boxes or ranges).speculated()

@@ -1,4 +1,4 @@
-"""What a command loads of the libraries below it, and that nothing is missing where something asks for it."""
+"""Commands load little of the libraries below them, and nothing is missing where something asks for it."""
 
 import json
 import os

@@ -102,7 +102,7 @@ def test_little_at_a_time_changes_nothing(module: Any, name: str, value: int, de
 
 @pytest.mark.gpu
 def test_tails_tried_early_and_without_the_newer_instructions(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on GPUs before compute capability 9.0, which have no DPX; and from the first row without a best value on."""
+    """Prove as GPUs before compute capability 9.0 do, which have no DPX; and from the first row without a best value on."""
     monkeypatch.setattr(extension_launches, "QUIET", 1)
     of = compiler.kernel
     monkeypatch.setattr(compiler, "kernel", lambda name, entry, macros, **more: of(name, entry, {**macros, "EXTENSION_PLAIN": 1}, **more))

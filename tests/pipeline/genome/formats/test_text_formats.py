@@ -57,7 +57,7 @@ def few(tmp_path: Path, target: str, query: str) -> list[str]:
 
 @pytest.mark.parametrize(("gapped", "strand", "said"), [(False, "both", [0, 0, 300, 0]), (False, "minus", [0, 0]), (True, "both", [300])])
 def test_masking_is_told_of_each_strand_of_hsps(tmp_path: Path, gapped: bool, strand: str, said: list[int]) -> None:
-    """As LASTZ 1.04.22 prints it: without gaps of strands without rows, too."""
+    """Tell it as LASTZ 1.04.22 does: without gaps of strands without rows, too."""
     letters = "".join(random.Random(2).choices("ACGT", k=300))
     results = tidalign.align_genomes(*few(tmp_path, letters, letters), out=tmp_path / "run", gapped=gapped, masking=1, strand=strand)
     results.export(tmp_path / "out", format="text")
@@ -67,7 +67,7 @@ def test_masking_is_told_of_each_strand_of_hsps(tmp_path: Path, gapped: bool, st
 
 @pytest.mark.parametrize(("gapped", "share"), [(False, "99.33"), (True, "98.67")])
 def test_identity_of_hsps_leaves_out_unknown_letters(tmp_path: Path, gapped: bool, share: str) -> None:
-    """As LASTZ 1.04.22 prints it: 296 matches, 2 mismatches, 2 N."""
+    """Print the share that LASTZ 1.04.22 prints: 296 matches, 2 mismatches, 2 N."""
     letters = "".join(random.Random(9).choices("ACGT", k=300))
     other = letters.translate(str.maketrans("ACGT", "GTAC"))
     query = f"{letters[:100]}NN{letters[102:150]}{other[150:152]}{letters[152:]}"
