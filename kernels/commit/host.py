@@ -3,28 +3,28 @@
 
 import numpy as np
 
-from tidalign.kernels.commit.paths_host import forget, has_room, keep
+from tidalign.kernels.commit.beside import beside
+from tidalign.kernels.commit.paths_host import columns, forget, has_room, keep, within
 from tidalign.kernels.extension.fences import (
-    BIN_BITS,
+    BEFORE,
+    BLOCK_BITS,
+    BY_CELL,
+    BY_ROWS,
+    CROSSING,
     END_COLUMN,
-    FIRST,
     FIRST_COLUMN,
     HIGH_PIECE,
-    HIGH_QUERY,
-    HIGH_TARGET,
     HOLES,
-    LAST,
+    LAST_OF_BLOCK,
+    LEFTMOST,
     LOW_PIECE,
-    LOW_QUERY,
-    LOW_TARGET,
-    QUERY_FIRST,
-    QUERY_LAST,
-    TARGET_FIRST,
-    TARGET_LAST,
+    MARKED,
+    RIGHTMOST,
+    ROWS,
+    WITHIN,
     begin,
-    beside,
-    column_at,
-    piece_at,
+    key_of,
+    newest,
     step,
 )
 from tidalign.kernels.extension.host import NO_SCORE, QUERY_END, QUERY_START, RESULT, SCORE, TARGET_START, VISITED, extend_anchor
@@ -33,6 +33,9 @@ from tidalign.kernels.runtime.numba_cache import inline, jit
 
 MARGIN = np.int64(2)
 """Fences and masks lie up to two rows and columns off their alignment."""
+
+MOST_CELLS = 16
+"""Of a block of rows, so many cells are looked at one by one; in a wider box all alignments that cross these rows."""
 
 # How `advance` ends: no anchor left, or enough done; one to be extended; arrays of what is kept have no room for the next.
 AT_END, EXTEND, FULL = range(3)
@@ -43,39 +46,40 @@ PASSED, STOOD, CELLS, SKIPPED = range(4)
 EXTENDED = STOOD
 
 
-@inline
-def _columns(kept, alignment, low, high):
-    """Find the first and last query place of an alignment at target rows low..high, both of which it has; gaps at their borders included."""
-    pieces = kept.pieces
-    at = piece_at(kept, alignment, low)
-    first = column_at(pieces, at, low)
-    if low == pieces[at, TARGET_FIRST] and at > kept.alignments[alignment, FIRST]:
-        first = pieces[at - 1, QUERY_FIRST]
-    at = piece_at(kept, alignment, high)
-    last = column_at(pieces, at, high)
-    while high == pieces[at, TARGET_LAST] and at < kept.alignments[alignment, LAST] and pieces[at + 1, TARGET_LAST] <= high:
-        at += 1
-        last = max(last, pieces[at, QUERY_LAST])
-    return first, last
-
-
 @jit
 def clear(kept, low, high, first, last):
     """Tell whether no kept alignment comes near the box of target rows low..high and query columns first..last."""
-    low, high, first, last = max(low - MARGIN, 0), high + MARGIN, first - MARGIN, last + MARGIN
-    for block in range(low >> BIN_BITS, min(high >> BIN_BITS, len(kept.heads) - 1) + 1):
-        entry = kept.heads[block]
-        while entry >= 0:
-            alignment = kept.entries[entry, 0]
-            entry = kept.entries[entry, 1]
-            ends = kept.alignments[alignment]
-            top, bottom = max(low, ends[LOW_TARGET]), min(high, ends[HIGH_TARGET])
-            if top > bottom or ends[LOW_QUERY] > last or ends[HIGH_QUERY] < first:
-                continue
-            leftmost, rightmost = _columns(kept, alignment, top, bottom)
-            if leftmost <= last and rightmost >= first:
-                return False
+    low, high, first, last = max(low - MARGIN, 0), high + MARGIN, max(first - MARGIN, 0), last + MARGIN
+    left, right = first >> BLOCK_BITS, last >> BLOCK_BITS
+    for block in range(low >> BLOCK_BITS, (high >> BLOCK_BITS) + 1):
+        begin_of_block = block << BLOCK_BITS
+        if right - left >= MOST_CELLS:
+            mark = newest(kept, key_of(BY_ROWS, block, 0))
+            while mark >= 0:
+                chunk = kept.marks[mark, MARKED]
+                for i in range(chunk, chunk + kept.marks[mark, WITHIN]):
+                    passes = kept.crossings[i, LEFTMOST] <= last and kept.crossings[i, RIGHTMOST] >= first
+                    if passes and _meets(kept, kept.crossings[i, CROSSING], kept.crossings[i, ROWS], begin_of_block, low, high, first, last):
+                        return False
+                mark = kept.marks[mark, BEFORE]
+            continue
+        for column in range(left, right + 1):
+            mark = newest(kept, key_of(BY_CELL, block, column))
+            while mark >= 0:
+                if _meets(kept, kept.marks[mark, MARKED], kept.marks[mark, WITHIN], begin_of_block, low, high, first, last):
+                    return False
+                mark = kept.marks[mark, BEFORE]
     return True
+
+
+@inline
+def _meets(kept, alignment, rows, begin_of_block, low, high, first, last):
+    """Tell whether an alignment meets a box by its rows of one block."""
+    top, bottom = max(low, begin_of_block + (rows >> BLOCK_BITS)), min(high, begin_of_block + (rows & LAST_OF_BLOCK))
+    if top > bottom:
+        return False
+    leftmost, rightmost = columns(kept, alignment, top, bottom)
+    return leftmost <= last and rightmost >= first
 
 
 @jit
@@ -136,11 +140,11 @@ def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen,
     """
     while i < stop and counts[CELLS] < most:
         if known[i] == UNKNOWN or known[i] == UNDECIDED or not _apart(kept, t, q, known, boxes, i):
-            on, left, right = beside(kept, t[i], q[i])
-            if on:
+            if within(kept, t[i], q[i], 0, 0):
                 counts[SKIPPED] += 1
                 i += 1
                 continue
+            _, left, right = beside(kept, t[i], q[i])
             if not _stands(kept, fence, holes, t, q, known, free, i, left, right):
                 return i, EXTEND, left, right
         if known[i] != ABOVE:
@@ -169,7 +173,7 @@ def ahead(kept, t, q, known, i, room):
     n = 0
     stop = min(len(t), i + 64 * room)
     while i < stop and n < room:
-        if known[i] == UNKNOWN and not beside(kept, t[i], q[i])[0]:
+        if known[i] == UNKNOWN and not within(kept, t[i], q[i], 0, 0):
             found[n] = i
             n += 1
         i += 1
@@ -178,14 +182,14 @@ def ahead(kept, t, q, known, i, room):
 
 @jit
 def walk_few(
-    memory, target, query, strands, begins, t, q, limits, costs, kept, fence, holes, at, found, run_offsets, run_ops, run_lengths, order, counts, null
+    memory, target, query, strands, begins, t, q, limits, costs, kept, fence, holes, at, found, run_offsets, run_ops, run_lengths, owner, counts, null
 ):
     """Walk the anchors of strands from the `at`-th on, each strand by itself, and extend between fences all that are on no kept alignment.
 
     memory: int64 arrays to work in, work, spare and state. query: an array of strands, strand i from strands[i, 0] to strands[i, 1]. begins: int64[k + 1], of
     each strand's anchors (t, q), places in this array, with `limits` of their target sequences, int64[n, 2]. costs: classes, scores and costs as
     `extend_anchor` takes them, and the threshold. found: int64[., RESULT], filled with alignments in the order they are kept, query places those in the
-    array, their runs as in gapped.Extensions. order: int64[.], filled with the alignments of each strand in LASTZ's order. counts: int64[4], added to.
+    array, their runs as in gapped.Extensions. owner: int64[.], filled with the strand of each. counts: int64[4], added to.
     Ends before a strand whose alignments have no room; returns this strand, how many alignments those before have, and whether `kept` has none.
     """
     work, spare, state = memory
@@ -221,8 +225,6 @@ def walk_few(
             found[n, QUERY_END] += strands[i, 0]
             for j in range(len(ops)):
                 run_ops[run + j], run_lengths[run + j] = ops[j], lengths[j]
-            run_offsets[n + 1] = run + len(ops)
+            run_offsets[n + 1], owner[n] = run + len(ops), i
             n += 1
-        for j in range(first, n):
-            order[j] = first + kept.by_start[j - first]
     return np.int64(len(strands)), n, False

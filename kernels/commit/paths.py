@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from tidalign.kernels.commit import paths_host
 from tidalign.kernels.extension.costs import Integers
-from tidalign.kernels.extension.fences import BIN_BITS, empty, room
+from tidalign.kernels.extension.fences import empty, room
 from tidalign.kernels.gapped.alignments import Extensions
 
 NEAR_DIAGONALS = 64
@@ -15,33 +15,40 @@ NEAR_DIAGONALS = 64
 
 
 class Paths:
-    """Alignments of one target (of so many letters) as the compiled walk has them; arrays grow as they must."""
+    """Alignments as the compiled walk has them; arrays grow as they must."""
 
-    def __init__(self, target: int) -> None:
-        self.kept = empty(target)
+    def __init__(self) -> None:
+        self.kept = empty()
         self.fence, self.holes = room(self.kept)
 
     def __len__(self) -> int:
         return int(self.kept.counts[1])
 
     def clear(self) -> None:
-        """Forget all of them; the arrays stay, of which one is as long as the target."""
+        """Forget all of them; the arrays stay."""
         paths_host.forget(self.kept)
 
     def double(self) -> None:
         """Make room for twice as many."""
-        larger = {name: _larger(array, len(array) + 1) for name, array in self.kept._asdict().items() if name not in ("heads", "counts")}
-        self.kept = self.kept._replace(**larger)
-        self.fence, self.holes = room(self.kept)
+        kept = self.kept
+        self._make_room(*(len(array) + 1 for array in (kept.pieces, kept.alignments, kept.marks, kept.crossings)))
 
     def grow(self, ends: Integers, runs: int) -> None:
         """Make room for an alignment of so many runs."""
-        pieces, alignments, entries = self.kept.counts
-        blocks = int((ends[1] >> BIN_BITS) - (ends[0] >> BIN_BITS)) + 1
-        self.kept = self.kept._replace(pieces=_larger(self.kept.pieces, pieces + 2 * runs + 1), entries=_larger(self.kept.entries, entries + blocks))
-        if alignments == len(self.kept.alignments):
-            self.kept = self.kept._replace(**{name: _larger(getattr(self.kept, name), alignments + 1) for name in ("alignments", "by_start", "by_end")})
+        pieces, marks, crossings = paths_host.most(ends, runs)
+        more = np.array([pieces, 1, marks, crossings])
+        self._make_room(*(self.kept.counts[:4] + more).tolist())
+
+    def _make_room(self, pieces: int, alignments: int, marks: int, crossings: int) -> None:
+        """Make room for so many in all."""
+        before = self.kept
+        wanted = {"pieces": pieces, "alignments": alignments, "marks": marks, "crossings": crossings, "keys": marks}
+        self.kept = before._replace(**{name: _larger(getattr(before, name), count) for name, count in wanted.items()})
+        if len(self.kept.alignments) > len(before.alignments):
             self.fence, self.holes = room(self.kept)
+        if len(self.kept.keys) > len(self.kept.buckets):
+            self.kept = self.kept._replace(buckets=np.full(1 << (len(self.kept.keys) - 1).bit_length(), -1, np.int64))
+            paths_host.link(self.kept)
 
     def keep(self, ends: Integers, ops: npt.NDArray[np.uint8], lengths: Integers) -> None:
         """Add an alignment."""
@@ -49,12 +56,12 @@ class Paths:
         paths_host.keep(self.kept, ends, ops, lengths)
 
     @property
-    def entries(self) -> int:
-        """Count the entries of blocks of the target that alignments have: `near` can leave out those that are there already."""
+    def marks(self) -> int:
+        """Count the marks by which alignments are found: `near` can leave out those that are there already."""
         return int(self.kept.counts[2])
 
     def near(self, t: Any, q: Any, since: int = 0) -> npt.NDArray[np.bool_]:
-        """Tell whether anchors, int64[n] places on target and query, are about where one of them runs. since: `entries` of before those that matter."""
+        """Tell whether anchors, int64[n] places on target and query, are about where one of them runs. since: `marks` of before those that matter."""
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
         found: npt.NDArray[np.bool_] = paths_host.near(self.kept, t, q, np.int64(NEAR_DIAGONALS), np.int64(since))
         return found

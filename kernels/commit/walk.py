@@ -53,7 +53,7 @@ class Commit:
 
     def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs, paths: Paths | None = None, query_bounds: Any = None) -> None:
         self._extender = Extender(target, query, bounds, costs, query_bounds)
-        self._kept = Paths(len(self._extender.target)) if paths is None else paths
+        self._kept = Paths() if paths is None else paths
         self._kept.clear()
         self._found: list[Extensions] = []
         self.consumed = 0
@@ -142,7 +142,7 @@ class Commit:
     def alignments(self) -> Extensions:
         """Give what is kept, in LASTZ's order of output: by target start, of equal ones the newest first. `anchor` counts all anchors consumed."""
         kept = self.state()
-        return kept.take(self._kept.kept.by_start[: len(kept)]) if len(kept) > 1 else kept
+        return kept.take(np.lexsort((-np.arange(len(kept)), kept.target_start)))
 
     def state(self) -> Extensions:
         """Give what is kept in the order it was kept; with `consumed` all that `restore` needs."""
@@ -153,7 +153,7 @@ class Commit:
     def restore(self, kept: Extensions, consumed: int) -> None:
         """Set the walk to where another one was."""
         self._found = []
-        self._kept = Paths(len(self._extender.target))
+        self._kept = Paths()
         for one in kept:
             self.keep(one)
         self.consumed = consumed
@@ -174,7 +174,7 @@ class Walks:
         self._sides, self._bounds = (read_only(target), read_only(query)), np.ascontiguousarray(bounds, np.int64).reshape(-1, 2)
         classes, scores, prices, self._null = costs.compiled
         self._costs = classes, scores, prices, np.int64(costs.threshold)
-        self.paths = Paths(len(target))
+        self.paths = Paths()
         self._counts = np.zeros(4, np.int64)
 
     def walk(self, strands: Integers, begins: Integers, t: Integers, q: Integers) -> Extensions:
@@ -187,11 +187,12 @@ class Walks:
         fixed = (held.work, held.spare, state), *self._sides, strands, begins, t, q, limits, self._costs
         parts, at, size = [Extensions.empty()], 0, len(t)
         while at < len(strands):
-            found, order, offsets = np.empty((size, RESULT), np.int64), np.empty(size, np.int64), np.zeros(size + 1, np.int64)
+            found, owner, offsets = np.empty((size, RESULT), np.int64), np.empty(size, np.int64), np.zeros(size + 1, np.int64)
             ops, lengths = np.empty(FIRST_RUNS * size, np.uint8), np.empty(FIRST_RUNS * size, np.int64)
             room = self.paths.kept, self.paths.fence, self.paths.holes
-            at, n, short = commit_host.walk_few(*fixed, *room, np.int64(at), found, offsets, ops, lengths, order, self._counts, self._null)
-            parts.append(_of_results(found[:n], offsets[: n + 1], ops, lengths).take(order[:n]))
+            at, n, short = commit_host.walk_few(*fixed, *room, np.int64(at), found, offsets, ops, lengths, owner, self._counts, self._null)
+            order = np.lexsort((-np.arange(n), found[:n, TARGET_START], owner[:n]))
+            parts.append(_of_results(found[:n], offsets[: n + 1], ops, lengths).take(order))
             if short:
                 self.paths.double()
             else:

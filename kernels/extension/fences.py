@@ -18,16 +18,37 @@ from tidalign.kernels.runtime.vectors import apart
 
 DIAGONAL, HORIZONTAL, VERTICAL = (np.int64(kind) for kind in range(3))
 
-NO_PIECE = np.int64(-1)
-"""No piece."""
+NO_PIECE = NOTHING = np.int64(-1)
+"""No piece, and no mark."""
 
 # Columns of a piece.
 KIND, TARGET_FIRST, QUERY_FIRST, TARGET_LAST, QUERY_LAST, OWNER = range(6)
 # Columns of a kept alignment: its ends (included), its first and last piece, and the pieces beside its low and high end when it was kept.
 LOW_TARGET, LOW_QUERY, HIGH_TARGET, HIGH_QUERY, FIRST, LAST, LOW_LEFT, LOW_RIGHT, HIGH_LEFT, HIGH_RIGHT = range(10)
 
-BIN_BITS = np.int64(12)
-"""Kept alignments are found by the blocks of 4,096 target letters that they touch."""
+# What kept alignments are found by: a block of target rows that they touch, such a block and one of columns, their first target place, their last one. And
+# where the rows of a block are at which some begin, and end.
+BY_ROWS, BY_CELL, BY_START, BY_END, STARTS, ENDS = range(6)
+# Columns of a key: itself, the key before in its bucket, its newest mark. Columns of a mark, by which an alignment is found: the alignment, the key's mark
+# before, its first and last row of the block of rows. By rows a chunk of crossings is found, with how many there are in it; by STARTS and ENDS the rows
+# alone, a bit for sixteen.
+KEY, KEY_BEFORE, NEWEST = range(3)
+MARKED, BEFORE, WITHIN = range(3)
+# Columns of a crossing: an alignment, its first and last row of a block of rows, and its first and last query place there.
+CROSSING, ROWS, LEFTMOST, RIGHTMOST = range(4)
+
+BEFORE_ALL = np.int64(-1) << 62
+"""No block."""
+
+CHUNK = np.int64(8)
+"""Crossings that lie side by side: in repeats thousands of alignments cross a row, and each that is looked for in memory by itself takes a tenth of a
+microsecond."""
+
+BLOCK_BITS = np.int64(10)
+"""A block has 1,024 letters: even in repeats few alignments cross a block of rows and one of columns."""
+
+LAST_OF_BLOCK = (np.int64(1) << BLOCK_BITS) - 1
+"""Place of the last row in a block."""
 
 Integers = npt.NDArray[np.int64]
 
@@ -35,33 +56,29 @@ Integers = npt.NDArray[np.int64]
 class KeptAlignments(NamedTuple):
     """Alignments kept so far; arrays have room for more.
 
-    pieces: int64[., 6]; alignments: int64[., 10]. by_start: alignments by first target place, of equal ones the newest first; by_end: by last target
-    place, falling, of equal ones the newest first. heads: int64[bins], the last entry of each bin's list or -1; entries: int64[., 2], alignment and
-    entry before. counts: pieces, alignments, entries.
+    pieces: int64[., 6]; alignments: int64[., 10]; marks, keys: int64[., 3]; crossings: int64[., 4]. buckets: int64[a power of two], of each bucket of keys the
+    newest one, or -1. counts: pieces, alignments, marks, crossings (whole chunks), keys.
     """
 
     pieces: Integers
     alignments: Integers
-    by_start: Integers
-    by_end: Integers
-    heads: Integers
-    entries: Integers
+    marks: Integers
+    crossings: Integers
+    keys: Integers
+    buckets: Integers
     counts: Integers
 
 
-# Slots of a fence: the pieces followed on the left and right, their columns, whether they limit this row; anchor, direction, the next alignment to
-# begin masking (place in by_start or by_end), alignments that mask now, and this row's masks. Then four slots for each that masks.
-LOW_PIECE, HIGH_PIECE, FIRST_COLUMN, END_COLUMN, ANCHOR_TARGET, ANCHOR_QUERY, LEFTWARD, NEXT, MASKING, HOLES = range(10)
+# Slots of a fence: the pieces followed on the left and right, their columns, whether they limit this row; anchor, direction, alignments that mask now, and
+# this row's masks; the row's block, and where in it alignments begin in this direction. Then four slots for each that masks.
+LOW_PIECE, HIGH_PIECE, FIRST_COLUMN, END_COLUMN, ANCHOR_TARGET, ANCHOR_QUERY, LEFTWARD, MASKING, HOLES, BLOCK, BEGINNING = range(11)
 HEADER = 16
 AT_PIECE, SINCE, COLUMN, UNTIL = range(4)
 
 
-def empty(target: int) -> KeptAlignments:
-    """Make the arrays of kept alignments, none yet, on a target of so many letters."""
-    pieces, alignments, by_start, by_end, heads, entries = (
-        np.full(shape, -1, np.int64) for shape in ((1024, 6), (64, 10), (64,), (64,), ((target >> int(BIN_BITS)) + 1,), (256, 2))
-    )
-    return KeptAlignments(pieces, alignments, by_start, by_end, heads, entries, np.zeros(3, np.int64))
+def empty() -> KeptAlignments:
+    """Make the arrays of kept alignments, none yet."""
+    return KeptAlignments(*(np.full(shape, -1, np.int64) for shape in ((1024, 6), (64, 10), (256, 3), (512, 4), (256, 3), (256,))), np.zeros(5, np.int64))
 
 
 def room(kept: KeptAlignments) -> tuple[Integers, Integers]:
@@ -79,6 +96,43 @@ def column_at(pieces, piece, target):
     return column
 
 
+@inline
+def key_of(what, place, column):
+    """Make the key of a block of rows, of a cell (a block of rows, a block of columns), or of a target place; column: 0 but for cells."""
+    if what == BY_CELL:
+        place = (place << 31) | column
+    return (place << 3) | what
+
+
+@inline
+def bit_of(place):
+    """Give the bit of a row in its block."""
+    return np.int64(1) << ((place & LAST_OF_BLOCK) >> (BLOCK_BITS - 6))
+
+
+@inline
+def bucket_of(kept, key):
+    """Give the bucket of a key."""
+    mixed = ((key & 0x7FFFFFFF) * 0x1E3779B1) ^ ((key >> 31) * 0x05EBCA6B)
+    return (mixed >> 16) & (len(kept.buckets) - 1)
+
+
+@uncounted
+def find_key(kept, key):
+    """Find where a key is, -1: nowhere."""
+    at = kept.buckets[bucket_of(kept, key)]
+    while at >= 0 and kept.keys[at, KEY] != key:
+        at = kept.keys[at, KEY_BEFORE]
+    return at
+
+
+@uncounted
+def newest(kept, key):
+    """Find the newest mark of a key, -1: none."""
+    at = find_key(kept, key)
+    return kept.keys[at, NEWEST] if at >= 0 else at
+
+
 @uncounted
 def piece_at(kept, alignment, target):
     """Find the first piece of an alignment that does not end before a target row (at least one does not)."""
@@ -91,39 +145,6 @@ def piece_at(kept, alignment, target):
         else:
             low = middle + 1
     return low
-
-
-@uncounted
-def beside(kept, target, query):
-    """Look along the row of a place: (whether the place is on a kept alignment, the nearest piece left of it, and right of it; -1: none)."""
-    apart()
-    on = False
-    left = right = NO_PIECE
-    left_gap = right_gap = np.int64(0)
-    entry = kept.heads[target >> BIN_BITS]
-    while entry >= 0:
-        alignment = kept.entries[entry, 0]
-        entry = kept.entries[entry, 1]
-        if target < kept.alignments[alignment, LOW_TARGET] or target > kept.alignments[alignment, HIGH_TARGET]:
-            continue
-        piece = piece_at(kept, alignment, target)
-        gap = column_at(kept.pieces, piece, target) - query
-        if gap == 0:
-            on = True
-        elif gap > 0:
-            if right < 0 or gap < right_gap or (gap == right_gap and _first_of(kept, piece, right)):
-                right, right_gap = piece, gap
-        elif left < 0 or gap > left_gap or (gap == left_gap and _first_of(kept, piece, left)):
-            left, left_gap = piece, gap
-    return on, left, right
-
-
-@inline
-def _first_of(kept, piece, other):
-    """Tell whether LASTZ meets a piece's alignment before another's: by target start, of equal starts the newest first."""
-    one, two = kept.pieces[piece, OWNER], kept.pieces[other, OWNER]
-    start, other_start = kept.alignments[one, LOW_TARGET], kept.alignments[two, LOW_TARGET]
-    return start < other_start or (start == other_start and one > two)
 
 
 @uncounted
@@ -143,17 +164,7 @@ def begin(kept, fence, left, right, target, query, leftward):
     fence[ANCHOR_TARGET], fence[ANCHOR_QUERY], fence[LEFTWARD] = target, query, leftward
     fence[MASKING] = 0
     fence[HOLES] = 0
-    # The first alignment that begins beyond the anchor's row.
-    order = kept.by_end if leftward else kept.by_start
-    first, stop = np.int64(0), kept.counts[1]
-    while first < stop:
-        middle = (first + stop) >> 1
-        beyond = kept.alignments[order[middle], HIGH_TARGET] < target if leftward else kept.alignments[order[middle], LOW_TARGET] > target
-        if beyond:
-            stop = middle
-        else:
-            first = middle + 1
-    fence[NEXT] = first
+    fence[BLOCK] = BEFORE_ALL
 
 
 @inline
@@ -264,13 +275,18 @@ def step(kept, fence, holes, row, low, high):
             if kept.pieces[piece, KIND] == HORIZONTAL:
                 _start(kept, fence, holes, still, piece + onward, row, low, high)
         still += 4
-    order = kept.by_end if leftward else kept.by_start
-    while fence[NEXT] < kept.counts[1]:
-        alignment = order[fence[NEXT]]
+    place = fence[ANCHOR_TARGET] + onward * row
+    if place >> BLOCK_BITS != fence[BLOCK]:
+        fence[BLOCK] = place >> BLOCK_BITS
+        mark = newest(kept, key_of(ENDS if leftward else STARTS, fence[BLOCK], 0))
+        fence[BEGINNING] = kept.marks[mark, WITHIN] if mark >= 0 else 0
+    mark = NOTHING
+    if fence[BEGINNING] & bit_of(place):
+        mark = newest(kept, key_of(BY_END if leftward else BY_START, place, 0))
+    while mark >= 0:
+        alignment = kept.marks[mark, MARKED]
+        mark = kept.marks[mark, BEFORE]
         ends = kept.alignments[alignment]
-        if (fence[ANCHOR_TARGET] - ends[HIGH_TARGET] if leftward else ends[LOW_TARGET] - fence[ANCHOR_TARGET]) > row:
-            break
-        fence[NEXT] += 1
         # Columns only rise along an alignment, and so does the first one of a row: what is left of it stays there.
         if (fence[ANCHOR_QUERY] - ends[LOW_QUERY] if leftward else ends[HIGH_QUERY] - fence[ANCHOR_QUERY]) + 2 < low:
             continue

@@ -118,7 +118,7 @@ def _ranges(work, state, count):
 def extend_anchor(work, spare, state, target, query, anchor, limits, classes, scores, costs, kept, fence, holes, fenced, ranges, result, null):
     """Extend an anchor to both sides.
 
-    anchor: (target place, query place, nearest pieces left and right of it as `fences_host.beside` gives them; the base itself belongs to the left
+    anchor: (target place, query place, nearest pieces left and right of it as `commit.beside` gives them; the base itself belongs to the left
     side). limits: first place and end of its target sequence, and of its
     query sequence. classes, scores: as `sweep` takes them. fenced: keep to the fences of `kept`.
     ranges: also return the columns looked at. result: int64[RESULT], filled.

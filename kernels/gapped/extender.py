@@ -27,7 +27,7 @@ class Explored:
     right: npt.NDArray[np.int32]
 
 
-NOTHING_KEPT = empty(target=0)
+NOTHING_KEPT = empty()
 
 
 class Extender:

@@ -87,7 +87,7 @@ def _waves(
     unit: "Unit", extender: Callable[["Unit"], FreeExtender], anchors: Any, at: int, kept: Extensions, over: Event
 ) -> Iterator[tuple[int, Speculated | None]]:
     """Extend one wave after the other: (stop, what is known of the anchors up to it) of each. over: nobody wants more."""
-    paths = Paths(len(unit.target_codes))
+    paths = Paths()
     for one in kept:
         paths.keep(one.ends, one.ops, one.lengths)
     size = FIRST_WAVE
@@ -123,7 +123,7 @@ def speculate(extender: FreeExtender, paths: Paths, t: Integers, q: Integers, ov
         chosen, left = _spread_out(left, t, q, next(neighbourhoods, None), most)
         found = extender.extend(t[chosen], q[chosen])
         known[chosen], boxes[chosen] = found.known, found.boxes
-        at, before = chosen[found.extensions.anchor], paths.entries
+        at, before = chosen[found.extensions.anchor], paths.marks
         paths.keep_apart(t[at], q[at], found.extensions)
         parts.append(found)
         places.append(chosen)

@@ -26,7 +26,7 @@ def test_near_is_within_so_many_diagonals() -> None:
         case = crowded(seed)
         target, query, bounds = case.codes()
         found = extend(target, query, bounds, *case.places(), case.costs())
-        paths = Paths(len(target))
+        paths = Paths()
         for one in found:
             paths.keep(one.ends, one.ops, one.lengths)
         random = np.random.default_rng(seed)
@@ -47,17 +47,17 @@ def test_near_of_those_that_came_later_alone() -> None:
         case = crowded(seed)
         target, query, bounds = case.codes()
         found = list(extend(target, query, bounds, *case.places(), case.costs()))
-        both, later = Paths(len(target)), Paths(len(target))
+        both, later = Paths(), Paths()
         for one in found[: len(found) // 2]:
             both.keep(one.ends, one.ops, one.lengths)
-        before = both.entries
+        before = both.marks
         for one in found[len(found) // 2 :]:
             both.keep(one.ends, one.ops, one.lengths)
             later.keep(one.ends, one.ops, one.lengths)
         random = np.random.default_rng(seed)
         t, q = random.integers(0, len(target), 500), random.integers(0, len(query), 500)
         assert (both.near(t, q, before) == later.near(t, q)).all()
-        assert not both.near(t, q, both.entries).any()
+        assert not both.near(t, q, both.marks).any()
         told += int((both.near(t, q) != later.near(t, q)).sum())
     assert told > 100
 
@@ -69,12 +69,12 @@ def test_alignments_that_lie_on_earlier_ones_are_left_out() -> None:
         target, query, bounds = case.codes()
         t, q = case.places()
         found = extend(target, query, bounds, t, q, case.costs())
-        one_by_one, at_once = Paths(len(target)), Paths(len(target))
+        one_by_one, at_once = Paths(), Paths()
         for one in found:
             if not one_by_one.near(t[[one.anchor]], q[[one.anchor]])[0]:
                 one_by_one.keep(one.ends, one.ops, one.lengths)
         at_once.keep_apart(t[found.anchor], q[found.anchor], found)
-        pieces, alignments, _ = one_by_one.kept.counts
+        pieces, alignments, *_ = one_by_one.kept.counts
         assert at_once.kept.counts.tolist() == one_by_one.kept.counts.tolist()
         assert (at_once.kept.pieces[:pieces] == one_by_one.kept.pieces[:pieces]).all()
         left_out += len(found) - alignments

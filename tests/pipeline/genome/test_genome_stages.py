@@ -124,9 +124,9 @@ def test_room_for_alignments_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 class Narrow(Paths):
     """Has room for next to nothing at first."""
 
-    def __init__(self, target: int) -> None:
-        super().__init__(target)
-        for name in ("pieces", "alignments", "by_start", "by_end", "entries"):
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("pieces", "alignments", "marks", "crossings", "keys"):
             self.kept = self.kept._replace(**{name: getattr(self.kept, name)[:1].copy()})
 
 

@@ -47,7 +47,7 @@ def test_a_walk_that_waits_for_a_wave_heeds_a_stop(monkeypatch: pytest.MonkeyPat
     places = np.arange(count) << 15
     anchors = pa.table([places, places, np.full(count, 3000)], schema=ANCHORS)
     unit: Any = SimpleNamespace(target_codes=np.zeros(LETTERS, np.uint8), counts=Counter())
-    Paths(LETTERS).near(places, places)  # compiled
+    Paths().near(places, places)  # compiled
     slow, beats, began = Slow(), [], time.monotonic()
 
     def beat(place: int) -> None:

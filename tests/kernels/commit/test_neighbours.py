@@ -1,0 +1,82 @@
+"""What kept alignments are near a place, beside it or in a box, against plain searches of all their places; alignments cross many blocks."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tidalign.kernels.commit.beside import beside
+from tidalign.kernels.commit.host import MARGIN, clear
+from tidalign.kernels.commit.paths import NEAR_DIAGONALS, Paths
+from tidalign.kernels.extension.fences import HIGH_TARGET, LOW_TARGET, OWNER
+from tidalign.kernels.extension.side import DOWN
+
+LETTERS = 9000
+Path = list[tuple[int, int]]
+
+
+def alignment(random: np.random.Generator, longest: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8], npt.NDArray[np.int64], Path]:
+    """Make one of so many runs of pairs at most: its ends, runs, and all places (row, column) that it has, those of gaps between pairs too."""
+    row, column = random.integers(0, LETTERS // 2, 2).tolist()
+    begin, places, ops, lengths = (row, column), [], [], []
+    count = int(random.integers(1, longest))
+    for i in range(count):
+        ops.append(0)
+        lengths.append(int(random.integers(1, 120)))
+        places += [(row + k, column + k) for k in range(lengths[-1])]
+        row, column = row + lengths[-1], column + lengths[-1]
+        if i < count - 1:
+            ops.append(int(random.integers(1, 3)))
+            lengths.append(int(random.choice([1, 5, 1500])) if random.random() < 0.1 else 2)
+            down = ops[-1] == DOWN
+            places += [(row + k, column) if down else (row - 1, column + k) for k in range(lengths[-1])]
+            row, column = row + lengths[-1] * down, column + lengths[-1] * (not down)
+    ends = np.array([begin[0], row, begin[1], column])
+    return ends, np.array(ops, np.uint8), np.array(lengths, np.int64), places
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_against_plain_searches(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    made = [alignment(random, 40 if seed % 2 else 4) for _ in range(60 if seed % 2 else 300)]
+    paths = Paths()
+    for _ in range(2):  # what was forgotten is not found
+        paths.clear()
+        for ends, ops, lengths, _ in made:
+            paths.keep(ends, ops, lengths)
+    first: list[dict[int, int]] = []  # the first column of each row
+    for _, _, _, places in made:
+        rows: dict[int, int] = {}
+        for row, column in places:
+            rows.setdefault(row, column)
+        first.append(rows)
+    seen = {"near": 0, "far": 0, "left": 0, "right": 0, "none": 0, "clear": 0, "met": 0}
+    for _ in range(200):
+        target, query = random.integers(0, LETTERS, 2).tolist()
+        if random.random() < 0.3:
+            target, query = made[random.integers(len(made))][3][0]
+        there = [(rows[target], -made[k][0][0], k) for k, rows in enumerate(first) if target in rows]
+        near = paths.near([target], [query])[0]
+        assert near == any(abs(column - query) <= NEAR_DIAGONALS for column, *_ in there)
+        seen["near" if near else "far"] += 1
+        on, left, right = beside(paths.kept, np.int64(target), np.int64(query))
+        assert on == any(column == query for column, *_ in there)
+        for piece, name, chosen in (
+            (left, "left", max((one for one in there if one[0] < query), default=None)),
+            (right, "right", min(((column, -start, -k) for column, start, k in there if column > query), default=None)),
+        ):
+            if chosen is None:
+                assert piece == -1
+                seen["none"] += 1
+            else:
+                assert paths.kept.pieces[piece, OWNER] == abs(chosen[2])
+                seen[name] += 1
+        high, wide = (int(2.0 ** random.uniform(0, 8)), int(2.0 ** random.uniform(0, 15)))
+        box = np.int64(target - high), np.int64(target + high), np.int64(query - wide), np.int64(query + wide)
+        low, last, left_column, right_column = box[0] - MARGIN, box[1] + MARGIN, box[2] - MARGIN, box[3] + MARGIN
+        met = any(low <= row <= last and left_column <= column <= right_column for *_, places in made for row, column in places)
+        assert clear(paths.kept, *box) == (not met)
+        seen["met" if met else "clear"] += 1
+    assert min(seen.values()) > 5, seen
+    assert len(paths) == len(made)
+    assert (paths.kept.alignments[: len(made), LOW_TARGET] == [ends[0] for ends, *_ in made]).all()
+    assert (paths.kept.alignments[: len(made), HIGH_TARGET] == [ends[1] - 1 for ends, *_ in made]).all()
