@@ -22,6 +22,7 @@ class Device:
     task_work, task_rows: the same of a task over pairs, for which ranges of several chunks are put together; 0: each range is a task of its own.
     ahead: ranges of pairs read before they are needed. readers: threads that read them.
     writers: parts of pairs made text and written at a time; as many more may wait for it.
+    walkers: threads that extend anchors between fences ahead of exact mode's walk.
     tile_anchors: of a tile of independent extension. slice_seconds: between two signs of life of exact mode's walk.
     """
 
@@ -35,6 +36,7 @@ class Device:
     ahead: int
     readers: int
     writers: int
+    walkers: int
     tile_anchors: int
     slice_seconds: float
 
@@ -56,6 +58,7 @@ CPU = Device(
     ahead=1,
     readers=1,
     writers=1,
+    walkers=1,
     tile_anchors=1 << 10,
     slice_seconds=0.25,  # who works ahead of a walk should know where it is
 )
@@ -71,6 +74,7 @@ GPU = Device(
     ahead=12,
     readers=4,
     writers=12,  # alignments are made faster than some ten cores write them
+    walkers=6,  # of two strands at a time, on 16 cores
     tile_anchors=1 << 20,
     slice_seconds=2.0,  # of the waves, large ones, each slice makes copies
 )

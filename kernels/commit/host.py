@@ -37,6 +37,9 @@ MARGIN = np.int64(2)
 MOST_CELLS = 16
 """Of a block of rows, so many cells are looked at one by one; in a wider box all alignments that cross these rows."""
 
+PLACE_BITS, DIAGONAL_BITS = 9, 6
+"""Anchors that are equal in these many bits less of their target place and diagonal may lie on one alignment."""
+
 # How `advance` ends: no anchor left, or enough done; one to be extended; arrays of what is kept have no room for the next.
 AT_END, EXTEND, FULL = range(3)
 
@@ -47,8 +50,8 @@ EXTENDED = STOOD
 
 
 @jit
-def clear(kept, low, high, first, last):
-    """Tell whether no kept alignment comes near the box of target rows low..high and query columns first..last."""
+def clear(kept, low, high, first, last, since):
+    """Tell whether no kept alignment comes near the box of target rows low..high and query columns first..last. since: none of those kept after so many."""
     low, high, first, last = max(low - MARGIN, 0), high + MARGIN, max(first - MARGIN, 0), last + MARGIN
     left, right = first >> BLOCK_BITS, last >> BLOCK_BITS
     for block in range(low >> BLOCK_BITS, (high >> BLOCK_BITS) + 1):
@@ -58,14 +61,14 @@ def clear(kept, low, high, first, last):
             while mark >= 0:
                 chunk = kept.marks[mark, MARKED]
                 for i in range(chunk, chunk + kept.marks[mark, WITHIN]):
-                    passes = kept.crossings[i, LEFTMOST] <= last and kept.crossings[i, RIGHTMOST] >= first
+                    passes = kept.crossings[i, CROSSING] >= since and kept.crossings[i, LEFTMOST] <= last and kept.crossings[i, RIGHTMOST] >= first
                     if passes and _meets(kept, kept.crossings[i, CROSSING], kept.crossings[i, ROWS], begin_of_block, low, high, first, last):
                         return False
                 mark = kept.marks[mark, BEFORE]
             continue
         for column in range(left, right + 1):
             mark = newest(kept, key_of(BY_CELL, block, column))
-            while mark >= 0:
+            while mark >= 0 and kept.marks[mark, MARKED] >= since:
                 if _meets(kept, kept.marks[mark, MARKED], kept.marks[mark, WITHIN], begin_of_block, low, high, first, last):
                     return False
                 mark = kept.marks[mark, BEFORE]
@@ -104,7 +107,7 @@ def _apart(kept, t, q, known, boxes, i):
     box = boxes[i]
     above, below = (REJECTION_LETTERS, REJECTION_LETTERS) if around else (box[0], box[2])
     before, after = (REJECTION_LETTERS, REJECTION_LETTERS) if around else (box[1], box[3])
-    return clear(kept, t[i] - above, t[i] + below, q[i] - before, q[i] + after)
+    return clear(kept, t[i] - above, t[i] + below, q[i] - before, q[i] + after, 0)
 
 
 @inline
@@ -164,6 +167,29 @@ def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen,
         counts[CELLS] += _width(free.ranges[first:last])
         i += 1
     return i, AT_END, np.int64(-1), np.int64(-1)
+
+
+@jit
+def wanted(kept, fence, holes, t, q, known, boxes, free, i, stop, made, room):
+    """List anchors from the i-th on, which is one, that are to be extended between what is kept now, at most `room`: (index, pieces beside it), int64[., 3].
+
+    made: bool[n], those that have been, which are left out; so is what may lie on one alignment with another of the list.
+    """
+    found, cells = np.empty((room, 3), np.int64), np.empty(room, np.int64)
+    n = 0
+    while i < stop and n < room and known[i] != UNKNOWN:
+        cell = ((t[i] >> PLACE_BITS) << 32) + ((t[i] - q[i]) >> DIAGONAL_BITS)
+        alone = not made[i]
+        for j in range(n):
+            alone = alone and cells[j] != cell
+        if alone and (known[i] == UNDECIDED or not _apart(kept, t, q, known, boxes, i)) and not within(kept, t[i], q[i], 0, 0):
+            _, left, right = beside(kept, t[i], q[i])
+            if not _stands(kept, fence, holes, t, q, known, free, i, left, right):
+                found[n, 0], found[n, 1], found[n, 2] = i, left, right
+                cells[n] = cell
+                n += 1
+        i += 1
+    return found[:n].copy()
 
 
 @jit

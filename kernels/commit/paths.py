@@ -55,13 +55,8 @@ class Paths:
         self.grow(ends, len(ops))
         paths_host.keep(self.kept, ends, ops, lengths)
 
-    @property
-    def marks(self) -> int:
-        """Count the marks by which alignments are found: `near` can leave out those that are there already."""
-        return int(self.kept.counts[2])
-
     def near(self, t: Any, q: Any, since: int = 0) -> npt.NDArray[np.bool_]:
-        """Tell whether anchors, int64[n] places on target and query, are about where one of them runs. since: `marks` of before those that matter."""
+        """Tell whether anchors, int64[n] places on target and query, are about where one of them runs. since: how many there were before those that matter."""
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
         found: npt.NDArray[np.bool_] = paths_host.near(self.kept, t, q, np.int64(NEAR_DIAGONALS), np.int64(since))
         return found

@@ -209,7 +209,7 @@ def has_room(kept, ends, runs):
 
 @jit
 def near(kept, t, q, diagonals, since):
-    """Tell of each anchor whether a kept alignment is on its row within so many diagonals: bool[n]. since: of those alone whose marks came after so many."""
+    """Tell of each anchor whether a kept alignment is on its row within so many diagonals: bool[n]. since: of those alone kept after so many."""
     found = np.zeros(len(t), np.bool_)
     for i in range(len(t)):
         found[i] = within(kept, t[i], q[i], diagonals, since)
@@ -223,7 +223,7 @@ def within(kept, target, query, diagonals, since):
     for column in range(max(query - diagonals, 0) >> BLOCK_BITS, ((query + diagonals) >> BLOCK_BITS) + 1):
         key = key_of(BY_CELL, target >> BLOCK_BITS, column)
         mark = newest(kept, key)
-        while mark >= since:
+        while mark >= 0 and kept.marks[mark, MARKED] >= since:
             alignment, rows = kept.marks[mark, MARKED], kept.marks[mark, WITHIN]
             mark = kept.marks[mark, BEFORE]
             if row < rows >> BLOCK_BITS or row > rows & LAST_OF_BLOCK:

@@ -16,7 +16,7 @@ def kernels(bits: int) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Give each with examples of its arguments. bits: of the lanes of a sweep (`Costs.compiled`), 16 or 32."""
     number, numbers, bytes_, flag = np.int64(0), np.empty(0, np.int64), np.empty(0, np.uint8), True
     letters, four = read_only(bytes_), (number,) * 4
-    kept = fences.empty(0)
+    kept = fences.empty()
     fence, holes = fences.room(kept)
     memory = {"work": numbers, "spare": numbers, "state": numbers, "result": numbers, "null": np.dtype(f"i{bits // 8}").type(0)}
     costs = {"target": letters, "query": letters, "classes": bytes_, "scores": np.empty((0, 0), np.int32), "costs": numbers}

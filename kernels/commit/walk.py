@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.commit import host as commit_host
+from tidalign.kernels.commit.ahead import Ahead
 from tidalign.kernels.commit.paths import Paths
 from tidalign.kernels.extension.costs import Costs, Integers
 from tidalign.kernels.extension.host import CAPPED, QUERY_END, RESULT, SCORE, TARGET_START
@@ -44,17 +45,18 @@ def _nothing_free() -> FreeExtensions:
 
 class Commit:
     """The sequential stage of one query strand on a target; arguments as `gapped.extend`. paths: those of an earlier walk on this target, which is over.
-    query_bounds: as `Extender` has them.
+    query_bounds: as `Extender` has them. threads: that extend between fences.
 
     `walk` takes anchors in LASTZ's order (anchors.lastz_order), in as many calls as one likes; `alignments` gives what is kept. Counts of anchors:
     skipped (on a kept alignment), stood (their free extension, kept), below (the threshold by a free extension that stands), extended (here, between
     fences). Of the extended ones `again` were speculated: their free extension did not stand. fenced_seconds: what all of these took.
     """
 
-    def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs, paths: Paths | None = None, query_bounds: Any = None) -> None:
+    def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs, paths: Paths | None = None, query_bounds: Any = None, threads: int = 1) -> None:
         self._extender = Extender(target, query, bounds, costs, query_bounds)
         self._kept = Paths() if paths is None else paths
         self._kept.clear()
+        self._ahead = Ahead(self._extender, self._kept, threads)
         self._found: list[Extensions] = []
         self.consumed = 0
         self.skipped = self.stood = self.below = self.extended = self.again = 0
@@ -76,6 +78,7 @@ class Commit:
         chosen, counts = np.empty(len(t), np.int64), np.zeros(4, np.int64)
         counts[commit_host.CELLS] = self.cells
         extended: list[Extended] = []
+        self._ahead.start(t, q, known, boxes, free)
         done = 0
         while counts[commit_host.CELLS] < last_cell and (deadline is None or monotonic() < deadline):
             stop = min(len(t), done + CLOCK_ANCHORS)
@@ -93,7 +96,7 @@ class Commit:
             if known[done] == UNKNOWN and self._inspect(t, q, known, boxes, done):
                 continue
             began = monotonic()
-            one, looked = self._extender.extend(done, t[done], q[done], fences=(kept, left, right, fence, holes))
+            one, looked = self._ahead.extend(done, left, right)
             self.fenced_seconds += monotonic() - began
             if speculated is not None and speculated.known[done] in (BELOW, ABOVE, REJECTED):
                 self.again += 1
@@ -111,6 +114,11 @@ class Commit:
         self.cells = int(counts[commit_host.CELLS])
         self.consumed += done
         return int(done)
+
+    @property
+    def stood_ahead(self) -> int:
+        """Count the extensions made ahead by several threads that stood though something was kept since."""
+        return self._ahead.stood
 
     def counts(self) -> dict[str, float]:
         """Say what the walk did, for a report: anchors of each kind, seconds of those done again between fences, cells (of a free extension half its box)."""
@@ -153,7 +161,7 @@ class Commit:
     def restore(self, kept: Extensions, consumed: int) -> None:
         """Set the walk to where another one was."""
         self._found = []
-        self._kept = Paths()
+        self._kept.clear()
         for one in kept:
             self.keep(one)
         self.consumed = consumed

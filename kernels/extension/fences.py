@@ -78,7 +78,9 @@ AT_PIECE, SINCE, COLUMN, UNTIL = range(4)
 
 def empty() -> KeptAlignments:
     """Make the arrays of kept alignments, none yet."""
-    return KeptAlignments(*(np.full(shape, -1, np.int64) for shape in ((1024, 6), (64, 10), (256, 3), (512, 4), (256, 3), (256,))), np.zeros(5, np.int64))
+    shapes = (1024, 6), (64, 10), (256, 3), (512, 4), (256, 3), (256,)
+    pieces, alignments, marks, crossings, keys, buckets = (np.full(shape, -1, np.int64) for shape in shapes)
+    return KeptAlignments(pieces, alignments, marks, crossings, keys, buckets, np.zeros(5, np.int64))
 
 
 def room(kept: KeptAlignments) -> tuple[Integers, Integers]:

@@ -46,6 +46,10 @@ class Extender:
         self._state = np.zeros(gapped_host.STATE, np.int64)
         self._free = room(NOTHING_KEPT)
 
+    def another(self) -> "Extender":
+        """Make one for another thread."""
+        return Extender(self.target, self.query, self.bounds, self.costs, self.query_bounds)
+
     def limits(self, t: int, q: int) -> tuple[np.int64, np.int64, np.int64, np.int64]:
         """Start and end of the target sequence that a place lies in, and of the query sequence."""
         i, j = (int(np.searchsorted(bounds[:, 0], place, "right")) - 1 for bounds, place in ((self.bounds, t), (self.query_bounds, q)))

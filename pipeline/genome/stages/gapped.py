@@ -41,7 +41,7 @@ TRIVIAL = -1
 
 def commit(unit: "Unit") -> Commit:
     """Begin the walk of a unit before its first anchor: alignments of a sequence with itself are there already, and fence all others."""
-    begun = Commit(unit.target_codes, unit.query_codes, unit.bounds, unit.costs, query_bounds=unit.query_bounds)
+    begun = Commit(unit.target_codes, unit.query_codes, unit.bounds, unit.costs, query_bounds=unit.query_bounds, threads=unit.device.walkers)
     for one in trivial(unit):
         begun.keep(one)
     return begun

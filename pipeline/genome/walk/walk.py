@@ -83,7 +83,7 @@ def extend_ahead(unit: Unit, anchors: Any, kept: Extensions, start: int, over: C
     while len(apart):
         if over():
             return 0
-        known, left, apart = paths.marks, apart[:_BATCH], apart[_BATCH:]
+        known, left, apart = len(paths), apart[:_BATCH], apart[_BATCH:]
         part = extend_free(unit.target_codes, unit.query_codes, unit.bounds, t[left], q[left], unit.costs, unit.query_bounds)
         extended = left[part.extensions.anchor]
         paths.keep_apart(t[extended], q[extended], part.extensions)

@@ -11,6 +11,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tidalign.kernels.commit.paths import Paths
 from tidalign.kernels.extension.costs import Integers
@@ -45,6 +46,9 @@ STOP_SECONDS = 0.25
 LEFT_TO_WALK = 1 << 5
 """So many that are not about an alignment of their wave after all are left to the walk: it has done them before a GPU has, which takes as long for few
 as for many."""
+
+NEAR_AT_ONCE = 1 << 14
+"""Anchors of which a thread tells at once whether they are about a path."""
 
 NEIGHBOURHOOD_BITS = ((14, 9), (12, 8), (10, 7), (8, 6))
 """Bits of target places and of diagonals of a neighbourhood of which one anchor is extended at a time: smaller ones each time, in the end all that are
@@ -91,11 +95,12 @@ def _waves(
     for one in kept:
         paths.keep(one.ends, one.ops, one.lengths)
     size = FIRST_WAVE
+    threads = ThreadPoolExecutor(unit.device.walkers, "near")
     try:
         made = extender(unit)
         while at < len(anchors):
             stop = min(at + size, len(anchors))
-            wave = speculate(made, paths, *places(anchors, at, stop), over)
+            wave = speculate(made, paths, *places(anchors, at, stop), over, threads)
             unit.counts["extended by the host for the GPU"] = made.taken_by_host
             yield stop, wave
             at, size = stop, min(2 * size, LARGEST_WAVE)
@@ -106,16 +111,22 @@ def _waves(
             yield at, None
 
 
-def speculate(extender: FreeExtender, paths: Paths, t: Integers, q: Integers, over: Event) -> Speculated:
+def _near(threads: ThreadPoolExecutor, paths: Paths, t: Integers, q: Integers, since: int = 0) -> npt.NDArray[np.bool_]:
+    """Tell what `Paths.near` does, by several threads."""
+    starts = range(0, len(t), NEAR_AT_ONCE)
+    return np.concatenate([np.zeros(0, np.bool_), *threads.map(lambda i: paths.near(t[i : i + NEAR_AT_ONCE], q[i : i + NEAR_AT_ONCE], since), starts)])
+
+
+def speculate(extender: FreeExtender, paths: Paths, t: Integers, q: Integers, over: Event, threads: ThreadPoolExecutor) -> Speculated:
     """Extend a range of anchors; those that seem to lie on `paths`, or on better ones of their own, are not, nor is any once this is `over`.
 
-    What is found is added to `paths`.
+    threads: tell which do. What is found is added to `paths`.
     """
     # All of them, as a GPU rejects one sooner than it is known here where it lies; what it cannot reject, the walk need not try to.
     below, boxes = extender.inspect(t, q)
     known = np.where(below, REJECTED, UNDECIDED)
     left = np.flatnonzero(~below)
-    left = left[~paths.near(t[left], q[left])]
+    left = left[~_near(threads, paths, t[left], q[left])]
     parts, places = [Speculated.nothing(0)], [left[:0]]
     neighbourhoods = iter(NEIGHBOURHOOD_BITS)
     most = max(SMALL_WAVE_AT_ONCE, len(t) >> AT_ONCE_BITS)
@@ -123,11 +134,11 @@ def speculate(extender: FreeExtender, paths: Paths, t: Integers, q: Integers, ov
         chosen, left = _spread_out(left, t, q, next(neighbourhoods, None), most)
         found = extender.extend(t[chosen], q[chosen])
         known[chosen], boxes[chosen] = found.known, found.boxes
-        at, before = chosen[found.extensions.anchor], paths.marks
+        at, before = chosen[found.extensions.anchor], len(paths)
         paths.keep_apart(t[at], q[at], found.extensions)
         parts.append(found)
         places.append(chosen)
-        left = left[~paths.near(t[left], q[left], before)]
+        left = left[~_near(threads, paths, t[left], q[left], before)]
     together = Speculated.concat(parts).spread(np.concatenate(places), len(t))
     return Speculated(known, boxes, together.extensions, together.range_offsets, together.ranges)
 

@@ -1,5 +1,7 @@
 """LASTZ's sequential stage against the reference model, which was compared with the LASTZ program."""
 
+from dataclasses import replace
+
 import genome_oracle_fences
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from genome_cases import Case, crowded
 
 from tidalign.kernels.commit.walk import Commit
 from tidalign.kernels.gapped.alignments import Extensions
-from tidalign.kernels.gapped.speculated import Speculated, speculate
+from tidalign.kernels.gapped.speculated import UNDECIDED, Speculated, speculate
 
 
 def listed(extensions: Extensions) -> list[tuple[object, ...]]:
@@ -21,8 +23,8 @@ def expected(case: Case) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("first", range(0, 400, 100))
 def test_walks_equal_the_reference(first: int) -> None:
-    """On the spot; with everything speculated, in one call and in two; stopped and restored from arrays."""
-    redone = stood = 0
+    """On the spot; with everything speculated, in one call and in two; stopped and restored from arrays; by several threads."""
+    redone = stood = ahead = done_again = 0
     for seed in range(first, first + 100):
         case = crowded(seed)
         wanted = expected(case)
@@ -48,8 +50,17 @@ def test_walks_equal_the_reference(first: int) -> None:
         again.walk(t[done:], q[done:])
         assert listed(again.alignments()) == wanted, seed
         assert again.consumed == len(t)
+
+        walk = Commit(*arguments, threads=3)
+        walk.walk(t, q, replace(Speculated.nothing(len(t)), known=np.full(len(t), UNDECIDED)))
+        assert listed(walk.alignments()) == wanted, seed
+        assert walk.extended > 0 or len(t) == walk.skipped
+        ahead += walk.stood_ahead
+        done_again += walk.extended - walk.stood_ahead
     assert redone > 100
     assert stood > 100
+    assert ahead > 10
+    assert done_again > 100
 
 
 def test_speculation_joined_from_ranges() -> None:

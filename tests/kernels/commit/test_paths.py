@@ -50,14 +50,14 @@ def test_near_of_those_that_came_later_alone() -> None:
         both, later = Paths(), Paths()
         for one in found[: len(found) // 2]:
             both.keep(one.ends, one.ops, one.lengths)
-        before = both.marks
+        before = len(both)
         for one in found[len(found) // 2 :]:
             both.keep(one.ends, one.ops, one.lengths)
             later.keep(one.ends, one.ops, one.lengths)
         random = np.random.default_rng(seed)
         t, q = random.integers(0, len(target), 500), random.integers(0, len(query), 500)
         assert (both.near(t, q, before) == later.near(t, q)).all()
-        assert not both.near(t, q, both.marks).any()
+        assert not both.near(t, q, len(both)).any()
         told += int((both.near(t, q) != later.near(t, q)).sum())
     assert told > 100
 

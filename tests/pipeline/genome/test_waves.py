@@ -12,6 +12,7 @@ import pytest
 from tidalign.kernels.commit.paths import Paths
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import Speculated
+from tidalign.pipeline.device import GPU
 from tidalign.pipeline.genome.walk.waves import EXTENDED_AT_ONCE, FIRST_WAVE, Waves
 from tidalign.pipeline.schema import ANCHORS
 
@@ -46,7 +47,7 @@ def test_a_walk_that_waits_for_a_wave_heeds_a_stop(monkeypatch: pytest.MonkeyPat
     assert count > EXTENDED_AT_ONCE
     places = np.arange(count) << 15
     anchors = pa.table([places, places, np.full(count, 3000)], schema=ANCHORS)
-    unit: Any = SimpleNamespace(target_codes=np.zeros(LETTERS, np.uint8), counts=Counter())
+    unit: Any = SimpleNamespace(device=GPU, counts=Counter())
     Paths().near(places, places)  # compiled
     slow, beats, began = Slow(), [], time.monotonic()
 

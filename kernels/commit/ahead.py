@@ -1,0 +1,87 @@
+"""Extensions between fences that several threads make ahead of a walk: most of them find nothing, and so change nothing for the others."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tidalign.kernels.commit import host as commit_host
+from tidalign.kernels.commit.paths import Paths
+from tidalign.kernels.extension.costs import Integers
+from tidalign.kernels.extension.fences import room
+from tidalign.kernels.gapped.alignments import Extended
+from tidalign.kernels.gapped.extender import Explored, Extender
+
+OF_THREAD = 8
+"""Anchors that each thread extends before the walk goes on."""
+
+REACH = 1 << 13
+"""Anchors among which those to extend next are sought."""
+
+
+class Made(NamedTuple):
+    """Hold an extension between fences: the pieces beside its anchor, and how many alignments were kept."""
+
+    left: int
+    right: int
+    kept: int
+    found: Extended | None
+    looked: Explored
+
+
+class Ahead:
+    """Extends anchors of a walk between fences: an anchor that the walk has come to, and with it, by so many threads, those that it will probably come to.
+
+    What was found then stands where the walk finds the same pieces beside the anchor, and nothing that was kept since comes near what was looked at; otherwise
+    it is found again. extender: of the walk's thread.
+    """
+
+    def __init__(self, extender: Extender, paths: Paths, threads: int) -> None:
+        self._extender, self._paths = extender, paths
+        self._threads = ThreadPoolExecutor(threads, "walk") if threads > 1 else None
+        self._extenders = [extender.another() for _ in range(threads)]
+        self._rooms = [room(paths.kept) for _ in range(threads)]
+        self._made: dict[int, Made] = {}
+        self.stood = 0
+
+    def start(self, t: Integers, q: Integers, known: Any, boxes: Integers, free: Any) -> None:
+        """Begin with other anchors, as `advance` takes them."""
+        self._anchors = t, q, known, boxes, free
+        self._made.clear()
+        self._flags = np.zeros(len(t), np.bool_)
+
+    def extend(self, i: int, left: int, right: int) -> tuple[Extended | None, Explored]:
+        """Extend the i-th anchor, with these pieces beside it."""
+        kept, (t, q, *_) = self._paths.kept, self._anchors
+        if self._threads is not None and not self._flags[i]:
+            self._look_ahead(i)
+        made = self._made.pop(i, None)
+        if made is not None and (made.left, made.right) == (left, right) and self._still(i, made):
+            self.stood += made.kept < len(self._paths)
+            return made.found, made.looked
+        return self._extender.extend(i, t[i], q[i], fences=(kept, left, right, self._paths.fence, self._paths.holes))
+
+    def _still(self, i: int, made: Made) -> bool:
+        """Tell whether nothing that was kept since comes near what was looked at."""
+        (t, q, *_), (above, before, below, after) = self._anchors, made.looked.box.tolist()
+        return bool(commit_host.clear(self._paths.kept, t[i] - above, t[i] + below, q[i] - before, q[i] + after, np.int64(made.kept)))
+
+    def _look_ahead(self, i: int) -> None:
+        """Extend the i-th anchor and the next ones by all threads."""
+        assert self._threads is not None
+        paths, count = self._paths, len(self._extenders)
+        stop = np.int64(min(len(self._flags), i + REACH))
+        wanted = commit_host.wanted(paths.kept, paths.fence, paths.holes, *self._anchors, np.int64(i), stop, self._flags, np.int64(OF_THREAD * count))
+        for makes in self._threads.map(self._extend, range(count), [wanted[k::count] for k in range(count)]):
+            self._made.update(makes)
+        self._flags[wanted[:, 0]] = True
+
+    def _extend(self, k: int, wanted: Integers) -> dict[int, Made]:
+        """Extend some anchors by the k-th thread."""
+        kept, (t, q, *_), number = self._paths.kept, self._anchors, len(self._paths)
+        if len(self._rooms[k][0]) < len(self._paths.fence):
+            self._rooms[k] = room(kept)
+        makes = {}
+        for i, left, right in wanted.tolist():
+            makes[i] = Made(left, right, number, *self._extenders[k].extend(i, t[i], q[i], fences=(kept, left, right, *self._rooms[k])))
+        return makes
