@@ -76,7 +76,7 @@ GPU = Device(
     writers=12,  # alignments are made faster than some ten cores write them
     walkers=6,  # of two strands at a time, on 16 cores
     tile_anchors=1 << 20,
-    slice_seconds=2.0,  # of the waves, large ones, each slice makes copies
+    slice_seconds=4.0,  # of the waves, large ones, each slice makes copies
 )
 
 DEVICES: dict[str, Device] = {device.name: device for device in (CPU, GPU)}

@@ -15,8 +15,11 @@ from tidalign.kernels.gapped.extender import Explored, Extender
 OF_THREAD = 8
 """Anchors that each thread extends before the walk goes on."""
 
-REACH = 1 << 13
-"""Anchors among which those to extend next are sought."""
+REACH = np.int64(256)
+"""Anchors that are looked at for each to extend next: so many cost less than to extend one."""
+
+SLICE = 1 << 14
+"""Anchors of which a thread finds out at once which are on alignments."""
 
 
 class Made(NamedTuple):
@@ -49,6 +52,8 @@ class Ahead:
         self._anchors = t, q, known, boxes, free
         self._made.clear()
         self._flags = np.zeros(len(t), np.bool_)
+        if self._threads is not None and len(self._paths):
+            list(self._threads.map(lambda i: commit_host.mark_those_on(self._paths.kept, t, q, known, i, min(i + SLICE, len(t))), range(0, len(t), SLICE)))
 
     def extend(self, i: int, left: int, right: int) -> tuple[Extended | None, Explored]:
         """Extend the i-th anchor, with these pieces beside it."""
@@ -70,8 +75,8 @@ class Ahead:
         """Extend the i-th anchor and the next ones by all threads."""
         assert self._threads is not None
         paths, count = self._paths, len(self._extenders)
-        stop = np.int64(min(len(self._flags), i + REACH))
-        wanted = commit_host.wanted(paths.kept, paths.fence, paths.holes, *self._anchors, np.int64(i), stop, self._flags, np.int64(OF_THREAD * count))
+        where = paths.kept, paths.fence, paths.holes, *self._anchors, np.int64(i)
+        wanted = commit_host.wanted(*where, self._flags, REACH, np.int64(OF_THREAD * count))
         for makes in self._threads.map(self._extend, range(count), [wanted[k::count] for k in range(count)]):
             self._made.update(makes)
         self._flags[wanted[:, 0]] = True

@@ -37,6 +37,9 @@ MARGIN = np.int64(2)
 MOST_CELLS = 16
 """Of a block of rows, so many cells are looked at one by one; in a wider box all alignments that cross these rows."""
 
+ON = np.uint8(5)
+"""Known of an anchor: it is on a kept alignment."""
+
 PLACE_BITS, DIAGONAL_BITS = 9, 6
 """Anchors that are equal in these many bits less of their target place and diagonal may lie on one alignment."""
 
@@ -136,12 +139,16 @@ def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen,
     """Walk anchors [i, stop) past those on a kept alignment and those whose extension is sure to stay below the threshold; keep free extensions that reach it
     and met nothing.
 
-    known: uint8[n], UNKNOWN .. REJECTED. boxes: int64[n, 4], rows and columns that a free extension looked at left and right. free: of those ABOVE.
+    known: uint8[n], UNKNOWN .. REJECTED, or ON. boxes: int64[n, 4], rows and columns that a free extension looked at left and right. free: of those ABOVE.
     most: cells after which it ends. chosen: int64[n], to which anchors whose free extension is kept are added. counts: int64[4], PASSED .. SKIPPED, added to;
     of a box half the cells count.
     Returns (anchor, AT_END | EXTEND | FULL, nearest pieces left and right of it).
     """
     while i < stop and counts[CELLS] < most:
+        if known[i] == ON:
+            counts[SKIPPED] += 1
+            i += 1
+            continue
         if known[i] == UNKNOWN or known[i] == UNDECIDED or not _apart(kept, t, q, known, boxes, i):
             if within(kept, t[i], q[i], 0, 0):
                 counts[SKIPPED] += 1
@@ -170,24 +177,36 @@ def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen,
 
 
 @jit
-def wanted(kept, fence, holes, t, q, known, boxes, free, i, stop, made, room):
+def mark_those_on(kept, t, q, known, i, stop):
+    """Mark the anchors [i, stop) that are on kept alignments."""
+    for j in range(i, stop):
+        if within(kept, t[j], q[j], 0, 0):
+            known[j] = ON
+
+
+@jit
+def wanted(kept, fence, holes, t, q, known, boxes, free, i, made, reach, room):
     """List anchors from the i-th on, which is one, that are to be extended between what is kept now, at most `room`: (index, pieces beside it), int64[., 3].
 
-    made: bool[n], those that have been, which are left out; so is what may lie on one alignment with another of the list.
+    made: bool[n], those that have been, which are left out; so is what may lie on one alignment with another of the list. reach: anchors looked at for
+    each that is found. Those on kept alignments are marked.
     """
     found, cells = np.empty((room, 3), np.int64), np.empty(room, np.int64)
-    n = 0
-    while i < stop and n < room and known[i] != UNKNOWN:
+    n, first = 0, i
+    while i < len(t) and n < room and i - first < reach * (n + 1) and known[i] != UNKNOWN:
         cell = ((t[i] >> PLACE_BITS) << 32) + ((t[i] - q[i]) >> DIAGONAL_BITS)
-        alone = not made[i]
+        alone = not made[i] and known[i] != ON
         for j in range(n):
             alone = alone and cells[j] != cell
-        if alone and (known[i] == UNDECIDED or not _apart(kept, t, q, known, boxes, i)) and not within(kept, t[i], q[i], 0, 0):
-            _, left, right = beside(kept, t[i], q[i])
-            if not _stands(kept, fence, holes, t, q, known, free, i, left, right):
-                found[n, 0], found[n, 1], found[n, 2] = i, left, right
-                cells[n] = cell
-                n += 1
+        if alone and (known[i] == UNDECIDED or not _apart(kept, t, q, known, boxes, i)):
+            if within(kept, t[i], q[i], 0, 0):
+                known[i] = ON
+            else:
+                _, left, right = beside(kept, t[i], q[i])
+                if not _stands(kept, fence, holes, t, q, known, free, i, left, right):
+                    found[n, 0], found[n, 1], found[n, 2] = i, left, right
+                    cells[n] = cell
+                    n += 1
         i += 1
     return found[:n].copy()
 

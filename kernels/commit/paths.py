@@ -1,5 +1,6 @@
 """Alignments of one target by where they run: what fences those that follow, and what anchors seem to lie on."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,12 @@ from tidalign.kernels.commit import paths_host
 from tidalign.kernels.extension.costs import Integers
 from tidalign.kernels.extension.fences import empty, room
 from tidalign.kernels.gapped.alignments import Extensions
+
+NEAR_AT_ONCE = 1 << 14
+"""Anchors of which a thread tells at once what they are about."""
+
+TOUCHED = 1 << 20
+"""Cells among which those of new alignments are few: of most anchors it is soon told that none is there."""
 
 NEAR_DIAGONALS = 64
 """Diagonals from an alignment within which an anchor is expected to lie on it."""
@@ -55,11 +62,22 @@ class Paths:
         self.grow(ends, len(ops))
         paths_host.keep(self.kept, ends, ops, lengths)
 
-    def near(self, t: Any, q: Any, since: int = 0) -> npt.NDArray[np.bool_]:
-        """Tell whether anchors, int64[n] places on target and query, are about where one of them runs. since: how many there were before those that matter."""
+    def near(self, t: Any, q: Any, since: int = 0, threads: ThreadPoolExecutor | None = None) -> npt.NDArray[np.bool_]:
+        """Tell whether anchors, int64[n] places on target and query, are about where one of them runs. since: how many there were before those that matter.
+        threads: tell of some each."""
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
-        found: npt.NDArray[np.bool_] = paths_host.near(self.kept, t, q, np.int64(NEAR_DIAGONALS), np.int64(since))
-        return found
+        cells = np.zeros(TOUCHED if since else 1, np.bool_)
+        if since:
+            paths_host.touched(self.kept, np.int64(since), cells)
+        else:
+            cells[0] = True
+
+        def tell(i: int) -> npt.NDArray[np.bool_]:
+            some = slice(i, i + NEAR_AT_ONCE)
+            found: npt.NDArray[np.bool_] = paths_host.near(self.kept, t[some], q[some], np.int64(NEAR_DIAGONALS), np.int64(since), cells)
+            return found
+
+        return np.concatenate([np.zeros(0, np.bool_), *(threads.map if threads else map)(tell, range(0, len(t), NEAR_AT_ONCE))])
 
     def keep_apart(self, t: Any, q: Any, found: Extensions) -> None:
         """Add those alignments that are not about where an earlier one runs; (t, q): the anchor of each."""

@@ -208,12 +208,35 @@ def has_room(kept, ends, runs):
 
 
 @jit
-def near(kept, t, q, diagonals, since):
-    """Tell of each anchor whether a kept alignment is on its row within so many diagonals: bool[n]. since: of those alone kept after so many."""
+def near(kept, t, q, diagonals, since, cells):
+    """Tell of each anchor whether a kept alignment is on its row within so many diagonals: bool[n]. since: of those alone kept after so many, whose cells are
+    `touched`."""
     found = np.zeros(len(t), np.bool_)
     for i in range(len(t)):
-        found[i] = within(kept, t[i], q[i], diagonals, since)
+        block, column = t[i] >> BLOCK_BITS, max(q[i] - diagonals, 0) >> BLOCK_BITS
+        if cells[_place_of(cells, block, column)] or cells[_place_of(cells, block, (q[i] + diagonals) >> BLOCK_BITS)]:
+            found[i] = within(kept, t[i], q[i], diagonals, since)
     return found
+
+
+@inline
+def _place_of(cells, block, column):
+    """Give the place of a cell in an array whose length is a power of two; several may have one."""
+    return (block * 0x9E3B + column) & (len(cells) - 1)
+
+
+@jit
+def touched(kept, since, cells):
+    """Note the cells of alignments kept after so many: bool[a power of two]."""
+    for alignment in range(since, kept.counts[1]):
+        row = kept.alignments[alignment]
+        top = row[LOW_TARGET]
+        while top <= row[HIGH_TARGET]:
+            bottom = min(top | LAST_OF_BLOCK, row[HIGH_TARGET])
+            leftmost, rightmost = columns(kept, alignment, top, bottom)
+            for column in range(leftmost >> BLOCK_BITS, (rightmost >> BLOCK_BITS) + 1):
+                cells[_place_of(cells, top >> BLOCK_BITS, column)] = True
+            top = bottom + 1
 
 
 @jit

@@ -11,7 +11,6 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tidalign.kernels.commit.paths import Paths
 from tidalign.kernels.extension.costs import Integers
@@ -46,9 +45,6 @@ STOP_SECONDS = 0.25
 LEFT_TO_WALK = 1 << 5
 """So many that are not about an alignment of their wave after all are left to the walk: it has done them before a GPU has, which takes as long for few
 as for many."""
-
-NEAR_AT_ONCE = 1 << 14
-"""Anchors of which a thread tells at once whether they are about a path."""
 
 NEIGHBOURHOOD_BITS = ((14, 9), (12, 8), (10, 7), (8, 6))
 """Bits of target places and of diagonals of a neighbourhood of which one anchor is extended at a time: smaller ones each time, in the end all that are
@@ -111,12 +107,6 @@ def _waves(
             yield at, None
 
 
-def _near(threads: ThreadPoolExecutor, paths: Paths, t: Integers, q: Integers, since: int = 0) -> npt.NDArray[np.bool_]:
-    """Tell what `Paths.near` does, by several threads."""
-    starts = range(0, len(t), NEAR_AT_ONCE)
-    return np.concatenate([np.zeros(0, np.bool_), *threads.map(lambda i: paths.near(t[i : i + NEAR_AT_ONCE], q[i : i + NEAR_AT_ONCE], since), starts)])
-
-
 def speculate(extender: FreeExtender, paths: Paths, t: Integers, q: Integers, over: Event, threads: ThreadPoolExecutor) -> Speculated:
     """Extend a range of anchors; those that seem to lie on `paths`, or on better ones of their own, are not, nor is any once this is `over`.
 
@@ -126,7 +116,7 @@ def speculate(extender: FreeExtender, paths: Paths, t: Integers, q: Integers, ov
     below, boxes = extender.inspect(t, q)
     known = np.where(below, REJECTED, UNDECIDED)
     left = np.flatnonzero(~below)
-    left = left[~_near(threads, paths, t[left], q[left])]
+    left = left[~paths.near(t[left], q[left], threads=threads)]
     parts, places = [Speculated.nothing(0)], [left[:0]]
     neighbourhoods = iter(NEIGHBOURHOOD_BITS)
     most = max(SMALL_WAVE_AT_ONCE, len(t) >> AT_ONCE_BITS)
@@ -138,7 +128,7 @@ def speculate(extender: FreeExtender, paths: Paths, t: Integers, q: Integers, ov
         paths.keep_apart(t[at], q[at], found.extensions)
         parts.append(found)
         places.append(chosen)
-        left = left[~_near(threads, paths, t[left], q[left], before)]
+        left = left[~paths.near(t[left], q[left], before, threads)]
     together = Speculated.concat(parts).spread(np.concatenate(places), len(t))
     return Speculated(known, boxes, together.extensions, together.range_offsets, together.ranges)
 
