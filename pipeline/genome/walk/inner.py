@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tidalign.kernels.anchors.chain import best_chain
 from tidalign.kernels.anchors.points import anchor_points, lastz_order
 from tidalign.kernels.commit.walk import Commit
 from tidalign.kernels.extension.costs import Costs, Integers
@@ -19,7 +20,6 @@ from tidalign.pipeline.genome.stages import gapped
 from tidalign.pipeline.genome.stages.covering import LEAST
 from tidalign.pipeline.genome.stages.filters import asked, passed
 from tidalign.pipeline.genome.stages.guards import CUT_SECONDS, Budget
-from tidalign.pipeline.genome.stages.seeding import chained
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import checkpoints
 from tidalign.pipeline.genome.walk.gaps import rectangles
@@ -52,50 +52,48 @@ class Between:
         return len(self._rectangles)
 
     def find(self, number: int) -> tuple[Extensions, int]:
-        """Find the alignments in a rectangle, and count the cells that were looked at."""
+        """Find the alignments in a rectangle, of each piece with each as if these were all, and count the cells that were looked at."""
         t, t_end, q, q_end = self._rectangles[number]
-        commit = self._walk(self._target[t:t_end], self._query[q:q_end], _within(self._bounds[0], t, t_end) - t, _within(self._bounds[1], q, q_end) - q)
-        if commit is None:
-            return Extensions.empty(), 0
-        one = commit.alignments()
-        if self._parameters.all_bounds:
-            one = one.take(np.flatnonzero((one.score >= (self._parameters.inner or 0)) | (one.anchor == gapped.TRIVIAL)))
-        if self._parameters.notrivial:
-            one = one.take(np.flatnonzero(one.anchor != gapped.TRIVIAL))
-        ends = one.ends() + np.array([t, t, q, q])
-        columns = dict(zip(("target_start", "target_end", "query_start", "query_end"), ends.T.copy(), strict=True))
-        found = Extensions(**{**one.to_arrays(), "anchor": np.full(len(one), FOUND - number), **columns})
-        return found.take(np.flatnonzero(~self._itself(found, self._rectangles[number]))), commit.cells
+        segments = self._segments(self._target[t:t_end], self._query[q:q_end])
+        places = segments.target + t, segments.query + q
+        pairs = np.stack([np.searchsorted(each[:, 0], place, "right") - 1 for each, place in zip(self._bounds, places, strict=True)])
+        found, cells = [Extensions.empty()], 0
+        # Of what begins at one place the pair that was searched last is first.
+        for pair in np.unique(pairs, axis=1).T[::-1]:
+            begin, end, query_begin, query_end = (
+                place
+                for bounds, i, low, high in zip(self._bounds, pair, (t, q), (t_end, q_end), strict=True)
+                for place in np.clip(bounds[i], low, high).tolist()
+            )
+            there = segments.take((pairs == pair[:, None]).all(axis=0))
+            there = replace(there, target=there.target + t - begin, query=there.query + q - query_begin)
+            one, looked = self._walk(self._target[begin:end], self._query[query_begin:query_end], there)
+            ends = one.ends() + np.array([begin, begin, query_begin, query_begin])
+            columns = dict(zip(("target_start", "target_end", "query_start", "query_end"), ends.T.copy(), strict=True))
+            found.append(Extensions(**{**one.to_arrays(), "anchor": np.full(len(one), FOUND - number), **columns}))
+            cells += looked
+        return Extensions.concat(found), cells
 
-    def _itself(self, found: Extensions, rectangle: tuple[int, int, int, int]) -> Any:
-        """Tell which alignments are of a whole sequence with itself: LASTZ does not show these, unless a letter of another one is in what it searched there."""
-        t, t_end, q, q_end = rectangle
-        sides = [_within(each, begin, end) for each, begin, end in zip(self._bounds, (t, q), (t_end, q_end), strict=True)]
-        if not self._parameters.with_itself or any(len(each) == 2 and each[0, 1] - each[0, 0] == 1 for each in sides):
-            return np.zeros(len(found), np.bool_)
-        piece = np.searchsorted(self._bounds[0][:, 0], found.target_start, "right") - 1
-        return ((found.ends() == self._bounds[0][piece][:, [0, 1, 0, 1]]).all(axis=1)) & (np.diff(found.run_offsets) == 1)
-
-    def _walk(self, target: Codes, query: Codes, bounds: Integers, query_bounds: Integers) -> Commit | None:
-        """Walk the best chains of what is found in a rectangle; None where there is nothing."""
-        parameters = self._parameters
+    def _segments(self, target: Codes, query: Codes) -> Segments:
+        """Find the segments in a rectangle."""
         if min(len(target), len(query)) < SEED.span:
-            return None
-        used = HitFilter(target, query, SEED.span, parameters.scoring, exact=False)
-        index = build_index(target, SEED)
-        segments = Segments.concat([used.hsps(*tile, parameters.xdrop, parameters.inner or 0, False) for tile in hits(index, query, 0)])
-        segments = chained(bounds, query, segments, parameters, parameters.chain or (0, 0))
-        if not len(segments):
-            return None
+            return Segments.concat([])
+        used = HitFilter(target, query, SEED.span, self._parameters.scoring, exact=False)
+        tiles = hits(build_index(target, SEED), query, 0)
+        return Segments.concat([used.hsps(*tile, self._parameters.xdrop, self._parameters.inner or 0, False) for tile in tiles])
+
+    def _walk(self, target: Codes, query: Codes, segments: Segments) -> tuple[Extensions, int]:
+        """Walk the best chain of a piece and a piece, and count the cells that were looked at. That of two that are equal is there before."""
+        parameters, least = self._parameters, self._parameters.inner or 0
+        segments = segments.take(best_chain(segments, parameters.overlap, *(parameters.chain or (0, 0)), lastz=True))
         t, q = anchor_points(target, query, segments, self._costs.plain)
         order = lastz_order(t, q, segments.score)
-        # One sequence of the query after the other: which of two that begin at one place was found last depends on it.
-        order = order[np.argsort(np.searchsorted(query_bounds[:, 0], q[order], "right"), kind="stable")]
-        commit = Commit(target, query, bounds, self._costs, query_bounds=query_bounds)
+        commit = Commit(target, query, np.array([[0, len(target)]]), self._costs)
         if gapped.alike(target, query):
-            commit.keep(gapped.whole(target, query, self._costs.plain, parameters.inner or 0))
+            commit.keep(gapped.whole(target, query, self._costs.plain, least))
         commit.walk(t[order], q[order])
-        return commit
+        found = commit.alignments()
+        return found.take(np.flatnonzero(np.where(found.anchor == gapped.TRIVIAL, not parameters.notrivial, found.score >= least))), commit.cells
 
     def among(self, found: Extensions) -> Extensions:
         """Merge those that were there and those that were found, in LASTZ's order: by target start, what was there first, then what was found last."""
@@ -109,16 +107,15 @@ def _within(bounds: Integers, start: int, end: int) -> Integers:
 
 
 def _apart(whole: list[int], bounds: tuple[Integers, Integers]) -> list[tuple[int, int, int, int]]:
-    """Cut a rectangle with several pieces of both sides into what LASTZ searches of it: where it has two of one, the last of one with the last of the other,
-    and all before with all before; else also the first with the first, and those between."""
+    """Cut a rectangle with pieces of both sides into what LASTZ searches of it, each piece with each: the first with the first, the last with the last, and
+    those between; of a side that has none the first. Of these only what is not there yet."""
     t, t_end, q, q_end = whole
     sides = [_within(each, begin, end) for each, begin, end in zip(bounds, (t, q), (t_end, q_end), strict=True)]
     # The last letter of an alignment that ends where its sequence does is in the rectangle, but no piece of it.
     sides = [each[each[:, 1] > begin + 1] for each, begin in zip(sides, (t, q), strict=True)]
-    if min(map(len, sides)) < 2:
-        return [(t, t_end, q, q_end)]
-    cuts = [slice(0, -1), slice(-1, None)] if min(map(len, sides)) == 2 else [slice(0, 1), slice(1, -1), slice(-1, None)]
-    return [tuple(int(place) for side in sides for place in (side[cut][0, 0], side[cut][-1, 1])) for cut in cuts]  # type: ignore[misc]
+    parts = [[each[:1] for each in sides], [each[-1:] for each in sides], [each[1:-1] if len(each) > 2 else each[:1] for each in sides]]
+    wanted = 0 if min(map(len, sides)) == 0 else min(3, max(map(len, sides)))
+    return [tuple(int(place) for side in part for place in (side[0, 0], side[-1, 1])) for part in parts[:wanted]]  # type: ignore[misc]
 
 
 def between(unit: Unit, kept: Extensions, budget: Budget, cells: int, beat: Callable[[], None], checkpoint: bool) -> tuple[Extensions, list[dict[str, Any]]]:

@@ -31,6 +31,21 @@ def test_what_lies_before_one_that_is_not_gone_beyond_stays_open() -> None:
 def test_the_last_letter_of_a_sequence_is_no_piece() -> None:
     """An alignment ends with the first target sequence; what follows is searched with both of the query. One letter more, and each has its own."""
     query = np.array([[1, 12_803], [12_804, 20_052]])
-    for end, apart in ((5696, 1), (5697, 2)):
+    for end, first in ((5696, 5697), (5697, 5695)):
         target = np.array([[1, end], [end + 1, 15_696]])
-        assert len(_apart([5695, 15_696, 10_051, 20_052], (target, query))) == apart
+        assert [(t, q) for t, _, q, _ in _apart([5695, 15_696, 10_051, 20_052], (target, query))] == [(first, 10_051), (end + 1, 12_804)]
+
+
+def test_of_several_pieces_the_first_the_last_and_those_between_are_searched_together() -> None:
+    """Of three and of two, the one between is searched with the first."""
+    three, two, one = (np.array(each) for each in ([[1, 9], [10, 19], [20, 29]], [[1, 9], [10, 29]], [[1, 29]]))
+    for target, query, begins in (
+        (three, three, [(1, 1), (20, 20), (10, 10)]),
+        (three, two, [(1, 1), (20, 10), (10, 1)]),
+        (two, three, [(1, 1), (10, 20), (1, 10)]),
+        (one, three, [(1, 1), (1, 20), (1, 10)]),
+        (two, one, [(1, 1), (10, 1)]),
+        (one, one, [(1, 1)]),
+        (three[:0], three, []),
+    ):
+        assert [(t, q) for t, _, q, _ in _apart([1, 29, 1, 29], (target, query))] == begins
