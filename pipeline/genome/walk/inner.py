@@ -18,7 +18,7 @@ from tidalign.kernels.ungapped.hsps import HitFilter, Segments
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages import gapped
 from tidalign.pipeline.genome.stages.covering import LEAST
-from tidalign.pipeline.genome.stages.filters import asked, passed
+from tidalign.pipeline.genome.stages.filters import asked_of, passed
 from tidalign.pipeline.genome.stages.guards import CUT_SECONDS, Budget
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import checkpoints
@@ -154,7 +154,7 @@ def passing(unit: Unit, kept: Extensions) -> Extensions:
     """Give the alignments that pass the filters: LASTZ asks before it searches between them or mirrors them, and not again. --notrivial is one of them."""
     if unit.parameters.notrivial:
         kept = kept.take(np.flatnonzero(kept.anchor != gapped.TRIVIAL))
-    filters = asked(unit.parameters)
+    filters = asked_of(unit)
     if not filters:
         return kept
     found = [passed(rows, filters) for rows in gapped.tables(kept, unit)]
