@@ -33,6 +33,10 @@ FOUND = -2
 """The anchor of an alignment in the first rectangle; one less in each that follows."""
 
 
+Span = tuple[int, int, bool]
+"""Where a side is searched, and whether it is piece by piece."""
+
+
 class Between:
     """The search between a strand's alignments, of which `kept` are all, in LASTZ's order.
 
@@ -53,21 +57,21 @@ class Between:
 
     def find(self, number: int) -> tuple[Extensions, int]:
         """Find the alignments in a rectangle, of each piece with each as if these were all, and count the cells that were looked at."""
-        t, t_end, q, q_end = self._rectangles[number]
+        spans = self._rectangles[number]
+        (t, t_end, _), (q, q_end, _) = spans
         segments = self._segments(self._target[t:t_end], self._query[q:q_end])
         places = segments.target + t, segments.query + q
         pairs = np.stack([np.searchsorted(each[:, 0], place, "right") - 1 for each, place in zip(self._bounds, places, strict=True)])
         found, cells = [Extensions.empty()], 0
         # Of what begins at one place the pair that was searched last is first.
         for pair in np.unique(pairs, axis=1).T[::-1]:
-            begin, end, query_begin, query_end = (
-                place
-                for bounds, i, low, high in zip(self._bounds, pair, (t, q), (t_end, q_end), strict=True)
-                for place in np.clip(bounds[i], low, high).tolist()
-            )
+            pieces = [np.clip(bounds[i], begin, end) for bounds, i, (begin, end, _) in zip(self._bounds, pair, spans, strict=True)]
+            searched = [piece.tolist() if several else (begin, end) for piece, (begin, end, several) in zip(pieces, spans, strict=True)]
+            (begin, end), (query_begin, query_end) = searched
             there = segments.take((pairs == pair[:, None]).all(axis=0))
             there = replace(there, target=there.target + t - begin, query=there.query + q - query_begin)
-            one, looked = self._walk(self._target[begin:end], self._query[query_begin:query_end], there)
+            bounds = [piece[None] - start for piece, (start, _) in zip(pieces, searched, strict=True)]
+            one, looked = self._walk(self._target[begin:end], self._query[query_begin:query_end], bounds, there)
             ends = one.ends() + np.array([begin, begin, query_begin, query_begin])
             columns = dict(zip(("target_start", "target_end", "query_start", "query_end"), ends.T.copy(), strict=True))
             found.append(Extensions(**{**one.to_arrays(), "anchor": np.full(len(one), FOUND - number), **columns}))
@@ -82,13 +86,14 @@ class Between:
         tiles = hits(build_index(target, SEED), query, 0)
         return Segments.concat([used.hsps(*tile, self._parameters.xdrop, self._parameters.inner or 0, False) for tile in tiles])
 
-    def _walk(self, target: Codes, query: Codes, segments: Segments) -> tuple[Extensions, int]:
-        """Walk the best chain of a piece and a piece, and count the cells that were looked at. That of two that are equal is there before."""
+    def _walk(self, target: Codes, query: Codes, bounds: list[Integers], segments: Segments) -> tuple[Extensions, int]:
+        """Walk the best chain of a piece and a piece, and count the cells that were looked at. bounds: where they are in what is searched; where that is equal
+        as a whole its alignment from end to end is there before."""
         parameters, least = self._parameters, self._parameters.inner or 0
         segments = segments.take(best_chain(segments, parameters.overlap, *(parameters.chain or (0, 0)), lastz=True))
         t, q = anchor_points(target, query, segments, self._costs.plain)
         order = lastz_order(t, q, segments.score)
-        commit = Commit(target, query, np.array([[0, len(target)]]), self._costs)
+        commit = Commit(target, query, bounds[0], self._costs, query_bounds=bounds[1])
         if gapped.alike(target, query):
             commit.keep(gapped.whole(target, query, self._costs.plain, least))
         commit.walk(t[order], q[order])
@@ -106,16 +111,26 @@ def _within(bounds: Integers, start: int, end: int) -> Integers:
     return np.clip(bounds[np.searchsorted(bounds[:, 1], start, "right") : np.searchsorted(bounds[:, 0], end)], start, end)
 
 
-def _apart(whole: list[int], bounds: tuple[Integers, Integers]) -> list[tuple[int, int, int, int]]:
-    """Cut a rectangle with pieces of both sides into what LASTZ searches of it, each piece with each: the first with the first, the last with the last, and
-    those between; of a side that has none the first. Of these only what is not there yet."""
-    t, t_end, q, q_end = whole
-    sides = [_within(each, begin, end) for each, begin, end in zip(bounds, (t, q), (t_end, q_end), strict=True)]
+def _apart(whole: list[int], bounds: tuple[Integers, Integers]) -> list[tuple[Span, Span]]:
+    """Cut a rectangle with pieces of both sides into what LASTZ searches of it: the first with the first, the last with the last, and those between, each with
+    each; of a side that has none between, the first."""
+    (pieces, spans), (query_pieces, query_spans) = (_spans(each, *ends) for each, ends in zip(bounds, (whole[:2], whole[2:]), strict=True))
+    found, most = list(zip(spans, query_spans, strict=False)), max(pieces, query_pieces)
+    return found[:1] if most == 1 else found[1 : min(most, 3) + 1]
+
+
+def _spans(bounds: Integers, start: int, end: int) -> tuple[int, list[Span]]:
+    """Count the pieces of a side of a rectangle, and tell what of it is searched: where there is one on both sides; the first, the last, those between."""
+    pieces = _within(bounds, start, end)
     # The last letter of an alignment that ends where its sequence does is in the rectangle, but no piece of it.
-    sides = [each[each[:, 1] > begin + 1] for each, begin in zip(sides, (t, q), strict=True)]
-    parts = [[each[:1] for each in sides], [each[-1:] for each in sides], [each[1:-1] if len(each) > 2 else each[:1] for each in sides]]
-    wanted = 0 if min(map(len, sides)) == 0 else min(3, max(map(len, sides)))
-    return [tuple(int(place) for side in part for place in (side[0, 0], side[-1, 1])) for part in parts[:wanted]]  # type: ignore[misc]
+    pieces = pieces[pieces[:, 1] > start + 1]
+    if not len(pieces):
+        return 0, []
+    (begin, first), (last, stop) = pieces[0].tolist(), pieces[-1].tolist()
+    if len(pieces) == 1:  # where the other side has several, separators stay in it, and that letter
+        return 1, [(begin, stop, False), (begin, end, False), (start, stop, False), (begin, end, False)]
+    ends = [(begin, first, False), (last, stop, False)]
+    return len(pieces), [ends[0], *ends, (int(pieces[1, 0]), int(pieces[-2, 1]), True) if len(pieces) > 2 else ends[0]]
 
 
 def between(unit: Unit, kept: Extensions, budget: Budget, cells: int, beat: Callable[[], None], checkpoint: bool) -> tuple[Extensions, list[dict[str, Any]]]:

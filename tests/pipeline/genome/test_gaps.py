@@ -33,7 +33,7 @@ def test_the_last_letter_of_a_sequence_is_no_piece() -> None:
     query = np.array([[1, 12_803], [12_804, 20_052]])
     for end, first in ((5696, 5697), (5697, 5695)):
         target = np.array([[1, end], [end + 1, 15_696]])
-        assert [(t, q) for t, _, q, _ in _apart([5695, 15_696, 10_051, 20_052], (target, query))] == [(first, 10_051), (end + 1, 12_804)]
+        assert [(t, q) for (t, *_), (q, *_) in _apart([5695, 15_696, 10_051, 20_052], (target, query))] == [(first, 10_051), (end + 1, 12_804)]
 
 
 def test_of_several_pieces_the_first_the_last_and_those_between_are_searched_together() -> None:
@@ -48,4 +48,4 @@ def test_of_several_pieces_the_first_the_last_and_those_between_are_searched_tog
         (one, one, [(1, 1)]),
         (three[:0], three, []),
     ):
-        assert [(t, q) for t, _, q, _ in _apart([1, 29, 1, 29], (target, query))] == begins
+        assert [(t, q) for (t, *_), (q, *_) in _apart([1, 29, 1, 29], (target, query))] == begins
