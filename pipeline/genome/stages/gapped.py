@@ -113,13 +113,14 @@ def whole(target: Codes, query: Codes, plain: Any, least: int) -> Extended:
 
 def marked(found: Extensions, unit: "Unit", queries: Queries | None = None) -> Extensions:
     """Mark as `TRIVIAL` what --notrivial leaves out besides, of a side that is an array of several sequences: whole sequences of one name, letter by letter
-    the same, which on the strand - are palindromes. queries: as `rows` has them."""
+    the same, which on the strand - are palindromes. Where `trivial` ones are there LASTZ does not ask. queries: as `rows` has them."""
     if not (unit.parameters.notrivial and (unit.bounds[0, 0] or _together(unit))):
         return found
     target, query, queries = unit.target, unit.query, queries or queries_of(unit)
-    likely = np.flatnonzero(np.diff(found.run_offsets) == 1)
+    strand = queries.at(found.query_start)
+    likely = np.flatnonzero((np.diff(found.run_offsets) == 1) & ~np.isin(strand, strand[found.anchor == TRIVIAL]))
     ends = found.ends()[likely]
-    sequence, number = target.sequence_at(ends[:, 0]), queries.numbers[queries.at(ends[:, 2])]
+    sequence, number = target.sequence_at(ends[:, 0]), queries.numbers[strand[likely]]
     length = ends[:, 1] - ends[:, 0]
     anchor = found.anchor.copy()
     for i in np.flatnonzero((length == target.full_lengths[sequence]) & (length == query.full_lengths[number])).tolist():

@@ -31,9 +31,10 @@ def test_what_lies_before_one_that_is_not_gone_beyond_stays_open() -> None:
 def test_the_last_letter_of_a_sequence_is_no_piece() -> None:
     """An alignment ends with the first target sequence; what follows is searched with both of the query. One letter more, and each has its own."""
     query = np.array([[1, 12_803], [12_804, 20_052]])
-    for end, first in ((5696, 5697), (5697, 5695)):
+    for end, begins in ((5696, [5697, 5695]), (5697, [5695, 5698])):  # with the last it is left before what is searched, and a separator
         target = np.array([[1, end], [end + 1, 15_696]])
-        assert [(t, q) for (t, *_), (q, *_) in _apart([5695, 15_696, 10_051, 20_052], (target, query))] == [(first, 10_051), (end + 1, 12_804)]
+        found = _apart([5695, 15_696, 10_051, 20_052], (target, query))
+        assert [(t, q) for (t, *_), (q, *_) in found] == list(zip(begins, [10_051, 12_804], strict=True))
 
 
 def test_of_several_pieces_the_first_the_last_and_those_between_are_searched_together() -> None:
