@@ -14,6 +14,12 @@ YEAST = [
 ]
 """The fifth goes beyond the first, but not beyond the fourth, which comes later."""
 
+TIE = [[1000, 1207, 12_000, 12_207], [11_500, 11_707, 1500, 1707], [11_799, 12_000, 12_299, 12_500]]
+"""The third is as far from the first as from the second, neither of which is near the other."""
+
+EDGE = [[1000, 1200, 1000, 1200], [1199, 1401, 21_199, 21_401]]
+"""The second begins with the last letter of the first, and 20,000 letters on in the query."""
+
 
 def begins(ends: list[list[int]]) -> set[tuple[int, int]]:
     """Find where the rectangles after alignments begin: at their last letters."""
@@ -26,6 +32,15 @@ def test_nothing_is_searched_after_what_the_next_goes_beyond() -> None:
 
 def test_what_lies_before_one_that_is_not_gone_beyond_stays_open() -> None:
     assert (33357, 34072) in begins(YEAST) and (40003, 35015) not in begins(YEAST)
+
+
+def test_of_neighbours_equally_far_the_last_is_taken() -> None:
+    assert (11_706, 1706) in begins(TIE) and (1206, 12_206) not in begins(TIE)
+
+
+def test_one_that_shares_a_letter_is_near_a_letter_further() -> None:
+    assert begins(EDGE) == {(0, 0), (1400, 21_400)}
+    assert begins([EDGE[0], [1199, 1401, 21_200, 21_402]]) >= {(0, 11_200), (1199, 1199)}
 
 
 def test_the_last_letter_of_a_sequence_is_no_piece() -> None:
