@@ -56,27 +56,52 @@ class Between:
         return len(self._rectangles)
 
     def find(self, number: int) -> tuple[Extensions, int]:
-        """Find the alignments in a rectangle, of each piece with each as if these were all, and count the cells that were looked at."""
+        """Find the alignments in a rectangle, and count the cells that were looked at."""
         spans = self._rectangles[number]
         (t, t_end, _), (q, q_end, _) = spans
-        segments = self._segments(self._target[t:t_end], self._query[q:q_end])
-        places = segments.target + t, segments.query + q
-        pairs = np.stack([np.searchsorted(each[:, 0], place, "right") - 1 for each, place in zip(self._bounds, places, strict=True)])
-        found, cells = [Extensions.empty()], 0
-        # Of what begins at one place the pair that was searched last is first.
-        for pair in np.unique(pairs, axis=1).T[::-1]:
-            pieces = [np.clip(bounds[i], begin, end) for bounds, i, (begin, end, _) in zip(self._bounds, pair, spans, strict=True)]
-            searched = [piece.tolist() if several else (begin, end) for piece, (begin, end, several) in zip(pieces, spans, strict=True)]
-            (begin, end), (query_begin, query_end) = searched
-            there = segments.take((pairs == pair[:, None]).all(axis=0))
-            there = replace(there, target=there.target + t - begin, query=there.query + q - query_begin)
-            bounds = [piece[None] - start for piece, (start, _) in zip(pieces, searched, strict=True)]
-            one, looked = self._walk(self._target[begin:end], self._query[query_begin:query_end], bounds, there)
-            ends = one.ends() + np.array([begin, begin, query_begin, query_begin])
-            columns = dict(zip(("target_start", "target_end", "query_start", "query_end"), ends.T.copy(), strict=True))
-            found.append(Extensions(**{**one.to_arrays(), "anchor": np.full(len(one), FOUND - number), **columns}))
-            cells += looked
-        return Extensions.concat(found), cells
+        target, query = self._target[t:t_end], self._query[q:q_end]
+        segments = self._segments(target, query)
+        if not len(segments):
+            return Extensions.empty(), 0
+        pieces = [_within(bounds, begin, end) - begin for bounds, (begin, end, _) in zip(self._bounds, spans, strict=True)]
+        commit = Commit(target, query, pieces[0], self._costs, query_bounds=pieces[1])
+        self._walk(commit, target, query, pieces, [several for *_, several in spans], segments)
+        one, parameters = commit.alignments(), self._parameters
+        one = one.take(np.flatnonzero(np.where(one.anchor == gapped.TRIVIAL, not parameters.notrivial, one.score >= (parameters.inner or 0))))
+        ends = one.ends() + np.array([t, t, q, q])
+        columns = dict(zip(("target_start", "target_end", "query_start", "query_end"), ends.T.copy(), strict=True))
+        return Extensions(**{**one.to_arrays(), "anchor": np.full(len(one), FOUND - number), **columns}), commit.cells
+
+    def _walk(self, commit: Commit, target: Codes, query: Codes, pieces: list[Integers], several: list[bool], segments: Segments) -> None:
+        """Walk the best chains of a rectangle's pieces with each other, one pair after the other: of what begins at one place what was found last is first.
+
+        None reaches into another, so pairs are walked together up to one that is equal: its alignment from end to end is there before the others.
+        """
+        penalties = self._parameters.chain or (0, 0)
+        sides = [np.searchsorted(each[:, 0], place, "right") - 1 for each, place in zip(pieces, (segments.target, segments.query), strict=True)]
+        pairs, which = np.unique(np.stack(sides), axis=1, return_inverse=True)
+        chains: list[Segments] = []
+
+        def walk() -> None:
+            held = Segments.concat(chains)
+            t, q = anchor_points(target, query, held, self._costs.plain)
+            order = lastz_order(t, q, held.score)
+            order = order[np.argsort(np.repeat(np.arange(len(chains)), [len(each) for each in chains])[order], kind="stable")]
+            commit.walk(t[order], q[order])
+            chains.clear()
+
+        for number, pair in enumerate(pairs.T):
+            found = segments.take(which.ravel() == number)
+            (begin, end), (query_begin, query_end) = (
+                each[i].tolist() if apart else (0, len(codes)) for each, i, apart, codes in zip(pieces, pair, several, (target, query), strict=True)
+            )
+            there = replace(found, target=found.target - begin, query=found.query - query_begin)
+            if gapped.alike(target[begin:end], query[query_begin:query_end]):
+                walk()
+                one = gapped.whole(target[begin:end], query[query_begin:query_end], self._costs.plain, self._parameters.inner or 0)
+                commit.keep(replace(one, ends=one.ends + np.array([begin, begin, query_begin, query_begin])))
+            chains.append(found.take(best_chain(there, self._parameters.overlap, *penalties, lastz=True)))
+        walk()
 
     def _segments(self, target: Codes, query: Codes) -> Segments:
         """Find the segments in a rectangle."""
@@ -85,20 +110,6 @@ class Between:
         used = HitFilter(target, query, SEED.span, self._parameters.scoring, exact=False)
         tiles = hits(build_index(target, SEED), query, 0)
         return Segments.concat([used.hsps(*tile, self._parameters.xdrop, self._parameters.inner or 0, False) for tile in tiles])
-
-    def _walk(self, target: Codes, query: Codes, bounds: list[Integers], segments: Segments) -> tuple[Extensions, int]:
-        """Walk the best chain of a piece and a piece, and count the cells that were looked at. bounds: where they are in what is searched; where that is equal
-        as a whole its alignment from end to end is there before."""
-        parameters, least = self._parameters, self._parameters.inner or 0
-        segments = segments.take(best_chain(segments, parameters.overlap, *(parameters.chain or (0, 0)), lastz=True))
-        t, q = anchor_points(target, query, segments, self._costs.plain)
-        order = lastz_order(t, q, segments.score)
-        commit = Commit(target, query, bounds[0], self._costs, query_bounds=bounds[1])
-        if gapped.alike(target, query):
-            commit.keep(gapped.whole(target, query, self._costs.plain, least))
-        commit.walk(t[order], q[order])
-        found = commit.alignments()
-        return found.take(np.flatnonzero(np.where(found.anchor == gapped.TRIVIAL, not parameters.notrivial, found.score >= least))), commit.cells
 
     def among(self, found: Extensions) -> Extensions:
         """Merge those that were there and those that were found, in LASTZ's order: by target start, what was there first, then what was found last."""
