@@ -15,7 +15,7 @@ from tidalign.pipeline.genome.walk import inner
 FORMATS = [(name, format) for name, run in golden.RUNS.items() for format in run["formats"] if format in ("maf", "axt", "general", "segments", "softsam")]
 
 
-SMALL = json.loads((golden.PLACE / "small.json").read_text())["cases"]
+SMALL = [case for name in ("small", "between") for case in json.loads((golden.PLACE / f"{name}.json").read_text())["cases"]]
 PIPELINES = json.loads(golden.text("pipelines.json.gz"))["cases"]
 SEARCHES = json.loads(golden.text("searches.json.gz"))["cases"]
 SEPARATED = json.loads((golden.PLACE / "separated.json").read_text())["cases"]
@@ -76,11 +76,11 @@ def test_a_query_with_a_separator(case: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", SMALL, ids=lambda case: " ".join([case["target"], case["query"], *case["options"], case["format"][:8]]))
 def test_small_cases(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Empty sequences, sequences that are not asked for, a small x."""
+    """Empty sequences, sequences that are not asked for, a small x; equal sequences, palindromes, shares of a query of several sequences."""
     for name, text in case["files"].items():
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    results = tidalign.align_genomes(case["target"], case["query"], out="run", workers=None, **options(case["options"]))
+    results = tidalign.align_genomes(case["target"], case["query"] or None, out="run", workers=None, **options(case["options"]))
     results.export("out", format=case["format"])
     assert [line for line in Path("out").read_text().splitlines() if not line.startswith("#")] == case["lines"]
 

@@ -19,7 +19,7 @@ from tidalign.pipeline.genome.input.segments import load_segments
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.plan import read_manifest, strands, unit_name
 from tidalign.pipeline.genome.stages import anchors_file, gapped, seeding
-from tidalign.pipeline.genome.stages.filters import asked, passed
+from tidalign.pipeline.genome.stages.filters import asked_of, passed
 from tidalign.pipeline.genome.stages.guards import Heartbeat
 from tidalign.pipeline.genome.stages.seeded import Seeded
 from tidalign.pipeline.genome.stages.unit import Unit
@@ -123,7 +123,7 @@ def _passing(unit: Unit, hsps: Any) -> Any:
     parameters = unit.parameters
     if parameters.gapped or parameters.chain is None or not parameters.filters:
         return hsps
-    found = [passed(rows, asked(parameters)) for rows in gapped.tables(without_gaps(hsps), unit)]
+    found = [passed(rows, asked_of(unit)) for rows in gapped.tables(without_gaps(hsps), unit)]
     return hsps.filter(pa.array(np.concatenate([np.empty(0, np.bool_), *found])))
 
 

@@ -1,7 +1,7 @@
 """LASTZ's filters of finished alignments: identity, coverage, continuity, matches, mismatches, gaps. Bounds are inclusive."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,9 @@ import pyarrow as pa
 from tidalign.pipeline.genome.formats import measures
 from tidalign.pipeline.genome.formats.block import AlignmentBlock
 from tidalign.pipeline.genome.parameters import GenomeParameters
+
+if TYPE_CHECKING:
+    from tidalign.pipeline.genome.stages.unit import Unit
 
 Filter = tuple[str, float, float]
 
@@ -38,6 +41,15 @@ def asked(parameters: GenomeParameters) -> tuple[Filter, ...]:
     collected = any(each is not None for each in of_all)
     collected |= any(name != MATCHES_OF_QUERY for name, *_ in filters)
     return tuple(one for one in filters if one[0] != "continuity" and (collected or one[0] != MATCHES_OF_QUERY))
+
+
+def asked_of(unit: "Unit") -> tuple[Filter, ...]:
+    """List those of a unit: of a query whose sequences are one ([multiple]) the share is of the letters of all. What passes has that share of its own, too."""
+    letters = int(unit.query.full_lengths.sum())
+    return tuple(
+        ("nmatch", lowest / 100 * letters, highest / 100 * letters) if unit.joint and name == MATCHES_OF_QUERY else (name, lowest, highest)
+        for name, lowest, highest in asked(unit.parameters)
+    )
 
 
 def asked_last(parameters: GenomeParameters) -> tuple[Filter, ...]:

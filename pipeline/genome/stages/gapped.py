@@ -61,7 +61,7 @@ def equal_pieces(unit: "Unit", queries: Queries) -> dict[int, list[Extended]]:
     The score is what the letters give, or the threshold where that is more. Places are counted from the strand's first letter. Where all sequences of a query
     are one ([multiple]), the two arrays have to be equal as they are, and each sequence is aligned with that in its place.
     """
-    together = unit.query.together and not unit.job.each
+    together = _together(unit)
     if together and not np.array_equal(unit.target.letters & _CAPITAL, unit.query.letters & _CAPITAL):
         return {}
     which, pieces = _pieces(unit.query, queries)
@@ -85,6 +85,11 @@ def equal_pieces(unit: "Unit", queries: Queries) -> dict[int, list[Extended]]:
     return found
 
 
+def _together(unit: "Unit") -> bool:
+    """Tell whether the query's sequences, or its only one, are an array to LASTZ ([multiple])."""
+    return unit.query.together and not unit.job.each
+
+
 def _pieces(query: Genome, queries: Queries) -> tuple[Integers, Integers]:
     """Find the pieces of the strands +: which strand each is of, int64[m], and where it lies in their array, int64[m, 2]."""
     plus = np.flatnonzero(~queries.minus)
@@ -104,6 +109,25 @@ def whole(target: Codes, query: Codes, plain: Any, least: int) -> Extended:
     """Align two equal pieces from end to end. The score is what the letters give (plain: `Costs.plain`), or `least` where that is more."""
     score = max(int(plain[target, query].sum(dtype=np.int64)), least)
     return Extended(TRIVIAL, score, np.array([0, len(target), 0, len(query)], np.int64), False, np.zeros(1, np.uint8), np.array([len(target)], np.int64))
+
+
+def marked(found: Extensions, unit: "Unit", queries: Queries | None = None) -> Extensions:
+    """Mark as `TRIVIAL` what --notrivial leaves out besides, of a side that is an array of several sequences: whole sequences of one name, letter by letter
+    the same, which on the strand - are palindromes. Where `trivial` ones are there LASTZ does not ask. queries: as `rows` has them."""
+    if not (unit.parameters.notrivial and (unit.bounds[0, 0] or _together(unit))):
+        return found
+    target, query, queries = unit.target, unit.query, queries or queries_of(unit)
+    strand = queries.at(found.query_start)
+    likely = np.flatnonzero((np.diff(found.run_offsets) == 1) & ~np.isin(strand, strand[found.anchor == TRIVIAL]))
+    ends = found.ends()[likely]
+    sequence, number = target.sequence_at(ends[:, 0]), queries.numbers[strand[likely]]
+    length = ends[:, 1] - ends[:, 0]
+    anchor = found.anchor.copy()
+    for i in np.flatnonzero((length == target.full_lengths[sequence]) & (length == query.full_lengths[number])).tolist():
+        t, t_end, q, q_end = ends[i].tolist()
+        if target.names[sequence[i]] == query.names[number[i]] and np.array_equal(unit.target_codes[t:t_end], queries.codes[q:q_end]):
+            anchor[likely[i]] = TRIVIAL
+    return replace(found, anchor=anchor)
 
 
 def _marks(codes: Codes, pieces: Integers) -> npt.NDArray[np.uint64]:

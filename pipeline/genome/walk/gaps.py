@@ -14,10 +14,10 @@ def rectangles(ends: Integers, target: int, query: int) -> Integers:
     ends: int64[n, 4], target start and end, query start and end of alignments in LASTZ's order: by target start. target, query: how long the arrays are.
     Of several sequences in one array it is as if they were one: a rectangle may reach from one into the next.
 
-    An alignment is paired with the nearest of those before it that end where it begins or earlier, on both sides, and with which nothing was paired yet. One
-    that another overlaps, on one side, or that is behind it on one and before it on the other, is paired with nothing before it. Of those others, the last one
-    first, nothing is paired with what the alignment goes beyond on both sides, up to the first that it does not go beyond; if there is one, nothing with the
-    alignment itself. What lies after an alignment is looked at when those that begin are too far from it.
+    An alignment is paired with the nearest of those before it that end where it begins or earlier, on both sides, and with which nothing was paired yet, of
+    equals the last. One that another overlaps, on one side, or that is behind it on one and before it on the other, is paired with nothing before it. Of those
+    others, the last one first, nothing is paired with what the alignment goes beyond on both sides, up to the first that it does not go beyond; if there is
+    one, nothing with the alignment itself. What lies after an alignment is looked at when those that begin are too far from it.
     """
     n = len(ends)
     open_ended = np.ones(n, np.bool_)
@@ -35,7 +35,7 @@ def rectangles(ends: Integers, target: int, query: int) -> Integers:
         after(active[~reached])
         active = active[reached]
         t_gap, q_gap = t - ends[active, 1], q - ends[active, 3]
-        beside = (q_gap < REACH - 1) & (abs(t_gap - q_gap) <= REACH)
+        beside = ((q_gap < REACH - 1) | (t_gap < 0)) & (abs(t_gap - q_gap) <= REACH)
         near, t_gap, q_gap = active[beside], t_gap[beside], q_gap[beside]
         active = np.append(active, i)
         if not len(near):
@@ -50,7 +50,7 @@ def rectangles(ends: Integers, target: int, query: int) -> Integers:
             continue
         apart = np.where(open_ended[near], t_gap + q_gap, 2 * REACH)
         if apart.min() < 2 * REACH:
-            one = ends[near[apart.argmin()]]
+            one = ends[near[::-1][apart[::-1].argmin()]]  # of equals the last
             found.append((int(one[1]) - 1, int(t) + 1, int(one[3]) - 1, int(q) + 1))  # the last letters of one and the first of the other are in it
         open_ended[near] = False
     after(active)

@@ -8,7 +8,7 @@ import numpy as np
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.pipeline.genome.stages import gapped, host
 from tidalign.pipeline.genome.stages.anchors_file import places
-from tidalign.pipeline.genome.stages.filters import asked, passed
+from tidalign.pipeline.genome.stages.filters import asked_of, passed
 from tidalign.pipeline.genome.stages.guards import Budget
 from tidalign.pipeline.genome.stages.unit import Unit
 
@@ -38,5 +38,5 @@ def _first(unit: Unit, tables: Iterable[Any], most: int, beat: Callable[[], None
 
 
 def _passing(unit: Unit, found: Extensions) -> Any:
-    masks = [passed(rows, asked(unit.parameters)) for rows in gapped.tables(found, unit)]
+    masks = [passed(rows, asked_of(unit)) for rows in gapped.tables(found, unit)]
     return np.concatenate([np.empty(0, np.bool_), *masks])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tidalign.kernels.anchors.chain import best_chain
 from tidalign.kernels.anchors.points import anchor_points, lastz_order
 from tidalign.kernels.commit.walk import Commit
 from tidalign.kernels.extension.costs import Costs, Integers
@@ -17,9 +18,8 @@ from tidalign.kernels.ungapped.hsps import HitFilter, Segments
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages import gapped
 from tidalign.pipeline.genome.stages.covering import LEAST
-from tidalign.pipeline.genome.stages.filters import asked, passed
+from tidalign.pipeline.genome.stages.filters import asked_of, passed
 from tidalign.pipeline.genome.stages.guards import CUT_SECONDS, Budget
-from tidalign.pipeline.genome.stages.seeding import chained
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import checkpoints
 from tidalign.pipeline.genome.walk.gaps import rectangles
@@ -31,6 +31,10 @@ STAGE = "inner"
 
 FOUND = -2
 """The anchor of an alignment in the first rectangle; one less in each that follows."""
+
+
+Span = tuple[int, int, bool]
+"""Where a side is searched, and whether it is piece by piece."""
 
 
 class Between:
@@ -53,49 +57,59 @@ class Between:
 
     def find(self, number: int) -> tuple[Extensions, int]:
         """Find the alignments in a rectangle, and count the cells that were looked at."""
-        t, t_end, q, q_end = self._rectangles[number]
-        commit = self._walk(self._target[t:t_end], self._query[q:q_end], _within(self._bounds[0], t, t_end) - t, _within(self._bounds[1], q, q_end) - q)
-        if commit is None:
+        spans = self._rectangles[number]
+        (t, t_end, _), (q, q_end, _) = spans
+        target, query = self._target[t:t_end], self._query[q:q_end]
+        segments = self._segments(target, query)
+        if not len(segments):
             return Extensions.empty(), 0
-        one = commit.alignments()
-        if self._parameters.all_bounds:
-            one = one.take(np.flatnonzero((one.score >= (self._parameters.inner or 0)) | (one.anchor == gapped.TRIVIAL)))
-        if self._parameters.notrivial:
-            one = one.take(np.flatnonzero(one.anchor != gapped.TRIVIAL))
+        pieces = [_within(bounds, begin, end) - begin for bounds, (begin, end, _) in zip(self._bounds, spans, strict=True)]
+        commit = Commit(target, query, pieces[0], self._costs, query_bounds=pieces[1])
+        self._walk(commit, target, query, pieces, [several for *_, several in spans], segments)
+        one, parameters = commit.alignments(), self._parameters
+        one = one.take(np.flatnonzero(np.where(one.anchor == gapped.TRIVIAL, not parameters.notrivial, one.score >= (parameters.inner or 0))))
         ends = one.ends() + np.array([t, t, q, q])
         columns = dict(zip(("target_start", "target_end", "query_start", "query_end"), ends.T.copy(), strict=True))
-        found = Extensions(**{**one.to_arrays(), "anchor": np.full(len(one), FOUND - number), **columns})
-        return found.take(np.flatnonzero(~self._itself(found, self._rectangles[number]))), commit.cells
+        return Extensions(**{**one.to_arrays(), "anchor": np.full(len(one), FOUND - number), **columns}), commit.cells
 
-    def _itself(self, found: Extensions, rectangle: tuple[int, int, int, int]) -> Any:
-        """Tell which alignments are of a whole sequence with itself: LASTZ does not show these, unless a letter of another one is in what it searched there."""
-        t, t_end, q, q_end = rectangle
-        sides = [_within(each, begin, end) for each, begin, end in zip(self._bounds, (t, q), (t_end, q_end), strict=True)]
-        if not self._parameters.with_itself or any(len(each) == 2 and each[0, 1] - each[0, 0] == 1 for each in sides):
-            return np.zeros(len(found), np.bool_)
-        piece = np.searchsorted(self._bounds[0][:, 0], found.target_start, "right") - 1
-        return ((found.ends() == self._bounds[0][piece][:, [0, 1, 0, 1]]).all(axis=1)) & (np.diff(found.run_offsets) == 1)
+    def _walk(self, commit: Commit, target: Codes, query: Codes, pieces: list[Integers], several: list[bool], segments: Segments) -> None:
+        """Walk the best chains of a rectangle's pieces with each other, one pair after the other: of what begins at one place what was found last is first.
 
-    def _walk(self, target: Codes, query: Codes, bounds: Integers, query_bounds: Integers) -> Commit | None:
-        """Walk the best chains of what is found in a rectangle; None where there is nothing."""
-        parameters = self._parameters
+        None reaches into another, so pairs are walked together up to one that is equal: its alignment from end to end is there before the others.
+        """
+        penalties = self._parameters.chain or (0, 0)
+        sides = [np.searchsorted(each[:, 0], place, "right") - 1 for each, place in zip(pieces, (segments.target, segments.query), strict=True)]
+        pairs, which = np.unique(np.stack(sides), axis=1, return_inverse=True)
+        chains: list[Segments] = []
+
+        def walk() -> None:
+            held = Segments.concat(chains)
+            t, q = anchor_points(target, query, held, self._costs.plain)
+            order = lastz_order(t, q, held.score)
+            order = order[np.argsort(np.repeat(np.arange(len(chains)), [len(each) for each in chains])[order], kind="stable")]
+            commit.walk(t[order], q[order])
+            chains.clear()
+
+        for number, pair in enumerate(pairs.T):
+            found = segments.take(which.ravel() == number)
+            (begin, end), (query_begin, query_end) = (
+                each[i].tolist() if apart else (0, len(codes)) for each, i, apart, codes in zip(pieces, pair, several, (target, query), strict=True)
+            )
+            there = replace(found, target=found.target - begin, query=found.query - query_begin)
+            if gapped.alike(target[begin:end], query[query_begin:query_end]):
+                walk()
+                one = gapped.whole(target[begin:end], query[query_begin:query_end], self._costs.plain, self._parameters.inner or 0)
+                commit.keep(replace(one, ends=one.ends + np.array([begin, begin, query_begin, query_begin])))
+            chains.append(found.take(best_chain(there, self._parameters.overlap, *penalties, lastz=True)))
+        walk()
+
+    def _segments(self, target: Codes, query: Codes) -> Segments:
+        """Find the segments in a rectangle."""
         if min(len(target), len(query)) < SEED.span:
-            return None
-        used = HitFilter(target, query, SEED.span, parameters.scoring, exact=False)
-        index = build_index(target, SEED)
-        segments = Segments.concat([used.hsps(*tile, parameters.xdrop, parameters.inner or 0, False) for tile in hits(index, query, 0)])
-        segments = chained(bounds, query, segments, parameters, parameters.chain or (0, 0))
-        if not len(segments):
-            return None
-        t, q = anchor_points(target, query, segments, self._costs.plain)
-        order = lastz_order(t, q, segments.score)
-        # One sequence of the query after the other: which of two that begin at one place was found last depends on it.
-        order = order[np.argsort(np.searchsorted(query_bounds[:, 0], q[order], "right"), kind="stable")]
-        commit = Commit(target, query, bounds, self._costs, query_bounds=query_bounds)
-        if gapped.alike(target, query):
-            commit.keep(gapped.whole(target, query, self._costs.plain, parameters.inner or 0))
-        commit.walk(t[order], q[order])
-        return commit
+            return Segments.concat([])
+        used = HitFilter(target, query, SEED.span, self._parameters.scoring, exact=False)
+        tiles = hits(build_index(target, SEED), query, 0)
+        return Segments.concat([used.hsps(*tile, self._parameters.xdrop, self._parameters.inner or 0, False) for tile in tiles])
 
     def among(self, found: Extensions) -> Extensions:
         """Merge those that were there and those that were found, in LASTZ's order: by target start, what was there first, then what was found last."""
@@ -108,17 +122,26 @@ def _within(bounds: Integers, start: int, end: int) -> Integers:
     return np.clip(bounds[np.searchsorted(bounds[:, 1], start, "right") : np.searchsorted(bounds[:, 0], end)], start, end)
 
 
-def _apart(whole: list[int], bounds: tuple[Integers, Integers]) -> list[tuple[int, int, int, int]]:
-    """Cut a rectangle with several pieces of both sides into what LASTZ searches of it: where it has two of one, the last of one with the last of the other,
-    and all before with all before; else also the first with the first, and those between."""
-    t, t_end, q, q_end = whole
-    sides = [_within(each, begin, end) for each, begin, end in zip(bounds, (t, q), (t_end, q_end), strict=True)]
+def _apart(whole: list[int], bounds: tuple[Integers, Integers]) -> list[tuple[Span, Span]]:
+    """Cut a rectangle with pieces of both sides into what LASTZ searches of it: the first with the first, the last with the last, and those between, each with
+    each; of a side that has none between, the first."""
+    (pieces, spans), (query_pieces, query_spans) = (_spans(each, *ends) for each, ends in zip(bounds, (whole[:2], whole[2:]), strict=True))
+    found, most = list(zip(spans, query_spans, strict=False)), max(pieces, query_pieces)
+    return found[:1] if most == 1 else found[1 : min(most, 3) + 1]
+
+
+def _spans(bounds: Integers, start: int, end: int) -> tuple[int, list[Span]]:
+    """Count the pieces of a side of a rectangle, and tell what of it is searched: where there is one on both sides; the first, the last, those between."""
+    pieces = _within(bounds, start, end)
     # The last letter of an alignment that ends where its sequence does is in the rectangle, but no piece of it.
-    sides = [each[each[:, 1] > begin + 1] for each, begin in zip(sides, (t, q), strict=True)]
-    if min(map(len, sides)) < 2:
-        return [(t, t_end, q, q_end)]
-    cuts = [slice(0, -1), slice(-1, None)] if min(map(len, sides)) == 2 else [slice(0, 1), slice(1, -1), slice(-1, None)]
-    return [tuple(int(place) for side in sides for place in (side[cut][0, 0], side[cut][-1, 1])) for cut in cuts]  # type: ignore[misc]
+    pieces = pieces[pieces[:, 1] > start + 1]
+    if not len(pieces):
+        return 0, []
+    (begin, first), (last, stop) = pieces[0].tolist(), pieces[-1].tolist()
+    if len(pieces) == 1:  # where the other side has several, separators stay in it, and that letter
+        return 1, [(begin, stop, False), (begin, end, False), (start, stop, False), (begin, end, False)]
+    ends = [(begin, first, False), (last, stop, False)]
+    return len(pieces), [ends[0], *ends, (int(pieces[1, 0]), int(pieces[-2, 1]), True) if len(pieces) > 2 else ends[0]]
 
 
 def between(unit: Unit, kept: Extensions, budget: Budget, cells: int, beat: Callable[[], None], checkpoint: bool) -> tuple[Extensions, list[dict[str, Any]]]:
@@ -157,7 +180,7 @@ def passing(unit: Unit, kept: Extensions) -> Extensions:
     """Give the alignments that pass the filters: LASTZ asks before it searches between them or mirrors them, and not again. --notrivial is one of them."""
     if unit.parameters.notrivial:
         kept = kept.take(np.flatnonzero(kept.anchor != gapped.TRIVIAL))
-    filters = asked(unit.parameters)
+    filters = asked_of(unit)
     if not filters:
         return kept
     found = [passed(rows, filters) for rows in gapped.tables(kept, unit)]

@@ -27,6 +27,7 @@ from tidalign.pipeline.genome.input.sequences import Queries
 from tidalign.pipeline.genome.stages import gapped, itself
 from tidalign.pipeline.genome.stages.anchoring import anchors_path, count_anchors, read_anchors, without_gaps
 from tidalign.pipeline.genome.stages.anchors_file import ROWS, places
+from tidalign.pipeline.genome.stages.filters import asked_of, keep
 from tidalign.pipeline.genome.stages.guards import Budget, Heartbeat, RowsAndShortfalls
 from tidalign.pipeline.genome.stages.unit import Unit
 from tidalign.pipeline.genome.walk import checkpoints, inner
@@ -173,12 +174,13 @@ def walk(unit: Unit, anchors: Any, beat: Heartbeat, checkpoint: bool, shared: bo
                 saved, took = time.monotonic(), time.monotonic() - saved - since
     unit.counts.update(commit.counts())
     shortfalls = [budget.shortfall(unit, at, len(anchors))] if at < len(anchors) else []
-    found = _chosen(unit, commit)
+    found = gapped.marked(_chosen(unit, commit), unit)
     if unit.parameters.inner is not None and not shortfalls:
         found, left = inner.between(unit, found, budget, commit.cells, lambda: beat(at), checkpoint)
         shortfalls += left
+    if unit.parameters.inner is None and (unit.mirrors or unit.joint):  # the share of a joint query is of letters that are known here alone
+        found = inner.passing(unit, found)
     if unit.mirrors:
-        found = inner.passing(unit, found) if unit.parameters.inner is None else found
         found = itself.mirrored(found, unit.square, unit.costs, (unit.target_codes, unit.query_codes))
     return gapped.tables(found, unit), shortfalls
 
@@ -233,7 +235,7 @@ def walk_many(unit: Unit, queries: Queries, anchors: tuple[Integers, ...], stran
         for i in range(first, stop):
             beat(i)
     unit.counts.update(walks.counts())
-    return Extensions.concat(found)
+    return gapped.marked(Extensions.concat(found), unit, queries)
 
 
 def _calls(begins: list[int], strands: range, equal: Mapping[int, Any]) -> Iterator[tuple[int, int, bool]]:
@@ -254,8 +256,9 @@ def _calls(begins: list[int], strands: range, equal: Mapping[int, Any]) -> Itera
 
 def _of_hsps(unit: Unit, hsps: Any) -> Iterator[Any]:
     """Make rows of HSPs as they are, in tables."""
+    filters = asked_of(unit) if unit.joint else ()  # those of others are asked of all units' rows
     for first in range(0, len(hsps), ROWS):
-        yield from gapped.tables(without_gaps(hsps.slice(first, ROWS)), unit)
+        yield from (keep(rows, filters) for rows in gapped.tables(without_gaps(hsps.slice(first, ROWS)), unit))
 
 
 @contextmanager

@@ -234,7 +234,7 @@ def small_case(files: dict[str, str], target: str, query: str, options: list[str
     """Run LASTZ on small files, and give what it prints without its own comments."""
     with tempfile.TemporaryDirectory() as folder:
         write(folder, files)
-        status, out = lastz(folder, target, query, *options, f"--format={format}")
+        status, out = lastz(folder, target, *filter(None, [query]), *options, f"--format={format}")
     assert not status
     lines = [line for line in out.splitlines() if not line.startswith("#")]
     return {"files": files, "target": target, "query": query, "options": options, "format": format, "lines": lines}
