@@ -12,11 +12,11 @@ from tidalign.kernels.extension.fences import room
 from tidalign.kernels.gapped.alignments import Extended
 from tidalign.kernels.gapped.extender import Explored, Extender
 
-OF_THREAD = 8
-"""Anchors that each thread extends before the walk goes on."""
+OF_THREAD = np.int64(8)
+"""Anchors that each thread extends at most before the walk goes on."""
 
-REACH = np.int64(256)
-"""Anchors that are looked at for each to extend next: so many cost less than to extend one."""
+LEAST_REACH, MOST_REACH = 1 << 6, 1 << 10
+"""Anchors among which each thread seeks those to extend: more where many were found."""
 
 SLICE = 1 << 14
 """Anchors of which a thread finds out at once which are on alignments."""
@@ -42,9 +42,10 @@ class Ahead:
     def __init__(self, extender: Extender, paths: Paths, threads: int) -> None:
         self._extender, self._paths = extender, paths
         self._threads = ThreadPoolExecutor(threads, "walk") if threads > 1 else None
-        self._extenders = [extender.another() for _ in range(threads)]
-        self._rooms = [room(paths.kept) for _ in range(threads)]
+        self._extenders = [extender.another() for _ in range(threads if self._threads else 0)]
+        self._rooms = [room(paths.kept) for _ in self._extenders]
         self._made: dict[int, Made] = {}
+        self._reach = LEAST_REACH
         self.stood = 0
 
     def start(self, t: Integers, q: Integers, known: Any, boxes: Integers, free: Any) -> None:
@@ -74,19 +75,19 @@ class Ahead:
     def _look_ahead(self, i: int) -> None:
         """Extend the i-th anchor and the next ones by all threads."""
         assert self._threads is not None
-        paths, count = self._paths, len(self._extenders)
-        where = paths.kept, paths.fence, paths.holes, *self._anchors, np.int64(i)
-        wanted = commit_host.wanted(*where, self._flags, REACH, np.int64(OF_THREAD * count))
-        for makes in self._threads.map(self._extend, range(count), [wanted[k::count] for k in range(count)]):
-            self._made.update(makes)
-        self._flags[wanted[:, 0]] = True
+        count = len(self._extenders)
+        made = [one for makes in self._threads.map(self._extend, range(count), range(i, i + count * self._reach, self._reach)) for one in makes]
+        self._made.update(made)
+        self._flags[[place for place, _ in made]] = True
+        self._reach = min(2 * self._reach, MOST_REACH) if len(made) > count else max(self._reach // 2, LEAST_REACH)
 
-    def _extend(self, k: int, wanted: Integers) -> dict[int, Made]:
-        """Extend some anchors by the k-th thread."""
+    def _extend(self, k: int, i: int) -> list[tuple[int, Made]]:
+        """Extend, by the k-th thread, those anchors from the i-th on that are to be extended between what is kept."""
         kept, (t, q, *_), number = self._paths.kept, self._anchors, len(self._paths)
         if len(self._rooms[k][0]) < len(self._paths.fence):
             self._rooms[k] = room(kept)
-        makes = {}
-        for i, left, right in wanted.tolist():
-            makes[i] = Made(left, right, number, *self._extenders[k].extend(i, t[i], q[i], fences=(kept, left, right, *self._rooms[k])))
+        where = self._flags, np.int64(i), np.int64(min(i + self._reach, len(t)))
+        makes = []
+        for j, left, right in commit_host.wanted(kept, *self._rooms[k], *self._anchors, *where, OF_THREAD).tolist():
+            makes.append((j, Made(left, right, number, *self._extenders[k].extend(j, t[j], q[j], fences=(kept, left, right, *self._rooms[k])))))
         return makes

@@ -185,15 +185,14 @@ def mark_those_on(kept, t, q, known, i, stop):
 
 
 @jit
-def wanted(kept, fence, holes, t, q, known, boxes, free, i, made, reach, room):
-    """List anchors from the i-th on, which is one, that are to be extended between what is kept now, at most `room`: (index, pieces beside it), int64[., 3].
+def wanted(kept, fence, holes, t, q, known, boxes, free, made, i, stop, room):
+    """List anchors of [i, stop) that are to be extended between what is kept now, at most `room`: (index, pieces beside it), int64[., 3].
 
-    made: bool[n], those that have been, which are left out; so is what may lie on one alignment with another of the list. reach: anchors looked at for
-    each that is found. Those on kept alignments are marked.
+    made: bool[n], those that have been, which are left out; so is what may lie on one alignment with another of the list. Those on kept alignments are marked.
     """
     found, cells = np.empty((room, 3), np.int64), np.empty(room, np.int64)
-    n, first = 0, i
-    while i < len(t) and n < room and i - first < reach * (n + 1) and known[i] != UNKNOWN:
+    n = 0
+    while i < stop and n < room and known[i] != UNKNOWN:
         cell = ((t[i] >> PLACE_BITS) << 32) + ((t[i] - q[i]) >> DIAGONAL_BITS)
         alone = not made[i] and known[i] != ON
         for j in range(n):
