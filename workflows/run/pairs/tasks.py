@@ -14,7 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidalign.cluster.task import inject, logged
+from tidalign.cluster.faults import inject
+from tidalign.cluster.task import logged
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
 from tidalign.kernels.wavefront.alignments import Alignments, part_of
@@ -37,6 +38,11 @@ class RowRange:
     start: int
     stop: int
     claim: str | None = None
+
+    @property
+    def stage(self) -> str:
+        """Name the only sort of work that there is."""
+        return "align"
 
     def cut(self, start: int, stop: int, claim: str | None) -> "RowRange":
         """Cut out rows [start, stop) alone."""

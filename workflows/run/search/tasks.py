@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidalign.cluster.task import inject, logged
+from tidalign.cluster.faults import inject
+from tidalign.cluster.task import logged
 from tidalign.kernels.local.pairs import SHARED_PAIRS
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
@@ -44,6 +45,11 @@ class QueryRange:
     start: int
     stop: int
     claim: str | None = None
+
+    @property
+    def stage(self) -> str:
+        """Name the only sort of work that there is."""
+        return "search"
 
     def cut(self, start: int, stop: int, claim: str | None) -> "QueryRange":
         """Cut out queries [start, stop) alone."""
