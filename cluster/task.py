@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import platform
 import re
+import signal
 import threading
 import time
 from collections import defaultdict
@@ -70,7 +71,6 @@ class Outcomes(Protocol):
 
 
 Rank = Callable[[Task], float | None]
-"""Says which of several tasks goes first, the one with the highest number; None: not that one."""
 
 
 class Queue:
@@ -89,7 +89,7 @@ class Queue:
             self.seconds[task.sort] += task.seconds
 
     def pop(self, kinds: Iterable[TaskKind], rank: Rank = attrgetter("weight"), like: Callable[..., Any] | None = None) -> Task | None:
-        """Take the task of these kinds that ranks highest, the longest if nobody says otherwise; None where none does, or it is no call of `like`."""
+        """Take the task of these kinds that ranks highest, the longest if nobody says otherwise; None where none has a rank, or it is no call of `like`."""
         heaps = [heap for kind in kinds if (heap := self._heaps.get(kind))]
         # Who is slow looks at all of them where the longest does not fit.
         entries = (entry for heap in heaps for entry in (heap[:1] if rank(heap[0][2]) == heap[0][2].weight else heap))
@@ -150,10 +150,10 @@ def _note(line: str) -> None:
             _log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {line}\n")
 
 
+KINDS: tuple[TaskKind, ...] = ("work", "read", "here")
+
 PULSE_SECONDS = 1.0
 """Seconds between looks at the pulses of tasks that run in this process."""
-
-KINDS: tuple[TaskKind, ...] = ("work", "read", "here")
 
 
 def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop, threads: int = 1, watch: Callable[[Iterable[Task]], object] = lambda _: None) -> None:
@@ -282,3 +282,19 @@ class Threads:
         for task in self._running.values():
             if task.pulse:
                 task.pulse()
+
+
+def inject(places: Callable[[], Iterable[str]], fault: Callable[[], None] = lambda: None) -> None:
+    """Do at these places, for tests, what the environment says: TIDALIGN_TEST_POISON, _HANG and _FAULT name places (with commas between) at which the process
+    kills itself, spins, or calls `fault` (a kernel that writes where nothing is); TIDALIGN_TEST_SLOW is a number of seconds to wait at each call."""
+    if slow := os.environ.get("TIDALIGN_TEST_SLOW"):
+        time.sleep(float(slow))
+    for kind in ("POISON", "HANG", "FAULT"):
+        named = os.environ.get(f"TIDALIGN_TEST_{kind}")
+        if not named or set(named.split(",")).isdisjoint(places()):
+            continue
+        if kind == "POISON":
+            os.kill(os.getpid(), signal.SIGKILL)
+        while kind == "HANG":
+            pass
+        fault()

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from tidalign.cluster.errors import Stopped
-from tidalign.cluster.faults import inject
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import logged
+from tidalign.cluster.task import inject, logged
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS, GpuLost

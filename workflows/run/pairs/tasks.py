@@ -14,8 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidalign.cluster.faults import inject
-from tidalign.cluster.task import logged
+from tidalign.cluster.task import inject, logged
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.kernels.runtime.fault import fault
 from tidalign.kernels.wavefront.alignments import Alignments, part_of

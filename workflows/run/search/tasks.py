@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidalign.cluster.faults import inject
-from tidalign.cluster.task import logged
+from tidalign.cluster.task import inject, logged
 from tidalign.kernels.local.pairs import SHARED_PAIRS
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.device import CPU, DEVICES, Device, DeviceName
