@@ -126,9 +126,9 @@ class _Run:
     def _recall(self, crew: Crew, room: int) -> None:
         """Take tasks from cores where the fastest workers, which have room left and nothing else to do, have them done sooner: they are in the queue again once
         the cores' processes have ended."""
-        now = time.monotonic()
+        now, room = time.monotonic(), 0 if crew[1] else room - sum(flight.recalled for flight in self.flights.values())
         begun = sorted((flight.began, key) for key, flight in self.flights.items() if flight.crew[1] and not flight.recalled)
-        late = [key for began, key in begun if self._sooner(crew, self.flights[key], now - began)][: 0 if crew[1] else max(0, room)]
+        late = [key for began, key in begun if self._sooner(crew, self.flights[key], now - began)][: max(0, room)]
         at = {key: address for address, keys in self.workers.client.processing().items() for key in keys} if late else {}
         for key in late:
             if key in at:
