@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
@@ -16,9 +16,11 @@ from distributed.scheduler import KilledWorker, NoValidWorkerError, NoWorkerErro
 
 from tidalign.cluster.backlog import Backlog
 from tidalign.cluster.errors import ClusterLost, NoWorkers, Stopped
+from tidalign.cluster.flight import Flight
+from tidalign.cluster.share import Crew, Share, fastest_first
 from tidalign.cluster.start import Workers
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import Outcomes, Queue, Task, TaskKind, Threads
+from tidalign.cluster.task import Outcomes, Queue, Rank, Task, TaskKind, Threads
 from tidalign.cluster.together import Pace, together
 
 POLL_SECONDS = 1.0
@@ -34,35 +36,6 @@ sleeps uses none. The worker's process does more than the task, so the two are n
 
 DESERTED_SECONDS = 300.0
 """Seconds without a single worker after which the run gives up; it can be resumed."""
-
-_Crew = tuple[float, bool]
-"""Workers that are as fast as so many cores; and whether they are on cores, beside others with GPUs."""
-
-
-@dataclass
-class _Flight:
-    """Tasks on their way to one worker, mostly one: their future, their pulse, and the seconds since that changed.
-
-    patience: of their worker. crew: which kind of workers they are for; among: those of them that were there. used: CPU time of the worker when it had said
-    nothing for as long as its patience. hung: why it was restarted. left: all that they were for left.
-    """
-
-    tasks: list[Task]
-    future: Any
-    patience: float
-    crew: _Crew
-    among: Collection[str]
-    pulse: object = None
-    silent: float = 0.0
-    used: float | None = None
-    hung: str | None = None
-    left: bool = False
-    began: float = field(default_factory=time.monotonic)
-
-    def pulses(self) -> object:
-        """Tell what changes whenever the tasks get on; None: none has begun."""
-        said = [task.pulse() if task.pulse else None for task in self.tasks]
-        return said if any(each is not None for each in said) else None
 
 
 def run_on(
@@ -88,8 +61,8 @@ class _Run:
 
     def __init__(self, workers: Workers, outcomes: Outcomes, stop: Stop, queue: Queue, threads: Threads, kinds: Collection[TaskKind]) -> None:
         self.workers, self.outcomes, self.stop, self.queue, self.beside, self.kinds = workers, outcomes, stop, queue, threads, kinds
-        self.flights: dict[str, _Flight] = {}
-        self.pace = Pace()
+        self.flights: dict[str, Flight] = {}
+        self.pace, self.share = Pace(), Share()
         self.backlog = None if workers.local else Backlog(workers.client)
         self.submitted = 0
         self.wake = threading.Event()
@@ -128,27 +101,44 @@ class _Run:
     def _feed(self) -> None:
         if self.stop.number is None:
             self.beside.feed(self.queue)
-        crews: dict[_Crew, list[str]] = {}
+        crews: dict[Crew, list[str]] = {}
         for worker in self.fit:
             crews.setdefault(self.workers.crew(worker), []).append(worker)
-        for place, (crew, workers) in enumerate(sorted(crews.items(), reverse=True)):
-            room = sum(self.fit[worker] for worker in workers) - sum(flight.crew == crew for flight in self.flights.values())
-            for _ in range(room):
-                # The fastest take the longest; slower ones the longest that they have done when all is done.
-                most = crew[0] * max(0.0, self.queue.seconds) / sum(speed * len(of) for (speed, _), of in crews.items()) if place else float("inf")
-                if self.stop.number is not None or not (tasks := self._next(crew, most)):
-                    break
-                self._submit(tasks, crew, workers)
+        self.share.crews = {crew: (len(workers), sum(self.fit[worker] for worker in workers)) for crew, workers in crews.items()}
+        for place, crew in enumerate(fastest_first(crews)):
+            room = self.share.crews[crew][1] - sum(flight.crew == crew for flight in self.flights.values())
+            while self.stop.number is None and room > 0 and (tasks := self._next(crew, slower=place > 0)):
+                self._submit(tasks, crew, crews[crew])
+                room -= 1
+            if not place and self.stop.number is None:
+                self._recall(crew, room)
 
-    def _next(self, crew: _Crew, most: float) -> list[Task]:
-        """Take from the queue the task that goes next to some workers, and those that go with it."""
-        if (first := self.queue.pop(self.kinds, most)) is None:
+    def _next(self, crew: Crew, *, slower: bool) -> list[Task]:
+        """Take from the queue the task that goes next to some workers, and those that go with it. slower: the fastest take the longest, these what `Share`
+        says."""
+        ranked: dict[str, Rank] = {"rank": self.share.rank(crew, self.queue)} if slower else {}
+        if (first := self.queue.pop(self.kinds, **ranked)) is None:
             return []
         room = self.pace.room(first.function, crew, len(self.queue), sum(self.fit.values()))
-        more = iter(lambda: self.queue.pop(self.kinds, most, first.function), None)
+        more = iter(lambda: self.queue.pop(self.kinds, like=first.function, **ranked), None)
         return [first, *islice(more, room - 1)]
 
-    def _submit(self, tasks: list[Task], crew: _Crew, workers: list[str]) -> None:
+    def _recall(self, crew: Crew, room: int) -> None:
+        """Take tasks from cores where the fastest workers, which have room left and nothing else to do, have them done sooner: they are in the queue again once
+        the cores' processes have ended."""
+        now, room = time.monotonic(), 0 if crew[1] else room - sum(flight.recalled for flight in self.flights.values())
+        begun = sorted((flight.began, key) for key, flight in self.flights.items() if flight.crew[1] and not flight.recalled)
+        late = [key for began, key in begun if self._sooner(crew, self.flights[key], now - began)][: max(0, room)]
+        at = {key: address for address, keys in self.workers.client.processing().items() for key in keys} if late else {}
+        for key in late:
+            if key in at:
+                self.flights[key].recalled = True
+                self.workers.end(at[key])
+
+    def _sooner(self, crew: Crew, flight: Flight, since: float) -> bool:
+        return all(task.on_core for task in flight.tasks) and self.share.sooner(crew, flight.tasks, flight.crew, since)
+
+    def _submit(self, tasks: list[Task], crew: Crew, workers: list[str]) -> None:
         self.submitted += 1
         key = f"{tasks[0].key}-{self.submitted}"
         given = [task.on_core if crew[1] and task.on_core else (task.arguments, task.patience) for task in tasks]
@@ -157,7 +147,7 @@ class _Run:
         among = {"workers": workers, "allow_other_workers": False} if self.workers.tried else {}
         future = self.workers.client.submit(function, *arguments, key=key, pure=False, retries=0, **among)
         future.add_done_callback(lambda _: self.wake.set())
-        self.flights[key] = _Flight(tasks, future, sum(patience for _, patience in given), crew, workers)
+        self.flights[key] = Flight(tasks, future, sum(patience for _, patience in given), crew, workers)
 
     def _collect(self) -> None:
         for key, flight in list(self.flights.items()):
@@ -175,7 +165,10 @@ class _Run:
                 self._land(key, result)
             elif status == "error":
                 error = flight.future.exception(timeout=10)
-                if isinstance(error, KilledWorker):
+                if isinstance(error, KilledWorker) and flight.recalled:
+                    self.outcomes.note("recalled", task=flight.tasks[0].key, seconds=round(time.monotonic() - flight.began, 3))
+                    self.queue.push(self.flights.pop(key).tasks)
+                elif isinstance(error, KilledWorker):
                     self._lost(key, True, flight.hung or "its worker died, or was cut off", error.last_worker.address)
                 elif isinstance(error, NoWorkerError | NoValidWorkerError):
                     self._lost(key, False, "the workers that it was for left")
@@ -209,6 +202,7 @@ class _Run:
         said = [(result, error, time.monotonic() - flight.began)] if len(flight.tasks) == 1 else result
         for task, (found, failed, seconds) in zip(flight.tasks, said, strict=True):
             self.pace.learn(task.function, flight.crew, seconds)
+            self.share.learn(flight.crew, task, seconds)
             self.queue.push((self.outcomes.failed(task, failed) if failed else self.outcomes.done(task, found)) or ())
 
     def _look_at_workers(self) -> None:
@@ -276,7 +270,7 @@ class _Run:
                 flight.silent, flight.used = 0.0, None
                 self.workers.client.restart_workers([at[key]], timeout=20, raise_for_error=False)
 
-    def _hangs(self, flight: _Flight, worker: str) -> bool:
+    def _hangs(self, flight: Flight, worker: str) -> bool:
         """Tell whether a task that is late has no excuse left."""
         used, patience = self.workers.cpu_seconds(worker), flight.patience
         if flight.used is None:

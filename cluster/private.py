@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -79,6 +80,11 @@ class MuteNanny(Nanny):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options | {"worker_class": _Worker})
+
+
+def end_worker(dask_worker: Any) -> None:
+    """End a worker's process on its nanny, which is what Dask gives here: it starts another, as after a crash."""
+    os.kill(dask_worker.pid, signal.SIGKILL)
 
 
 def with_mute_scheduler(kind: type[Any]) -> type[Any]:

@@ -29,7 +29,7 @@ from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.guard import see_guard
 from tidalign.cluster.others import CLOSE_TIMEOUT, CONNECT_TIMEOUT, answering, connected, unfit
-from tidalign.cluster.private import MuteNanny, credentials, with_mute_scheduler
+from tidalign.cluster.private import MuteNanny, credentials, end_worker, with_mute_scheduler
 from tidalign.cluster.settings import settings
 from tidalign.cluster.slurm.allocation import Allocation, started
 from tidalign.cluster.task import cores
@@ -148,6 +148,10 @@ class Workers:
         except Exception:  # it has just gone
             return None
         return answer if isinstance(answer, float) else None
+
+    def end(self, worker: str) -> None:
+        """End the process of the worker at that address, whatever it is at; its nanny starts another."""
+        self.client.run(end_worker, workers=[worker], nanny=True, on_error="return")
 
     def prepare(self) -> None:
         """Tell the scheduler what its configuration may not say: a task whose worker dies comes back to us at once."""

@@ -10,10 +10,12 @@ import re
 import signal
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Literal, Protocol, TextIO
@@ -37,6 +39,7 @@ class Task:
     kind: who may do it.
     seconds: that it is predicted to take one core.
     on_core: arguments, and patience, for a worker that has no GPU where others have; None: the same.
+    sort: of its work; what tasks of one sort take some worker is in proportion to their `seconds`, as far as is known.
     """
 
     key: str
@@ -48,6 +51,7 @@ class Task:
     kind: TaskKind = "work"
     seconds: float = 0.0
     on_core: tuple[tuple[Any, ...], float] | None = None
+    sort: str = ""
 
 
 class Outcomes(Protocol):
@@ -66,27 +70,31 @@ class Outcomes(Protocol):
         """Hear that something happened to the workers."""
 
 
+Rank = Callable[[Task], float | None]
+
+
 class Queue:
     """Holds tasks until somebody is free: the longest of a kind first, equals as they came."""
 
     def __init__(self, tasks: Iterable[Task] = ()) -> None:
         self._heaps: dict[TaskKind, list[tuple[float, int, Task]]] = {}
         self._pushed = 0
-        self.seconds = 0.0  # predicted for all of them
+        self.seconds: defaultdict[str, float] = defaultdict(float)  # predicted for all of them, by sort
         self.push(tasks)
 
     def push(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
             heapq.heappush(self._heaps.setdefault(task.kind, []), (-task.weight, self._pushed, task))
             self._pushed += 1
-            self.seconds += task.seconds
+            self.seconds[task.sort] += task.seconds
 
-    def pop(self, kinds: Iterable[TaskKind], most: float = float("inf"), like: Callable[..., Any] | None = None) -> Task | None:
-        """Take the longest task of these kinds that is to take one core `most` seconds; None where there is none, or it is no call of `like`."""
+    def pop(self, kinds: Iterable[TaskKind], rank: Rank = attrgetter("weight"), like: Callable[..., Any] | None = None) -> Task | None:
+        """Take the task of these kinds that ranks highest, the longest if nobody says otherwise; None where none has a rank, or it is no call of `like`."""
         heaps = [heap for kind in kinds if (heap := self._heaps.get(kind))]
         # Who is slow looks at all of them where the longest does not fit.
-        entries = (entry for heap in heaps for entry in (heap[:1] if heap[0][2].seconds <= most else heap))
-        first = min((entry for entry in entries if entry[2].seconds <= most), default=None)
+        entries = (entry for heap in heaps for entry in (heap[:1] if rank(heap[0][2]) == heap[0][2].weight else heap))
+        ranked = ((place, -entry[1], entry) for entry in entries if (place := rank(entry[2])) is not None)
+        *_, first = max(ranked, default=(None,))
         if first is None or (like is not None and first[2].function is not like):
             return None
         heap = self._heaps[first[2].kind]
@@ -95,7 +103,7 @@ class Queue:
         else:
             heap.remove(first)
             heapq.heapify(heap)
-        self.seconds -= first[2].seconds
+        self.seconds[first[2].sort] -= first[2].seconds
         return first[2]
 
     def __len__(self) -> int:
@@ -142,10 +150,10 @@ def _note(line: str) -> None:
             _log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {line}\n")
 
 
+KINDS: tuple[TaskKind, ...] = ("work", "read", "here")
+
 PULSE_SECONDS = 1.0
 """Seconds between looks at the pulses of tasks that run in this process."""
-
-KINDS: tuple[TaskKind, ...] = ("work", "read", "here")
 
 
 def run_here(tasks: Iterable[Task], outcomes: Outcomes, stop: Stop, threads: int = 1, watch: Callable[[Iterable[Task]], object] = lambda _: None) -> None:
@@ -276,20 +284,12 @@ class Threads:
                 task.pulse()
 
 
-# ---- faults, for tests of what kills processes
-
-FAULTS = ("POISON", "HANG", "FAULT")
-
-
 def inject(places: Callable[[], Iterable[str]], fault: Callable[[], None] = lambda: None) -> None:
-    """Do at these places what the environment says: TIDALIGN_TEST_POISON, TIDALIGN_TEST_HANG and TIDALIGN_TEST_FAULT name places (with commas between) at which
-    the process kills itself, spins, or calls `fault` (a kernel that writes where nothing is); TIDALIGN_TEST_SLOW is a number of seconds to wait at each call.
-
-    places: asked for only where a variable is set.
-    """
+    """Do at these places, for tests, what the environment says: TIDALIGN_TEST_POISON, _HANG and _FAULT name places (with commas between) at which the process
+    kills itself, spins, or calls `fault` (a kernel that writes where nothing is); TIDALIGN_TEST_SLOW is a number of seconds to wait at each call."""
     if slow := os.environ.get("TIDALIGN_TEST_SLOW"):
         time.sleep(float(slow))
-    for kind in FAULTS:
+    for kind in ("POISON", "HANG", "FAULT"):
         named = os.environ.get(f"TIDALIGN_TEST_{kind}")
         if not named or set(named.split(",")).isdisjoint(places()):
             continue

@@ -129,13 +129,21 @@ def test_how_many_go_together() -> None:
 
 
 def test_a_queue_gives_what_fits() -> None:
-    queue = Queue([Task(f"t{number}", square, (number,), weight=number, seconds=number) for number in range(10)])
-    assert queue.seconds == 45
-    assert [task and task.key for task in (queue.pop(("work",), 4.5), queue.pop(("work",), 4.5), queue.pop(("work",), -1.0))] == ["t4", "t3", None]
+    queue = Queue([Task(f"t{number}", square, (number,), weight=number, seconds=number, sort=f"{number % 2}") for number in range(10)])
+    assert queue.seconds == {"0": 20, "1": 25}
+
+    def fits(task: Task) -> float | None:
+        return task.weight if task.seconds <= 4.5 else None
+
+    def shortest(task: Task) -> float | None:
+        return -task.seconds if task.sort == "0" else None
+
+    asked = (fits, fits, shortest, lambda _: None)
+    assert [task and task.key for task in (queue.pop(("work",), rank) for rank in asked)] == ["t4", "t3", "t0", None]
     assert queue.pop(("work",), like=refuse) is None
     left = [task.key for task in iter(lambda: queue.pop(("work",), like=square), None)]
-    assert left == ["t9", "t8", "t7", "t6", "t5", "t2", "t1", "t0"]
-    assert queue.seconds == 0
+    assert left == ["t9", "t8", "t7", "t6", "t5", "t2", "t1"]
+    assert queue.seconds == {"0": 0, "1": 0}
 
 
 # ---- workers of different speeds

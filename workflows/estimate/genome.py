@@ -3,7 +3,7 @@
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,16 @@ MAX_SEQUENCES = 96
 """Sequences of a side that is no larger than that which are looked at, at most."""
 
 SAMPLE_ANCHORS = 1500
-"""Anchors of a strand that are extended where every hit is one: chosen at random."""
+"""Anchors of a window's strand that are extended at most where each is extended on its own, or every hit is one: chosen at random."""
+
+SAMPLE_SECONDS = 1.0
+"""That finding these may take, and extending them, of all jobs that are looked at: of fewer windows, and fewer of them, where they are dear."""
+
+LEAST_WINDOWS = 4
+"""Windows that are looked at however dear they are."""
+
+LEAST_TIMES, MOST_TIMES = 2, 16
+"""How many times as many anchors are extended next, at least and at most, once it is known what some take: one of each window's strand at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +61,54 @@ class StrandWork:
         return sum(rates.of(kind, counts) for kind, counts in self.kinds.items()) if all(map(rates.knows, self.kinds)) else None
 
 
-def sampled(parameters: GenomeParameters, target: Genome, query: Genome) -> list[StrandWork]:
+@dataclass(frozen=True, slots=True)
+class _Seeded:
+    """Hold a unit of a sample whose anchors were found: its hits, how many anchors, those that may be extended, and their places, in any order."""
+
+    unit: Unit
+    hits: float
+    anchors: int
+    chosen: Any
+    places: Any
+
+    def extended(self, most: int) -> "_Extended":
+        """Extend some of the anchors, chosen at random, here."""
+        chosen, began = self.chosen.slice(0, most).take(np.argsort(self.places[:most])), time.thread_time()
+        exact = self.unit.parameters.mode == "exact"
+        done = walk(self.unit, chosen, lambda _: None, checkpoint=False) if exact else extend(self.unit, chosen, 0, lambda _: None)
+        return _Extended(len(chosen), sum(len(table) for table in done[0]), time.thread_time() - began)
+
+    def work(self, done: "_Extended", before: "_Extended") -> tuple[dict[str, dict[str, float]], float]:
+        """Count the work of extension, and alignments, where so much came of some anchors, and of a part of these before: the rest is as those that came on
+        top."""
+        before = before if before.anchors < done.anchors else _Extended()
+        rest = (self.anchors - done.anchors) / max(1, done.anchors - before.anchors)
+        seconds, rows = (of + rest * max(0.0, of - first) for of, first in ((done.seconds, before.seconds), (done.rows, before.rows)))
+        terms = {"anchor": float(self.anchors)}
+        if _timed(self.unit.parameters):
+            return {f"extend {self.unit.parameters.mode}": terms | {"second": seconds}}, rows
+        return {"extend": terms | {"extension": float(self.unit.counts["extended in the walk"]), "cell": float(self.unit.counts["cells"])}}, rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Extended:
+    """Hold how many anchors were extended, the rows that came of them, and the seconds that took."""
+
+    anchors: int = 0
+    rows: int = 0
+    seconds: float = 0.0
+
+
+def _timed(parameters: GenomeParameters) -> bool:
+    """Tell whether extension is not counted but timed, of some anchors."""
+    return parameters.gapped and (parameters.mode != "exact" or not parameters.gfextend)
+
+
+def sampled(parameters: GenomeParameters, target: Genome, query: Genome, share: float = 1.0) -> list[StrandWork]:
     """Count the work of a job, a target side against a query side, strand by strand: of windows of both, times what these stand for.
 
     Seeding takes its time for letters that are looked up and hits that are tried, exact mode's extension for anchors, most of which lie on something better,
-    and cells. Where every hit is an anchor, or each is extended on its own, some are extended here and the rest take as long.
+    and cells. Where every hit is an anchor, or each is extended on its own, some are extended here and the rest take as long. share: of the time for these.
     """
     letters = int(query.lengths.sum())
     cut = replace(parameters, filters=(), cells=None, seconds=None)
@@ -67,42 +119,67 @@ def sampled(parameters: GenomeParameters, target: Genome, query: Genome) -> list
         ]
         if not all(sizes):
             return []
-        manifest = _planned(place, cut)
-        share = letters / sizes[1], letters / sizes[1] * int(target.lengths.sum()) / sizes[0]
+        seconds = share * SAMPLE_SECONDS if _timed(cut) else float("inf")
+        units = [Unit(place, 0, number) for number in range(_planned(place, cut).jobs[0].units)]
+        of_query = letters / sizes[1]
+        of_both = of_query * int(target.lengths.sum()) / sizes[0]
         found: dict[str, dict[str, Counter[str]]] = {strand: {} for strand in strands(cut)}
+        seeds = list(map(_counts, units))
+        for unit, seed in zip(units, seeds, strict=True):
+            found[unit.strand].setdefault("seed", Counter()).update({"letter": seed["letter"] * of_query, "hit": seed["hit"] * of_both})
+        hits = [seed["hit"] for seed in seeds]
+        seeded = _seeded(units, hits, seconds)
+        of_anchors = of_both * sum(hits) / (sum(each.hits for each in seeded) or 1.0)
         rows = dict.fromkeys(found, 0.0)
-        for number in range(manifest.jobs[0].units):
-            unit = Unit(place, 0, number)
-            kinds, count = _counts(unit)
-            rows[unit.strand] += count * share[1]
+        for each, (kinds, count) in zip(seeded, _extended(seeded, seconds), strict=True):
+            rows[each.unit.strand] += count * of_anchors
             for kind, counts in kinds.items():
-                scaled = {term: value * share[term != "letter"] for term, value in counts.items()}
-                found[unit.strand].setdefault(kind, Counter()).update(scaled)
+                found[each.unit.strand].setdefault(kind, Counter()).update({term: value * of_anchors for term, value in counts.items()})
     return [StrandWork(strand, kinds, rows[strand]) for strand, kinds in found.items()]
 
 
-def _counts(unit: Unit) -> tuple[dict[str, dict[str, float]], float]:
-    """Seed and extend a unit of a sample here; what there was of each kind of work, and how many alignments."""
-    parameters = unit.parameters
-    hits = sum(len(places) for places, _ in unit.words().hits(unit.query_codes, parameters))
-    counts = {"seed": {"letter": float(len(unit.query_codes)), "hit": float(hits)}}
+def _counts(unit: Unit) -> dict[str, float]:
+    """Count the letters of a unit of a sample, and their hits."""
+    return {"letter": float(len(unit.query_codes)), "hit": float(sum(len(places) for places, _ in unit.words().hits(unit.query_codes, unit.parameters)))}
+
+
+def _seeded(units: Sequence[Unit], hits: Sequence[float], seconds: float) -> list[_Seeded]:
+    """Find the anchors of the units of a sample here, both strands of a window after the other, until it has taken so long: windows in an order in which the
+    first ones are spread over all."""
+    began, found, both = time.thread_time(), list[_Seeded](), len(strands(units[0].parameters))
+    for window in np.argsort(np.arange(len(units) // both) * 0.618034 % 1.0).tolist():
+        if len(found) >= LEAST_WINDOWS * both and time.thread_time() - began > seconds:
+            break
+        found += map(_anchored, units[window * both : (window + 1) * both], hits[window * both : (window + 1) * both])
+    return found
+
+
+def _anchored(unit: Unit, hits: float) -> _Seeded:
     anchors = _anchors(unit)
-    if not parameters.gapped or not len(anchors):
-        return counts, len(anchors)
-    chosen = anchors
-    alone = parameters.mode != "exact" or not parameters.gfextend
-    if alone and len(anchors) > SAMPLE_ANCHORS:
-        chosen = anchors.take(np.sort(np.random.default_rng(1).choice(len(anchors), SAMPLE_ANCHORS, replace=False)))
-    began = time.process_time()
-    done = walk(unit, chosen, lambda _: None, checkpoint=False) if parameters.mode == "exact" else extend(unit, chosen, 0, lambda _: None)
-    rows = sum(len(table) for table in done[0])
-    seconds = time.process_time() - began
-    scale = len(anchors) / len(chosen)
-    terms = {"anchor": float(len(anchors))}
-    if alone:
-        return counts | {f"extend {parameters.mode}": terms | {"second": seconds * scale}}, rows * scale
-    terms |= {"extension": float(unit.counts["extended in the walk"]), "cell": float(unit.counts["cells"])}
-    return counts | {"extend": terms}, rows
+    places = np.arange(len(anchors))
+    if _timed(unit.parameters):
+        places = np.random.default_rng(1).permutation(len(anchors))[:SAMPLE_ANCHORS]
+    return _Seeded(unit, hits, len(anchors), anchors.take(places), places)
+
+
+def _extended(seeded: list[_Seeded], seconds: float) -> list[tuple[dict[str, dict[str, float]], float]]:
+    """Extend anchors of the units of a sample here, where these are extended: of each unit the same share, as large as that takes no longer than so many
+    seconds; what there is of each kind of work, and how many alignments."""
+    anchors = sum(each.anchors for each in seeded)
+    if not anchors or not seeded[0].unit.parameters.gapped:
+        return [({}, each.anchors) for each in seeded]
+    done, share = [_Extended()] * len(seeded), 1.0
+    if seconds < float("inf"):
+        max(seeded, key=lambda each: each.anchors).extended(1)  # what it loads is no part of it
+        share = len(seeded) / anchors
+    began = time.perf_counter()
+    while True:
+        most, since = [min(len(each.places), max(1, round(min(1.0, share) * each.anchors))) for each in seeded], time.perf_counter()
+        before, done = done, [each.extended(count) for each, count in zip(seeded, most, strict=True)]
+        took, left = time.perf_counter() - since, seconds - (time.perf_counter() - began)
+        if most == [len(each.places) for each in seeded] or (any(each.anchors for each in before) and left < LEAST_TIMES * took):
+            return [each.work(*both) for each, *both in zip(seeded, done, before, strict=True)]
+        share *= min(MOST_TIMES, max(LEAST_TIMES, 0.9 * left / took))
 
 
 def _anchors(unit: Unit) -> Any:
@@ -178,7 +255,9 @@ def points(device: Device, best: Best) -> dict[str, list[tuple[Counts, float]]]:
 def _measured(place: str, device: Device) -> dict[str, tuple[Counts, float]]:
     """Measure the stages of one strand, each once, as a run does them."""
     clock = time.perf_counter if device.takes_gpu else time.process_time
-    unit, (counts, _) = Unit(place, 0, 0, device), _counts(Unit(place, 0, 0))
+    unit, here = Unit(place, 0, 0, device), Unit(place, 0, 0)
+    ((extended, _),) = _extended([_anchored(here, 0.0)], float("inf"))
+    counts = {"seed": _counts(here), **extended}
     HOST.words.cache_clear()  # type: ignore[attr-defined]
     times = []
     with device.turn():

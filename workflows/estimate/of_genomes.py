@@ -36,7 +36,7 @@ def forecast(source: GenomeSource, parameters: GenomeParameters) -> Forecast:
     looked = np.unique(np.argsort(sizes)[np.linspace(0, len(sizes) - 1, min(JOBS, len(sizes))).round().astype(int)])
     share = 0.5 if source.triangle else 1.0  # of the square of one file
     scale = share * float(sizes.sum() / max(1.0, sizes[looked].sum()))
-    jobs = [_looked(source.pairs[job], parameters) for job in looked]
+    jobs = [_looked(source.pairs[job], parameters, 1 / len(looked)) for job in looked]
     total = {name: scale * sum(job.total(term) for job in jobs) for name, term in _TERMS.items()}
     rows = scale * sum(each.rows for job in jobs for each in job.work)
     letters = scale * sum(job.target + job.query for job in jobs)
@@ -95,10 +95,10 @@ class _Job:
         return [seconds + index * (place < 2) for place, seconds in enumerate(sorted(found, reverse=True))]
 
 
-def _looked(pair: Pair, parameters: GenomeParameters) -> _Job:
+def _looked(pair: Pair, parameters: GenomeParameters, share: float) -> _Job:
     ambiguous = parameters.scoring.ambiguous
     target, query = (read_roles_of(spec, (role,), ambiguous[0] if ambiguous else None)[0] for role, spec in (("target", pair.target), ("query", pair.query)))
-    return _Job(int(target.lengths.sum()), query.sought(), sampled(parameters, target, query))
+    return _Job(int(target.lengths.sum()), query.sought(), sampled(parameters, target, query, share))
 
 
 def _size(spec: str) -> float:

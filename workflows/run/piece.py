@@ -4,8 +4,11 @@ from typing import Protocol, Self
 
 
 class Piece(Protocol):
-    """Work on [start, stop) of a chunk. claim: path of the claim that says how far it is, kept if the process dies at it; None where someone else watches."""
+    """Work on [start, stop) of a chunk. stage: what sort of work. claim: path of the claim that says how far it is, kept if the process dies at it; None where
+    someone else watches."""
 
+    @property
+    def stage(self) -> str: ...
     @property
     def chunk(self) -> str: ...
     @property

@@ -240,9 +240,9 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
         return forecast.predicted(on, crew.size, 1.0) if forecast else None
     rundir.reopen(crew.directory)
     large = tracker.work() > kind.forecast_from * gpus.device.speed
-    alone = gpus.device.takes_gpu and not gpus.apart  # one GPU of this process: nothing is decided by what is forecast
-    beside = _Beside(kind.forecast) if large and alone else None
-    forecast, share = kind.forecast() if large and not alone else None, 1.0 if fresh else tracker.left()
+    alike = gpus.device.takes_gpu and len({*gpus.names.values()}) == 1 and not gpus.cores  # nothing is decided by what is forecast
+    beside = _Beside(kind.forecast) if large and alike else None
+    forecast, share = kind.forecast() if large and not alike else None, 1.0 if fresh else tracker.left()
     if gpus.device.takes_gpu:
         crew.replace(list(gpus.names), kind.gpu_tasks)
         crew.pace(forecast.speeds() if forecast else {})

@@ -211,7 +211,7 @@ class Tracker(ABC, Generic[P]):
         seconds, patience = sum(map(self.weight, pieces)), self.patience(pieces, self.device)
         function, arguments = self.call(pieces, self.device)
         on_core = (self.call(pieces, CPU)[1], self.patience(pieces, CPU)) if self.beside else None
-        task = Task(_key(pieces), function, arguments, self.order(pieces), pulse, patience, seconds=seconds, on_core=on_core)
+        task = Task(_key(pieces), function, arguments, self.order(pieces), pulse, patience, seconds=seconds, on_core=on_core, sort=pieces[0].stage)
         self._running[task] = pieces
         return task
 

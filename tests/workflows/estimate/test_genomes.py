@@ -1,6 +1,7 @@
 """What an estimate counts of genomes and searches: windows of a large side against all of it."""
 
 import json
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,44 @@ def test_windows_stand_for_all(sides: tuple[str, str], monkeypatch: pytest.Monke
 def test_every_way_has_a_forecast(sides: tuple[str, str], options: dict[str, Any]) -> None:
     found = of_genomes.forecast(GenomeSource((Pair("p", *sides),)), GenomeParameters(**options))
     assert found.work > 0 and found.what["hits"] > 100 and found.bytes["in"] == sum(Path(side).stat().st_size for side in sides)
+
+
+@pytest.mark.parametrize("mode", ["independent", "exact"])
+def test_a_sample_takes_no_longer_where_extensions_are_dear(sides: tuple[str, str], mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Extensions that take a millisecond each, and one in all: fewer of them, from all windows, and the same estimate."""
+    did: list[tuple[int, int]] = []
+
+    def spin(unit: Any, anchors: Any, *_: Any, **__: Any) -> Any:
+        did.append((unit.number, len(anchors)))
+        until = time.thread_time() + 0.001 * (1 + len(anchors))
+        while time.thread_time() < until:
+            pass
+        return iter([anchors] if mode == "exact" else [anchors.slice(0, 3)]), []
+
+    monkeypatch.setattr(genome, "walk" if mode == "exact" else "extend", spin)
+    monkeypatch.setattr(genome, "WINDOW", 8000)
+    monkeypatch.setattr(genome, "SAMPLE_ANCHORS", 80)
+    parameters = GenomeParameters(mode=mode, gfextend=False)  # type: ignore[arg-type]
+    estimates = []
+    for seconds in (0.5, 1e6):
+        monkeypatch.setattr(genome, "SAMPLE_SECONDS", seconds)
+        did.clear()
+        found = totals(sides, parameters)
+        estimates.append(found["second"])
+        units = {unit for unit, _ in did}
+        assert len(units) == (2 * genome.WINDOWS if seconds > 1 else len(units)) >= 2 * genome.LEAST_WINDOWS
+        assert sum(count for _, count in did) * 0.001 < 3 * seconds
+    assert max(count for _, count in did) == genome.SAMPLE_ANCHORS, "all that may be, where there is time"
+    assert estimates[0] == pytest.approx(estimates[1], rel=0.1) and estimates[1] == pytest.approx(0.001 * found["anchor"], rel=0.1)
+
+
+def test_a_sample_in_part_is_the_whole(sides: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bare seeds of a few windows stand for those of all."""
+    whole = totals(sides, GenomeParameters(gfextend=False, mode="independent"))
+    monkeypatch.setattr(genome, "SAMPLE_SECONDS", 0.0)
+    monkeypatch.setattr(genome, "WINDOW", 8000)
+    part = totals(sides, GenomeParameters(gfextend=False, mode="independent"))
+    assert part["anchor"] == pytest.approx(whole["anchor"], rel=0.1) and part["hit"] == pytest.approx(whole["hit"], rel=0.3)
 
 
 def test_the_pairs_of_one_file_are_half_its_square(sides: tuple[str, str]) -> None:

@@ -38,6 +38,11 @@ class RowRange:
     stop: int
     claim: str | None = None
 
+    @property
+    def stage(self) -> str:
+        """Name the only sort of work that there is."""
+        return "align"
+
     def cut(self, start: int, stop: int, claim: str | None) -> "RowRange":
         """Cut out rows [start, stop) alone."""
         return RowRange(self.chunk, start, stop, claim)

@@ -45,6 +45,11 @@ class QueryRange:
     stop: int
     claim: str | None = None
 
+    @property
+    def stage(self) -> str:
+        """Name the only sort of work that there is."""
+        return "search"
+
     def cut(self, start: int, stop: int, claim: str | None) -> "QueryRange":
         """Cut out queries [start, stop) alone."""
         return QueryRange(self.chunk, start, stop, claim)
