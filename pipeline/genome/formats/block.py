@@ -79,7 +79,7 @@ class AlignmentBlock:
     @cached_property
     def texts(self) -> tuple[Any, Any]:
         """Gapped text of target and query (on its strand), letters as they were read, or as they were masked then: two large_string columns."""
-        target_at, query_at = (self._places(side) for side in ("target", "query"))
+        target_at, query_at = (self.places(side) for side in ("target", "query"))
         ends = query_at + self.numbers("query_end") - self.numbers("query_start")
         operations = self.operations
         target_text, query_text, offsets = gapped_texts(
@@ -94,7 +94,7 @@ class AlignmentBlock:
     def quality_texts(self) -> tuple[Any, Any]:
         """The qualities of target and query in each alignment, a ~ for each letter of the other against a gap, as `texts`; None of a side without."""
         operations = self.operations
-        target_at, query_at = (self._places(side) for side in ("target", "query"))
+        target_at, query_at = (self.places(side) for side in ("target", "query"))
         ends = query_at + self.numbers("query_end") - self.numbers("query_start")
         sides = [side.qualities if side.qualities is not None else side.letters for side in (self.target, self.query)]
         target_text, query_text, offsets = gapped_texts(
@@ -126,7 +126,7 @@ class AlignmentBlock:
     def _aligned(self, values: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], Numbers]:
         """Gather what alignments have of an array beside the query's letters, on the query's strand; where each begins."""
         spans = np.concatenate(([0], np.cumsum(self.numbers("query_end") - self.numbers("query_start"))))
-        starts, count = self._places("query"), len(self)
+        starts, count = self.places("query"), len(self)
         _, text, offsets = gapped_texts(
             *(np.zeros(0, np.uint8), values, np.zeros(count, np.int64), starts, starts + np.diff(spans), self.reverse),
             *(np.full(count, ord("I"), np.uint8), np.diff(spans), np.arange(count + 1)),
@@ -138,7 +138,7 @@ class AlignmentBlock:
         reverse = np.repeat(self.reverse, np.diff(offsets))
         text[reverse] = COMPLEMENT[text[reverse]]
 
-    def _places(self, side: str) -> Numbers:
+    def places(self, side: str) -> Numbers:
         """Find where alignments start in the letters of their side, on the forward strand."""
         genome = self.target if side == "target" else self.query
         sequences = self.numbers(f"{side}_number")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -144,14 +145,15 @@ _DIFFERENCE = _difference_table()
 
 def _whole(side: str) -> Field:
     """Make the field of all letters of a sequence, on its forward strand."""
+    return lambda block: _of_pieces(block, side, (block.target if side == "target" else block.query).letters)
 
-    def field(block: AlignmentBlock) -> Any:
-        genome = block.target if side == "target" else block.query
-        numbers = block.numbers(f"{side}_number").tolist()
-        texts = {i: genome.letters[genome.starts[i] : genome.starts[i] + genome.lengths[i]].tobytes().decode() for i in set(numbers)}
-        return pa.array([texts[i] for i in numbers], pa.large_string())
 
-    return field
+def _of_pieces(block: AlignmentBlock, side: str, values: npt.NDArray[np.uint8]) -> Any:
+    """Give what an array beside the letters of a side has of the pieces that alignments are in: with [separator=C] not of whole sequences, as LASTZ."""
+    pieces = (block.target if side == "target" else block.query).pieces
+    places = (np.searchsorted(pieces[:, 0], block.places(side), "right") - 1).tolist()
+    texts = {i: pa.scalar(values[slice(*pieces[i])].tobytes().decode(), pa.large_string()) for i in set(places)}
+    return pa.array([texts[i] for i in places], pa.large_string())
 
 
 def _qualities(name: str, *, aligned: bool) -> Field:
@@ -164,9 +166,7 @@ def _qualities(name: str, *, aligned: bool) -> Field:
             raise _without("format general", name)
         if aligned:
             return block.quality_texts[side == "query"]
-        numbers = block.numbers(f"{side}_number").tolist()
-        texts = {i: pa.scalar(quality.tobytes().decode(), pa.large_string()) for i in set(numbers) if (quality := genome.qualities_of(i)) is not None}
-        return pa.array([texts[i] for i in numbers], pa.large_string())
+        return _of_pieces(block, side, genome.qualities)
 
     return field
 

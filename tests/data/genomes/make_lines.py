@@ -70,6 +70,7 @@ LINES = {
     "FASTQ joint": "t.fa[multiple] reads.fq[multiple] --format=sam-",
     "FASTQ qualities": f"target.fq[multiple] reads.fq {QUALITIES}",
     "FASTQ subrange": f"target.fq[multiple] one.fq[21..150] {QUALITIES}",
+    "FASTQ in pieces": "separated.fq[separator=N] reads.fq --format=general-:name1,zstart1,name2,strand2,qalign1,quals1,nucs1,nucs2",
     "FASTQ masking": "t.fa[multiple] reads.fq --masking=1 --format=text",
     "names": f"names.fa[multiple] q.fa {PLACES}",
     "names in MAF": "names.fa[multiple] q.fa --format=maf-",
@@ -128,6 +129,7 @@ def files() -> dict[str, str]:
             for words in [["ACGTTGCA", "A", "GGGG"]]
             for name, places in (("a", [0]), ("ab", [0, 1]), ("abc", [0, 1, 2]), ("cba", [2, 1, 0]), ("aa", [0, 0]))
         },
+        "separated.fq": fastq(rng, [("s", f"{target[:900]}NN{target[902:1700]}")]),
     }
 
 
