@@ -54,7 +54,7 @@ EXTENDED = STOOD
 
 @jit
 def clear(kept, low, high, first, last, since):
-    """Tell whether no kept alignment comes near the box of target rows low..high and query columns first..last. since: none of those kept after so many."""
+    """Tell whether no kept alignment comes near the box of target rows low..high and query columns first..last. since: of those alone kept after so many."""
     low, high, first, last = max(low - MARGIN, 0), high + MARGIN, max(first - MARGIN, 0), last + MARGIN
     left, right = first >> BLOCK_BITS, last >> BLOCK_BITS
     for block in range(low >> BLOCK_BITS, (high >> BLOCK_BITS) + 1):
