@@ -18,6 +18,9 @@ OF_THREAD = np.int64(8)
 LEAST_REACH, MOST_REACH = 1 << 6, 1 << 10
 """Anchors among which each thread seeks those to extend: more where many were found."""
 
+MOST_PAUSE = 15
+"""Anchors that the walk extends alone, at most, where those that follow were not to be extended."""
+
 SLICE = 1 << 14
 """Anchors of which a thread finds out at once which are on alignments."""
 
@@ -45,7 +48,7 @@ class Ahead:
         self._extenders = [extender.another() for _ in range(threads if self._threads else 0)]
         self._rooms = [room(paths.kept) for _ in self._extenders]
         self._made: dict[int, Made] = {}
-        self._reach = LEAST_REACH
+        self._reach, self._pause, self._alone = LEAST_REACH, 0, 0
         self.stood = 0
 
     def start(self, t: Integers, q: Integers, known: Any, boxes: Integers, free: Any) -> None:
@@ -60,7 +63,10 @@ class Ahead:
         """Extend the i-th anchor, with these pieces beside it."""
         kept, (t, q, *_) = self._paths.kept, self._anchors
         if self._threads is not None and not self._flags[i]:
-            self._look_ahead(i)
+            if self._alone:
+                self._alone -= 1
+            else:
+                self._look_ahead(i)
         made = self._made.pop(i, None)
         if made is not None and (made.left, made.right) == (left, right) and self._still(i, made):
             self.stood += made.kept < len(self._paths)
@@ -80,6 +86,7 @@ class Ahead:
         self._made.update(made)
         self._flags[[place for place, _ in made]] = True
         self._reach = min(2 * self._reach, MOST_REACH) if len(made) > count else max(self._reach // 2, LEAST_REACH)
+        self._pause = self._alone = 0 if len(made) > 1 else min(2 * self._pause + 1, MOST_PAUSE)
 
     def _extend(self, k: int, i: int) -> list[tuple[int, Made]]:
         """Extend, by the k-th thread, those anchors from the i-th on that are to be extended between what is kept."""
