@@ -17,6 +17,7 @@ from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.gapped.extender import extend
 from tidalign.kernels.letters.nucleotides import reverse_complement
 from tidalign.kernels.scoring.scores import Scoring
+from tidalign.pipeline.device import CPU
 from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.stages import gapped, seeding
@@ -42,6 +43,7 @@ def unit(target: Genome, query: Genome, strand: str, parameters: GenomeParameter
     room = parameters.traceback_bytes if parameters.mode == "exact" else None
     costs = (scoring.gap_open, scoring.gap_extend, parameters.ydrop, parameters.gappedthresh, parameters.trim, room)
     return SimpleNamespace(
+        device=CPU,
         parameters=parameters,
         target=target,
         query=query,
