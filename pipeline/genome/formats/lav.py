@@ -13,6 +13,7 @@ from tidalign.pipeline.genome.census import key
 from tidalign.pipeline.genome.formats import headed
 from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, gap_free, within
 from tidalign.pipeline.genome.formats.comments import program, seeding
+from tidalign.pipeline.genome.formats.measures import pairs
 from tidalign.pipeline.genome.formats.text import with_lav
 from tidalign.pipeline.genome.input.actions import Specifier
 from tidalign.pipeline.text import empty, joined
@@ -96,7 +97,8 @@ def _stanzas(block: AlignmentBlock) -> Any:
     runs, starts, matches = gap_free(block)
     row = np.repeat(np.arange(len(block)), np.diff(runs.offsets))
     t, q = target[row] + starts[0], query[row] + starts[1]
-    share = (200 * matches + runs.lengths) // np.maximum(2 * runs.lengths, 1)
+    among = pairs(block) if block.hsps else runs.lengths  # an HSP is one run, of which LASTZ leaves out columns of letters beyond ACGT
+    share = (200 * matches + among) // np.maximum(2 * among, 1)
     pieces = joined(
         *("  l ", pa.array(t + 1), " ", pa.array(q + 1), " ", pa.array(t + runs.lengths), " ", pa.array(q + runs.lengths), " ", pa.array(share), "\n"),
     )

@@ -70,6 +70,7 @@ LINES = {
     "FASTQ joint": "t.fa[multiple] reads.fq[multiple] --format=sam-",
     "FASTQ qualities": f"target.fq[multiple] reads.fq {QUALITIES}",
     "FASTQ subrange": f"target.fq[multiple] one.fq[21..150] {QUALITIES}",
+    "HSPs over N": "gap.fa short.fa --nogapped --ambiguous=n --format=lav",
     "FASTQ in pieces": "separated.fq[separator=N] reads.fq --format=general-:name1,zstart1,name2,strand2,qalign1,quals1,nucs1,nucs2",
     "FASTQ masking": "t.fa[multiple] reads.fq --masking=1 --format=text",
     "names": f"names.fa[multiple] q.fa {PLACES}",
@@ -129,6 +130,7 @@ def files() -> dict[str, str]:
             for words in [["ACGTTGCA", "A", "GGGG"]]
             for name, places in (("a", [0]), ("ab", [0, 1]), ("abc", [0, 1, 2]), ("cba", [2, 1, 0]), ("aa", [0, 0]))
         },
+        "short.fa": f">n\n{target[1470:1530]}\n",
         "separated.fq": fastq(rng, [("s", f"{target[:900]}NN{target[902:1700]}")]),
     }
 
