@@ -9,12 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.request import Request
-from tidalign.pipeline.genome.census import key
 from tidalign.pipeline.genome.formats import headed
 from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, gap_free, within
 from tidalign.pipeline.genome.formats.comments import program, seeding
 from tidalign.pipeline.genome.formats.measures import pairs
-from tidalign.pipeline.genome.formats.text import with_lav
+from tidalign.pipeline.genome.formats.text import MaskedStrands, with_lav
 from tidalign.pipeline.genome.input.actions import Specifier
 from tidalign.pipeline.text import empty, joined
 
@@ -35,8 +34,14 @@ def write_with_text(request: Request[GenomeRows], sink: BinaryIO) -> int:
 
 def _write(request: Request[GenomeRows], sink: BinaryIO, said: str, lines: Callable[[AlignmentBlock], Any]) -> int:
     sink.write(f"#:lav\n{_settings(request)}{said}".encode())
-    count, last = headed.write(request, sink, _OF, _head, lines)
-    sink.write(_end(request, last) + (request.format.footer.encode() if request.markend else b""))
+    masked = MaskedStrands(request, "x {{\n  n {}\n}}\n")
+
+    def head(block: AlignmentBlock, request: Request[GenomeRows], row: int, before: headed.Values | None) -> str:
+        """Give what stands before a row of other sequences than those of the row before it."""
+        return masked.before(block, row) + _sequences(block, request, row)
+
+    count, last = headed.write(request, sink, _OF, head, lines)
+    sink.write(masked.rest().encode() + _end(request, last) + (request.format.footer.encode() if request.markend else b""))
     return count
 
 
@@ -51,25 +56,12 @@ def _settings(request: Request[GenomeRows]) -> str:
     return "d {\n" + "".join(f"{line}\n" for line in lines) + "}\n"
 
 
-def _head(block: AlignmentBlock, request: Request[GenomeRows], row: int, before: headed.Values | None) -> str:
-    """Give what stands before a row of other sequences than those of the row before it."""
-    here = headed.values(block, _OF, row)
-    same = before is not None and (before[0], *before[2:]) == (here[0], *here[2:])
-    return ("" if same else _masked(request, before)) + _sequences(block, request, row)
-
-
-def _masked(request: Request[GenomeRows], last: headed.Values | None) -> str:
-    """Say how many letters the alignments of a query strand masked, of which a row is the last."""
-    masks = None if last is None else request.rows.masks(last[0])
-    return "" if masks is None or last is None else f"x {{\n  n {masks.of_strand(key(*last[2:]))}\n}}\n"
-
-
 def _end(request: Request[GenomeRows], last: headed.Values | None) -> bytes:
     """Give the stanza of all that was masked, and the end."""
     masks = request.rows.masks(last[0] if last else 0)
     reached = masks.reached if masks else []
     lines = "".join(f"  x {start + 1} {end}\n" for start, end in reached)
-    return f"{_masked(request, last)}m {{\n{lines}  n {len(reached)}\n}}\n#:eof\n".encode()
+    return f"m {{\n{lines}  n {len(reached)}\n}}\n#:eof\n".encode()
 
 
 def _sequences(block: AlignmentBlock, request: Request[GenomeRows], row: int) -> str:

@@ -38,29 +38,45 @@ def write_from_0(request: Request[GenomeRows], sink: BinaryIO) -> int:
     return _write(request, sink, 0)
 
 
-def _write(request: Request[GenomeRows], sink: BinaryIO, origin: int) -> int:
-    sink.write(seeding(request.rows.parameters).replace("# ", "").encode())
-    # LASTZ says it of each strand with alignments, and without gaps of every strand there is.
-    waiting = deque([] if request.rows.parameters.gapped else request.rows.masked_strands())
-    last: tuple[int, int] | None = None
+class MaskedStrands:
+    """Says how many letters the alignments of each query strand masked, after them.
 
-    def masked(before: tuple[int, int] | None) -> str:
-        """Say of the strands up to one how many letters they masked."""
-        done = [] if last is None or last in waiting else [last]
-        while waiting and waiting[0] != before:
-            done.append(waiting.popleft())
-        masks = [(key, request.rows.masks(job)) for job, key in done]
-        return "".join(f"num_masked={mask.of_strand(key)}\n" for key, mask in masks if mask is not None)
+    LASTZ says it of each strand with alignments, and without gaps of every strand there is. line: what it says of one, with {} for the number.
+    """
 
-    def head(block: AlignmentBlock, request: Request[GenomeRows], row: int, before: headed.Values | None) -> str:
-        nonlocal last
+    def __init__(self, request: Request[GenomeRows], line: str) -> None:
+        self._rows, self._line = request.rows, line
+        self._waiting = deque([] if request.rows.parameters.gapped else request.rows.masked_strands())
+        self._last: tuple[int, int] | None = None
+
+    def before(self, block: AlignmentBlock, row: int) -> str:
+        """Say it of the strands before that of a row, of which it has not been said."""
         here = block["job"][row].as_py(), int(keys(block.rows.slice(row, 1), joint=block.query.joint)[0])
-        said = masked(here) if here != last else ""
-        last = here
+        said = self._up_to(here) if here != self._last else ""
+        self._last = here
         return said
 
+    def rest(self) -> str:
+        """Say it of the strands that are left."""
+        return self._up_to(None)
+
+    def _up_to(self, here: tuple[int, int] | None) -> str:
+        done = [] if self._last is None or self._last in self._waiting else [self._last]
+        while self._waiting and self._waiting[0] != here:
+            done.append(self._waiting.popleft())
+        masks = [(key, self._rows.masks(job)) for job, key in done]
+        return "".join(self._line.format(mask.of_strand(key)) for key, mask in masks if mask is not None)
+
+
+def _write(request: Request[GenomeRows], sink: BinaryIO, origin: int) -> int:
+    sink.write(seeding(request.rows.parameters).replace("# ", "").encode())
+    masked = MaskedStrands(request, "num_masked={}\n")
+
+    def head(block: AlignmentBlock, request: Request[GenomeRows], row: int, before: headed.Values | None) -> str:
+        return masked.before(block, row)
+
     count, _ = headed.write(request, sink, _OF, head, lambda block: paragraphs(block, request, origin))
-    sink.write((masked(None) + (request.format.footer if request.markend else "")).encode())
+    sink.write((masked.rest() + (request.format.footer if request.markend else "")).encode())
     return count
 
 

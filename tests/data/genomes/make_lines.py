@@ -71,6 +71,8 @@ LINES = {
     "FASTQ qualities": f"target.fq[multiple] reads.fq {QUALITIES}",
     "FASTQ subrange": f"target.fq[multiple] one.fq[21..150] {QUALITIES}",
     "HSPs over N": "gap.fa short.fa --nogapped --ambiguous=n --format=lav",
+    "masked HSPs": "one_t.fa q.fa --nogapped --masking=2 --format=lav",
+    "masked HSPs with text": "one_t.fa q.fa --nogapped --masking=2 --format=lav+text",
     "FASTQ in pieces": "separated.fq[separator=N] reads.fq --format=general-:name1,zstart1,name2,strand2,qalign1,quals1,nucs1,nucs2",
     "FASTQ masking": "t.fa[multiple] reads.fq --masking=1 --format=text",
     "names": f"names.fa[multiple] q.fa {PLACES}",
