@@ -167,12 +167,12 @@ def within(block: AlignmentBlock, side: str) -> Numbers:
 
 
 def gap_free(block: AlignmentBlock) -> tuple[Operations, tuple[Numbers, Numbers], Numbers]:
-    """Find the runs of alignments without a gap; where each begins, counted from its alignment's begin in target and query; and the matches of each.
+    """Find the runs of alignments without a gap; where each begins, counted from its alignment's begin in target and query; and at which column of the block it
+    ends.
 
     Between a gap of one side and one of the other that follows at once there is a run without letters, as LASTZ has it.
     """
-    every = block.operations
-    runs = every.merged()
+    runs = block.operations.merged()
     row = np.repeat(np.arange(len(block)), np.diff(runs.offsets))
     gap = runs.letters != ord("M")
     between = np.flatnonzero(gap[1:] & gap[:-1] & (row[1:] == row[:-1])) + 1
@@ -185,11 +185,7 @@ def gap_free(block: AlignmentBlock) -> tuple[Operations, tuple[Numbers, Numbers]
     for other in "ID":
         taken = np.concatenate(([0], np.cumsum(np.where(letters == ord(other), 0, lengths))))
         starts.append(taken[at] - taken[first[row[at]]])
-    equal = np.concatenate(([0], np.cumsum(np.where(every.letters == ord("="), every.lengths, 0))))
-    columns = np.concatenate(([0], np.cumsum(every.lengths)))
-    ends = np.cumsum(lengths)[at]
-    matches = equal[np.searchsorted(columns, ends)] - equal[np.searchsorted(columns, ends - lengths[at])]
-    return Operations(letters[at], lengths[at], offsets), (starts[0], starts[1]), matches
+    return Operations(letters[at], lengths[at], offsets), (starts[0], starts[1]), np.cumsum(lengths)[at]
 
 
 def text_column(text: npt.NDArray[np.uint8], offsets: Numbers) -> Any:

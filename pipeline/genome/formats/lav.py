@@ -10,15 +10,18 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.genome.formats import headed
-from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, gap_free, within
+from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, Numbers, gap_free, within
 from tidalign.pipeline.genome.formats.comments import program, seeding
-from tidalign.pipeline.genome.formats.measures import pairs
+from tidalign.pipeline.genome.formats.measures import gapless, pairs
 from tidalign.pipeline.genome.formats.text import MaskedStrands, with_lav
 from tidalign.pipeline.genome.input.actions import Specifier
 from tidalign.pipeline.text import empty, joined
 
 _OF = ("job", "target_number", "query_number", "strand")
 """What rows of one stanza of sequences have in common."""
+
+_CAPITAL = np.uint8(0xDF)
+"""Bits that upper and lower case share; a gap is no letter by them."""
 
 
 def write(request: Request[GenomeRows], sink: BinaryIO) -> int:
@@ -82,15 +85,27 @@ def _sequences(block: AlignmentBlock, request: Request[GenomeRows], row: int) ->
     return f"#:lav\ns {{\n{''.join(places)}}}\nh {{\n{''.join(names)}}}\n"
 
 
+def _matches(block: AlignmentBlock, begins: Numbers, ends: Numbers) -> Numbers:
+    """Count the equal letters in columns of the block, between each begin and end: N with N too, but of HSPs."""
+    every = block.operations
+    if block.hsps or (pairs(block) == gapless(block)).all():
+        equal = np.concatenate(([0], np.cumsum(np.where(every.letters == ord("="), every.lengths, 0))))
+        columns = np.concatenate(([0], np.cumsum(every.lengths)))
+        return equal[np.searchsorted(columns, ends)] - equal[np.searchsorted(columns, begins)]
+    target, query = (np.frombuffer(text.buffers()[2], np.uint8) & _CAPITAL for text in block.texts)
+    alike = np.concatenate(([0], np.cumsum(target == query)))
+    return alike[ends] - alike[begins]
+
+
 def _stanzas(block: AlignmentBlock) -> Any:
     """Give the stanza of each row: a large_string column."""
     target, query = (within(block, side) for side in ("target", "query"))
     spans = [block.numbers(f"{side}_end") - block.numbers(f"{side}_start") for side in ("target", "query")]
-    runs, starts, matches = gap_free(block)
+    runs, starts, ends = gap_free(block)
     row = np.repeat(np.arange(len(block)), np.diff(runs.offsets))
     t, q = target[row] + starts[0], query[row] + starts[1]
     among = pairs(block) if block.hsps else runs.lengths  # an HSP is one run, of which LASTZ leaves out columns of letters beyond ACGT
-    share = (200 * matches + among) // np.maximum(2 * among, 1)
+    share = (200 * _matches(block, ends - runs.lengths, ends) + among) // np.maximum(2 * among, 1)
     pieces = joined(
         *("  l ", pa.array(t + 1), " ", pa.array(q + 1), " ", pa.array(t + runs.lengths), " ", pa.array(q + runs.lengths), " ", pa.array(share), "\n"),
     )

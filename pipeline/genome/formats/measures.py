@@ -25,13 +25,13 @@ def coverage(block: AlignmentBlock) -> Fraction:
 
 def continuity(block: AlignmentBlock) -> Fraction:
     """Count columns without a gap."""
-    gapless = _gapless(block)
-    return gapless, gapless + block.numbers("gap_letters")
+    without = gapless(block)
+    return without, without + block.numbers("gap_letters")
 
 
 def gap_rate(block: AlignmentBlock) -> Fraction:
     """Compare columns with a gap to those without."""
-    return block.numbers("gap_letters"), _gapless(block)
+    return block.numbers("gap_letters"), gapless(block)
 
 
 def blast_identity(block: AlignmentBlock) -> Fraction:
@@ -49,7 +49,7 @@ def pairs(block: AlignmentBlock) -> Numbers:
     return block.numbers("matches") + block.numbers("mismatches")
 
 
-def _gapless(block: AlignmentBlock) -> Numbers:
+def gapless(block: AlignmentBlock) -> Numbers:
     """Count columns of two letters of any kind: what is left of both spans, which hold each of them twice, without the gaps."""
     spans = [block.numbers(f"{side}_end") - block.numbers(f"{side}_start") for side in ("target", "query")]
     return (spans[0] + spans[1] - block.numbers("gap_letters")) // 2

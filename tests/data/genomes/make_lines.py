@@ -71,6 +71,7 @@ LINES = {
     "FASTQ qualities": f"target.fq[multiple] reads.fq {QUALITIES}",
     "FASTQ subrange": f"target.fq[multiple] one.fq[21..150] {QUALITIES}",
     "HSPs over N": "gap.fa short.fa --nogapped --ambiguous=n --format=lav",
+    "N with N": "gap.fa short_n.fa --hspthresh=1500 --format=lav",
     "masked HSPs": "one_t.fa q.fa --nogapped --masking=2 --format=lav",
     "masked HSPs with text": "one_t.fa q.fa --nogapped --masking=2 --format=lav+text",
     "FASTQ in pieces": "separated.fq[separator=N] reads.fq --format=general-:name1,zstart1,name2,strand2,qalign1,quals1,nucs1,nucs2",
@@ -133,6 +134,7 @@ def files() -> dict[str, str]:
             for name, places in (("a", [0]), ("ab", [0, 1]), ("abc", [0, 1, 2]), ("cba", [2, 1, 0]), ("aa", [0, 0]))
         },
         "short.fa": f">n\n{target[1470:1530]}\n",
+        "short_n.fa": f">n\n{target[1470:1498]}NNNNN{target[1503:1530]}\n",
         "separated.fq": fastq(rng, [("s", f"{target[:900]}NN{target[902:1700]}")]),
     }
 
