@@ -35,7 +35,7 @@ MARGIN = np.int64(2)
 """Fences and masks lie up to two rows and columns off their alignment."""
 
 MOST_CELLS = 16
-"""Of a block of rows, so many cells are looked at one by one; in a wider box all alignments that cross these rows."""
+"""Cells of a block of rows that are looked at one by one, at most; in a wider box all alignments that cross these rows are."""
 
 ON = np.uint8(5)
 """Known of an anchor: it is on a kept alignment."""

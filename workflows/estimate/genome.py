@@ -45,7 +45,7 @@ LEAST_WINDOWS = 4
 """Windows that are looked at however dear they are."""
 
 LEAST_TIMES, MOST_TIMES = 2, 16
-"""How many times as many anchors are extended next, at least and at most, once it is known what some take: one of each window's strand at first."""
+"""Factors by which more anchors are extended next, at least and at most, once it is known what some take: one of each window's strand at first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ FOUND = -2
 
 
 Span = tuple[int, int, bool]
-"""Where a side is searched, and whether it is piece by piece."""
+"""Holds the begin and end of what is searched of a side, and whether it is searched piece by piece."""
 
 
 class Between:

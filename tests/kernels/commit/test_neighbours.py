@@ -1,4 +1,4 @@
-"""What kept alignments are near a place, beside it or in a box, against plain searches of all their places; alignments cross many blocks."""
+"""Compare what finds kept alignments near a place, beside it or in a box with plain searches of all their places; alignments cross many blocks."""
 
 import numpy as np
 import numpy.typing as npt

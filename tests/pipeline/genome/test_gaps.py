@@ -53,7 +53,7 @@ def test_the_last_letter_of_a_sequence_is_no_piece() -> None:
 
 
 def test_of_several_pieces_the_first_the_last_and_those_between_are_searched_together() -> None:
-    """Of three and of two, the one between is searched with the first."""
+    """Search the one between with the first, of three pieces and of two."""
     three, two, one = (np.array(each) for each in ([[1, 9], [10, 19], [20, 29]], [[1, 9], [10, 29]], [[1, 29]]))
     for target, query, begins in (
         (three, three, [(1, 1), (20, 20), (10, 10)]),
