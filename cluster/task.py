@@ -210,7 +210,7 @@ class Threads:
     def __init__(self, room: Callable[[], Mapping[TaskKind, int]], watch: Callable[[Iterable[Task]], object] = lambda _: None) -> None:
         self._room, self.watch = room, watch
         self._given: SimpleQueue[tuple[Future[Any], Task] | None] = SimpleQueue()
-        self._threads = 0
+        self._threads: list[threading.Thread] = []
         self._running: dict[Future[Any], Task] = {}
         self.wake: Callable[[], object] = lambda: None
 
@@ -220,8 +220,11 @@ class Threads:
     def __exit__(self, kind: type[BaseException] | None, *more: object) -> None:
         if kind not in (KeyboardInterrupt, Hangs):
             wait(self._running)
-        for _ in range(self._threads):
+        for _ in self._threads:
             self._given.put(None)
+        # A thread that still lets go of a table when the interpreter ends is ended amid Arrow's code, which aborts the process.
+        for thread in self._threads if kind not in (KeyboardInterrupt, Hangs) else ():
+            thread.join()
 
     def _serve(self) -> None:
         while given := self._given.get():
@@ -258,10 +261,10 @@ class Threads:
             for _ in range(room - sum(task.kind == kind for task in self._running.values())):
                 if not (task := queue.pop((kind,))):
                     break
-                if len(self._running) >= self._threads:
+                if len(self._running) >= len(self._threads):
                     # What they hold of memory they use again. None keeps an interrupted process from its end.
-                    threading.Thread(target=self._serve, name=THREAD, daemon=True).start()
-                    self._threads += 1
+                    self._threads.append(threading.Thread(target=self._serve, name=THREAD, daemon=True))
+                    self._threads[-1].start()
                 future: Future[Any] = Future()
                 future.add_done_callback(lambda _: self.wake())
                 self._running[future] = task

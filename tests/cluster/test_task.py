@@ -216,6 +216,14 @@ def test_an_interrupt_does_not_wait_for_a_thread_that_waits_for_ever() -> None:
     assert ended.wait(600)
 
 
+def test_no_thread_is_left_that_the_end_of_a_script_would_meet() -> None:
+    before = set(threading.enumerate())
+    with Threads(lambda: {"work": 2}) as threads:
+        threads.wake = lambda: time.sleep(0.3)  # the thread's, when its task is done
+        threads.run(Queue([Task(f"work {place}", divmod, (place, 2)) for place in range(2)]), Recorded(), Stop())
+    assert set(threading.enumerate()) <= before
+
+
 def test_who_waits_for_others_alone_can_be_stopped() -> None:
     stop = Stop()
     stop.ask(signal.SIGTERM)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from tidalign.cluster.errors import Hangs
 from tidalign.cluster.gpus import TASKS_OF_A_GPU, usable
 from tidalign.cluster.stop import Stop
-from tidalign.cluster.task import cores
+from tidalign.cluster.task import THREAD, cores
 from tidalign.kernels.runtime import precompile
 from tidalign.kernels.runtime.errors import KernelError
 from tidalign.pipeline.store import rundir
@@ -280,11 +280,12 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
 
 
 class _Beside:
-    """Makes a forecast while the work is done: `forecast`, None until it is there. A run that ends before goes without."""
+    """Makes a forecast while the work is done: `forecast`, None until it is there. A run that ends before goes without; a command leaves the thread behind, a
+    script's end waits for it."""
 
     def __init__(self, make: Callable[[], "Forecast | None"]) -> None:
         self.forecast: Forecast | None = None
-        threading.Thread(target=self._run, args=(make,), name="forecast", daemon=True).start()
+        threading.Thread(target=self._run, args=(make,), name=THREAD).start()
 
     def _run(self, make: Callable[[], "Forecast | None"]) -> None:
         with suppress(Exception):  # it is told, and nothing else depends on it
