@@ -1,4 +1,4 @@
-// CUDA C++ on the host, as far as kernels/local, kernels/search and kernels/wavefront need it: threads of a block are contexts that take turns wherever they wait for each other.
+// CUDA C++ on the host, as far as kernels/inspection, local, search and wavefront need it: threads of a block are contexts that take turns wherever they wait for each other.
 #pragma once
 #include <ucontext.h>
 #include <cstdint>
@@ -14,7 +14,7 @@ using std::min; using std::max;
 #define __global__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-struct uint2 { unsigned x, y; }; struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct uint2 { unsigned x, y; }; struct ushort4 { unsigned short x, y, z, w; }; struct alignas(16) uint4 { unsigned x, y, z, w; };
 inline uint2 make_uint2(unsigned a, unsigned b) { return {a, b}; }
 inline uint4 make_uint4(unsigned a, unsigned b, unsigned c, unsigned d) { return {a, b, c, d}; }
 struct Dim { unsigned x; };
@@ -57,6 +57,9 @@ inline short lo(unsigned v) { return (short)(v & 0xFFFF); } inline short hi(unsi
 inline unsigned pk(int a, int b) { return (unsigned)(a & 0xFFFF) | (unsigned)(b & 0xFFFF) << 16; }
 inline unsigned __vimax3_s16x2(unsigned a, unsigned b, unsigned c) { return pk(max(max(lo(a), lo(b)), lo(c)), max(max(hi(a), hi(b)), hi(c))); }
 inline unsigned __viaddmax_s16x2(unsigned a, unsigned b, unsigned c) { return pk(max((short)(lo(a) + lo(b)), lo(c)), max((short)(hi(a) + hi(b)), hi(c))); }
+inline unsigned __vadd2(unsigned a, unsigned b) { return pk(lo(a) + lo(b), hi(a) + hi(b)); }
+inline unsigned __vmaxs2(unsigned a, unsigned b) { return pk(max(lo(a), lo(b)), max(hi(a), hi(b))); }
+inline unsigned __viaddmax_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__viaddmax_s16x2(a, b, c), 0); }
 inline int __vimax3_s32(int a, int b, int c) { return max(max(a, b), c); }
 inline int __viaddmax_s32(int a, int b, int c) { return max((int)((unsigned)a + (unsigned)b), c); }
 inline unsigned __funnelshift_l(unsigned l, unsigned h, unsigned s) { return s ? h << s | l >> (32 - s) : h; }

@@ -1,6 +1,7 @@
 """Runs kernels without a GPU: CUDA C++ is compiled for the host (cuda_on_host.hpp), and what launches it is given arrays of the host (cupy_on_host.py).
 
-It is slow, some million cells a second, and knows what kernels/local, search, seed, ungapped and wavefront use. Threads that must meet and do not are found:
+It is slow, some million cells a second, and knows what kernels/inspection, local, search, seed, ungapped and wavefront use. Threads that must meet and do not
+are found:
 they wait for ever, or are none of the mask that they name.
 """
 
@@ -29,7 +30,9 @@ class OnHost:
     """A kernel that is compiled for the host."""
 
     def __init__(self, folder: Path, name: str, entry: str, macros: Mapping[str, object]) -> None:
-        text = re.sub(r'asm\("prmt[^;]*;" :[^;]*;', "result = prmt_on_host(a, b, selector);", compiler.source(name))
+        text = re.sub(
+            r'asm\("prmt[^;]*;" : "=r"\((\w+)\) : "r"\((\w+)\), "r"\((\w+)\), "r"\((\w+)\)\);', r"\1 = prmt_on_host(\2, \3, \4);", compiler.source(name)
+        )
         text = text.replace("extern __shared__ uint4 shared[];", "uint4* shared = dynamic_shared;")
         text = text.replace("extern __shared__ unsigned shared_words[];", "#define shared_words ((unsigned*)dynamic_shared)").replace("__shared__ ", "static ")
         text = re.sub(r"#pragma unroll.*|#line.*", "", text).replace("blockIdx.x * width", "(long long)blockIdx.x * width")

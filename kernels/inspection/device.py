@@ -16,14 +16,20 @@ Fences and masks (extension/fences.py) take cells away from LASTZ, and lower its
 So what is said holds between fences, too, as long as none comes as near to the anchor as the letters that M counts (gapped/speculated.py: REJECTED).
 
 Strips of columns are swept one after the other, from the first row to the last in which anything can enter or is alive; cells are dropped only at their
-borders. Letters of no account, ends of sequences, a value that reaches the threshold, and more rows than there is memory for leave a side undecided.
+borders. Separators, ends of sequences, a value that reaches the threshold, and more rows than there is memory for leave a side undecided; so does any other
+letter that is none of ACGT where one of them may score 0 or more.
 Only values of every fourth row and at the borders of half strips are compared with the threshold: another cell has less than `slack` more.
 
 The score of an alignment is at most the bounds of both sides together. One thing may add to it: where a side is empty, the alignment may begin with a gap,
 which LASTZ cuts off. A side is not empty where M is above 0; else the y-drop and a gap's first letter are added, as in host.py.
 
+Letters that are none of ACGT count as one that scores with each letter what the best of them does. In the target it has a row of its own in the table of
+scores. A query's letter selects bytes of that row, and none is left for a fifth, so its column selects the sign, 0 or -1, and what is missing is added: two
+instructions more for two cells, in warps alone one of whose strips has such a column.
+
 Cells: 4 operations of the integer pipe and 2 of the multiplier's for two cells (scores by PRMT, VIMNMX3, two VIADDMNMX; IMAD, VIADD), and some 12 a row.
-Additions along the diagonal are of whole words: where the left half's score is negative, a carry makes the right half's value greater by 1, as a bound may be.
+Additions along the diagonal are of whole words: where the left half's score is negative, a carry makes the right half's value greater by 1, as a bound may be,
+and by 1 more where other letters add to both.
 """
 
 from dataclasses import dataclass
@@ -34,7 +40,7 @@ import numpy.typing as npt
 
 from tidalign.kernels.extension.costs import Costs, Integers
 from tidalign.kernels.extension.sweep import ROOM as TRACEBACK
-from tidalign.kernels.letters.nucleotides import Codes
+from tidalign.kernels.letters.nucleotides import SEPARATOR, Codes
 from tidalign.kernels.letters.uploads import uploaded
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import KernelError
@@ -70,9 +76,12 @@ MACROS: dict[str, object] = {"INSPECTION_WORDS": COLUMN_WORDS, "INSPECTION_BLOCK
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """The costs as the kernels take them (inspection.cu). scores: uint32[4], of each letter of the target against A, C, G, T, a byte each."""
+    """The costs as the kernels take them (inspection.cu). scores: uint32[5], of A, C, G, T of the target and any other letter against A, C, G, T, a byte each.
+    others: codes of other letters end here; other: what is added to the score of one of the query."""
 
     scores: npt.NDArray[np.uint32]
+    others: int
+    other: int
     opened: int
     extended: int
     start: int
@@ -88,17 +97,23 @@ class Bound:
         """Make the bounds of these costs; None where 16 bits cannot hold them."""
         if costs.inspected is None:
             return None
-        table = np.maximum(costs.inspected.astype(np.int64), -128)  # more is a bound too
-        most, least = max(int(table.max()), 0), min(int(table.min()), 0)
+        others = slice(8, SEPARATOR)
+        table = np.concatenate([costs.inspected.astype(np.int64), costs.plain[others, :4].max(axis=0, keepdims=True)]).clip(-128)  # more is a bound too
+        other = max(int(costs.plain[:SEPARATOR, others].max()) + 1, -127)  # 0 or -1 is the column's own
+        if other > 0 or table[4].max() >= 0:
+            others, other = slice(8, 8), 0
+        most, least = max(int(table.max()), 0), min(int(table.min()), other - 1)
         # Of the i-th of three rows between two that are compared with the threshold: what a value gained since, or will lose at most until then.
-        slack = max(min((i + 1) * (most + 1), (3 - i) * -least) for i in range(3))
-        growth = 20 * (most + 1)  # of a value until it is compared
+        slack = max(min((i + 1) * (most + 2), (3 - i) * -least) for i in range(3))
+        growth = 20 * (most + 2)  # of a value until it is compared
         start = 32767 - growth - costs.threshold
         if most > 127 or start - costs.ydrop < 2 * growth:
             return None
         opened, extended = costs.gap_open + costs.gap_extend, costs.gap_extend
         return cls(
-            scores=table.astype(np.int8).view(np.uint32).reshape(4),
+            scores=table.astype(np.int8).view(np.uint32).reshape(5),
+            others=others.stop,
+            other=other,
             opened=opened,
             extended=extended,
             start=start,
@@ -125,7 +140,8 @@ class Inspector:
         self.swept = 0
         if self._bound is None:
             return
-        self._target, self._query = _Letters(target, False), _Letters(query, True)
+        others = self._bound.others
+        self._target, self._query = _Letters(target, False, others), _Letters(query, True, others)
         self._bounds = cupy.asarray(np.ascontiguousarray(bounds, np.int64).reshape(-1, 2))
         self._scores = cupy.asarray(self._bound.scores)
 
@@ -158,14 +174,15 @@ class Inspector:
 class _Letters:
     """Letters of a sequence as the kernels have them."""
 
-    def __init__(self, codes: Codes, is_query: bool) -> None:
+    def __init__(self, codes: Codes, is_query: bool, others: int) -> None:
         import cupy
 
         self.count = len(codes)
         self.array = cupy.empty(2 * self.count + 3 * PAD_BYTES, np.uint8)
         kernel = compiler.kernel(SOURCE, "inspection_letters", MACROS)
         sent = uploaded(np.ascontiguousarray(codes, np.uint8))
-        compiler.launch(kernel, 1024, 256, sent.codes, np.int64(self.count), PAD_BYTES, int(is_query), self.array)
+        blocks = min(1024, -(-len(self.array) // 4096))  # some letters a thread
+        compiler.launch(kernel, blocks, 256, sent.codes, np.int64(self.count), PAD_BYTES, int(is_query), others, self.array)
 
     @property
     def arguments(self) -> tuple[Any, np.int64]:
@@ -225,7 +242,7 @@ class _Turn:
             blocks = -(-2 * count // THREADS)
             compiler.launch(sides, blocks, THREADS, *letters, *places, count, of._bounds, len(of._bounds), of._scores, bound.looked, self._sides)
             compiler.launch(
-                *(sweep, min(self._blocks, blocks), THREADS, *letters, *places, self._sides, 2 * count, of._scores, self._boundary),
+                *(sweep, min(self._blocks, blocks), THREADS, *letters, *places, self._sides, 2 * count, of._scores, bound.other, self._boundary),
                 *(
                     _halves(-bound.opened),
                     _halves(-bound.extended),

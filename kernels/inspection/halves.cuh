@@ -3,7 +3,7 @@
 
 // Set by the launcher:
 //   INSPECTION_PLAIN   1: without DPX, as on GPUs that have none
-#if !defined(__CUDA_ARCH__) || (__CUDA_ARCH__ >= 900 && !INSPECTION_PLAIN)
+#if !INSPECTION_PLAIN && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900)
 #define INSPECTION_DPX 1
 #else
 #define INSPECTION_DPX 0

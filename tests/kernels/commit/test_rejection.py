@@ -28,6 +28,11 @@ def among_kept(seed: int) -> Case:
         copy = mutated(rng, target[t : t + size], 0.1, 0.02, "ACGT")
         query = query[:q] + copy + query[q + len(copy) :]
         scores |= {(t + place, min(q + place, len(query) - 1)): rng.choice([900, 1000, 2000]) for place in rng.choices(range(size), k=3)}
+    for _ in range(rng.choice([0, 0, 2, 6])):  # what is masked
+        place, run = rng.randrange(length), "N" * rng.choice([1, 3, 20, 100])
+        one = target if (in_target := rng.random() < 0.5) else query
+        one = one[:place] + run + one[place + len(run) :]
+        target, query = (one, query) if in_target else (target, one)
     words: dict[str, list[int]] = {}
     for q in range(3, len(query) - 3):
         words.setdefault(query[q - 2 : q + 3], []).append(q)

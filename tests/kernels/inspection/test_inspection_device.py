@@ -1,10 +1,16 @@
-"""The GPU's inspection: what it is sure of is so by the exact rule on the host, and its boxes hold all that the exact rule looks at."""
+"""The GPU's inspection: what it is sure of is so by the exact rule on the host, and its boxes hold all that the exact rule looks at.
+
+The kernels run on the host as well as on a GPU.
+"""
 
 import gc
 import random
+import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import cuda_on_host
 import numpy as np
 import pytest
 from genome_cases import WHOLE, Case, mutated
@@ -13,7 +19,18 @@ from tidalign.kernels.extension.costs import Costs
 from tidalign.kernels.gapped.extender import Extender
 from tidalign.kernels.inspection import device as inspection_device
 from tidalign.kernels.inspection.device import Bound, Inspector
+from tidalign.kernels.letters.nucleotides import SEPARATOR
 from tidalign.kernels.scoring.scores import Scoring
+
+
+def with_others(rng: random.Random, letters: str) -> str:
+    """Put runs of letters that are none of ACGT into a sequence."""
+    for _ in range(rng.randint(1, 8)):
+        place = rng.randrange(len(letters))
+        run = rng.choice(["N", "N", "n", "X", "R"]) * rng.choice([1, 2, 5, 30, 200])
+        kept = "".join(old if old == "\0" else new for old, new in zip(letters[place : place + len(run)], run, strict=False))
+        letters = letters[:place] + kept + letters[place + len(run) :]
+    return letters
 
 
 def several(seed: int) -> Case:
@@ -33,6 +50,8 @@ def several(seed: int) -> Case:
         word = rng.randint(1, 12)
         query = query[: q - word] + target[t - word : t + word].replace("\0", "A") + query[q + word :]
         anchors += [(t, q, 0)] if target[t] != "\0" else []
+    if rng.random() < 0.4:
+        target, query = with_others(rng, target), with_others(rng, query)
     kinds = {
         "default": (1.0, None, 0, 0),
         "unit": (0.02, lambda same: 1 if same else -1, 2, 1),
@@ -40,7 +59,11 @@ def several(seed: int) -> Case:
         "large": (1.0, lambda same: rng.randint(50, 127) if same else rng.randint(-200, -1), rng.randint(0, 500), rng.randint(5, 60)),
     }
     scale, score, gap_open, gap_extend = kinds[rng.choice(["default", *kinds])]
-    scoring = Scoring() if score is None else Scoring(tuple(tuple(score(a == b) for b in range(4)) for a in range(4)), gap_open, gap_extend)
+    if score is None:
+        scoring = Scoring()
+    else:
+        matrix = tuple(tuple(score(a == b) for b in range(4)) for a in range(4))
+        scoring = Scoring(matrix, bad=-rng.randint(1, 300), fill=rng.choice([-100, -9, -2, -1, 0, 1]), gap_open=gap_open, gap_extend=gap_extend)
     ydrop, threshold = rng.choice([150, 300, 500, 910, 1000, 2000, 3000]), rng.choice([200, 500, 800, 1300, 3000])
     sizes = max(4, int(ydrop * scale)), max(2, int(threshold * scale))
     return Case(target, query, anchors, scoring, *sizes, rng.random() < 0.8, rng.choice([WHOLE, WHOLE, 100_000]))
@@ -56,7 +79,7 @@ def agrees(extender: Extender, t: Any, q: Any, below: Any, boxes: Any) -> None:
 
 
 def test_costs_fit_16_bits_or_are_refused() -> None:
-    decided = 0
+    decided = others = 0
     for seed in range(300):
         costs = several(seed).costs()
         rng = random.Random(seed)
@@ -67,16 +90,25 @@ def test_costs_fit_16_bits_or_are_refused() -> None:
         decided += 1
         most = max(int(costs.plain[:4, :4].max()), 0)
         # Values of 16 rows more than what is compared; the line far enough above 0, which is as good as dead.
-        assert bound.start + costs.threshold + 16 * (most + 1) < 1 << 15
+        assert bound.start + costs.threshold + 16 * (most + 2) < 1 << 15
         assert bound.line == bound.start - costs.ydrop > 16 * most
         assert bound.looked * most <= costs.ydrop
-        scores = bound.scores.view(np.int8).reshape(4, 4)
-        assert (scores >= costs.plain[:4, :4]).all()
-        assert ((scores == costs.plain[:4, :4]) | (costs.plain[:4, :4] < -128)).all()
-    assert 100 < decided < 300
+        scores = bound.scores.view(np.int8).reshape(5, 4)
+        assert (scores[:4] >= costs.plain[:4, :4]).all()
+        assert ((scores[:4] == costs.plain[:4, :4]) | (costs.plain[:4, :4] < -128)).all()
+        # Any other letter scores no more with any letter, though a sign of 0 or -1 is added; separators are no letters.
+        others += bound.others == SEPARATOR
+        if bound.others == SEPARATOR:
+            assert (scores[4] >= costs.plain[8:SEPARATOR, :4]).all() and (scores[4] < 0).all()
+            assert 0 >= bound.other > costs.plain[:SEPARATOR, 8:SEPARATOR].max()
+        else:
+            assert bound.others == 8 and costs.plain[:SEPARATOR, 8:SEPARATOR].max() >= 0
+    assert 100 < decided < 300 and 50 < others < decided
     assert Bound.of(Costs(Scoring().plain(), threshold=30_000)) is None
     assert Bound.of(Costs(Scoring().plain(), gap_extend=0)) is None
     assert Bound.of(Costs(2 * Scoring().plain())) is None
+    # Letters that score with others what a match does decide nothing.
+    assert (Bound.of(Costs(Scoring(ambiguous=("n", 100, 100)).plain())) or Bound).others == 8
 
 
 def test_the_diagonal_bounds_the_best_from_below() -> None:
@@ -102,17 +134,33 @@ def test_the_diagonal_bounds_the_best_from_below() -> None:
     assert positive > 300
 
 
+@pytest.fixture(
+    params=[
+        pytest.param("emulated", marks=pytest.mark.skipif(not shutil.which("g++"), reason="kernels are compiled for the host by g++")),
+        pytest.param("gpu", marks=pytest.mark.gpu),
+    ],
+    scope="module",
+)
+def anchors(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """Let kernels run on the host, or on a GPU; gives so many anchors as they take a second for."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "gpu":
+            pytest.importorskip("cupy")
+        else:
+            cuda_on_host.installed(patch, tmp_path_factory.mktemp("kernels"))
+        yield 3000 if request.param == "gpu" else 60
+
+
 @pytest.fixture(params=[0, 1])
 def plain(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run with DPX instructions and without."""
     monkeypatch.setattr(inspection_device, "MACROS", inspection_device.MACROS | {"INSPECTION_PLAIN": request.param})
 
 
-@pytest.mark.gpu
-@pytest.mark.usefixtures("plain")
-def test_what_is_sure_is_so(device: Any) -> None:
+@pytest.mark.usefixtures("plain", "anchors")
+def test_what_is_sure_is_so() -> None:
     decided = 0
-    for seed in range(150):
+    for seed in range(180):
         case = several(seed)
         target, query, bounds = case.codes()
         t, q = case.places()
@@ -132,23 +180,38 @@ def chance(count: int, length: int = 1 << 20) -> tuple[Any, ...]:
     return target, query, np.array([[0, length]]), t, q
 
 
-@pytest.mark.gpu
-def test_chance_is_decided(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chance_is_decided(anchors: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In several batches, and by both ways of counting the same."""
-    target, query, bounds, t, q = chance(3000)
+    target, query, bounds, t, q = chance(anchors, anchors << 9)
     costs = Costs(Scoring().plain())
     expected = Inspector(target, query, bounds, costs).inspect(t, q)
     assert expected[0].mean() > 0.99
     agrees(Extender(target, query, bounds, costs), t[:300], q[:300], expected[0][:300], expected[1][:300])
-    monkeypatch.setattr(inspection_device, "BATCH", 700)
+    monkeypatch.setattr(inspection_device, "BATCH", anchors // 4)
     for macros in ({}, {"INSPECTION_PLAIN": 1}):
         monkeypatch.setattr(inspection_device, "MACROS", inspection_device.MACROS | macros)
         below, boxes = Inspector(target, query, bounds, costs).inspect(t, q)
         assert (below == expected[0]).all() and (boxes == expected[1]).all()
 
 
-@pytest.mark.gpu
-def test_what_cannot_be_decided_is_not(device: Any) -> None:
+def test_runs_of_n_leave_chance_decided(anchors: int) -> None:
+    """As in chromosomes whose repeats are masked by N: nearly every anchor has a run within its reach."""
+    target, query, bounds, t, q = chance(anchors, anchors << 9)
+    noise = np.random.default_rng(5)
+    for codes, places in ((target, t), (query, q)):
+        free = np.ones(len(codes), np.bool_)
+        free[(places[:, None] + np.arange(-6, 6)).reshape(-1)] = False
+        for start in range(0, len(codes), 900):
+            run = np.arange(start, min(start + int(noise.choice([1, 5, 60, 250, 400])), len(codes)))
+            codes[run[free[run]]] = noise.choice([8, 9])
+    costs = Costs(Scoring().plain())
+    below, boxes = Inspector(target, query, bounds, costs).inspect(t, q)
+    assert below.mean() > 0.99
+    agrees(Extender(target, query, bounds, costs), t[:1000], q[:1000], below[:1000], boxes[:1000])
+
+
+@pytest.mark.usefixtures("anchors")
+def test_what_cannot_be_decided_is_not() -> None:
     target, query, bounds, t, q = chance(50, 1 << 17)
     below, boxes = Inspector(target, query, bounds, Costs(Scoring().plain(), gap_extend=0)).inspect(t, q)
     assert not below.any() and not boxes.any()
