@@ -260,7 +260,7 @@ class Operations:
         return cls(text[places], lengths, np.searchsorted(places, bounds - bounds[0]))
 
     def merged(self) -> "Operations":
-        """Merge operations: the same alignments with M for matches and mismatches alike."""
+        """Merge operations: the same alignments with M for matches and mismatches alike; one without operations has 0M, as LASTZ writes HSPs of no letters."""
         letters = np.where(np.isin(self.letters, np.frombuffer(b"=X", np.uint8)), np.uint8(ord("M")), self.letters)
         # An operation starts a new run where its letter changes or its row begins.
         fresh = np.concatenate(([True], letters[1:] != letters[:-1])) if len(letters) else np.empty(0, bool)
@@ -268,8 +268,11 @@ class Operations:
         fresh[firsts] = True
         places = np.flatnonzero(fresh)
         lengths = np.add.reduceat(self.lengths, places) if len(places) else self.lengths
-        runs = np.concatenate(([0], np.cumsum(fresh)))
-        return Operations(letters[places], lengths, runs[self.offsets])
+        offsets = np.concatenate(([0], np.cumsum(fresh)))[self.offsets]
+        without = np.diff(offsets) == 0
+        before = offsets[:-1][without]
+        inserted = np.concatenate(([0], np.cumsum(without)))
+        return Operations(np.insert(letters[places], before, ord("M")), np.insert(lengths, before, 0), offsets + inserted)
 
     def text(self) -> Any:
         """Write a large_string column of CIGARs."""

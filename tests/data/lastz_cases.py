@@ -62,7 +62,8 @@ def random_case(seed: int, folder: Path) -> Case:
     if mode in ("independent", "pieces"):
         format = f"general-:{FIELDS}"
     if mode == "independent":
-        options = [option for option in options if not option.startswith("--filter=")]  # they may pass the first of equal ends and not the best
+        filters = ("--filter=", "--identity=", "--coverage=", "--continuity=", "--matchcount=")
+        options = [option for option in options if not option.startswith(filters)]  # they may pass the first of equal ends and not the best
     if any(action.startswith("multi") for action in of_query):  # LASTZ reads segments of both strands in one go
         segments = folder / "segments"
         if segments.exists():

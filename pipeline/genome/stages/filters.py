@@ -30,13 +30,14 @@ NAMES = (*_SHARES, *_COUNTS, MATCHES_OF_QUERY)
 
 
 def asked(parameters: GenomeParameters) -> tuple[Filter, ...]:
-    """List the filters that LASTZ applies, all if there is gapped extension.
+    """List the filters that LASTZ applies, all if there is gapped extension of what was collected before.
 
-    Of HSPs it does not ask continuity; and the share of the query only where it does not write them out as they are found.
+    Of anchors that are extended as they are found it does not ask the share of the query; of HSPs neither continuity, nor the share where it writes them out
+    as they are found.
     """
     filters = parameters.filters
     if parameters.gapped:
-        return filters
+        return filters if parameters.per_query is None else tuple(one for one in filters if one[0] != MATCHES_OF_QUERY)
     of_all = parameters.chain, parameters.query_hsp_best, parameters.query_hsp_limit, parameters.masking, parameters.per_query, parameters.hsp_cover
     collected = any(each is not None for each in of_all)
     collected |= any(name != MATCHES_OF_QUERY for name, *_ in filters)

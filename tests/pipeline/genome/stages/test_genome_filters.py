@@ -46,6 +46,7 @@ CONTINUITY, OF_QUERY, MATCHES = ("continuity", 99.0, 100.0), ("nmatch%", 20.0, 1
     ("given", "chosen", "asked"),
     [
         ((CONTINUITY, OF_QUERY), {"gapped": True}, (CONTINUITY, OF_QUERY)),
+        ((CONTINUITY, OF_QUERY), {"gapped": True, "per_query": 40}, (CONTINUITY,)),
         ((OF_QUERY,), {}, ()),
         ((OF_QUERY,), {"chain": (0, 0)}, (OF_QUERY,)),
         ((OF_QUERY,), {"query_hsp_best": 2}, (OF_QUERY,)),
@@ -55,8 +56,8 @@ CONTINUITY, OF_QUERY, MATCHES = ("continuity", 99.0, 100.0), ("nmatch%", 20.0, 1
     ],
     ids=str,
 )
-def test_of_hsps_lastz_asks_less(given: tuple[filters.Filter, ...], chosen: dict[str, Any], asked: tuple[filters.Filter, ...]) -> None:
-    # By what the program (1.04.22) does with --nogapped.
+def test_lastz_asks_less_of_what_it_shows_as_it_is_found(given: tuple[filters.Filter, ...], chosen: dict[str, Any], asked: tuple[filters.Filter, ...]) -> None:
+    # By what the program (1.04.22) does.
     assert filters.asked(GenomeParameters(**{"gapped": False} | chosen, filters=given)) == asked
 
 
