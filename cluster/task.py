@@ -218,13 +218,10 @@ class Threads:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *more: object) -> None:
-        if kind not in (KeyboardInterrupt, Hangs):
-            wait(self._running)
         for _ in self._threads:
             self._given.put(None)
-        # A thread that still lets go of a table when the interpreter ends is ended amid Arrow's code, which aborts the process.
         for thread in self._threads if kind not in (KeyboardInterrupt, Hangs) else ():
-            thread.join()
+            thread.join()  # a script that ends while one lets go of a table ends it amid Arrow's code, which aborts the process
 
     def _serve(self) -> None:
         while given := self._given.get():

@@ -246,18 +246,13 @@ class Operations:
     @classmethod
     def parse(cls, cigars: Any) -> "Operations":
         """Parse a string column of CIGARs such as `70=1X29=`; a null row has none."""
+        from tidalign.kernels.text import columns  # numba is not loaded before it is wanted
+
         array = strings(cigars).fill_null("")
         _, offset_buffer, data = array.buffers()
         bounds = np.frombuffer(offset_buffer, np.int64)[array.offset : array.offset + len(array) + 1]
-        text = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]] if data is not None and data.size else np.empty(0, np.uint8)
-        # Every operation is digits and then one byte above '9'.
-        places = np.flatnonzero(text > ord("9"))
-        digits = np.diff(places, prepend=-1) - 1
-        lengths = np.zeros(len(places), np.int64)
-        for power in range(int(digits.max(initial=0))):
-            rows = slice(None) if power == 0 else np.flatnonzero(digits > power)
-            lengths[rows] += (text[places[rows] - 1 - power] - np.int64(ord("0"))) * 10**power
-        return cls(text[places], lengths, np.searchsorted(places, bounds - bounds[0]))
+        text = np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8)
+        return cls(*columns.parse(text, bounds))
 
     def merged(self) -> "Operations":
         """Merge operations: the same alignments with M for matches and mismatches alike; one without operations has 0M, as LASTZ writes HSPs of no letters."""

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""Columns of alignments: which pairs of letters are equal, as operations = X I D."""
+"""Columns of alignments, as operations: which pairs of letters are equal, = X I D; and what a CIGAR says."""
 
 import numpy as np
 
@@ -16,6 +16,30 @@ def _emit(letters, lengths, first, n, letter, length):
         return n
     letters[n], lengths[n] = letter, length
     return n + 1
+
+
+@jit
+def parse(text, bounds):
+    """Parse CIGARs, row i text[bounds[i]:bounds[i + 1]]: operations of digits and then one letter each.
+
+    text: uint8; bounds: int64[n + 1]. Returns uint8[m] letters, int64[m] lengths, int64[n + 1] offsets.
+    """
+    room = (bounds[-1] - bounds[0]) // 2  # an operation has two bytes or more
+    letters, lengths = np.empty(room, np.uint8), np.empty(room, np.int64)
+    offsets = np.zeros(len(bounds), np.int64)
+    n = np.int64(0)
+    for i in range(len(bounds) - 1):
+        length = np.int64(0)
+        for place in range(bounds[i], bounds[i + 1]):
+            byte = text[place]
+            if byte <= 57:  # 9
+                length = 10 * length + byte - 48
+            else:
+                letters[n], lengths[n] = byte, length
+                n += 1
+                length = np.int64(0)
+        offsets[i + 1] = n
+    return letters[:n], lengths[:n], offsets
 
 
 @jit

@@ -27,10 +27,11 @@ def test_merged(rows: list[list[tuple[int, str]]]) -> None:
     merged = Operations.parse(pa.array([written(runs) for runs in rows], pa.string())).merged().text().to_pylist()
     for text, runs in zip(merged, rows, strict=True):
         named = [(length, "M" if letter in "=X" else letter) for length, letter in runs]
-        assert text == "".join(f"{sum(length for length, _ in group)}{letter}" for letter, group in groupby(named, key=lambda run: run[1]))
+        expected = "".join(f"{sum(length for length, _ in group)}{letter}" for letter, group in groupby(named, key=lambda run: run[1]))
+        assert text == (expected or "0M")  # as LASTZ has it
 
 
-@pytest.mark.parametrize(("cigar", "merged"), [("3=1X2=1I4=", "6M1I4M"), ("2I", "2I"), ("", ""), ("1X", "1M"), ("5=2I2D1X", "5M2I2D1M")])
+@pytest.mark.parametrize(("cigar", "merged"), [("3=1X2=1I4=", "6M1I4M"), ("2I", "2I"), ("", "0M"), ("1X", "1M"), ("5=2I2D1X", "5M2I2D1M")])
 def test_merged_by_hand(cigar: str, merged: str) -> None:
     assert Operations.parse(pa.array([cigar, "1=", cigar])).merged().text().to_pylist() == [merged, "1M", merged]
 

@@ -46,5 +46,5 @@ def measured(block: AlignmentBlock, *, continuity: bool) -> Any:
         shares["continuity"] = measures.continuity(block)
     pieces: list[Any] = []
     for name, value in shares.items():
-        pieces += [f"# {name}=", measures.fractions(value), " (", measures.percents(value), ")\n"]
+        pieces += [f"# {name}=", measures.fractions(value), " (", measures.percents(value, of_none="0.0%"), ")\n"]
     return joined(*pieces)

@@ -60,9 +60,9 @@ def fractions(value: Fraction) -> Any:
     return pa.array([f"{part}/{whole}" for part, whole in _listed(value)], pa.large_string())
 
 
-def percents(value: Fraction, form: str = "{:.1f}%") -> Any:
-    """Write texts like 91.4%."""
-    return pa.array([form.format(100.0 * part / whole if whole else 0.0) for part, whole in _listed(value)], pa.large_string())
+def percents(value: Fraction, form: str = "{:.1f}%", *, of_none: str = "NA") -> Any:
+    """Write texts like 91.4%. of_none: what is written where the whole is 0."""
+    return pa.array([form.format(100.0 * part / whole) if whole else of_none for part, whole in _listed(value)], pa.large_string())
 
 
 def _listed(value: Fraction) -> Any:

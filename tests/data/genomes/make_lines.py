@@ -81,7 +81,7 @@ LINES = {
     "text in pieces": "gap.fa[separator=N] one_q.fa --format=text",
     **{
         f"HSPs of no letters, {form}": f"t.fa[multiple] q.fa --nogapped --transition=2 --xdrop=20 --hspthresh=top99.5% --format={form}"
-        for form in ("sam-", "cigar", "paf")
+        for form in ("sam-", "cigar", "paf", "mapping-", "blastn", "maf+")
     },
     "share of a limited query": "t.fa[multiple] q.fa --limitperquery=5 --filter=nmatch:30% --filter=continuity:90 --format=general-:score,zstart1,nmatch",
     "limited points": "t.fa[multiple] q.fa --queryhsplimit=keep,nowarn:3 --format=rdotplot",
