@@ -108,6 +108,25 @@ def test_any_limit_and_block(monkeypatch: pytest.MonkeyPatch, launches: list[str
     assert farther(found, pairs, limit) <= found.by_host <= farther(found, pairs, limit // 2)
 
 
+@pytest.mark.parametrize("goal", [0, 2, -3])
+def test_paths_along_the_edges_of_the_diamond(monkeypatch: pytest.MonkeyPatch, launches: list[str], goal: int) -> None:
+    """Pairs with one goal, gaps there and back that cost the limit or almost, in letters that tie often: nothing is left out that a pair or a tie needs."""
+    limit = 10 + goal % 2  # there and back: no letter to spare
+    monkeypatch.setattr(device_edit, "LIMITS", (limit, limit))
+    random = np.random.default_rng(goal + 9)
+    pairs: list[simulate.Pair] = []
+    for i in range(640):
+        letters = simulate.repeat(random, 90) if i % 4 == 0 else simulate.sequence(random, 90)
+        there = int(random.integers(0, (limit - abs(goal)) // 2 + 1))
+        first, second = sorted(random.integers(30, 60, 2))
+        other = letters[:first] + letters[first + there :]
+        other = other[:second] + simulate.sequence(random, there + abs(goal)) + other[second:]
+        query, target = (letters, other) if goal >= 0 else (other, letters)
+        pairs += [(query, target), (query[::-1], target[::-1])]
+    found = check(pairs, f"goal {goal}")
+    assert found.penalty.max() == limit and found.by_host == 0
+
+
 def test_pairs_without_room_come_again(monkeypatch: pytest.MonkeyPatch, launches: list[str]) -> None:
     class Small(device_edit.EditBatch):
         def __init__(self, *arguments: Any) -> None:
