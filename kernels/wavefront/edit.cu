@@ -102,13 +102,18 @@ __device__ inline Operations walk_back(const Diamond& diamond, const unsigned* d
   return operations;
 }
 
-// Runs, length << 4 | code in 16 bits, in a column of words.
+// Runs, length << 4 | code in 16 bits, two in a word of a column.
 struct Runs {
-  unsigned short* at;
+  unsigned* at;
   int count;
+  unsigned last;
 
-  __device__ unsigned short& operator[](int i) const { return at[(i >> 1) * 2 * EDIT_THREADS + (i & 1)]; }
-  __device__ void append(int length, int code) { (*this)[count++] = length << 4 | code; }
+  __device__ unsigned operator[](int i) const { return at[(i >> 1) * EDIT_THREADS] >> 16 * (i & 1) & 0xffff; }
+  __device__ void append(int length, int code) {
+    const unsigned run = length << 4 | code;
+    last = count & 1 ? last | run << 16 : run;
+    at[(count++ >> 1) * EDIT_THREADS] = last;
+  }
 };
 
 // Matches follow every operation, so runs of others end where some do.
@@ -140,13 +145,13 @@ __device__ inline void walk(const Letters& letters, int query_length, int target
 //     s                              the largest; of equal ones X, then I; then along its matches
 //
 // The last row is that in which the last pair of the warp comes to its goal, or the one halfway to the limit if no pair that is not there has come a third of
-// its way. Cells that no path within the limit crosses are left out on both sides; what a row kept of
-// them is old, and is read by cells that no such path crosses either.
+// its way. Cells that no path within the limit crosses are left out on both sides; what a row kept of them is old, and is read by cells that no such path
+// crosses either.
 extern "C" __global__ void __launch_bounds__(EDIT_THREADS) edit_align(
     const unsigned* query_codes, const int* query_starts, const unsigned short* query_lengths, const int* query_mask_starts, const unsigned* target_codes,
     const int* target_starts, const unsigned short* target_lengths, const int* target_mask_starts, const int* list, int count, int sequence_words, int limit,
-    int reach, unsigned* direction_memory, int direction_words, unsigned char* status, int* penalty, unsigned* pool, unsigned long long pool_size, unsigned long long* totals,
-    long long* cigar_place, unsigned short* cigar_runs) {
+    int reach, unsigned* direction_memory, int direction_words, unsigned char* status, int* penalty, unsigned* pool, unsigned long long pool_size,
+    unsigned long long* totals, long long* cigar_place, unsigned short* cigar_runs) {
   const int lane = threadIdx.x & 31;
   const long long item = (long long)blockIdx.x * EDIT_THREADS + threadIdx.x;
   unsigned* words = shared_words + threadIdx.x;
@@ -203,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(EDIT_THREADS) edit_align(
   }
   if (fits && found == NOWHERE) outcome = OUTGROWN;
 
-  Runs runs = {(unsigned short*)directions, 0};
+  Runs runs = {directions, 0, 0};  // in place of the directions, which are read by then
   bool kept = true;
   if (EDIT_CIGAR) {
     if (place & 15) *next = sources >> (32 - 2 * (place & 15));
