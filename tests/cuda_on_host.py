@@ -9,7 +9,8 @@ import ctypes
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,24 @@ class OnHost:
                 kind = parameter.declared.removesuffix(parameter.name).replace("const", "").strip()
                 values.append(_KINDS[kind](int(argument)))
         self._run(*values)
+
+
+PLACES = [
+    pytest.param("emulated", marks=pytest.mark.skipif(COMPILER is None, reason="kernels are compiled for the host by g++")),
+    pytest.param("gpu", marks=pytest.mark.gpu),
+]
+"""Parameters of a fixture whose tests run `at` one place after the other."""
+
+
+@contextmanager
+def at(place: str, factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let launches run on the host (emulated) or on a GPU while the context lasts."""
+    with pytest.MonkeyPatch.context() as patch:
+        if place == "gpu":
+            pytest.importorskip("cupy")
+        else:
+            installed(patch, factory.mktemp("kernels"))
+        yield
 
 
 def installed(patch: pytest.MonkeyPatch, folder: Path) -> None:

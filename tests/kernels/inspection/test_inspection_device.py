@@ -5,7 +5,6 @@ The kernels run on the host as well as on a GPU.
 
 import gc
 import random
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -134,20 +133,10 @@ def test_the_diagonal_bounds_the_best_from_below() -> None:
     assert positive > 300
 
 
-@pytest.fixture(
-    params=[
-        pytest.param("emulated", marks=pytest.mark.skipif(not shutil.which("g++"), reason="kernels are compiled for the host by g++")),
-        pytest.param("gpu", marks=pytest.mark.gpu),
-    ],
-    scope="module",
-)
+@pytest.fixture(params=cuda_on_host.PLACES, scope="module")
 def anchors(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """Let kernels run on the host, or on a GPU; gives so many anchors as they take a second for."""
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "gpu":
-            pytest.importorskip("cupy")
-        else:
-            cuda_on_host.installed(patch, tmp_path_factory.mktemp("kernels"))
+    with cuda_on_host.at(request.param, tmp_path_factory):
         yield 3000 if request.param == "gpu" else 60
 
 
@@ -195,7 +184,7 @@ def test_chance_is_decided(anchors: int, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_runs_of_n_leave_chance_decided(anchors: int) -> None:
-    """As in chromosomes whose repeats are masked by N: nearly every anchor has a run within its reach."""
+    """Decide anchors nearly all of which have a run of N within their reach, as in chromosomes whose repeats are masked so."""
     target, query, bounds, t, q = chance(anchors, anchors << 9)
     noise = np.random.default_rng(5)
     for codes, places in ((target, t), (query, q)):

@@ -3,7 +3,6 @@
 The kernels run on the host as well as on a GPU.
 """
 
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,19 +27,9 @@ Gapfree = tuple[int, int, bool] | None
 KINDS: list[tuple[bool, Gapfree]] = [(True, None), (True, (400, 0, False)), (False, None), (False, (910, 1500, True))]
 
 
-@pytest.fixture(
-    params=[
-        pytest.param("emulated", marks=pytest.mark.skipif(not shutil.which("g++"), reason="kernels are compiled for the host by g++")),
-        pytest.param("gpu", marks=pytest.mark.gpu),
-    ],
-    scope="module",
-)
+@pytest.fixture(params=cuda_on_host.PLACES, scope="module")
 def kernels(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "gpu":
-            pytest.importorskip("cupy")
-        else:
-            cuda_on_host.installed(patch, tmp_path_factory.mktemp("kernels"))
+    with cuda_on_host.at(request.param, tmp_path_factory):
         yield
 
 
