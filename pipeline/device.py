@@ -22,7 +22,7 @@ class Device:
     task_work, task_rows: the same of a task over pairs, for which ranges of several chunks are put together; 0: each range is a task of its own.
     ahead: ranges of pairs read before they are needed. readers: threads that read them.
     writers: parts of pairs made text and written at a time; as many more may wait for it.
-    walkers: threads that extend anchors between fences ahead of exact mode's walk.
+    helpers: threads beside the one of a unit of genomes: they extend anchors between fences ahead of exact mode's walk, and make rows of what the GPU extends.
     tile_anchors: of a tile of independent extension. slice_seconds: between two signs of life of exact mode's walk.
     """
 
@@ -36,7 +36,7 @@ class Device:
     ahead: int
     readers: int
     writers: int
-    walkers: int
+    helpers: int
     tile_anchors: int
     slice_seconds: float
 
@@ -58,7 +58,7 @@ CPU = Device(
     ahead=1,
     readers=1,
     writers=1,
-    walkers=1,
+    helpers=1,
     tile_anchors=1 << 10,
     slice_seconds=0.25,  # who works ahead of a walk should know where it is
 )
@@ -74,7 +74,7 @@ GPU = Device(
     ahead=12,
     readers=4,
     writers=12,  # alignments are made faster than some ten cores write them
-    walkers=6,  # of two strands at a time, on 16 cores
+    helpers=6,  # of two strands at a time, on 16 cores
     tile_anchors=1 << 20,
     slice_seconds=4.0,  # of the waves, large ones, each slice makes copies
 )

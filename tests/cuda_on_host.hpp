@@ -62,7 +62,7 @@ inline unsigned __vmaxs2(unsigned a, unsigned b) { return pk(max(lo(a), lo(b)), 
 inline unsigned __viaddmax_s16x2_relu(unsigned a, unsigned b, unsigned c) { return __vmaxs2(__viaddmax_s16x2(a, b, c), 0); }
 inline int __vimax3_s32(int a, int b, int c) { return max(max(a, b), c); }
 inline int __viaddmax_s32(int a, int b, int c) { return max((int)((unsigned)a + (unsigned)b), c); }
-inline unsigned __funnelshift_l(unsigned l, unsigned h, unsigned s) { return s ? h << s | l >> (32 - s) : h; }
+inline unsigned __funnelshift_l(unsigned l, unsigned h, unsigned s) { s &= 31; return s ? h << s | l >> (32 - s) : h; }
 inline unsigned __funnelshift_r(unsigned l, unsigned h, unsigned s) { s &= 31; return s ? l >> s | h << (32 - s) : l; }
 inline unsigned prmt_on_host(unsigned a, unsigned b, unsigned s) {
   unsigned long long v = (unsigned long long)b << 32 | a; unsigned r = 0;

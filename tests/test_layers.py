@@ -56,7 +56,7 @@ FACES = {
 SHARED = {
     "runtime": {"lanes", "prefetch", "uncounted", "workspace"},
     "letters": {"device", "host", "staging", "uploads"},
-    "wavefront": {"batch", "device", "device_pruned", "host", "model", "trace"},
+    "wavefront": {"batch", "device", "device_edit", "device_pruned", "host", "model", "trace"},
     "bidirectional": {"device", "host"},
     "seed": {"sort"},
     "local": {"device.launches", "host"},

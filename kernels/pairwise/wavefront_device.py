@@ -1,9 +1,10 @@
 """The wavefront kernels on the current CUDA device: the rows of `wavefront.align`, by the same rules.
 
-Every pair first has a narrow pass, a warp each with its rows on chip: exact where leaving its diagonals and coming back would cost more than what it found,
-as for short and close pairs, and else an upper bound of the penalty. The bound says how wide the rows of the second pass must be and how many cells it can
-leave out (the diamond of Castells-Rufas 2023, 10.1016/j.future.2022.09.010), so its memory is allotted exactly, and nothing is transferred twice. Pairs over
-32,768 letters are cut to pieces afterwards (bidirectional/device.py). What fits nowhere is left to the host twin and counted.
+Edit distances of short pairs have a pass of their own, a thread a pair (device_edit.py). Every other pair first has a narrow pass, a warp each with its rows on
+chip: exact where leaving its diagonals and coming back would cost more than what it found, as for close pairs, and else an upper bound of the penalty. The
+bound says how wide the rows of the second pass must be and how many cells it can leave out (the diamond of Castells-Rufas 2023, 10.1016/j.future.2022.09.010),
+so its memory is allotted exactly, and nothing is transferred twice. Pairs over 32,768 letters are cut to pieces afterwards (bidirectional/device.py). What fits
+nowhere is left to the host twin and counted.
 """
 
 from bisect import bisect_right
@@ -26,6 +27,7 @@ from tidalign.kernels.scoring.heuristic import Heuristic
 from tidalign.kernels.scoring.penalties import Penalties
 from tidalign.kernels.wavefront.alignments import Alignments
 from tidalign.kernels.wavefront.device import COLUMNS, NOWHERE, Batch, BatchRows, CallSettings
+from tidalign.kernels.wavefront.device_edit import EditBatch
 from tidalign.kernels.wavefront.device_pruned import PrunedBatch
 from tidalign.kernels.wavefront.model import Model
 
@@ -141,7 +143,7 @@ def _aligned(mine: Lane, copiers: ThreadPoolExecutor, queries: Letters, targets:
     staged = copiers.submit(parcel.stage)
     yield staged.done
     staged.result()
-    kind = Batch if result.settings.heuristic is None else PrunedBatch
+    kind = PrunedBatch if result.settings.heuristic is not None else EditBatch if EditBatch.takes(result.settings, parcel.longest) else Batch
     return (yield from kind(mine, parcel, result.settings).align())
 
 

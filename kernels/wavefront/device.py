@@ -95,8 +95,13 @@ class Batch:
 
     def align(self) -> Steps[BatchRows]:
         """Launch until every pair is aligned or fits nothing."""
-        model, ends = self._settings.model, sum(min(end, MAX_SHORT_LETTERS) for end in self._settings.ends)
         yield from self._run(NARROW_DIAGONALS, None, 0, narrow=True)
+        yield from self._widen()
+        return (yield from self._gather())
+
+    def _widen(self) -> Steps[None]:
+        """Launch for what a narrow pass has left, as wide as it found necessary."""
+        model, ends = self._settings.model, sum(min(end, MAX_SHORT_LETTERS) for end in self._settings.ends)
         if self._outcome is not None:
             lettered = self._outcome == OTHER_LETTERS
             yield from self._run(NARROW_DIAGONALS, np.flatnonzero(lettered), self._settings.ambiguous, narrow=True)
@@ -113,7 +118,6 @@ class Batch:
                             yield from self._run(width, rows[due], ambiguous, bound=int(bound[due][0]))
                 for width in WIDTHS:
                     yield from self._run(width, np.flatnonzero(among & (self._outcome == OUTGROWN)), ambiguous)
-        return (yield from self._gather())
 
     def _run(self, width: int, rows: npt.NDArray[np.int64] | None, ambiguous: int, *, narrow: bool = False, bound: int | None = None) -> Steps[None]:
         """Launch until no row lacks room for its CIGAR, and see which are aligned. `rows` None: all."""

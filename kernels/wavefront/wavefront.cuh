@@ -4,6 +4,7 @@
 // I consumes the query (from diagonal k + 1), D the target (from k - 1, one column on), as in SAM.
 #pragma once
 #include "letters/bases.cuh"
+#include "wavefront/codes.cuh"
 
 // Set by the launcher; all penalties are divided by their greatest common divisor.
 //   WAVEFRONT_THREADS    threads a pair: 32 (a warp) or a whole block
@@ -35,8 +36,6 @@ constexpr int MARGIN = (DEEPEST + LEAST_EXTEND - 1) / LEAST_EXTEND + 1;
 constexpr int STORED_MARGIN = WAVEFRONT_NARROW ? 0 : MARGIN;
 
 enum Source { FROM_X = 0, FROM_I1 = 1, FROM_D1 = 2, FROM_I2 = 3, FROM_D2 = 4 };  // bit 2 + source of a direction: that gap was opened here
-enum Op { OP_I = 1, OP_D = 2, OP_EQUAL = 7, OP_X = 8, OP_GOES_ON = 16 };          // BAM's codes; the flag: the gap began earlier
-enum Status { ALIGNED = 0, OUTGROWN = 1, NO_ROOM = 2, BOUNDED = 3, OTHER_LETTERS = 4, TOO_LONG = 5 };
 
 constexpr int LEAST_BAND = 8;  // a narrow pass with fewer diagonals beside those that join begin and end is not worth its time
 

@@ -5,14 +5,13 @@ import os
 import stat
 import sys
 import tempfile
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +20,7 @@ from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingI
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.request import Request, Rows
 from tidalign.pipeline.formats.table import BLANKS, Format
+from tidalign.pipeline.in_turn import Task, in_turn
 from tidalign.pipeline.text import content
 
 
@@ -99,27 +99,6 @@ def _refuse(names: Any, role: str, format: Format, file: str | None = None) -> N
         raise InputError(file or f"format {format.name}", expected, shown(names[strange].as_py()), f"read the {role} with [nameparse=darkspace]")
 
 
-T = TypeVar("T")
-
-
-def in_turn(tasks: Iterable[Callable[[], T]], threads: int) -> Iterator[T]:
-    """Give what the tasks return, in their order; at most `threads` of them run, or wait to be taken. Of errors the first in that order is raised."""
-    if threads == 1:
-        yield from (task() for task in tasks)
-        return
-    coming: deque[Future[T]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for task in tasks:
-                if len(coming) == threads:
-                    yield coming.popleft().result()
-                coming.append(pool.submit(task))
-            while coming:
-                yield coming.popleft().result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
 class _Handed:
     """Hold what a piece of a text gives to the one after it: `rest`, how many rows there were and the begin of a block that is not full yet, as soon as that is
     known, so that pieces are compressed at once; and `written`."""
@@ -152,11 +131,11 @@ def write_text(request: Request[Any], sink: BinaryIO) -> int:
     last.rest.set_result((0, rest))
     last.written.set_result(None)
 
-    def tasks() -> Iterator[Callable[[], int]]:
+    def tasks() -> Iterator[Task[int]]:
         nonlocal last
         for text in _texts(request):
             before, last = last, _Handed()
-            yield partial(_write_piece, request, sink, text, before, last)
+            yield text.then(partial(_write_piece, request, sink, before, last))
 
     count = sum(in_turn(tasks(), request.rows.threads))
     whole, rest = _blocks(format, [last.rest.result()[1], format.footer.encode() if request.markend else b""])
@@ -168,25 +147,25 @@ def write_text(request: Request[Any], sink: BinaryIO) -> int:
     return count
 
 
-def _pieces(request: Request[Any]) -> Iterator[Callable[[], Iterable[Any]]]:
+def _pieces(request: Request[Any]) -> Iterator[Task[Iterable[Any]]]:
     """Give what makes the batches of a request, in order."""
-    rows: Iterator[Callable[[], Iterable[Any]]]
+    rows: Iterator[Task[Iterable[Any]]]
     rows = request.rows.pieces(letters=True) if request.format.wants_letters({"cs": request.cs}) else request.rows.pieces()
     return rows
 
 
-def _texts(request: Request[Any]) -> Iterator[Callable[[], tuple[int, list[Any]]]]:
+def _texts(request: Request[Any]) -> Iterator[Task[tuple[int, list[Any]]]]:
     """Give what makes the text of the rows, a piece at a time: how many rows, and their lines."""
     if not request.sort:
-        yield from (partial(_text, request, piece) for piece in _pieces(request))
+        yield from (piece.then(partial(_text, request)) for piece in _pieces(request))
         return
     from tidalign.pipeline.pairs.formats.coordinate import records, texts
 
     def tables(piece: Callable[[], Iterable[Any]]) -> list[Any]:
         return [records(batch, lines, request) for batch, lines in _lines(request, piece)]
 
-    made = in_turn((partial(tables, piece) for piece in _pieces(request)), request.rows.threads)
-    yield from texts(chain.from_iterable(made), request)
+    made = in_turn((piece.then(tables) for piece in _pieces(request)), request.rows.threads)
+    yield from map(Task, texts(chain.from_iterable(made), request))
 
 
 def _lines(request: Request[Any], piece: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:
@@ -204,7 +183,7 @@ def _text(request: Request[Any], piece: Callable[[], Iterable[Any]]) -> tuple[in
     return sum(map(len, lines)), list(map(content, lines))
 
 
-def _write_piece(request: Request[Any], sink: BinaryIO, text: Callable[[], tuple[int, list[Any]]], before: _Handed, after: _Handed) -> int:
+def _write_piece(request: Request[Any], sink: BinaryIO, before: _Handed, after: _Handed, text: Callable[[], tuple[int, list[Any]]]) -> int:
     """Make the text of a piece and write it when that before it is written; returns how many rows it has."""
     try:
         format = request.format

@@ -1,6 +1,7 @@
 """Gather the results of a genome run from its parts, in LASTZ's order."""
 
 import copy
+import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -20,6 +21,7 @@ from tidalign.pipeline.genome.input.sequences import Genome
 from tidalign.pipeline.genome.input.sides import load_side
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.pipeline.genome.plan import GenomeManifest, Job, job_name
+from tidalign.pipeline.in_turn import Task
 from tidalign.pipeline.schema import GENOME_ALIGNMENTS, KEPT
 from tidalign.pipeline.store.files import read_table
 from tidalign.pipeline.store.layout import GENOMES
@@ -37,7 +39,7 @@ class GenomeResults(RunResults[GenomeManifest]):
     layout = GENOMES
     manifest_type = GenomeManifest
     counted = "units"
-    threads = 2  # each may hold a long alignment's text
+    threads = min(12, os.cpu_count() or 1)
     cigars = placed = True
 
     _job: int | None = None
@@ -128,7 +130,7 @@ class GenomeResults(RunResults[GenomeManifest]):
         """
         return export(self if job is None else self._of(job), str(output), format, markend=markend, notice=notice, into=into)
 
-    def pieces(self, letters: bool = False) -> Iterator[Callable[[], Iterable[AlignmentBlock]]]:
+    def pieces(self, letters: bool = False) -> Iterator[Task[Iterable[AlignmentBlock]]]:
         """Give what makes the blocks that formats take, in order; all have letters."""
         first = 0
         for read in self._readers(self.schema.names):
@@ -136,7 +138,7 @@ class GenomeResults(RunResults[GenomeManifest]):
                 for group, rows in self._by_job(batch):
                     sides = self._side(group.target), self._side(group.query)
                     for block in blocks(rows, *sides, first, self.masks(group.first), hsps=not self.parameters.gapped):
-                        yield partial(list, [block])
+                        yield Task(partial(list, [block]), block.room)
                     first += rows.num_rows
 
     def _by_job(self, batch: Any) -> Iterator[tuple[Job, Any]]:

@@ -155,7 +155,7 @@ def assemble(unit: Unit) -> RowsAndShortfalls:
 
 def by_start(tables: Iterable[Any], unit: Unit) -> Iterator[Any]:
     """Sort rows by target start, each once; `GENOME_ALIGNMENTS`."""
-    for rows in in_order(tables, f"{unit.directory}/stages"):
+    for rows in in_order(tables, f"{unit.directory}/stages", unit.device.helpers):
         yield rows.drop_columns(["anchor"]).cast(GENOME_ALIGNMENTS)
 
 

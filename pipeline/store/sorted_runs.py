@@ -3,6 +3,7 @@
 import tempfile
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain
 from typing import IO, Any
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from tidalign.pipeline import text
 from tidalign.pipeline.errors import MissingInput
+from tidalign.pipeline.in_turn import Task, in_turn
 from tidalign.pipeline.store.files import writing_error
 
 MERGED_RUNS = 64
@@ -21,24 +23,21 @@ Keys = Callable[[Any], npt.NDArray[np.int64]]
 """Gives what the rows of a table are sorted by, int64[rows, keys], the first key first; no two rows have the same."""
 
 
-def in_order(tables: Iterable[Any], keys: Keys, folder: str) -> Iterator[Any]:
+def in_order(tables: Iterable[Any], keys: Keys, folder: str, threads: int = 1) -> Iterator[Any]:
     """Give the rows of tables by their keys, in tables of bounded bytes.
 
-    More than BATCH_BYTES of them are sorted so many at a time and lie in files of `folder` until all have come. Then a piece of each of these runs is in
-    memory: of all rows up to the least of their ends no other are to come. CannotWrite or DiskFull where the folder takes no more.
+    More than BATCH_BYTES of them are sorted so many at a time, by each of the threads, and lie in files of `folder` until all have come. Then a piece of each
+    of these runs is in memory: of all rows up to the least of their ends no other are to come. CannotWrite or DiskFull where the folder takes no more.
     """
-    runs: list[_Run] = []
-    block = None
-    for following in text.in_batches(tables, text.BATCH_BYTES):
-        if block is not None:
-            runs.append(_Run([block], keys, folder))
-        block = _sorted(following, keys)
-        del following
-    if not runs:
-        yield from () if block is None else (block,)
+    batches = text.in_batches(tables, text.BATCH_BYTES)
+    first, second = next(batches, None), next(batches, None)
+    if second is None:
+        yield from () if first is None else (_sorted(first, keys),)
         return
-    runs.append(_Run([block], keys, folder))
-    del block
+    held = [second, first]
+    del first, second
+    unsorted = chain(iter(lambda: held.pop() if held else None, None), batches)
+    runs = list(in_turn((Task(partial(_run, batch, keys, folder)) for batch in unsorted), threads))
     while len(runs) > MERGED_RUNS:
         runs = [*runs[MERGED_RUNS:], _Run(_merged(runs[:MERGED_RUNS], keys), keys, folder)]
     yield from _merged(runs, keys)
@@ -80,6 +79,11 @@ class _Run:
             self._next += 1
         elif not len(self.head):
             self._file.close()
+
+
+def _run(batch: Any, keys: Keys, folder: str) -> _Run:
+    """Sort a batch into a run of its own."""
+    return _Run([_sorted(batch, keys)], keys, folder)
 
 
 def _merged(runs: list[_Run], keys: Keys) -> Iterator[Any]:

@@ -18,8 +18,8 @@ from tidalign.pipeline.text import Operations, joined, strings
 
 Numbers = npt.NDArray[np.int64]
 
-COLUMNS = 1 << 24
-"""Columns of alignment that are turned into text at a time; a single alignment may be longer."""
+COLUMNS = 1 << 22
+"""Columns of alignment that a thread turns into text at a time; a single alignment may be longer."""
 
 
 class GenomeRows(Rows, Protocol):
@@ -58,6 +58,11 @@ class AlignmentBlock:
     def numbers(self, name: str) -> Numbers:
         """Give a column of integers."""
         return np.asarray(self.rows[name].to_numpy())
+
+    @property
+    def room(self) -> int:
+        """How many blocks of ordinary size its text takes as much memory as."""
+        return max(1, int(_columns(self.rows).sum()) // COLUMNS)
 
     @cached_property
     def operations(self) -> Operations:
@@ -147,12 +152,16 @@ class AlignmentBlock:
 
 def blocks(rows: Any, target: Genome, query: Genome, first: int, masks: Masks | None = None, *, hsps: bool = False) -> Iterator[AlignmentBlock]:
     """Cut a batch into pieces of about COLUMNS columns of alignment each; a row is in one piece."""
-    longest = np.maximum(*(rows[f"{side}_end"].to_numpy() - rows[f"{side}_start"].to_numpy() for side in ("target", "query")))
-    groups = np.cumsum(longest) // COLUMNS
+    groups = np.cumsum(_columns(rows)) // COLUMNS
     cuts = [0, *(np.flatnonzero(np.diff(groups)) + 1), len(groups)]
     for start, stop in zip(cuts, cuts[1:], strict=False):
         if start < stop:
             yield AlignmentBlock(rows.slice(start, stop - start), target, query, first + int(start), masks, hsps)
+
+
+def _columns(rows: Any) -> Numbers:
+    """Count the columns of each alignment, about."""
+    return np.asarray(np.maximum(*(rows[f"{side}_end"].to_numpy() - rows[f"{side}_start"].to_numpy() for side in ("target", "query"))))
 
 
 def within(block: AlignmentBlock, side: str) -> Numbers:

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.pipeline.formats.export import in_turn, refuse_names
+from tidalign.pipeline.formats.export import refuse_names
 from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows
+from tidalign.pipeline.in_turn import in_turn
 from tidalign.pipeline.text import content, joined
 
 Values = tuple[Any, ...]
@@ -26,7 +27,7 @@ def write(
     """Write all rows of a request; returns how many, and the last one's values. names: columns that rows under one head have in common. Whether a row is of
     others than the one before it is found out in their order."""
     count, before = 0, None
-    for blocks in in_turn((partial(_made, piece, request, lines) for piece in request.rows.pieces()), request.rows.threads):
+    for blocks in in_turn((piece.then(partial(_made, request, lines)) for piece in request.rows.pieces()), request.rows.threads):
         for block, paragraphs in blocks:
             heads = [""] * len(block)
             for row in _others(block, names, before):
@@ -52,7 +53,7 @@ def _others(block: AlignmentBlock, names: tuple[str, ...], before: Values | None
     return np.flatnonzero(others).tolist()
 
 
-def _made(piece: Callable[[], Iterable[Any]], request: Request[GenomeRows], lines: Callable[[AlignmentBlock], Any]) -> list[tuple[AlignmentBlock, Any]]:
+def _made(request: Request[GenomeRows], lines: Callable[[AlignmentBlock], Any], piece: Callable[[], Iterable[Any]]) -> list[tuple[AlignmentBlock, Any]]:
     """Make the blocks of a piece, with the lines of each row."""
     blocks = []
     for block in piece():

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidalign.pipeline.formats.export import in_turn, refuse_names
+from tidalign.pipeline.formats.export import refuse_names
 from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, Numbers, gap_free
+from tidalign.pipeline.in_turn import in_turn
 from tidalign.pipeline.text import content, empty, joined
 
 _NAMES = ("target_name", "query_name")
@@ -25,7 +26,7 @@ def write(request: Request[GenomeRows], sink: BinaryIO) -> int:
     parameters = request.rows.parameters
     limit = parameters.per_query or parameters.query_hsp_limit
     counted: dict[tuple[int, int], int] = {}
-    for blocks in in_turn((partial(_made, piece, request) for piece in request.rows.pieces()), request.rows.threads):
+    for blocks in in_turn((piece.then(partial(_made, request)) for piece in request.rows.pieces()), request.rows.threads):
         for block, lines, offsets in blocks:
             points = _joined(lines, offsets if limit is None else _first(block, offsets, limit, counted))
             columns = [block[name].combine_chunks() if isinstance(block[name], pa.ChunkedArray) else block[name] for name in _NAMES]
@@ -62,7 +63,7 @@ def _joined(lines: Any, offsets: Numbers) -> Any:
     return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends), lines.take(pa.array(chosen))), empty())
 
 
-def _made(piece: Callable[[], Iterable[Any]], request: Request[GenomeRows]) -> list[tuple[AlignmentBlock, Any, Numbers]]:
+def _made(request: Request[GenomeRows], piece: Callable[[], Iterable[Any]]) -> list[tuple[AlignmentBlock, Any, Numbers]]:
     """Make the blocks of a piece, with the points of each gap-free run, and where those of each row begin."""
     blocks = []
     for block in piece():

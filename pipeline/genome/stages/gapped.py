@@ -41,7 +41,7 @@ TRIVIAL = -1
 
 def commit(unit: "Unit") -> Commit:
     """Begin the walk of a unit before its first anchor: alignments of a sequence with itself are there already, and fence all others."""
-    begun = Commit(unit.target_codes, unit.query_codes, unit.bounds, unit.costs, query_bounds=unit.query_bounds, threads=unit.device.walkers)
+    begun = Commit(unit.target_codes, unit.query_codes, unit.bounds, unit.costs, query_bounds=unit.query_bounds, threads=unit.device.helpers)
     for one in trivial(unit):
         begun.keep(one)
     return begun
@@ -155,12 +155,17 @@ def moved(one: Extended, places: int) -> Extended:
 
 def tables(extensions: Extensions, unit: "Unit", queries: Queries | None = None) -> Iterator[Any]:
     """Make rows of alignments as `rows` does, in tables of bounded bytes: text is made of some at a time."""
+    return (rows(part, unit, queries) for part in in_parts(extensions))
+
+
+def in_parts(extensions: Extensions) -> Iterator[Extensions]:
+    """Cut alignments into parts whose rows have bounded bytes."""
     columns = np.concatenate([[0], np.cumsum(np.where(extensions.run_ops == 0, extensions.run_lengths, 0))])[extensions.run_offsets]
     # A column is an operation at most, of which `spell` takes 9 bytes, and its text 2 where it is of one letter; a longer gap is one, too.
     room = OPERATION_BYTES * (np.diff(columns) + np.diff(extensions.run_offsets)) + ROW_BYTES
     ranges = text.cuts(room, text.TABLE_BYTES, len(extensions))
     for start, stop in ranges:
-        yield rows(extensions if len(ranges) == 1 else extensions.take(np.arange(start, stop)), unit, queries)
+        yield extensions if len(ranges) == 1 else extensions.take(np.arange(start, stop))
 
 
 def rows(extensions: Extensions, unit: "Unit", queries: Queries | None = None) -> Any:

@@ -1,6 +1,7 @@
 """Extend every anchor of a unit on its own (independent mode), in the form of its device; make rows of many at a time, and sort however many there are."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tidalign.pipeline.genome.stages import gapped
 from tidalign.pipeline.genome.stages.anchors_file import places
 from tidalign.pipeline.genome.stages.guards import Budget, Due, Heartbeat, RowsAndShortfalls
 from tidalign.pipeline.genome.stages.unit import Unit
+from tidalign.pipeline.in_turn import Task, ahead, in_turn
 from tidalign.pipeline.schema import EXTENDED
 from tidalign.pipeline.store import parts, sorted_runs
 from tidalign.pipeline.store.parts import write_part
@@ -88,25 +90,34 @@ def _apart(tables: Iterable[Any]) -> Iterator[Any]:
 def _extended(unit: Unit, anchors: Any, first: int, beat: Heartbeat, shortfalls: list[dict[str, Any]]) -> Iterator[tuple[int, Any]]:
     """Make rows of a unit's anchors; and None where there are those of all before an anchor."""
     budget = Budget(unit.parameters)
-    if first == 0 and not unit.parameters.notrivial:
-        yield from ((0, rows) for rows in _tables(Extensions.of(gapped.trivial(unit)), unit, 0))
     t, q = places(anchors)
     at = 0
-    for stop, found in unit.forms.extend(unit, t, q, budget, lambda place: beat(first + place)):
-        yield from ((first + at, rows) for rows in _tables(found, unit, first))
-        at = stop
-        yield first + at, None
+
+    def tasks() -> Iterator[Task[tuple[int, Any]]]:
+        nonlocal at
+        if first == 0 and not unit.parameters.notrivial:
+            yield from _tables(Extensions.of(gapped.trivial(unit)), unit, 0, 0)
+        for stop, found in unit.forms.extend(unit, t, q, budget, lambda place: beat(first + place)):
+            yield from _tables(found, unit, first, first + at)
+            at = stop
+            yield Task(partial(_all_before, first + at))
+
+    yield from in_turn(tasks(), unit.device.helpers)
     if at < len(t):
         shortfalls.append(budget.shortfall(unit, first + at, first + len(t)))
 
 
-def _tables(found: Extensions, unit: Unit, first: int) -> Iterator[Any]:
-    found = _distinct(found)
-    at = 0
-    for rows in gapped.tables(found, unit):
-        anchors = pa.array(found.anchor[at : at + len(rows)] + first)
-        at += len(rows)
-        yield rows.append_column(EXTENDED.field("anchor"), anchors)
+def _all_before(anchor: int) -> tuple[int, None]:
+    return anchor, None
+
+
+def _tables(found: Extensions, unit: Unit, first: int, at: int) -> Iterator[Task[tuple[int, Any]]]:
+    """Give what makes the rows of anchors counted from `first`, in tables, each with the place `at`."""
+    return (Task(partial(_table, part, unit, first, at)) for part in gapped.in_parts(_distinct(found)))
+
+
+def _table(found: Extensions, unit: Unit, first: int, at: int) -> tuple[int, Any]:
+    return at, gapped.rows(found, unit).append_column(EXTENDED.field("anchor"), pa.array(found.anchor + first))
 
 
 def _distinct(found: Extensions) -> Extensions:
@@ -126,9 +137,10 @@ def unique(rows: Any) -> Any:
 # ---- rows of a unit in their order
 
 
-def in_order(tables: Iterable[Any], folder: str) -> Iterator[Any]:
-    """Sort the rows of tables (`EXTENDED`) by their ends; of those with the same ends the best is kept, then the first anchor's; tables of bounded bytes."""
-    return _firsts(sorted_runs.in_order(tables, _keys, folder))
+def in_order(tables: Iterable[Any], folder: str, threads: int = 1) -> Iterator[Any]:
+    """Sort the rows of tables (`EXTENDED`) by their ends; of those with the same ends the best is kept, then the first anchor's; tables of bounded bytes, of
+    which threads make more than one at a time."""
+    return ahead(_firsts(sorted_runs.in_order(tables, _keys, folder, threads)), threads)
 
 
 def _keys(table: Any) -> npt.NDArray[np.int64]:

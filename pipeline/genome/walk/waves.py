@@ -91,7 +91,7 @@ def _waves(
     for one in kept:
         paths.keep(one.ends, one.ops, one.lengths)
     size = FIRST_WAVE
-    threads = ThreadPoolExecutor(unit.device.walkers, "near")
+    threads = ThreadPoolExecutor(unit.device.helpers, "near")
     try:
         made = extender(unit)
         while at < len(anchors):

@@ -14,6 +14,7 @@ from tidalign.kernels.inspection import device as inspection_device
 from tidalign.kernels.local.device import extensions, launches
 from tidalign.kernels.runtime.compiler import FOLDER, OPTIONS, defines, source
 from tidalign.kernels.runtime.signature import Parameter, Signature, signatures
+from tidalign.kernels.wavefront import device_edit
 
 GPUS = (pytest.param("sm_80", marks=pytest.mark.slow), "sm_90", pytest.param("sm_120", marks=pytest.mark.slow))
 
@@ -78,6 +79,7 @@ VARIANTS = {
     "local/device/extensions.cu": list(extension_variants()),
     "local/device/scores.cu": list(local_variants()),
     "local/device/traces.cu": [macros | {"LOCAL_THREADS": launches.THREADS} for macros in local_variants()],
+    "wavefront/edit.cu": [{"EDIT_THREADS": device_edit.THREADS, "EDIT_CIGAR": cigar} for cigar in (1, 0)],
     "wavefront/wavefront.cu": list(wavefront_variants()),
     "bidirectional/bidirectional.cu": list(bidirectional_variants()),
     "letters/sequences.cu": [{}],

@@ -145,7 +145,7 @@ def _extend(directory: str, run: str, tile: Tile, beat: Heartbeat, device: Devic
 
 
 def _assemble(directory: str, run: str, tile: Tile, beat: Heartbeat, device: Device) -> Counts:
-    unit = Unit(directory, tile.job, tile.unit)
+    unit = Unit(directory, tile.job, tile.unit, device)
     _write_whole(unit, lambda: stages.assemble(unit))
     return {"units": 1}
 

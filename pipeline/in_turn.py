@@ -1,0 +1,62 @@
+"""Do tasks by threads, and give what they return in the order of the tasks: how every output is made, and what lies before it."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+ALWAYS = 2
+"""Tasks that are held however much room they take: one is done while the one before it is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[T]):
+    """Hold a function that a thread calls, and how many ordinary tasks need as much memory as this one."""
+
+    do: Callable[[], T]
+    room: int = 1
+
+    def then(self, function: Callable[[Callable[[], T]], S]) -> "Task[S]":
+        """Make a task of the same room that calls `function`, given what this one calls."""
+        return Task(partial(function, self.do), self.room)
+
+
+def in_turn(tasks: Iterable[Task[T]], threads: int) -> Iterator[T]:
+    """Give what the tasks return, in their order. At most `threads` of them run, or wait to be taken, and no more than take the room of as many ordinary
+    ones, or two. Of errors the first in that order is raised."""
+    if threads == 1:
+        yield from (task.do() for task in tasks)
+        return
+    coming: deque[tuple[Future[T], int]] = deque()
+    taken = 0
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for task in tasks:
+                while len(coming) == threads or (len(coming) >= ALWAYS and taken + task.room > threads):
+                    first, room = coming.popleft()
+                    yield first.result()
+                    taken -= room
+                coming.append((pool.submit(task.do), task.room))
+                taken += task.room
+            while coming:
+                yield coming.popleft()[0].result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def ahead(values: Iterable[T], threads: int) -> Iterator[T]:
+    """Give values in their order, of which a thread makes the next while one is used; where one thread is to do all, it is made when it is asked for."""
+    if threads == 1:
+        yield from values
+        return
+    iterator, end = iter(values), object()
+    with ThreadPoolExecutor(1) as thread:
+        coming: Future[Any] = thread.submit(next, iterator, end)
+        while (value := coming.result()) is not end:
+            coming = thread.submit(next, iterator, end)
+            yield value
