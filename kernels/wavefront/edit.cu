@@ -145,8 +145,8 @@ __device__ inline void walk(const Letters& letters, int query_length, int target
 //     s - 1       before + 1 (D)     here + 1 (X)       after (I)
 //     s                              the largest; of equal ones X, then I; then along its matches
 //
-// The last row is that in which the last pair of the warp comes to its goal, or the one halfway to the limit if no pair that is not there has come a third of
-// its way. Cells that no path within the limit crosses are left out on both sides; what a row kept of them is old, and is read by cells that no such path
+// The last row is that in which the last pair of the warp comes to its goal; or that a fourth of the way to the limit, if the pairs that are not there yet would
+// cost a tenth more than the limit, on average, if they went on as they have. Cells that no path within the limit crosses are left out on both sides; what a row kept of them is old, and is read by cells that no such path
 // crosses either.
 extern "C" __global__ void __launch_bounds__(EDIT_THREADS) edit_align(
     const unsigned* query_codes, const int* query_starts, const unsigned short* query_lengths, const int* query_mask_starts, const unsigned* target_codes,
@@ -186,7 +186,11 @@ extern "C" __global__ void __launch_bounds__(EDIT_THREADS) edit_align(
   while (true) {
     if (found == NOWHERE && row[goal * EDIT_THREADS] >= target_length * COLUMN) found = s;
     if (s == limit || __all_sync(WARP, found != NOWHERE)) break;
-    if (s == limit / 2 && __all_sync(WARP, found != NOWHERE || 3 * furthest(row, diamond.low(s), diamond.high(s)) < query_length + target_length)) break;
+    if (s == (limit + 3) / 4) {
+      const int passed = found == NOWHERE ? furthest(row, diamond.low(s), diamond.high(s)) : 0;
+      const int to_pass = found == NOWHERE ? query_length + target_length : 0;
+      if (11 * limit * __reduce_add_sync(WARP, passed) < 10 * s * __reduce_add_sync(WARP, to_pass)) break;
+    }
     const int low = diamond.low(s + 1), high = diamond.high(s + 1);
     if (EDIT_CIGAR && place + high - low + 1 > 16 * direction_words) break;
     s++;
