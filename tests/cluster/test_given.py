@@ -16,7 +16,7 @@ from tidalign.cluster.start import start
 @pytest.fixture(params=["tcp", "tls"])
 def cluster(request: pytest.FixtureRequest) -> Any:
     security = credentials() if request.param == "tls" else None
-    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1", security=security) as local:
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", host="127.0.0.1", security=security) as local:
         assert local.scheduler_address.startswith(f"{request.param}://")
         yield local
 
@@ -43,7 +43,7 @@ def test_text_and_paths_are_as_they_were(tmp_path: Path) -> None:
 
 def test_workers_that_are_threads_are_refused() -> None:
     with (
-        LocalCluster(n_workers=1, processes=False, dashboard_address=None) as local,
+        LocalCluster(n_workers=1, processes=False, dashboard_address="127.0.0.1:0") as local,
         pytest.raises(NoWorkers, match="threads of this process.* processes=True, or give none"),
     ):
         scheduler_of(local)

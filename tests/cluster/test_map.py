@@ -273,7 +273,7 @@ def test_an_adaptive_cluster_starts_workers_for_what_waits() -> None:
     """As many as it may, and no more is asked for once nothing waits."""
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None) as cluster:
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster:
         cluster.adapt(minimum=1, maximum=2, interval="200ms")
         with start(scheduler=cluster.scheduler_address) as workers:
             outcomes = Recorded()

@@ -15,7 +15,7 @@ TARGETS = ["ACGTTCGT", "AGT", "ACG", "GATTACA"] * 3
 @pytest.fixture(scope="module")
 def client() -> Any:
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1") as local,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", host="127.0.0.1") as local,
         Client(local, set_as_default=False) as one,
     ):
         yield one
