@@ -61,7 +61,7 @@ class AlignmentBlock:
 
     @property
     def room(self) -> int:
-        """How many blocks of ordinary size its text takes as much memory as."""
+        """Count the blocks of ordinary size that take as much memory as its text."""
         return max(1, int(_columns(self.rows).sum()) // COLUMNS)
 
     @cached_property

@@ -83,7 +83,7 @@ def farther(found: Alignments, pairs: list[simulate.Pair], penalty: int) -> int:
 
 @pytest.mark.parametrize("cigar", [True, False], ids=["cigar", "penalty"])
 def test_host_rows(launches: list[str], cigar: bool) -> None:
-    """And what costs a fourth of the limit or less is left to nobody."""
+    """Find the host twin's rows, and leave to others nothing that costs a fourth of the limit or less."""
     pairs = every_kind(1, 30)
     found = check(pairs, "edit", cigar=cigar)
     limit = device_edit.Shape.of(max(len(side) for pair in pairs for side in pair), cigar=cigar).limit
