@@ -1,28 +1,34 @@
-"""Extensions between fences that several threads make ahead of a walk: most of them find nothing, and so change nothing for the others."""
+"""What several threads do for a walk before it comes there: tell what anchors meet of all that is kept, and extend some between fences.
 
+Most extensions between fences find nothing, and so change nothing for the others.
+"""
+
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tidalign.kernels.commit import host as commit_host
-from tidalign.kernels.commit.paths import Paths
+from tidalign.kernels.commit import paths_host
+from tidalign.kernels.commit.host import Survey
+from tidalign.kernels.commit.paths import TOUCHED, Paths
 from tidalign.kernels.extension.costs import Integers
 from tidalign.kernels.extension.fences import room
 from tidalign.kernels.gapped.alignments import Extended
 from tidalign.kernels.gapped.extender import Explored, Extender
 
-OF_THREAD = np.int64(8)
-"""Anchors that each thread extends at most before the walk goes on."""
+LEAST_OF_THREAD, MOST_OF_THREAD = 4, 64
+"""Anchors for each thread that are extended at most before the walk goes on: more where most of what is made so stands."""
 
-LEAST_REACH, MOST_REACH = 1 << 6, 1 << 10
-"""Anchors among which each thread seeks those to extend: more where many were found."""
+REACH = 1 << 15
+"""Anchors among which those to extend are sought."""
 
 MOST_PAUSE = 15
 """Anchors that the walk extends alone, at most, where those that follow were not to be extended."""
 
 SLICE = 1 << 14
-"""Anchors of which a thread finds out at once which are on alignments."""
+"""Anchors of which a thread finds out at once what they meet."""
 
 
 class Made(NamedTuple):
@@ -47,17 +53,30 @@ class Ahead:
         self._threads = ThreadPoolExecutor(threads, "walk") if threads > 1 else None
         self._extenders = [extender.another() for _ in range(threads if self._threads else 0)]
         self._rooms = [room(paths.kept) for _ in self._extenders]
+        self._cells = np.zeros(TOUCHED, np.bool_)
         self._made: dict[int, Made] = {}
-        self._reach, self._pause, self._alone = LEAST_REACH, 0, 0
+        self._of_thread = LEAST_OF_THREAD
+        self._listed = self._taken = self._pause = self._alone = 0
         self.stood = 0
 
-    def start(self, t: Integers, q: Integers, known: Any, boxes: Integers, free: Any) -> None:
-        """Begin with other anchors, as `advance` takes them."""
-        self._anchors = t, q, known, boxes, free
+    def start(self, t: Integers, q: Integers, known: Any, boxes: Integers, free: Any) -> tuple[Any, ...]:
+        """Begin with other anchors; gives them as `advance` takes them, with what a survey by all threads says of them."""
         self._made.clear()
         self._flags = np.zeros(len(t), np.bool_)
+        survey = Survey(np.full(len(t), commit_host.UNSEEN), np.int64(0), self._cells)
+        self._anchors: tuple[Any, ...] = t, q, known, boxes, free, survey
         if self._threads is not None and len(self._paths):
-            list(self._threads.map(lambda i: commit_host.mark_those_on(self._paths.kept, t, q, known, i, min(i + SLICE, len(t))), range(0, len(t), SLICE)))
+            kept = self._paths.kept
+            list(self._threads.map(lambda i: commit_host.look_over(kept, t, q, known, boxes, survey, i, min(i + SLICE, len(t))), range(0, len(t), SLICE)))
+            self._cells[:] = False
+            self._anchors = t, q, known, boxes, free, survey._replace(since=np.int64(len(self._paths)))
+        return self._anchors
+
+    def keep(self, one: Extended) -> None:
+        """Add an alignment to what is kept."""
+        self._paths.keep(one.ends, one.ops, one.lengths)
+        if self._anchors[-1].since:
+            paths_host.touched(self._paths.kept, np.int64(len(self._paths) - 1), self._cells)
 
     def extend(self, i: int, left: int, right: int) -> tuple[Extended | None, Explored]:
         """Extend the i-th anchor, with these pieces beside it."""
@@ -70,6 +89,7 @@ class Ahead:
         made = self._made.pop(i, None)
         if made is not None and (made.left, made.right) == (left, right) and self._still(i, made):
             self.stood += made.kept < len(self._paths)
+            self._taken += 1
             return made.found, made.looked
         return self._extender.extend(i, t[i], q[i], fences=(kept, left, right, self._paths.fence, self._paths.holes))
 
@@ -79,22 +99,30 @@ class Ahead:
         return bool(commit_host.clear(self._paths.kept, t[i] - above, t[i] + below, q[i] - before, q[i] + after, np.int64(made.kept)))
 
     def _look_ahead(self, i: int) -> None:
-        """Extend the i-th anchor and the next ones by all threads."""
+        """Extend the i-th anchor and the next ones that are to be, by all threads."""
         assert self._threads is not None
-        count = len(self._extenders)
-        made = [one for makes in self._threads.map(self._extend, range(count), range(i, i + count * self._reach, self._reach)) for one in makes]
-        self._made.update(made)
-        self._flags[[place for place, _ in made]] = True
-        self._reach = min(2 * self._reach, MOST_REACH) if len(made) > count else max(self._reach // 2, LEAST_REACH)
-        self._pause = self._alone = 0 if len(made) > 1 else min(2 * self._pause + 1, MOST_PAUSE)
+        count, number = len(self._extenders), len(self._paths)
+        factor = 2 if 4 * self._taken >= 3 * self._listed else 0.5
+        self._of_thread = int(min(max(factor * self._of_thread, LEAST_OF_THREAD), MOST_OF_THREAD))
+        where = np.int64(i), np.int64(min(i + REACH, len(self._anchors[0]))), np.int64(self._of_thread * count)
+        listed = commit_host.wanted(self._paths.kept, self._paths.fence, self._paths.holes, *self._anchors, self._flags, *where)
+        self._listed, self._taken = len(listed), 0
+        if len(listed) > 1:
+            self._pause = self._alone = 0
+            self._flags[listed[:, 0]] = True
+            each = iter(listed.tolist())  # threads take one after the other: a few take a hundred times as long as most
+            for makes in self._threads.map(lambda k: self._extend(k, each, number), range(min(count, len(listed)))):
+                self._made.update(makes)
+        else:
+            self._pause = self._alone = min(2 * self._pause + 1, MOST_PAUSE)
 
-    def _extend(self, k: int, i: int) -> list[tuple[int, Made]]:
-        """Extend, by the k-th thread, those anchors from the i-th on that are to be extended between what is kept."""
-        kept, (t, q, *_), number = self._paths.kept, self._anchors, len(self._paths)
+    def _extend(self, k: int, each: Iterator[list[int]], number: int) -> list[tuple[int, Made]]:
+        """Extend, by the k-th thread, anchors that no other has taken."""
+        kept, (t, q, *_) = self._paths.kept, self._anchors
         if len(self._rooms[k][0]) < len(self._paths.fence):
             self._rooms[k] = room(kept)
-        where = self._flags, np.int64(i), np.int64(min(i + self._reach, len(t)))
         makes = []
-        for j, left, right in commit_host.wanted(kept, *self._rooms[k], *self._anchors, *where, OF_THREAD).tolist():
-            makes.append((j, Made(left, right, number, *self._extenders[k].extend(j, t[j], q[j], fences=(kept, left, right, *self._rooms[k])))))
+        for j, left, right in each:
+            found, looked = self._extenders[k].extend(j, t[j], q[j], fences=(kept, left, right, *self._rooms[k]))
+            makes.append((j, Made(left, right, number, found, looked)))
         return makes

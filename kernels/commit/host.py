@@ -1,10 +1,13 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 """The sequential stage of exact mode: what is kept, what an anchor meets of it, and whether an extension that knew of no fences stands (LASTZ.md 15)."""
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from tidalign.kernels.commit.beside import beside
-from tidalign.kernels.commit.paths_host import columns, forget, has_room, keep, within
+from tidalign.kernels.commit.paths_host import columns, forget, has_room, keep, place_of, touched, within
 from tidalign.kernels.extension.fences import (
     BEFORE,
     BLOCK_BITS,
@@ -39,6 +42,12 @@ MOST_CELLS = 16
 
 ON = np.uint8(5)
 """Known of an anchor: it is on a kept alignment."""
+
+# What a survey says of an anchor: nothing; nothing that was kept then is at it; nothing that was kept then comes near what it is known by.
+UNSEEN, OFF, FAR = (np.uint8(seen) for seen in range(3))
+
+MOST_TOUCHED = 64
+"""Cells of a box that are looked up among those touched, at most."""
 
 PLACE_BITS, DIAGONAL_BITS = 9, 6
 """Anchors that are equal in these many bits less of their target place and diagonal may lie on one alignment."""
@@ -103,14 +112,43 @@ def untouched(kept, fence, holes, leftward, anchor, ranges):
     return True
 
 
+class Survey(NamedTuple):
+    """What several threads found of anchors before a walk: what it meets of them is among what was kept since. seen: uint8[n], UNSEEN .. FAR. since: how many
+    were kept before. cells: bool[a power of two], those touched by what was kept since."""
+
+    seen: npt.NDArray[np.uint8]
+    since: np.int64
+    cells: npt.NDArray[np.bool_]
+
+
 @inline
-def _apart(kept, t, q, known, boxes, i):
-    """Tell whether nothing kept comes near what an anchor (BELOW, ABOVE or REJECTED) is known by: then it is on no alignment, and its free extension stands."""
-    around = known[i] == REJECTED
-    box = boxes[i]
-    above, below = (REJECTION_LETTERS, REJECTION_LETTERS) if around else (box[0], box[2])
-    before, after = (REJECTION_LETTERS, REJECTION_LETTERS) if around else (box[1], box[3])
-    return clear(kept, t[i] - above, t[i] + below, q[i] - before, q[i] + after, 0)
+def _meets_any(kept, t, q, known, boxes, survey, i):
+    """Tell whether something kept may come near what an anchor is known by, and whether something kept is at it."""
+    seen = survey.seen[i]
+    since = np.int64(0) if seen == UNSEEN else survey.since
+    if seen != OFF and known[i] != UNKNOWN and known[i] != UNDECIDED:
+        around = known[i] == REJECTED
+        box = boxes[i]
+        above, below = (REJECTION_LETTERS, REJECTION_LETTERS) if around else (box[0], box[2])
+        before, after = (REJECTION_LETTERS, REJECTION_LETTERS) if around else (box[1], box[3])
+        low, high, first, last = t[i] - above, t[i] + below, q[i] - before, q[i] + after
+        if (seen == FAR and _untouched(survey.cells, low, high, first, last)) or clear(kept, low, high, first, last, since):
+            return False, False
+    return True, within(kept, t[i], q[i], 0, since)
+
+
+@inline
+def _untouched(cells, low, high, first, last):
+    """Tell whether a box is small and no cell about it is touched."""
+    top, bottom = max(low - MARGIN, 0) >> BLOCK_BITS, (high + MARGIN) >> BLOCK_BITS
+    left, right = max(first - MARGIN, 0) >> BLOCK_BITS, (last + MARGIN) >> BLOCK_BITS
+    if (bottom - top + 1) * (right - left + 1) > MOST_TOUCHED:
+        return False
+    for block in range(top, bottom + 1):
+        for column in range(left, right + 1):
+            if cells[place_of(cells, block, column)]:
+                return False
+    return True
 
 
 @inline
@@ -135,13 +173,13 @@ def _width(ranges):
 
 
 @jit
-def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen, counts):
+def advance(kept, fence, holes, t, q, known, boxes, free, survey, i, stop, most, chosen, counts):
     """Walk anchors [i, stop) past those on a kept alignment and those whose extension is sure to stay below the threshold; keep free extensions that reach it
     and met nothing.
 
     known: uint8[n], UNKNOWN .. REJECTED, or ON. boxes: int64[n, 4], rows and columns that a free extension looked at left and right. free: of those ABOVE.
-    most: cells after which it ends. chosen: int64[n], to which anchors whose free extension is kept are added. counts: int64[4], PASSED .. SKIPPED, added to;
-    of a box half the cells count.
+    survey: a Survey, the cells of which are added to. most: cells after which it ends. chosen: int64[n], to which anchors whose free extension is kept are
+    added. counts: int64[4], PASSED .. SKIPPED, added to; of a box half the cells count.
     Returns (anchor, AT_END | EXTEND | FULL, nearest pieces left and right of it).
     """
     while i < stop and counts[CELLS] < most:
@@ -149,11 +187,12 @@ def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen,
             counts[SKIPPED] += 1
             i += 1
             continue
-        if known[i] == UNKNOWN or known[i] == UNDECIDED or not _apart(kept, t, q, known, boxes, i):
-            if within(kept, t[i], q[i], 0, 0):
-                counts[SKIPPED] += 1
-                i += 1
-                continue
+        meets, on = _meets_any(kept, t, q, known, boxes, survey, i)
+        if on:
+            counts[SKIPPED] += 1
+            i += 1
+            continue
+        if meets:
             _, left, right = beside(kept, t[i], q[i])
             if not _stands(kept, fence, holes, t, q, known, free, i, left, right):
                 return i, EXTEND, left, right
@@ -169,6 +208,8 @@ def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen,
         if not has_room(kept, free.ends[row], b - a):
             return i, FULL, np.int64(-1), np.int64(-1)
         keep(kept, free.ends[row], free.run_ops[a:b], free.run_lengths[a:b])
+        if survey.since > 0:
+            touched(kept, kept.counts[1] - 1, survey.cells)
         chosen[counts[STOOD]] = i
         counts[STOOD] += 1
         counts[CELLS] += _width(free.ranges[first:last])
@@ -177,15 +218,18 @@ def advance(kept, fence, holes, t, q, known, boxes, free, i, stop, most, chosen,
 
 
 @jit
-def mark_those_on(kept, t, q, known, i, stop):
-    """Mark the anchors [i, stop) that are on kept alignments."""
+def look_over(kept, t, q, known, boxes, survey, i, stop):
+    """Note of the anchors [i, stop), UNSEEN so far, what a survey says of them; those on kept alignments are ON, of those UNKNOWN nothing is noted."""
     for j in range(i, stop):
-        if within(kept, t[j], q[j], 0, 0):
-            known[j] = ON
+        if known[j] != UNKNOWN:
+            meets, on = _meets_any(kept, t, q, known, boxes, survey, j)
+            survey.seen[j] = OFF if meets else FAR
+            if on:
+                known[j] = ON
 
 
 @jit
-def wanted(kept, fence, holes, t, q, known, boxes, free, made, i, stop, room):
+def wanted(kept, fence, holes, t, q, known, boxes, free, survey, made, i, stop, room):
     """List anchors of [i, stop) that are to be extended between what is kept now, at most `room`: (index, pieces beside it), int64[., 3].
 
     made: bool[n], those that have been, which are left out; so is what may lie on one alignment with another of the list. Those on kept alignments are marked.
@@ -193,19 +237,21 @@ def wanted(kept, fence, holes, t, q, known, boxes, free, made, i, stop, room):
     found, cells = np.empty((room, 3), np.int64), np.empty(room, np.int64)
     n = 0
     while i < stop and n < room and known[i] != UNKNOWN:
-        cell = ((t[i] >> PLACE_BITS) << 32) + ((t[i] - q[i]) >> DIAGONAL_BITS)
-        alone = not made[i] and known[i] != ON
-        for j in range(n):
-            alone = alone and cells[j] != cell
-        if alone and (known[i] == UNDECIDED or not _apart(kept, t, q, known, boxes, i)):
-            if within(kept, t[i], q[i], 0, 0):
+        if not made[i] and known[i] != ON:
+            meets, on = _meets_any(kept, t, q, known, boxes, survey, i)
+            if on:
                 known[i] = ON
-            else:
-                _, left, right = beside(kept, t[i], q[i])
-                if not _stands(kept, fence, holes, t, q, known, free, i, left, right):
-                    found[n, 0], found[n, 1], found[n, 2] = i, left, right
-                    cells[n] = cell
-                    n += 1
+            elif meets:
+                cell = ((t[i] >> PLACE_BITS) << 32) + ((t[i] - q[i]) >> DIAGONAL_BITS)
+                alone = True
+                for j in range(n):
+                    alone = alone and cells[j] != cell
+                if alone:
+                    _, left, right = beside(kept, t[i], q[i])
+                    if not _stands(kept, fence, holes, t, q, known, free, i, left, right):
+                        found[n, 0], found[n, 1], found[n, 2] = i, left, right
+                        cells[n] = cell
+                        n += 1
         i += 1
     return found[:n].copy()
 

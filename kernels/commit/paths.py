@@ -80,7 +80,7 @@ class Paths:
         return np.concatenate([np.zeros(0, np.bool_), *(threads.map if threads else map)(tell, range(0, len(t), NEAR_AT_ONCE))])
 
     def keep_apart(self, t: Any, q: Any, found: Extensions) -> None:
-        """Add those alignments that are not about where an earlier one runs; (t, q): the anchor of each."""
+        """Add the places of those alignments that are not about where an earlier one runs, for `near`; (t, q): the anchor of each."""
         t, q = np.ascontiguousarray(t, np.int64), np.ascontiguousarray(q, np.int64)
         ends, offsets, ops, lengths = (np.require(values, None, ["C", "W"]) for values in (found.ends(), *found.runs()))
         i = 0

@@ -136,9 +136,9 @@ def columns(kept, alignment, low, high):
     return first, last
 
 
-@jit
-def keep(kept, ends, operations, lengths):
-    """Add an alignment; arrays have room. ends: target start, target end, query start, query end, half open."""
+@inline
+def _lay(kept, ends, operations, lengths):
+    """Add the pieces and the ends of an alignment; returns its number."""
     pieces, counts = kept.pieces, kept.counts
     alignment = counts[1]
     first = n = counts[0]
@@ -169,9 +169,17 @@ def keep(kept, ends, operations, lengths):
     row = kept.alignments[alignment]
     row[LOW_TARGET], row[HIGH_TARGET], row[LOW_QUERY], row[HIGH_QUERY] = ends[0], ends[1] - 1, ends[2], ends[3] - 1
     row[FIRST], row[LAST] = first, n - 1
+    counts[0], counts[1] = n, alignment + 1
+    return alignment
+
+
+@jit
+def keep(kept, ends, operations, lengths):
+    """Add an alignment; arrays have room. ends: target start, target end, query start, query end, half open."""
+    alignment = _lay(kept, ends, operations, lengths)
+    row = kept.alignments[alignment]
     _, row[LOW_LEFT], row[LOW_RIGHT] = beside(kept, row[LOW_TARGET], row[LOW_QUERY])
     _, row[HIGH_LEFT], row[HIGH_RIGHT] = beside(kept, row[HIGH_TARGET], row[HIGH_QUERY])
-    counts[0], counts[1] = n, alignment + 1
     _mark(kept, alignment, key_of(BY_START, row[LOW_TARGET], 0), np.int64(0))
     _mark(kept, alignment, key_of(BY_END, row[HIGH_TARGET], 0), np.int64(0))
     _note(kept, key_of(STARTS, row[LOW_TARGET] >> BLOCK_BITS, 0), bit_of(row[LOW_TARGET]))
@@ -186,6 +194,21 @@ def keep(kept, ends, operations, lengths):
         kept.crossings[crossing, LEFTMOST], kept.crossings[crossing, RIGHTMOST] = leftmost, rightmost
         for column in range(leftmost >> BLOCK_BITS, (rightmost >> BLOCK_BITS) + 1):
             _mark(kept, alignment, key_of(BY_CELL, block, column), within)
+        top = bottom + 1
+
+
+@jit
+def keep_place(kept, ends, operations, lengths):
+    """Add an alignment, as `keep` does, of which nothing will be asked but where it runs: `within` and `touched` find it, fences do not."""
+    alignment = _lay(kept, ends, operations, lengths)
+    row = kept.alignments[alignment]
+    top = row[LOW_TARGET]
+    while top <= row[HIGH_TARGET]:
+        bottom = min(top | LAST_OF_BLOCK, row[HIGH_TARGET])
+        within = ((top & LAST_OF_BLOCK) << BLOCK_BITS) | (bottom & LAST_OF_BLOCK)
+        leftmost, rightmost = columns(kept, alignment, top, bottom)
+        for column in range(leftmost >> BLOCK_BITS, (rightmost >> BLOCK_BITS) + 1):
+            _mark(kept, alignment, key_of(BY_CELL, top >> BLOCK_BITS, column), within)
         top = bottom + 1
 
 
@@ -214,13 +237,13 @@ def near(kept, t, q, diagonals, since, cells):
     found = np.zeros(len(t), np.bool_)
     for i in range(len(t)):
         block, column = t[i] >> BLOCK_BITS, max(q[i] - diagonals, 0) >> BLOCK_BITS
-        if cells[_place_of(cells, block, column)] or cells[_place_of(cells, block, (q[i] + diagonals) >> BLOCK_BITS)]:
+        if cells[place_of(cells, block, column)] or cells[place_of(cells, block, (q[i] + diagonals) >> BLOCK_BITS)]:
             found[i] = within(kept, t[i], q[i], diagonals, since)
     return found
 
 
 @inline
-def _place_of(cells, block, column):
+def place_of(cells, block, column):
     """Give the place of a cell in an array whose length is a power of two; several may have one."""
     return (block * 0x9E3B + column) & (len(cells) - 1)
 
@@ -235,7 +258,7 @@ def touched(kept, since, cells):
             bottom = min(top | LAST_OF_BLOCK, row[HIGH_TARGET])
             leftmost, rightmost = columns(kept, alignment, top, bottom)
             for column in range(leftmost >> BLOCK_BITS, (rightmost >> BLOCK_BITS) + 1):
-                cells[_place_of(cells, top >> BLOCK_BITS, column)] = True
+                cells[place_of(cells, top >> BLOCK_BITS, column)] = True
             top = bottom + 1
 
 
@@ -265,6 +288,6 @@ def keep_apart(kept, t, q, ends, run_offsets, run_ops, run_lengths, i, diagonals
         if not within(kept, t[i], q[i], diagonals, 0):
             if not has_room(kept, ends[i], b - a):
                 return i
-            keep(kept, ends[i], run_ops[a:b], run_lengths[a:b])
+            keep_place(kept, ends[i], run_ops[a:b], run_lengths[a:b])
         i += 1
     return i

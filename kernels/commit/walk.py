@@ -78,13 +78,13 @@ class Commit:
         chosen, counts = np.empty(len(t), np.int64), np.zeros(4, np.int64)
         counts[commit_host.CELLS] = self.cells
         extended: list[Extended] = []
-        self._ahead.start(t, q, known, boxes, free)
+        anchors = self._ahead.start(t, q, known, boxes, free)
         done = 0
         while counts[commit_host.CELLS] < last_cell and (deadline is None or monotonic() < deadline):
             stop = min(len(t), done + CLOCK_ANCHORS)
             kept, fence, holes = self._kept.kept, self._kept.fence, self._kept.holes
             where = np.int64(done), np.int64(stop), np.int64(last_cell)
-            done, outcome, left, right = commit_host.advance(kept, fence, holes, t, q, known, boxes, free, *where, chosen, counts)
+            done, outcome, left, right = commit_host.advance(kept, fence, holes, *anchors, *where, chosen, counts)
             if outcome == commit_host.FULL:
                 row = free.row[done]
                 self._kept.grow(free.ends[row], int(free.run_offsets[row + 1] - free.run_offsets[row]))
@@ -103,7 +103,7 @@ class Commit:
             counts[commit_host.CELLS] += looked.cells
             self.extended += 1
             if one is not None:
-                self._kept.keep(one.ends, one.ops, one.lengths)
+                self._ahead.keep(one)
                 extended.append(one)
             done += 1
         stood = None if speculated is None else speculated.extensions.take(free.row[chosen[: counts[commit_host.STOOD]]])

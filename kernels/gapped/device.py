@@ -210,7 +210,8 @@ class DeviceExtender:
         if not begun.any():
             return found
         kept = found.select(np.flatnonzero(~begun & (score >= self._costs.threshold)))
-        return Folded.concat([kept, Folded.of(self._cut_back(found.take(np.flatnonzero(begun))))])
+        joined = Folded.concat([kept, Folded.of(self._cut_back(found.take(np.flatnonzero(begun))))])
+        return joined.select(np.argsort(joined.anchor, kind="stable"))  # before columns are read: those of a wave may take a gigabyte
 
     def _cut_back(self, found: Extensions) -> Extensions:
         """Cut off gaps at the ends, and keep those that then reach the threshold."""

@@ -35,11 +35,13 @@ def test_walks_equal_the_reference(first: int) -> None:
         assert listed(walk.alignments()) == wanted, seed
 
         half = seed % (len(t) + 1)
-        walk = Commit(*arguments)
+        walk, surveyed = Commit(*arguments), Commit(*arguments, threads=3)
         for part in (slice(half), slice(half, None)):
             free = speculate(*arguments[:3], t[part], q[part], case.costs())
             walk.walk(t[part], q[part], Speculated.from_arrays(free.to_arrays()))
-        assert listed(walk.alignments()) == wanted, seed
+            surveyed.walk(t[part], q[part], free)
+        assert listed(walk.alignments()) == listed(surveyed.alignments()) == wanted, seed
+        assert (surveyed.skipped, surveyed.stood) == (walk.skipped, walk.stood), seed
         redone += walk.extended
         stood += walk.stood
 
