@@ -27,8 +27,8 @@ REACH = 1 << 15
 MOST_PAUSE = 15
 """Anchors that the walk extends alone, at most, where those that follow were not to be extended."""
 
-SLICE = 1 << 14
-"""Anchors of which a thread finds out at once what they meet."""
+SURVEYED, SLICE = 1 << 16, 1 << 12
+"""Anchors that are surveyed before the walk goes on, and those of which a thread finds out at once what they meet."""
 
 
 class Made(NamedTuple):
@@ -59,28 +59,37 @@ class Ahead:
         self._listed = self._taken = self._pause = self._alone = 0
         self.stood = 0
 
-    def start(self, t: Integers, q: Integers, known: Any, boxes: Integers, free: Any) -> tuple[Any, ...]:
-        """Begin with other anchors; gives them as `advance` takes them, with what a survey by all threads says of them."""
+    def start(self, t: Integers, q: Integers, known: Any, boxes: Integers, free: Any) -> None:
+        """Begin with other anchors."""
         self._made.clear()
-        self._flags = np.zeros(len(t), np.bool_)
+        self._flags, self._stop = np.zeros(len(t), np.bool_), 0
         survey = Survey(np.full(len(t), commit_host.UNSEEN), np.int64(0), self._cells)
-        self._anchors: tuple[Any, ...] = t, q, known, boxes, free, survey
-        if self._threads is not None and len(self._paths):
-            kept = self._paths.kept
-            list(self._threads.map(lambda i: commit_host.look_over(kept, t, q, known, boxes, survey, i, min(i + SLICE, len(t))), range(0, len(t), SLICE)))
-            self._cells[:] = False
-            self._anchors = t, q, known, boxes, free, survey._replace(since=np.int64(len(self._paths)))
-        return self._anchors
+        self.anchors: tuple[Any, ...] = t, q, known, boxes, free, survey
+
+    def look_over(self, i: int) -> int:
+        """Survey the i-th anchor and those after it by all threads, unless it was; returns before which one this ends. Then `anchors` are as `advance` takes
+        them."""
+        *anchors, survey = self.anchors
+        if i >= self._stop:
+            self._stop, since = min(len(survey.seen), i + SURVEYED), len(self._paths)
+            if self._threads is not None and since:
+                kept, all_kept, stop = self._paths.kept, survey._replace(since=np.int64(0)), self._stop
+                t, q, known, boxes, _ = anchors
+                slices = range(i, stop, SLICE)
+                list(self._threads.map(lambda j: commit_host.look_over(kept, t, q, known, boxes, all_kept, j, min(j + SLICE, stop)), slices))
+                self._cells[:] = False
+                self.anchors = *anchors, survey._replace(since=np.int64(since))
+        return self._stop
 
     def keep(self, one: Extended) -> None:
         """Add an alignment to what is kept."""
         self._paths.keep(one.ends, one.ops, one.lengths)
-        if self._anchors[-1].since:
+        if self.anchors[-1].since:
             paths_host.touched(self._paths.kept, np.int64(len(self._paths) - 1), self._cells)
 
     def extend(self, i: int, left: int, right: int) -> tuple[Extended | None, Explored]:
         """Extend the i-th anchor, with these pieces beside it."""
-        kept, (t, q, *_) = self._paths.kept, self._anchors
+        kept, (t, q, *_) = self._paths.kept, self.anchors
         if self._threads is not None and not self._flags[i]:
             if self._alone:
                 self._alone -= 1
@@ -95,7 +104,7 @@ class Ahead:
 
     def _still(self, i: int, made: Made) -> bool:
         """Tell whether nothing that was kept since comes near what was looked at."""
-        (t, q, *_), (above, before, below, after) = self._anchors, made.looked.box.tolist()
+        (t, q, *_), (above, before, below, after) = self.anchors, made.looked.box.tolist()
         return bool(commit_host.clear(self._paths.kept, t[i] - above, t[i] + below, q[i] - before, q[i] + after, np.int64(made.kept)))
 
     def _look_ahead(self, i: int) -> None:
@@ -104,8 +113,8 @@ class Ahead:
         count, number = len(self._extenders), len(self._paths)
         factor = 2 if 4 * self._taken >= 3 * self._listed else 0.5
         self._of_thread = int(min(max(factor * self._of_thread, LEAST_OF_THREAD), MOST_OF_THREAD))
-        where = np.int64(i), np.int64(min(i + REACH, len(self._anchors[0]))), np.int64(self._of_thread * count)
-        listed = commit_host.wanted(self._paths.kept, self._paths.fence, self._paths.holes, *self._anchors, self._flags, *where)
+        where = np.int64(i), np.int64(min(i + REACH, self._stop)), np.int64(self._of_thread * count)
+        listed = commit_host.wanted(self._paths.kept, self._paths.fence, self._paths.holes, *self.anchors, self._flags, *where)
         self._listed, self._taken = len(listed), 0
         if len(listed) > 1:
             self._pause = self._alone = 0
@@ -118,7 +127,7 @@ class Ahead:
 
     def _extend(self, k: int, each: Iterator[list[int]], number: int) -> list[tuple[int, Made]]:
         """Extend, by the k-th thread, anchors that no other has taken."""
-        kept, (t, q, *_) = self._paths.kept, self._anchors
+        kept, (t, q, *_) = self._paths.kept, self.anchors
         if len(self._rooms[k][0]) < len(self._paths.fence):
             self._rooms[k] = room(kept)
         makes = []

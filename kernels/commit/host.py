@@ -15,19 +15,26 @@ from tidalign.kernels.extension.fences import (
     BY_ROWS,
     CROSSING,
     END_COLUMN,
+    FIRST,
     FIRST_COLUMN,
     HIGH_PIECE,
     HOLES,
+    LAST,
     LAST_OF_BLOCK,
     LEFTMOST,
     LOW_PIECE,
     MARKED,
+    QUERY_FIRST,
+    QUERY_LAST,
     RIGHTMOST,
     ROWS,
+    TARGET_FIRST,
+    TARGET_LAST,
     WITHIN,
     begin,
     key_of,
     newest,
+    piece_at,
     step,
 )
 from tidalign.kernels.extension.host import NO_SCORE, QUERY_END, QUERY_START, RESULT, SCORE, TARGET_START, VISITED, extend_anchor
@@ -36,6 +43,9 @@ from tidalign.kernels.runtime.numba_cache import inline, jit
 
 MARGIN = np.int64(2)
 """Fences and masks lie up to two rows and columns off their alignment."""
+
+BESIDE = np.int64(8)
+"""Diagonals within which an alignment is near one: its fences and masks are within four."""
 
 MOST_CELLS = 16
 """Cells of a block of rows that are looked at one by one, at most; in a wider box all alignments that cross these rows are."""
@@ -112,6 +122,41 @@ def untouched(kept, fence, holes, leftward, anchor, ranges):
     return True
 
 
+@jit
+def clear_diagonal(kept, target, query, since):
+    """Tell whether no kept alignment comes near the diagonal of a place, by the letters that a rejection counts on. since: as `clear` has it.
+
+    The others, beside it, take none of its cells: a fence that is on one side of a diagonal stays there.
+    """
+    low, high, diagonal = max(target - REJECTION_LETTERS - MARGIN, 0), target + REJECTION_LETTERS + MARGIN, query - target
+    first, last = max(low + diagonal - BESIDE, 0) >> BLOCK_BITS, (high + diagonal + BESIDE) >> BLOCK_BITS
+    for block in range(low >> BLOCK_BITS, (high >> BLOCK_BITS) + 1):
+        begin_of_block = block << BLOCK_BITS
+        for column in range(first, last + 1):
+            mark = newest(kept, key_of(BY_CELL, block, column))
+            while mark >= 0 and kept.marks[mark, MARKED] >= since:
+                alignment, rows = kept.marks[mark, MARKED], kept.marks[mark, WITHIN]
+                mark = kept.marks[mark, BEFORE]
+                top, bottom = max(low, begin_of_block + (rows >> BLOCK_BITS)), min(high, begin_of_block + (rows & LAST_OF_BLOCK))
+                if top <= bottom and _comes_near(kept, alignment, top, bottom, diagonal):
+                    return False
+    return True
+
+
+@inline
+def _comes_near(kept, alignment, top, bottom, diagonal):
+    """Tell whether an alignment is near a diagonal, or changes its side, in rows top..bottom, both of which it has, or by the gaps at their borders."""
+    pieces, last = kept.pieces, kept.alignments[alignment, LAST]
+    at = max(piece_at(kept, alignment, top) - 1, kept.alignments[alignment, FIRST])
+    least = most = pieces[at, QUERY_FIRST] - pieces[at, TARGET_FIRST]
+    while True:
+        for one in (pieces[at, QUERY_FIRST] - pieces[at, TARGET_FIRST], pieces[at, QUERY_LAST] - pieces[at, TARGET_LAST]):
+            least, most = min(least, one), max(most, one)
+        if at == last or pieces[at, TARGET_LAST] > bottom:
+            return least <= diagonal + BESIDE and most >= diagonal - BESIDE
+        at += 1
+
+
 class Survey(NamedTuple):
     """What several threads found of anchors before a walk: what it meets of them is among what was kept since. seen: uint8[n], UNSEEN .. FAR. since: how many
     were kept before. cells: bool[a power of two], those touched by what was kept since."""
@@ -127,13 +172,16 @@ def _meets_any(kept, t, q, known, boxes, survey, i):
     seen = survey.seen[i]
     since = np.int64(0) if seen == UNSEEN else survey.since
     if seen != OFF and known[i] != UNKNOWN and known[i] != UNDECIDED:
-        around = known[i] == REJECTED
-        box = boxes[i]
-        above, below = (REJECTION_LETTERS, REJECTION_LETTERS) if around else (box[0], box[2])
-        before, after = (REJECTION_LETTERS, REJECTION_LETTERS) if around else (box[1], box[3])
-        low, high, first, last = t[i] - above, t[i] + below, q[i] - before, q[i] + after
-        if (seen == FAR and _untouched(survey.cells, low, high, first, last)) or clear(kept, low, high, first, last, since):
-            return False, False
+        if known[i] == REJECTED:
+            letters = REJECTION_LETTERS
+            untouched = seen == FAR and _untouched(survey.cells, t[i] - letters, t[i] + letters, q[i] - letters, q[i] + letters)
+            if untouched or clear_diagonal(kept, t[i], q[i], since):
+                return False, False
+        else:
+            above, before, below, after = boxes[i, 0], boxes[i, 1], boxes[i, 2], boxes[i, 3]
+            low, high, first, last = t[i] - above, t[i] + below, q[i] - before, q[i] + after
+            if (seen == FAR and _untouched(survey.cells, low, high, first, last)) or clear(kept, low, high, first, last, since):
+                return False, False
     return True, within(kept, t[i], q[i], 0, since)
 
 

@@ -30,9 +30,6 @@ AHEAD = 4 * VECTOR_LANES
 FIRST_RUNS = 16
 """Runs of an alignment of a small query that there is room for; where they are more, room is made for twice as many."""
 
-CLOCK_ANCHORS = 1 << 16
-"""Anchors between two looks at the clock."""
-
 ENDLESS = 1 << 62
 """Cells that no walk looks at."""
 
@@ -78,13 +75,13 @@ class Commit:
         chosen, counts = np.empty(len(t), np.int64), np.zeros(4, np.int64)
         counts[commit_host.CELLS] = self.cells
         extended: list[Extended] = []
-        anchors = self._ahead.start(t, q, known, boxes, free)
+        self._ahead.start(t, q, known, boxes, free)
         done = 0
         while counts[commit_host.CELLS] < last_cell and (deadline is None or monotonic() < deadline):
-            stop = min(len(t), done + CLOCK_ANCHORS)
+            stop = self._ahead.look_over(done)
             kept, fence, holes = self._kept.kept, self._kept.fence, self._kept.holes
             where = np.int64(done), np.int64(stop), np.int64(last_cell)
-            done, outcome, left, right = commit_host.advance(kept, fence, holes, *anchors, *where, chosen, counts)
+            done, outcome, left, right = commit_host.advance(kept, fence, holes, *self._ahead.anchors, *where, chosen, counts)
             if outcome == commit_host.FULL:
                 row = free.row[done]
                 self._kept.grow(free.ends[row], int(free.run_offsets[row + 1] - free.run_offsets[row]))

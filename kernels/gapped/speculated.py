@@ -13,7 +13,7 @@ from tidalign.kernels.gapped.extender import Extender
 from tidalign.kernels.letters.nucleotides import Codes
 
 # What is known of an anchor before it is committed: nothing; its free extension stays below the threshold; reaches it; or has to be made to know. REJECTED:
-# an extension between fences stays below the threshold, too, if none of them comes within REJECTION_LETTERS letters of the anchor (inspection/device.py).
+# an extension between fences stays below the threshold, too, if these leave the anchor's diagonal free for REJECTION_LETTERS letters (inspection/device.py).
 UNKNOWN, BELOW, ABOVE, UNDECIDED, REJECTED = (np.uint8(known) for known in range(5))
 
 REJECTION_LETTERS = np.int64(32)
@@ -37,7 +37,7 @@ class FreeExtensions(NamedTuple):
 class Speculated:
     """Free extensions of anchors, an element of each array for one of them.
 
-    known: BELOW or ABOVE the threshold, REJECTED as below it whatever is kept some letters off (UNKNOWN: not extended).
+    known: BELOW or ABOVE the threshold, REJECTED as below it whatever is kept beside its diagonal (UNKNOWN: not extended).
     boxes: int64[n, 4], rows and columns looked at left and right.
     extensions: those above, `anchor` being the index among these anchors. Rows of ranges, int32[., 2], are the columns looked at:
     [range_offsets[2 * i], range_offsets[2 * i + 1]) are those of the left side of extension i, up to range_offsets[2 * i + 2] of its right side.

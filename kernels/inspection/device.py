@@ -13,7 +13,7 @@ the y-drop, which the sums do not gain in so few letters. So the line is -y-drop
 M(DIAGONAL_LETTERS) - y-drop below them. It is known before the sweep, which therefore may go through the cells in any order.
 
 Fences and masks (extension/fences.py) take cells away from LASTZ, and lower its line; neither lifts a value above U, which knows nothing of LASTZ's best but M.
-So what is said holds between fences, too, as long as none comes as near to the anchor as the letters that M counts (gapped/speculated.py: REJECTED).
+So what is said holds between fences, too, as long as these leave the cells of the diagonal free whose letters M counts (gapped/speculated.py: REJECTED).
 
 Strips of columns are swept one after the other, from the first row to the last in which anything can enter or is alive; cells are dropped only at their
 borders. Separators, ends of sequences, a value that reaches the threshold, and more rows than there is memory for leave a side undecided; so does any other

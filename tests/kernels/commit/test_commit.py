@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from genome_cases import Case, crowded
 
+from tidalign.kernels.commit import ahead as ahead_module
 from tidalign.kernels.commit.walk import Commit
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import UNDECIDED, Speculated, speculate
@@ -22,8 +23,10 @@ def expected(case: Case) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("first", range(0, 400, 100))
-def test_walks_equal_the_reference(first: int) -> None:
-    """On the spot; with everything speculated, in one call and in two; stopped and restored from arrays; by several threads."""
+def test_walks_equal_the_reference(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the spot; with everything speculated, in one call and in two; stopped and restored from arrays; by several threads, with a few anchors surveyed."""
+    monkeypatch.setattr(ahead_module, "SURVEYED", 7)
+    monkeypatch.setattr(ahead_module, "SLICE", 3)
     redone = stood = ahead = done_again = 0
     for seed in range(first, first + 100):
         case = crowded(seed)

@@ -1,14 +1,17 @@
 """Compare what finds kept alignments near a place, beside it or in a box with plain searches of all their places; alignments cross many blocks."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from tidalign.kernels.commit.beside import beside
-from tidalign.kernels.commit.host import MARGIN, clear
+from tidalign.kernels.commit.host import MARGIN, clear, clear_diagonal
 from tidalign.kernels.commit.paths import NEAR_DIAGONALS, Paths
 from tidalign.kernels.extension.fences import HIGH_TARGET, LOW_TARGET, OWNER
 from tidalign.kernels.extension.side import DOWN
+from tidalign.kernels.gapped.speculated import REJECTION_LETTERS
 
 LETTERS = 9000
 Path = list[tuple[int, int]]
@@ -34,6 +37,22 @@ def alignment(random: np.random.Generator, longest: int) -> tuple[npt.NDArray[np
     return ends, np.array(ops, np.uint8), np.array(lengths, np.int64), places
 
 
+def check_diagonal(paths: Paths, made: list[tuple[Any, Any, Any, Path]], since: int, target: int, query: int, seen: dict[str, int]) -> None:
+    """Check that a diagonal is not said to be clear where an alignment is as near as its fences may be, or changes sides; count those beside it."""
+    tells = clear_diagonal(paths.kept, np.int64(target), np.int64(query), np.int64(since))
+    reach = int(REJECTION_LETTERS + MARGIN)
+    near = beside_it = False
+    for *_, places in made[since:]:
+        offsets = [column - row - (query - target) for row, column in places if abs(row - target) <= reach]
+        near |= bool(offsets) and min(offsets) <= 2 * MARGIN and max(offsets) >= -2 * MARGIN
+        beside_it |= any(abs(offset) <= reach for offset in offsets)
+    assert not (tells and near)
+    if near:
+        seen["on diagonal"] += 1
+    elif tells and beside_it:
+        seen["beside diagonal"] += 1
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_against_plain_searches(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -49,7 +68,7 @@ def test_against_plain_searches(seed: int) -> None:
         for row, column in places:
             rows.setdefault(row, column)
         first.append(rows)
-    seen = {"near": 0, "far": 0, "left": 0, "right": 0, "none": 0, "clear": 0, "met": 0}
+    seen = {"near": 0, "far": 0, "left": 0, "right": 0, "none": 0, "clear": 0, "met": 0, "on diagonal": 0, "beside diagonal": 0}
     for _ in range(200):
         target, query = random.integers(0, LETTERS, 2).tolist()
         if random.random() < 0.3:
@@ -77,6 +96,8 @@ def test_against_plain_searches(seed: int) -> None:
         met = any(low <= row <= last and left_column <= column <= right_column for *_, places in made[since:] for row, column in places)
         assert clear(paths.kept, *box, np.int64(since)) == (not met)
         seen["met" if met else "clear"] += 1
+        beside_it = int(random.integers(-40, 40)) if random.random() < 0.5 else 0
+        check_diagonal(paths, made, since, target, query + beside_it, seen)
     assert min(seen.values()) > 5, seen
     assert len(paths) == len(made)
     assert (paths.kept.alignments[: len(made), LOW_TARGET] == [ends[0] for ends, *_ in made]).all()
