@@ -3,9 +3,9 @@
 Most extensions between fences find nothing, and so change nothing for the others.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from tidalign.kernels.extension.costs import Integers
 from tidalign.kernels.extension.fences import room
 from tidalign.kernels.gapped.alignments import Extended
 from tidalign.kernels.gapped.extender import Explored, Extender
+
+T = TypeVar("T")
 
 LEAST_OF_THREAD, MOST_OF_THREAD = 4, 64
 """Anchors for each thread that are extended at most before the walk goes on: more where most of what is made so stands."""
@@ -73,13 +75,28 @@ class Ahead:
         if i >= self._stop:
             self._stop, since = min(len(survey.seen), i + SURVEYED), len(self._paths)
             if self._threads is not None and since:
-                kept, all_kept, stop = self._paths.kept, survey._replace(since=np.int64(0)), self._stop
-                t, q, known, boxes, _ = anchors
-                slices = range(i, stop, SLICE)
-                list(self._threads.map(lambda j: commit_host.look_over(kept, t, q, known, boxes, all_kept, j, min(j + SLICE, stop)), slices))
+                kept, stop, before = self._paths.kept, self._stop, survey._replace(since=np.int64(0))
+                each = iter(range(i, stop, SLICE))
+
+                def some(k: int) -> None:
+                    for j in each:
+                        commit_host.look_over(kept, *self._room(k), *anchors, before, np.int64(j), np.int64(min(j + SLICE, stop)))
+
+                self._by_all(some)
                 self._cells[:] = False
                 self.anchors = *anchors, survey._replace(since=np.int64(since))
         return self._stop
+
+    def _by_all(self, do: Callable[[int], T], most: int | None = None) -> list[T]:
+        """Have all threads, or so many, do something; each is given its number."""
+        assert self._threads is not None
+        return list(self._threads.map(do, range(len(self._extenders))[:most]))
+
+    def _room(self, k: int) -> tuple[Integers, Integers]:
+        """Give the k-th thread its arrays for a fence."""
+        if len(self._rooms[k][0]) < len(self._paths.fence):
+            self._rooms[k] = room(self._paths.kept)
+        return self._rooms[k]
 
     def keep(self, one: Extended) -> None:
         """Add an alignment to what is kept."""
@@ -109,29 +126,28 @@ class Ahead:
 
     def _look_ahead(self, i: int) -> None:
         """Extend the i-th anchor and the next ones that are to be, by all threads."""
-        assert self._threads is not None
-        count, number = len(self._extenders), len(self._paths)
+        t, q, known, boxes, _, survey = self.anchors
         factor = 2 if 4 * self._taken >= 3 * self._listed else 0.5
         self._of_thread = int(min(max(factor * self._of_thread, LEAST_OF_THREAD), MOST_OF_THREAD))
-        where = np.int64(i), np.int64(min(i + REACH, self._stop)), np.int64(self._of_thread * count)
-        listed = commit_host.wanted(self._paths.kept, self._paths.fence, self._paths.holes, *self.anchors, self._flags, *where)
+        where = np.int64(i), np.int64(min(i + REACH, self._stop)), np.int64(self._of_thread * len(self._extenders))
+        listed = commit_host.wanted(self._paths.kept, t, q, known, boxes, survey, self._flags, *where)
         self._listed, self._taken = len(listed), 0
         if len(listed) > 1:
             self._pause = self._alone = 0
-            self._flags[listed[:, 0]] = True
             each = iter(listed.tolist())  # threads take one after the other: a few take a hundred times as long as most
-            for makes in self._threads.map(lambda k: self._extend(k, each, number), range(min(count, len(listed)))):
+            for makes in self._by_all(lambda k: self._extend(k, each), len(listed)):
                 self._made.update(makes)
         else:
             self._pause = self._alone = min(2 * self._pause + 1, MOST_PAUSE)
 
-    def _extend(self, k: int, each: Iterator[list[int]], number: int) -> list[tuple[int, Made]]:
+    def _extend(self, k: int, each: Iterator[int]) -> list[tuple[int, Made]]:
         """Extend, by the k-th thread, anchors that no other has taken."""
-        kept, (t, q, *_) = self._paths.kept, self.anchors
-        if len(self._rooms[k][0]) < len(self._paths.fence):
-            self._rooms[k] = room(kept)
+        kept, (t, q, known, _, free, _), number = self._paths.kept, self.anchors, len(self._paths)
+        fence = self._room(k)
         makes = []
-        for j, left, right in each:
-            found, looked = self._extenders[k].extend(j, t[j], q[j], fences=(kept, left, right, *self._rooms[k]))
-            makes.append((j, Made(left, right, number, found, looked)))
+        for j in each:
+            extend, left, right = commit_host.due(kept, *fence, t, q, known, free, np.int64(j))
+            if extend:
+                found, looked = self._extenders[k].extend(j, t[j], q[j], fences=(kept, left, right, *fence))
+                makes.append((j, Made(left, right, number, found, looked)))
         return makes

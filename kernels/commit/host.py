@@ -53,8 +53,8 @@ MOST_CELLS = 16
 ON = np.uint8(5)
 """Known of an anchor: it is on a kept alignment."""
 
-# What a survey says of an anchor: nothing; nothing that was kept then is at it; nothing that was kept then comes near what it is known by.
-UNSEEN, OFF, FAR = (np.uint8(seen) for seen in range(3))
+# What a survey says of an anchor: nothing; it is on nothing that was kept then; nor does that change what is known of it.
+UNSEEN, OFF, STANDS = (np.uint8(seen) for seen in range(3))
 
 MOST_TOUCHED = 64
 """Cells of a box that are looked up among those touched, at most."""
@@ -174,13 +174,13 @@ def _meets_any(kept, t, q, known, boxes, survey, i):
     if seen != OFF and known[i] != UNKNOWN and known[i] != UNDECIDED:
         if known[i] == REJECTED:
             letters = REJECTION_LETTERS
-            untouched = seen == FAR and _untouched(survey.cells, t[i] - letters, t[i] + letters, q[i] - letters, q[i] + letters)
+            untouched = seen == STANDS and _untouched(survey.cells, t[i] - letters, t[i] + letters, q[i] - letters, q[i] + letters)
             if untouched or clear_diagonal(kept, t[i], q[i], since):
                 return False, False
         else:
             above, before, below, after = boxes[i, 0], boxes[i, 1], boxes[i, 2], boxes[i, 3]
             low, high, first, last = t[i] - above, t[i] + below, q[i] - before, q[i] + after
-            if (seen == FAR and _untouched(survey.cells, low, high, first, last)) or clear(kept, low, high, first, last, since):
+            if (seen == STANDS and _untouched(survey.cells, low, high, first, last)) or clear(kept, low, high, first, last, since):
                 return False, False
     return True, within(kept, t[i], q[i], 0, since)
 
@@ -241,8 +241,8 @@ def advance(kept, fence, holes, t, q, known, boxes, free, survey, i, stop, most,
             i += 1
             continue
         if meets:
-            _, left, right = beside(kept, t[i], q[i])
-            if not _stands(kept, fence, holes, t, q, known, free, i, left, right):
+            extend, left, right = due(kept, fence, holes, t, q, known, free, i)
+            if extend:
                 return i, EXTEND, left, right
         if known[i] != ABOVE:
             box = boxes[i]
@@ -266,23 +266,35 @@ def advance(kept, fence, holes, t, q, known, boxes, free, survey, i, stop, most,
 
 
 @jit
-def look_over(kept, t, q, known, boxes, survey, i, stop):
+def look_over(kept, fence, holes, t, q, known, boxes, free, survey, i, stop):
     """Note of the anchors [i, stop), UNSEEN so far, what a survey says of them; those on kept alignments are ON, of those UNKNOWN nothing is noted."""
     for j in range(i, stop):
-        if known[j] != UNKNOWN:
-            meets, on = _meets_any(kept, t, q, known, boxes, survey, j)
-            survey.seen[j] = OFF if meets else FAR
-            if on:
-                known[j] = ON
+        if known[j] == UNKNOWN:
+            continue
+        meets, on = _meets_any(kept, t, q, known, boxes, survey, j)
+        if on:
+            known[j] = ON
+        elif not meets or (known[j] == ABOVE and not due(kept, fence, holes, t, q, known, free, j)[0]):
+            survey.seen[j] = STANDS
+        else:
+            survey.seen[j] = OFF
 
 
 @jit
-def wanted(kept, fence, holes, t, q, known, boxes, free, survey, made, i, stop, room):
-    """List anchors of [i, stop) that are to be extended between what is kept now, at most `room`: (index, pieces beside it), int64[., 3].
+def due(kept, fence, holes, t, q, known, free, i):
+    """Tell whether an anchor that something kept comes near, but is not at, has to be extended between what is kept; and the pieces beside it."""
+    _, left, right = beside(kept, t[i], q[i])
+    return not _stands(kept, fence, holes, t, q, known, free, i, left, right), left, right
 
-    made: bool[n], those that have been, which are left out; so is what may lie on one alignment with another of the list. Those on kept alignments are marked.
+
+@jit
+def wanted(kept, t, q, known, boxes, survey, made, i, stop, room):
+    """List anchors of [i, stop) that are probably to be extended between what is kept now, int64[at most `room`].
+
+    made: bool[n], those that were listed, which are left out; so is what may lie on one alignment with another of the list. Those on kept alignments are
+    marked.
     """
-    found, cells = np.empty((room, 3), np.int64), np.empty(room, np.int64)
+    found, cells = np.empty(room, np.int64), np.empty(room, np.int64)
     n = 0
     while i < stop and n < room and known[i] != UNKNOWN:
         if not made[i] and known[i] != ON:
@@ -295,11 +307,9 @@ def wanted(kept, fence, holes, t, q, known, boxes, free, survey, made, i, stop, 
                 for j in range(n):
                     alone = alone and cells[j] != cell
                 if alone:
-                    _, left, right = beside(kept, t[i], q[i])
-                    if not _stands(kept, fence, holes, t, q, known, free, i, left, right):
-                        found[n, 0], found[n, 1], found[n, 2] = i, left, right
-                        cells[n] = cell
-                        n += 1
+                    found[n], cells[n] = i, cell
+                    made[i] = True
+                    n += 1
         i += 1
     return found[:n].copy()
 
