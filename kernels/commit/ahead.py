@@ -142,11 +142,11 @@ class Ahead:
 
     def _extend(self, k: int, each: Iterator[int]) -> list[tuple[int, Made]]:
         """Extend, by the k-th thread, anchors that no other has taken."""
-        kept, (t, q, known, _, free, _), number = self._paths.kept, self.anchors, len(self._paths)
+        kept, (t, q, known, _, free, survey), number = self._paths.kept, self.anchors, len(self._paths)
         fence = self._room(k)
         makes = []
         for j in each:
-            extend, left, right = commit_host.due(kept, *fence, t, q, known, free, np.int64(j))
+            extend, left, right = commit_host.due(kept, *fence, t, q, known, free, survey.seen, np.int64(j))
             if extend:
                 found, looked = self._extenders[k].extend(j, t[j], q[j], fences=(kept, left, right, *fence))
                 makes.append((j, Made(left, right, number, found, looked)))

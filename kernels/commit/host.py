@@ -241,7 +241,7 @@ def advance(kept, fence, holes, t, q, known, boxes, free, survey, i, stop, most,
             i += 1
             continue
         if meets:
-            extend, left, right = due(kept, fence, holes, t, q, known, free, i)
+            extend, left, right = due(kept, fence, holes, t, q, known, free, survey.seen, i)
             if extend:
                 return i, EXTEND, left, right
         if known[i] != ABOVE:
@@ -274,17 +274,20 @@ def look_over(kept, fence, holes, t, q, known, boxes, free, survey, i, stop):
         meets, on = _meets_any(kept, t, q, known, boxes, survey, j)
         if on:
             known[j] = ON
-        elif not meets or (known[j] == ABOVE and not due(kept, fence, holes, t, q, known, free, j)[0]):
+        elif not meets or (known[j] == ABOVE and not due(kept, fence, holes, t, q, known, free, survey.seen, j)[0]):
             survey.seen[j] = STANDS
         else:
             survey.seen[j] = OFF
 
 
 @jit
-def due(kept, fence, holes, t, q, known, free, i):
-    """Tell whether an anchor that something kept comes near, but is not at, has to be extended between what is kept; and the pieces beside it."""
+def due(kept, fence, holes, t, q, known, free, seen, i):
+    """Tell whether an anchor that something kept comes near, but is not at, has to be extended between what is kept; and the pieces beside it.
+
+    One whose free extension did not stand in a survey (`seen` OFF) is not asked again: between fences the same comes of it if it stands after all.
+    """
     _, left, right = beside(kept, t[i], q[i])
-    return not _stands(kept, fence, holes, t, q, known, free, i, left, right), left, right
+    return seen[i] == OFF or not _stands(kept, fence, holes, t, q, known, free, i, left, right), left, right
 
 
 @jit

@@ -70,10 +70,14 @@ class KeptAlignments(NamedTuple):
 
 
 # Slots of a fence: the pieces followed on the left and right, their columns, whether they limit this row; anchor, direction, alignments that mask now, and
-# this row's masks; the row's block, and where in it alignments begin in this direction. Then four slots for each that masks.
-LOW_PIECE, HIGH_PIECE, FIRST_COLUMN, END_COLUMN, ANCHOR_TARGET, ANCHOR_QUERY, LEFTWARD, MASKING, HOLES, BLOCK, BEGINNING = range(11)
+# this row's masks; the row's block, and where in it alignments begin in this direction; alignments that may mask later rows, and the least of their columns.
+# Then four slots for each that masks; and from the end backwards for each that may mask later, which is so far on the right that no row was as wide.
+LOW_PIECE, HIGH_PIECE, FIRST_COLUMN, END_COLUMN, ANCHOR_TARGET, ANCHOR_QUERY, LEFTWARD, MASKING, HOLES, BLOCK, BEGINNING, WAITING, NEAREST = range(13)
 HEADER = 16
 AT_PIECE, SINCE, COLUMN, UNTIL = range(4)
+
+NOWHERE = np.int64(1) << 62
+"""A column beyond all that there are."""
 
 
 def empty() -> KeptAlignments:
@@ -165,6 +169,7 @@ def begin(kept, fence, left, right, target, query, leftward):
     fence[LOW_PIECE], fence[HIGH_PIECE], fence[FIRST_COLUMN], fence[END_COLUMN] = left, right, low, high
     fence[ANCHOR_TARGET], fence[ANCHOR_QUERY], fence[LEFTWARD] = target, query, leftward
     fence[MASKING] = 0
+    fence[WAITING], fence[NEAREST] = 0, NOWHERE
     fence[HOLES] = 0
     fence[BLOCK] = BEFORE_ALL
 
@@ -239,6 +244,55 @@ def _start(kept, fence, holes, at, piece, row, low, high):
     fence[at + AT_PIECE], fence[at + SINCE], fence[at + COLUMN], fence[at + UNTIL] = piece, row, column, end
 
 
+@inline
+def _go_on(kept, fence, holes, at, row, low, high):
+    """Bring the alignment at slot `at` of a fence to this row, from an earlier one, and note what it masks there. Returns whether it may mask this row or later
+    ones."""
+    pieces, leftward = kept.pieces, fence[LEFTWARD] != 0
+    onward = np.int64(-1 if leftward else 1)
+    while True:
+        piece = fence[at + AT_PIECE]
+        # A piece lasts a row at least, even where it is empty.
+        next_row = max(fence[at + SINCE], fence[at + UNTIL]) + 1
+        if next_row > row:
+            if pieces[piece, KIND] == DIAGONAL:
+                fence[at + COLUMN] += row - fence[at + SINCE]
+                fence[at + SINCE] = row
+            _hole(fence, holes, fence[at + COLUMN], fence[at + COLUMN], low, high)
+            return True
+        ends = kept.alignments[pieces[piece, OWNER]]
+        if piece == ends[FIRST if leftward else LAST] or _on_left(fence, ends, low):
+            return False
+        piece += onward
+        first = low if next_row == row else NOWHERE
+        _start(kept, fence, holes, at, piece, next_row, first, high)
+        if pieces[piece, KIND] == HORIZONTAL:
+            _start(kept, fence, holes, at, piece + onward, next_row, first, high)
+        if next_row == row:
+            return True
+
+
+@inline
+def _on_left(fence, ends, low):
+    """Tell whether all of an alignment is left of a column. Columns only rise along it, and so does the first one of a row: what is left of it stays there."""
+    return (fence[ANCHOR_QUERY] - ends[LOW_QUERY] if fence[LEFTWARD] else ends[HIGH_QUERY] - fence[ANCHOR_QUERY]) + 2 < low
+
+
+@inline
+def _copy(fence, at, to):
+    """Copy the four slots of an alignment."""
+    for slot in range(4):
+        fence[to + slot] = fence[at + slot]
+
+
+@inline
+def _wait(fence, at):
+    """Let the alignment at slot `at` wait until a row is so wide."""
+    fence[WAITING] += 1
+    _copy(fence, at, len(fence) - 4 * fence[WAITING])
+    fence[NEAREST] = min(fence[NEAREST], fence[at + COLUMN])
+
+
 @uncounted
 def step(kept, fence, holes, row, low, high):
     """Move a fence on to the next row of the extension.
@@ -259,24 +313,22 @@ def step(kept, fence, holes, row, low, high):
     still = np.int64(HEADER)
     for i in range(fence[MASKING]):
         at = HEADER + 4 * i
-        piece = fence[at + AT_PIECE]
-        if fence[at + UNTIL] >= row:
-            column = fence[at + COLUMN]
-            if kept.pieces[piece, KIND] == DIAGONAL:
-                column += row - fence[at + SINCE]
-            _hole(fence, holes, column, column, low, high)
-            if still != at:
-                for slot in range(4):
-                    fence[still + slot] = fence[at + slot]
-        else:
-            owner = kept.pieces[piece, OWNER]
-            if piece == kept.alignments[owner, FIRST if leftward else LAST]:
+        if still != at:
+            _copy(fence, at, still)
+        if _go_on(kept, fence, holes, still, row, low, high):
+            still += 4
+    if high > fence[NEAREST]:
+        count = fence[WAITING]
+        fence[WAITING], fence[NEAREST] = 0, NOWHERE
+        for i in range(count):
+            at = len(fence) - 4 * (i + 1)
+            if fence[at + COLUMN] < high and not _go_on(kept, fence, holes, at, row, low, high):
                 continue
-            piece += onward
-            _start(kept, fence, holes, still, piece, row, low, high)
-            if kept.pieces[piece, KIND] == HORIZONTAL:
-                _start(kept, fence, holes, still, piece + onward, row, low, high)
-        still += 4
+            if fence[at + COLUMN] < high:
+                _copy(fence, at, still)
+                still += 4
+            else:
+                _wait(fence, at)
     place = fence[ANCHOR_TARGET] + onward * row
     if place >> BLOCK_BITS != fence[BLOCK]:
         fence[BLOCK] = place >> BLOCK_BITS
@@ -289,9 +341,11 @@ def step(kept, fence, holes, row, low, high):
         alignment = kept.marks[mark, MARKED]
         mark = kept.marks[mark, BEFORE]
         ends = kept.alignments[alignment]
-        # Columns only rise along an alignment, and so does the first one of a row: what is left of it stays there.
-        if (fence[ANCHOR_QUERY] - ends[LOW_QUERY] if leftward else ends[HIGH_QUERY] - fence[ANCHOR_QUERY]) + 2 < low:
+        if _on_left(fence, ends, low):
             continue
         _start(kept, fence, holes, still, ends[LAST if leftward else FIRST], row, low, high)
-        still += 4
+        if fence[still + COLUMN] < high:
+            still += 4
+        else:
+            _wait(fence, still)
     fence[MASKING] = (still - HEADER) >> 2

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from tidalign.kernels.extension.fences import HEADER, MASKING
+from tidalign.kernels.extension.fences import HEADER, MASKING, WAITING
 from tidalign.kernels.extension.sweep import (
     BEST_COLUMN,
     BEST_ROW,
@@ -41,9 +41,9 @@ def _save(spare, work, state, fence, last, null):
     """Append the live row of a paused sweep to what is saved; `last`: place of the record before. Returns the place of the record's end."""
     size = lane_bytes(null)
     first, end = state[FIRST], state[END]
-    fence_slots = HEADER + 4 * fence[MASKING]
+    fence_slots, waiting_slots = HEADER + 4 * fence[MASKING], 4 * fence[WAITING]
     place = last
-    reserve(spare, SAVED, 8 * (last + STATE + 2 * (end - first) + fence_slots + 1))
+    reserve(spare, SAVED, 8 * (last + STATE + 2 * (end - first) + fence_slots + waiting_slots + 1))
     saved = spare[SAVED]
     for i in range(STATE):
         store_i64(saved + 8 * (place + i), state[i])
@@ -56,6 +56,9 @@ def _save(spare, work, state, fence, last, null):
     for i in range(fence_slots):
         store_i64(saved + 8 * (place + i), fence[i])
     place += fence_slots
+    for i in range(waiting_slots):
+        store_i64(saved + 8 * (place + i), fence[len(fence) - 1 - i])
+    place += waiting_slots
     store_i64(saved + 8 * place, last)
     return place + 1
 
@@ -79,6 +82,9 @@ def _restore(spare, work, state, fence, place, null):
         fence[i] = load_i64(saved + 8 * (place + i))
     for i in range(HEADER, HEADER + 4 * fence[MASKING]):
         fence[i] = load_i64(saved + 8 * (place + i))
+    place += HEADER + 4 * fence[MASKING]
+    for i in range(4 * fence[WAITING]):
+        fence[len(fence) - 1 - i] = load_i64(saved + 8 * (place + i))
 
 
 @jit
