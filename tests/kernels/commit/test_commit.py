@@ -1,16 +1,18 @@
 """LASTZ's sequential stage against the reference model, which was compared with the LASTZ program."""
 
+import random
 from dataclasses import replace
 
 import genome_oracle_fences
 import numpy as np
 import pytest
-from genome_cases import Case, crowded
+from genome_cases import WHOLE, Case, crowded, mutated
 
 from tidalign.kernels.commit import ahead as ahead_module
 from tidalign.kernels.commit.walk import Commit
 from tidalign.kernels.gapped.alignments import Extensions
 from tidalign.kernels.gapped.speculated import UNDECIDED, Speculated, speculate
+from tidalign.kernels.scoring.scores import Scoring
 
 
 def listed(extensions: Extensions) -> list[tuple[object, ...]]:
@@ -76,6 +78,37 @@ def test_speculation_joined_from_ranges() -> None:
         walk = Commit(*case.codes(), case.costs())
         walk.walk(t, q, Speculated.concat(parts))
         assert listed(walk.alignments()) == expected(case), seed
+
+
+def tandem(seed: int) -> Case:
+    """Draw thousands of letters of one unit over and over: alignments beside each other, and gaps from one to the next."""
+    rng = random.Random(seed)
+    unit, length = "".join(rng.choices("ACGT", k=rng.choice([30, 60, 150]))), rng.choice([1500, 3000])
+    target, query = ("".join(mutated(rng, unit, rng.choice([0.02, 0.1, 0.2]), 0.03, "ACGT") for _ in range(2 * length // len(unit)))[:length] for _ in range(2))
+    scores = {}
+    for _ in range(rng.choice([20, 60])):
+        t, q = rng.randrange(len(target)), rng.randrange(len(query))
+        if rng.random() < 0.5:
+            q = min(len(query) - 1, max(0, t + rng.randint(-300, 300)))
+        scores[t, q] = rng.choice([1, 2, 3, 1000])
+    anchors = sorted(((t, q, score) for (t, q), score in scores.items()), key=lambda anchor: (-anchor[2], anchor[1], anchor[0]))
+    gap_open, gap_extend = rng.choice([(400, 30), (100, 10), (100, 2)])
+    return Case(target, query, anchors, Scoring(gap_open=gap_open, gap_extend=gap_extend), rng.choice([900, 2000, 5000]), rng.choice([300, 2000]), True, WHOLE)
+
+
+def test_sweeps_in_segments_find_the_same_between_fences() -> None:
+    """Masks of the rows at which a sweep paused come back with it, those to the right of all that a row looks at, too."""
+    kept = 0
+    for seed in range(30):
+        case = tandem(seed)
+        found = []
+        for segment in (case.segment, 20_000, 2_000):
+            walk = Commit(*case.codes(), replace(case, segment=segment).costs())
+            walk.walk(*case.places())
+            found.append(listed(walk.alignments()))
+        assert found[0] == found[1] == found[2], seed
+        kept += len(found[0])
+    assert kept > 300
 
 
 def test_many_kept_alignments() -> None:
