@@ -23,13 +23,10 @@ T = TypeVar("T")
 LEAST_OF_THREAD, MOST_OF_THREAD = 4, 64
 """Anchors for each thread that are extended at most before the walk goes on: more where most of what is made so stands."""
 
-REACH = 1 << 15
-"""Anchors among which those to extend are sought."""
-
 MOST_PAUSE = 15
 """Anchors that the walk extends alone, at most, where those that follow were not to be extended."""
 
-SURVEYED, SLICE = 1 << 16, 1 << 12
+SURVEYED, SLICE = 1 << 15, 1 << 11
 """Anchors that are surveyed before the walk goes on, and those of which a thread finds out at once what they meet."""
 
 
@@ -55,7 +52,7 @@ class Ahead:
         self._threads = ThreadPoolExecutor(threads, "walk") if threads > 1 else None
         self._extenders = [extender.another() for _ in range(threads if self._threads else 0)]
         self._rooms = [room(paths.kept) for _ in self._extenders]
-        self._cells = np.zeros(TOUCHED, np.bool_)
+        self._cells = np.zeros(TOUCHED if self._threads else 1, np.bool_)
         self._made: dict[int, Made] = {}
         self._of_thread = LEAST_OF_THREAD
         self._listed = self._taken = self._pause = self._alone = 0
@@ -65,26 +62,24 @@ class Ahead:
         """Begin with other anchors."""
         self._made.clear()
         self._flags, self._stop = np.zeros(len(t), np.bool_), 0
-        survey = Survey(np.full(len(t), commit_host.UNSEEN), np.int64(0), self._cells)
+        survey = Survey(np.full(len(t), commit_host.UNSEEN), np.zeros(len(t), np.int64), self._cells)
         self.anchors: tuple[Any, ...] = t, q, known, boxes, free, survey
 
     def look_over(self, i: int) -> int:
         """Survey the i-th anchor and those after it by all threads, unless it was; returns before which one this ends. Then `anchors` are as `advance` takes
         them."""
-        *anchors, survey = self.anchors
         if i >= self._stop:
-            self._stop, since = min(len(survey.seen), i + SURVEYED), len(self._paths)
-            if self._threads is not None and since:
-                kept, stop, before = self._paths.kept, self._stop, survey._replace(since=np.int64(0))
+            self._stop = stop = min(len(self._flags), i + SURVEYED)
+            if self._threads is not None and len(self._paths):
+                kept = self._paths.kept
                 each = iter(range(i, stop, SLICE))
 
                 def some(k: int) -> None:
                     for j in each:
-                        commit_host.look_over(kept, *self._room(k), *anchors, before, np.int64(j), np.int64(min(j + SLICE, stop)))
+                        commit_host.look_over(kept, *self._room(k), *self.anchors, np.int64(j), np.int64(min(j + SLICE, stop)))
 
                 self._by_all(some)
                 self._cells[:] = False
-                self.anchors = *anchors, survey._replace(since=np.int64(since))
         return self._stop
 
     def _by_all(self, do: Callable[[int], T], most: int | None = None) -> list[T]:
@@ -101,7 +96,7 @@ class Ahead:
     def keep(self, one: Extended) -> None:
         """Add an alignment to what is kept."""
         self._paths.keep(one.ends, one.ops, one.lengths)
-        if self.anchors[-1].since:
+        if self._threads is not None:
             paths_host.touched(self._paths.kept, np.int64(len(self._paths) - 1), self._cells)
 
     def extend(self, i: int, left: int, right: int) -> tuple[Extended | None, Explored]:
@@ -129,7 +124,7 @@ class Ahead:
         t, q, known, boxes, _, survey = self.anchors
         factor = 2 if 4 * self._taken >= 3 * self._listed else 0.5
         self._of_thread = int(min(max(factor * self._of_thread, LEAST_OF_THREAD), MOST_OF_THREAD))
-        where = np.int64(i), np.int64(min(i + REACH, self._stop)), np.int64(self._of_thread * len(self._extenders))
+        where = np.int64(i), np.int64(self._stop), np.int64(self._of_thread * len(self._extenders))
         listed = commit_host.wanted(self._paths.kept, t, q, known, boxes, survey, self._flags, *where)
         self._listed, self._taken = len(listed), 0
         if len(listed) > 1:
@@ -150,4 +145,6 @@ class Ahead:
             if extend:
                 found, looked = self._extenders[k].extend(j, t[j], q[j], fences=(kept, left, right, *fence))
                 makes.append((j, Made(left, right, number, found, looked)))
+            else:
+                survey.since[j] = number  # it stands beside all of these
         return makes

@@ -158,19 +158,18 @@ def _comes_near(kept, alignment, top, bottom, diagonal):
 
 
 class Survey(NamedTuple):
-    """What several threads found of anchors before a walk: what it meets of them is among what was kept since. seen: uint8[n], UNSEEN .. FAR. since: how many
-    were kept before. cells: bool[a power of two], those touched by what was kept since."""
+    """Hold what several threads found of anchors before a walk, which then looks at what was kept since alone. seen: uint8[n], UNSEEN .. STANDS. since: int64[n],
+    how many were kept then. cells: bool[a power of two], those touched by what was kept since; one where there is no survey."""
 
     seen: npt.NDArray[np.uint8]
-    since: np.int64
+    since: npt.NDArray[np.int64]
     cells: npt.NDArray[np.bool_]
 
 
 @inline
 def _meets_any(kept, t, q, known, boxes, survey, i):
     """Tell whether something kept may come near what an anchor is known by, and whether something kept is at it."""
-    seen = survey.seen[i]
-    since = np.int64(0) if seen == UNSEEN else survey.since
+    seen, since = survey.seen[i], survey.since[i]
     if seen != OFF and known[i] != UNKNOWN and known[i] != UNDECIDED:
         if known[i] == REJECTED:
             letters = REJECTION_LETTERS
@@ -256,7 +255,7 @@ def advance(kept, fence, holes, t, q, known, boxes, free, survey, i, stop, most,
         if not has_room(kept, free.ends[row], b - a):
             return i, FULL, np.int64(-1), np.int64(-1)
         keep(kept, free.ends[row], free.run_ops[a:b], free.run_lengths[a:b])
-        if survey.since > 0:
+        if len(survey.cells) > 1:
             touched(kept, kept.counts[1] - 1, survey.cells)
         chosen[counts[STOOD]] = i
         counts[STOOD] += 1
@@ -278,6 +277,7 @@ def look_over(kept, fence, holes, t, q, known, boxes, free, survey, i, stop):
             survey.seen[j] = STANDS
         else:
             survey.seen[j] = OFF
+        survey.since[j] = kept.counts[1]
 
 
 @jit
