@@ -74,7 +74,7 @@ GPU = Device(
     ahead=12,
     readers=4,
     writers=12,  # alignments are made faster than some ten cores write them
-    helpers=12,  # of two strands at a time, on 16 cores: they wait while the strand's own thread walks
+    helpers=8,  # of two strands at a time, on 16 cores: they wait while the strand's own thread walks
     tile_anchors=1 << 20,
     slice_seconds=4.0,  # of the waves, large ones, each slice makes copies
 )

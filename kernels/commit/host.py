@@ -65,10 +65,10 @@ PLACE_BITS, DIAGONAL_BITS = 9, 6
 # How `advance` ends: no anchor left, or enough done; one to be extended; arrays of what is kept have no room for the next.
 AT_END, EXTEND, FULL = range(3)
 
-# What is counted: anchors whose free extension stands, below the threshold and above it; the cells of both; anchors on kept alignments. Of `walk_few`, whose
-# anchors have no free extensions, how many were extended.
-PASSED, STOOD, CELLS, SKIPPED = range(4)
-EXTENDED = STOOD
+# What is counted: anchors whose free extension stands, below the threshold and above it; the cells of all; anchors on kept alignments; those extended between
+# fences; of these those that had a free extension, and those made ahead that are as they were though something was kept since.
+PASSED, STOOD, CELLS, SKIPPED, EXTENDED, AGAIN, STILL = range(7)
+COUNTS = 7
 
 
 @jit
@@ -157,9 +157,32 @@ def _comes_near(kept, alignment, top, bottom, diagonal):
         at += 1
 
 
+class Made(NamedTuple):
+    """Hold extensions between fences that were made ahead. row: int64[n], of each anchor in the other arrays, -1: none. beside: int64[m, 2], the pieces beside
+    the anchor; kept: int64[m], how many alignments there were; boxes: int64[m, 4], rows and columns looked at left and right; cells: int64[m], how many;
+    found: bool[m], whether it reached the threshold."""
+
+    row: npt.NDArray[np.int64]
+    beside: npt.NDArray[np.int64]
+    kept: npt.NDArray[np.int64]
+    boxes: npt.NDArray[np.int64]
+    cells: npt.NDArray[np.int64]
+    found: npt.NDArray[np.bool_]
+
+
+@jit
+def still(kept, made, t, q, i, left, right):
+    """Tell whether the extension of an anchor that was made ahead is what would be made of it now, between these pieces."""
+    row = made.row[i]
+    if row < 0 or made.beside[row, 0] != left or made.beside[row, 1] != right:
+        return False
+    above, before, below, after = made.boxes[row, 0], made.boxes[row, 1], made.boxes[row, 2], made.boxes[row, 3]
+    return clear(kept, t[i] - above, t[i] + below, q[i] - before, q[i] + after, made.kept[row])
+
+
 class Survey(NamedTuple):
-    """Hold what several threads found of anchors before a walk, which then looks at what was kept since alone. seen: uint8[n], UNSEEN .. STANDS. since: int64[n],
-    how many were kept then. cells: bool[a power of two], those touched by what was kept since; one where there is no survey."""
+    """Hold what several threads found of anchors before a walk, which then looks at what was kept since alone. seen: uint8[n], UNSEEN .. STANDS. since:
+    int64[n], how many were kept then. cells: bool[a power of two], those touched by what was kept since; one where there is no survey."""
 
     seen: npt.NDArray[np.uint8]
     since: npt.NDArray[np.int64]
@@ -167,7 +190,7 @@ class Survey(NamedTuple):
 
 
 @inline
-def _meets_any(kept, t, q, known, boxes, survey, i):
+def meets_any(kept, t, q, known, boxes, survey, i):
     """Tell whether something kept may come near what an anchor is known by, and whether something kept is at it."""
     seen, since = survey.seen[i], survey.since[i]
     if seen != OFF and known[i] != UNKNOWN and known[i] != UNDECIDED:
@@ -220,13 +243,23 @@ def _width(ranges):
 
 
 @jit
-def advance(kept, fence, holes, t, q, known, boxes, free, survey, i, stop, most, chosen, counts):
+def due(kept, fence, holes, t, q, known, free, seen, i):
+    """Tell whether an anchor that something kept comes near, but is not at, has to be extended between what is kept; and the pieces beside it.
+
+    One whose free extension did not stand in a survey (`seen` OFF) is not asked again: between fences the same comes of it if it stands after all.
+    """
+    _, left, right = beside(kept, t[i], q[i])
+    return seen[i] == OFF or not _stands(kept, fence, holes, t, q, known, free, i, left, right), left, right
+
+
+@jit
+def advance(kept, fence, holes, t, q, known, boxes, free, survey, made, i, stop, most, chosen, counts):
     """Walk anchors [i, stop) past those on a kept alignment and those whose extension is sure to stay below the threshold; keep free extensions that reach it
     and met nothing.
 
     known: uint8[n], UNKNOWN .. REJECTED, or ON. boxes: int64[n, 4], rows and columns that a free extension looked at left and right. free: of those ABOVE.
-    survey: a Survey, the cells of which are added to. most: cells after which it ends. chosen: int64[n], to which anchors whose free extension is kept are
-    added. counts: int64[4], PASSED .. SKIPPED, added to; of a box half the cells count.
+    survey: a Survey, the cells of which are added to. made: of anchors that are to be extended; those that found nothing are passed over. most: cells after
+    which it ends. chosen: int64[n], to which anchors whose free extension is kept are added. counts: int64[COUNTS], added to; of a box half the cells count.
     Returns (anchor, AT_END | EXTEND | FULL, nearest pieces left and right of it).
     """
     while i < stop and counts[CELLS] < most:
@@ -234,7 +267,7 @@ def advance(kept, fence, holes, t, q, known, boxes, free, survey, i, stop, most,
             counts[SKIPPED] += 1
             i += 1
             continue
-        meets, on = _meets_any(kept, t, q, known, boxes, survey, i)
+        meets, on = meets_any(kept, t, q, known, boxes, survey, i)
         if on:
             counts[SKIPPED] += 1
             i += 1
@@ -242,7 +275,16 @@ def advance(kept, fence, holes, t, q, known, boxes, free, survey, i, stop, most,
         if meets:
             extend, left, right = due(kept, fence, holes, t, q, known, free, survey.seen, i)
             if extend:
-                return i, EXTEND, left, right
+                if made.row[i] < 0 or made.found[made.row[i]] or not still(kept, made, t, q, i, left, right):
+                    return i, EXTEND, left, right
+                row = made.row[i]
+                made.row[i] = -1
+                counts[EXTENDED] += 1
+                counts[CELLS] += made.cells[row]
+                counts[AGAIN] += known[i] != UNDECIDED
+                counts[STILL] += made.kept[row] < kept.counts[1]
+                i += 1
+                continue
         if known[i] != ABOVE:
             box = boxes[i]
             counts[PASSED] += 1
@@ -262,59 +304,6 @@ def advance(kept, fence, holes, t, q, known, boxes, free, survey, i, stop, most,
         counts[CELLS] += _width(free.ranges[first:last])
         i += 1
     return i, AT_END, np.int64(-1), np.int64(-1)
-
-
-@jit
-def look_over(kept, fence, holes, t, q, known, boxes, free, survey, i, stop):
-    """Note of the anchors [i, stop), UNSEEN so far, what a survey says of them; those on kept alignments are ON, of those UNKNOWN nothing is noted."""
-    for j in range(i, stop):
-        if known[j] == UNKNOWN:
-            continue
-        meets, on = _meets_any(kept, t, q, known, boxes, survey, j)
-        if on:
-            known[j] = ON
-        elif not meets or (known[j] == ABOVE and not due(kept, fence, holes, t, q, known, free, survey.seen, j)[0]):
-            survey.seen[j] = STANDS
-        else:
-            survey.seen[j] = OFF
-        survey.since[j] = kept.counts[1]
-
-
-@jit
-def due(kept, fence, holes, t, q, known, free, seen, i):
-    """Tell whether an anchor that something kept comes near, but is not at, has to be extended between what is kept; and the pieces beside it.
-
-    One whose free extension did not stand in a survey (`seen` OFF) is not asked again: between fences the same comes of it if it stands after all.
-    """
-    _, left, right = beside(kept, t[i], q[i])
-    return seen[i] == OFF or not _stands(kept, fence, holes, t, q, known, free, i, left, right), left, right
-
-
-@jit
-def wanted(kept, t, q, known, boxes, survey, made, i, stop, room):
-    """List anchors of [i, stop) that are probably to be extended between what is kept now, int64[at most `room`].
-
-    made: bool[n], those that were listed, which are left out; so is what may lie on one alignment with another of the list. Those on kept alignments are
-    marked.
-    """
-    found, cells = np.empty(room, np.int64), np.empty(room, np.int64)
-    n = 0
-    while i < stop and n < room and known[i] != UNKNOWN:
-        if not made[i] and known[i] != ON:
-            meets, on = _meets_any(kept, t, q, known, boxes, survey, i)
-            if on:
-                known[i] = ON
-            elif meets:
-                cell = ((t[i] >> PLACE_BITS) << 32) + ((t[i] - q[i]) >> DIAGONAL_BITS)
-                alone = True
-                for j in range(n):
-                    alone = alone and cells[j] != cell
-                if alone:
-                    found[n], cells[n] = i, cell
-                    made[i] = True
-                    n += 1
-        i += 1
-    return found[:n].copy()
 
 
 @jit
@@ -340,7 +329,7 @@ def walk_few(
     memory: int64 arrays to work in, work, spare and state. query: an array of strands, strand i from strands[i, 0] to strands[i, 1]. begins: int64[k + 1], of
     each strand's anchors (t, q), places in this array, with `limits` of their target sequences, int64[n, 2]. costs: classes, scores and costs as
     `extend_anchor` takes them, and the threshold. found: int64[., RESULT], filled with alignments in the order they are kept, query places those in the
-    array, their runs as in gapped.Extensions. owner: int64[.], filled with the strand of each. counts: int64[4], added to.
+    array, their runs as in gapped.Extensions. owner: int64[.], filled with the strand of each. counts: int64[COUNTS], added to.
     Ends before a strand whose alignments have no room; returns this strand, how many alignments those before have, and whether `kept` has none.
     """
     work, spare, state = memory

@@ -27,8 +27,18 @@ def kernels(bits: int) -> Iterator[tuple[Any, dict[str, Any]]]:
     yield side.one_side, examples | {"side": (number,) * 5, "count": number}
     yield host.extend_anchor, examples | {"anchor": four, "limits": four}
     pairs = {"t": numbers, "q": numbers, "boxes": np.empty((0, 4), np.int64), "known": bytes_}
+    made = commit.Made(numbers, np.empty((0, 2), np.int64), numbers, np.empty((0, 4), np.int64), numbers, np.empty(0, np.bool_))
     survey = commit.Survey(bytes_, numbers, np.empty(0, np.bool_))
-    walk = {"free": Speculated.nothing(0).free(), "survey": survey, "i": number, "stop": number, "most": number, "chosen": numbers, "counts": numbers}
+    walk = {
+        "free": Speculated.nothing(0).free(),
+        "survey": survey,
+        "made": made,
+        "i": number,
+        "stop": number,
+        "most": number,
+        "chosen": numbers,
+        "counts": numbers,
+    }
     yield commit.advance, examples | pairs | walk
     inspected = {"memory": np.empty(0, np.int16), "limits": np.empty((0, 2), np.int64), "scores": np.empty((4, 4), np.int16), "threshold": number}
     yield inspection.inspect, examples | pairs | inspected

@@ -45,8 +45,9 @@ class Commit:
     query_bounds: as `Extender` has them. threads: that extend between fences.
 
     `walk` takes anchors in LASTZ's order (anchors.lastz_order), in as many calls as one likes; `alignments` gives what is kept. Counts of anchors:
-    skipped (on a kept alignment), stood (their free extension, kept), below (the threshold by a free extension that stands), extended (here, between
-    fences). Of the extended ones `again` were speculated: their free extension did not stand. fenced_seconds: what all of these took.
+    skipped (on a kept alignment), stood (their free extension, kept), below (the threshold by a free extension that stands), extended (between fences). Of
+    the extended ones `again` were speculated: their free extension did not stand; `stood_ahead` were made ahead by threads, and stood though something was
+    kept since. fenced_seconds: what the walk waited for all of these.
     """
 
     def __init__(self, target: Codes, query: Codes, bounds: Any, costs: Costs, paths: Paths | None = None, query_bounds: Any = None, threads: int = 1) -> None:
@@ -56,7 +57,7 @@ class Commit:
         self._ahead = Ahead(self._extender, self._kept, threads)
         self._found: list[Extensions] = []
         self.consumed = 0
-        self.skipped = self.stood = self.below = self.extended = self.again = 0
+        self.skipped = self.stood = self.below = self.extended = self.again = self.stood_ahead = 0
         self.fenced_seconds = 0.0
         self.cells = 0
 
@@ -72,7 +73,7 @@ class Commit:
             known, boxes, free = speculated.known.copy(), np.array(speculated.boxes, np.int64, order="C"), speculated.free()
         last_cell = ENDLESS if cells is None else self.cells + cells
         deadline = None if seconds is None else monotonic() + seconds
-        chosen, counts = np.empty(len(t), np.int64), np.zeros(4, np.int64)
+        chosen, counts = np.empty(len(t), np.int64), np.zeros(commit_host.COUNTS, np.int64)
         counts[commit_host.CELLS] = self.cells
         extended: list[Extended] = []
         self._ahead.start(t, q, known, boxes, free)
@@ -93,12 +94,12 @@ class Commit:
             if known[done] == UNKNOWN and self._inspect(t, q, known, boxes, done):
                 continue
             began = monotonic()
-            one, looked = self._ahead.extend(done, left, right)
+            one, looked_at, still = self._ahead.extend(done, left, right)
             self.fenced_seconds += monotonic() - began
-            if speculated is not None and speculated.known[done] in (BELOW, ABOVE, REJECTED):
-                self.again += 1
-            counts[commit_host.CELLS] += looked.cells
-            self.extended += 1
+            counts[commit_host.AGAIN] += speculated is not None and speculated.known[done] in (BELOW, ABOVE, REJECTED)
+            counts[commit_host.CELLS] += looked_at
+            counts[commit_host.EXTENDED] += 1
+            counts[commit_host.STILL] += still
             if one is not None:
                 self._ahead.keep(one)
                 extended.append(one)
@@ -108,14 +109,12 @@ class Commit:
         self.stood += int(counts[commit_host.STOOD])
         self.below += int(counts[commit_host.PASSED])
         self.skipped += int(counts[commit_host.SKIPPED])
+        self.extended += int(counts[commit_host.EXTENDED])
+        self.again += int(counts[commit_host.AGAIN])
+        self.stood_ahead += int(counts[commit_host.STILL])
         self.cells = int(counts[commit_host.CELLS])
         self.consumed += done
         return int(done)
-
-    @property
-    def stood_ahead(self) -> int:
-        """Count the extensions made ahead by several threads that stood though something was kept since."""
-        return self._ahead.stood
 
     def counts(self) -> dict[str, float]:
         """Say what the walk did, for a report: anchors of each kind, seconds of those done again between fences, cells (of a free extension half its box)."""
@@ -180,7 +179,7 @@ class Walks:
         classes, scores, prices, self._null = costs.compiled
         self._costs = classes, scores, prices, np.int64(costs.threshold)
         self.paths = Paths()
-        self._counts = np.zeros(4, np.int64)
+        self._counts = np.zeros(commit_host.COUNTS, np.int64)
 
     def walk(self, strands: Integers, begins: Integers, t: Integers, q: Integers) -> Extensions:
         """Give what `Commit` keeps of each strand, in LASTZ's order, one strand after the other; `anchor` counts nothing.

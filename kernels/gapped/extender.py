@@ -51,9 +51,14 @@ class Extender:
         return Extender(self.target, self.query, self.bounds, self.costs, self.query_bounds)
 
     def limits(self, t: int, q: int) -> tuple[np.int64, np.int64, np.int64, np.int64]:
-        """Start and end of the target sequence that a place lies in, and of the query sequence."""
-        i, j = (int(np.searchsorted(bounds[:, 0], place, "right")) - 1 for bounds, place in ((self.bounds, t), (self.query_bounds, q)))
-        return self.bounds[i, 0], self.bounds[i, 1], self.query_bounds[j, 0], self.query_bounds[j, 1]
+        """Give start and end of the target sequence that a place lies in, and of the query sequence."""
+        low, high, query_low, query_high = self.limits_of(np.array([t]), np.array([q]))[0]
+        return low, high, query_low, query_high
+
+    def limits_of(self, t: Integers, q: Integers) -> Integers:
+        """Give the limits of several places, int64[n, 4]."""
+        pairs = ((self.bounds, t), (self.query_bounds, q))
+        return np.concatenate([bounds[np.searchsorted(bounds[:, 0], places, "right") - 1] for bounds, places in pairs], axis=1)
 
     def inspect(self, t: Any, q: Any) -> tuple[npt.NDArray[np.bool_], Integers]:
         """Reject anchors at once, free of fences: (whether each is sure to stay below the threshold, its box as in `Explored`); boxes only where it is sure.
@@ -83,20 +88,28 @@ class Extender:
 
         fences: (alignments kept, pieces left and right of the anchor, fence and masks as `fences_host.room` makes them), or None for a free extension.
         """
-        held = memory()
-        classes, scores, costs, null = self.costs.compiled
+        (*memory_and_sides, classes, scores, costs), result, null = self.parts()
         kept, left, right, fence, holes = (NOTHING_KEPT, -1, -1, *self._free) if fences is None else fences
         ops, lengths, left_ranges, right_ranges = extension_host.extend_anchor(
-            *(held.work, held.spare, self._state, self.target, self.query, (np.int64(t), np.int64(q), np.int64(left), np.int64(right))),
-            *(self.limits(t, q), classes, scores, costs, kept, fence, holes, fences is not None, ranges, self._result, null),
+            *(*memory_and_sides, (np.int64(t), np.int64(q), np.int64(left), np.int64(right))),
+            *(self.limits(t, q), classes, scores, costs, kept, fence, holes, fences is not None, ranges, result, null),
         )
-        found = self._result
-        looked = Explored(found[extension_host.LEFT_ROWS :].copy(), int(found[extension_host.VISITED]), left_ranges, right_ranges)
-        if found[extension_host.SCORE] == extension_host.NO_SCORE or found[extension_host.SCORE] < self.costs.threshold:
+        looked = Explored(result[extension_host.LEFT_ROWS :].copy(), int(result[extension_host.VISITED]), left_ranges, right_ranges)
+        if result[extension_host.SCORE] == extension_host.NO_SCORE or result[extension_host.SCORE] < self.costs.threshold:
             return None, looked
-        score, *_ = found
+        return self.extended(anchor, ops, lengths), looked
+
+    def parts(self) -> tuple[tuple[Any, ...], Integers, Any]:
+        """Give what `extend_anchor` takes of an extender: (this thread's memory, the sequences, costs), the array of its result, and a null of its lanes."""
+        held = memory()
+        *costs, null = self.costs.compiled
+        return (held.work, held.spare, self._state, self.target, self.query, *costs), self._result, null
+
+    def extended(self, anchor: int, ops: npt.NDArray[np.uint8], lengths: Integers) -> Extended:
+        """Hold the alignment that the last call of a kernel found, whose runs it returned."""
+        found = self._result
         ends = found[extension_host.TARGET_START : extension_host.QUERY_END + 1].copy()
-        return Extended(anchor, int(score), ends, bool(found[extension_host.CAPPED]), ops, lengths), looked
+        return Extended(anchor, int(found[extension_host.SCORE]), ends, bool(found[extension_host.CAPPED]), ops, lengths)
 
 
 def read_only(codes: Any) -> Codes:
