@@ -29,7 +29,7 @@ COMMON = ("runtime", "letters", "text", "scoring")
 OPERATIONS = (
     ("wavefront", "bidirectional", "pairwise", "local", "search"),
     ("seed", "ungapped", "anchors"),
-    ("extension", "inspection", "gapped", "commit"),
+    ("fences", "extension", "inspection", "gapped", "commit"),
 )
 """Folders of kernels/: each imports those before it in its own line, and of COMMON."""
 
@@ -46,6 +46,7 @@ FACES = {
     "seed": {"device", "index"},
     "ungapped": {"device", "hsps"},
     "anchors": {"chain", "points"},
+    "fences": set(),
     "extension": {"costs"},
     "inspection": set(),
     "gapped": {"alignments", "device", "extender", "speculated"},
@@ -60,7 +61,8 @@ SHARED = {
     "bidirectional": {"device", "host"},
     "seed": {"sort"},
     "local": {"device.launches", "host"},
-    "extension": {"fences", "host", "launches", "runs", "side", "sweep"},
+    "fences": {"follow", "kept"},
+    "extension": {"host", "launches", "runs", "side", "sweep"},
     "inspection": {"device", "host"},
 }
 """By folder of kernels/: the modules that other folders of kernels/ import besides."""

@@ -14,7 +14,7 @@ from tidalign.kernels.commit import host as commit_host
 from tidalign.kernels.commit.host import Made, Survey
 from tidalign.kernels.commit.paths import TOUCHED, Paths
 from tidalign.kernels.extension.costs import Integers
-from tidalign.kernels.extension.fences import room
+from tidalign.kernels.fences.kept import room
 from tidalign.kernels.gapped.alignments import Extended
 from tidalign.kernels.gapped.extender import Extender
 

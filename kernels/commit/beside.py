@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from tidalign.kernels.extension.fences import (
+from tidalign.kernels.fences.kept import (
     BEFORE,
     BLOCK_BITS,
     BY_ROWS,

@@ -7,57 +7,26 @@ import numpy as np
 import numpy.typing as npt
 
 from tidalign.kernels.commit.beside import beside
-from tidalign.kernels.commit.paths_host import columns, forget, has_room, keep, place_of, touched, within
-from tidalign.kernels.extension.fences import (
-    BEFORE,
-    BLOCK_BITS,
-    BY_CELL,
-    BY_ROWS,
-    CROSSING,
+from tidalign.kernels.commit.near import clear, clear_diagonal, none_touched
+from tidalign.kernels.commit.paths_host import forget, has_room, keep, touched, within
+from tidalign.kernels.extension.host import NO_SCORE, QUERY_END, QUERY_START, RESULT, SCORE, TARGET_START, VISITED, extend_anchor
+from tidalign.kernels.fences.follow import step
+from tidalign.kernels.fences.kept import (
     END_COLUMN,
-    FIRST,
     FIRST_COLUMN,
     HIGH_PIECE,
     HOLES,
-    LAST,
-    LAST_OF_BLOCK,
-    LEFTMOST,
     LOW_PIECE,
-    MARKED,
-    QUERY_FIRST,
-    QUERY_LAST,
-    RIGHTMOST,
-    ROWS,
-    TARGET_FIRST,
-    TARGET_LAST,
-    WITHIN,
     begin,
-    key_of,
-    newest,
-    piece_at,
-    step,
 )
-from tidalign.kernels.extension.host import NO_SCORE, QUERY_END, QUERY_START, RESULT, SCORE, TARGET_START, VISITED, extend_anchor
 from tidalign.kernels.gapped.speculated import ABOVE, REJECTED, REJECTION_LETTERS, UNDECIDED, UNKNOWN
 from tidalign.kernels.runtime.numba_cache import inline, jit
-
-MARGIN = np.int64(2)
-"""Fences and masks lie up to two rows and columns off their alignment."""
-
-BESIDE = np.int64(8)
-"""Diagonals within which an alignment is near one: its fences and masks are within four."""
-
-MOST_CELLS = 16
-"""Cells of a block of rows that are looked at one by one, at most; in a wider box all alignments that cross these rows are."""
 
 ON = np.uint8(5)
 """Known of an anchor: it is on a kept alignment."""
 
 # What a survey says of an anchor: nothing; it is on nothing that was kept then; nor does that change what is known of it.
 UNSEEN, OFF, STANDS = (np.uint8(seen) for seen in range(3))
-
-MOST_TOUCHED = 64
-"""Cells of a box that are looked up among those touched, at most."""
 
 PLACE_BITS, DIAGONAL_BITS = 9, 6
 """Anchors that are equal in these many bits less of their target place and diagonal may lie on one alignment."""
@@ -69,42 +38,6 @@ AT_END, EXTEND, FULL = range(3)
 # fences; of these those that had a free extension, and those made ahead that are as they were though something was kept since.
 PASSED, STOOD, CELLS, SKIPPED, EXTENDED, AGAIN, STILL = range(7)
 COUNTS = 7
-
-
-@jit
-def clear(kept, low, high, first, last, since):
-    """Tell whether no kept alignment comes near the box of target rows low..high and query columns first..last. since: of those alone kept after so many."""
-    low, high, first, last = max(low - MARGIN, 0), high + MARGIN, max(first - MARGIN, 0), last + MARGIN
-    left, right = first >> BLOCK_BITS, last >> BLOCK_BITS
-    for block in range(low >> BLOCK_BITS, (high >> BLOCK_BITS) + 1):
-        begin_of_block = block << BLOCK_BITS
-        if right - left >= MOST_CELLS:
-            mark = newest(kept, key_of(BY_ROWS, block, 0))
-            while mark >= 0:
-                chunk = kept.marks[mark, MARKED]
-                for i in range(chunk, chunk + kept.marks[mark, WITHIN]):
-                    passes = kept.crossings[i, CROSSING] >= since and kept.crossings[i, LEFTMOST] <= last and kept.crossings[i, RIGHTMOST] >= first
-                    if passes and _meets(kept, kept.crossings[i, CROSSING], kept.crossings[i, ROWS], begin_of_block, low, high, first, last):
-                        return False
-                mark = kept.marks[mark, BEFORE]
-            continue
-        for column in range(left, right + 1):
-            mark = newest(kept, key_of(BY_CELL, block, column))
-            while mark >= 0 and kept.marks[mark, MARKED] >= since:
-                if _meets(kept, kept.marks[mark, MARKED], kept.marks[mark, WITHIN], begin_of_block, low, high, first, last):
-                    return False
-                mark = kept.marks[mark, BEFORE]
-    return True
-
-
-@inline
-def _meets(kept, alignment, rows, begin_of_block, low, high, first, last):
-    """Tell whether an alignment meets a box by its rows of one block."""
-    top, bottom = max(low, begin_of_block + (rows >> BLOCK_BITS)), min(high, begin_of_block + (rows & LAST_OF_BLOCK))
-    if top > bottom:
-        return False
-    leftmost, rightmost = columns(kept, alignment, top, bottom)
-    return leftmost <= last and rightmost >= first
 
 
 @jit
@@ -120,41 +53,6 @@ def untouched(kept, fence, holes, leftward, anchor, ranges):
         if (fence[HIGH_PIECE] >= 0 and fence[END_COLUMN] <= high) or fence[HOLES] > 0:
             return False
     return True
-
-
-@jit
-def clear_diagonal(kept, target, query, since):
-    """Tell whether no kept alignment comes near the diagonal of a place, by the letters that a rejection counts on. since: as `clear` has it.
-
-    The others, beside it, take none of its cells: a fence that is on one side of a diagonal stays there.
-    """
-    low, high, diagonal = max(target - REJECTION_LETTERS - MARGIN, 0), target + REJECTION_LETTERS + MARGIN, query - target
-    first, last = max(low + diagonal - BESIDE, 0) >> BLOCK_BITS, (high + diagonal + BESIDE) >> BLOCK_BITS
-    for block in range(low >> BLOCK_BITS, (high >> BLOCK_BITS) + 1):
-        begin_of_block = block << BLOCK_BITS
-        for column in range(first, last + 1):
-            mark = newest(kept, key_of(BY_CELL, block, column))
-            while mark >= 0 and kept.marks[mark, MARKED] >= since:
-                alignment, rows = kept.marks[mark, MARKED], kept.marks[mark, WITHIN]
-                mark = kept.marks[mark, BEFORE]
-                top, bottom = max(low, begin_of_block + (rows >> BLOCK_BITS)), min(high, begin_of_block + (rows & LAST_OF_BLOCK))
-                if top <= bottom and _comes_near(kept, alignment, top, bottom, diagonal):
-                    return False
-    return True
-
-
-@inline
-def _comes_near(kept, alignment, top, bottom, diagonal):
-    """Tell whether an alignment is near a diagonal, or changes its side, in rows top..bottom, both of which it has, or by the gaps at their borders."""
-    pieces, last = kept.pieces, kept.alignments[alignment, LAST]
-    at = max(piece_at(kept, alignment, top) - 1, kept.alignments[alignment, FIRST])
-    least = most = pieces[at, QUERY_FIRST] - pieces[at, TARGET_FIRST]
-    while True:
-        for one in (pieces[at, QUERY_FIRST] - pieces[at, TARGET_FIRST], pieces[at, QUERY_LAST] - pieces[at, TARGET_LAST]):
-            least, most = min(least, one), max(most, one)
-        if at == last or pieces[at, TARGET_LAST] > bottom:
-            return least <= diagonal + BESIDE and most >= diagonal - BESIDE
-        at += 1
 
 
 class Made(NamedTuple):
@@ -196,29 +94,15 @@ def meets_any(kept, t, q, known, boxes, survey, i):
     if seen != OFF and known[i] != UNKNOWN and known[i] != UNDECIDED:
         if known[i] == REJECTED:
             letters = REJECTION_LETTERS
-            untouched = seen == STANDS and _untouched(survey.cells, t[i] - letters, t[i] + letters, q[i] - letters, q[i] + letters)
+            untouched = seen == STANDS and none_touched(survey.cells, t[i] - letters, t[i] + letters, q[i] - letters, q[i] + letters)
             if untouched or clear_diagonal(kept, t[i], q[i], since):
                 return False, False
         else:
             above, before, below, after = boxes[i, 0], boxes[i, 1], boxes[i, 2], boxes[i, 3]
             low, high, first, last = t[i] - above, t[i] + below, q[i] - before, q[i] + after
-            if (seen == STANDS and _untouched(survey.cells, low, high, first, last)) or clear(kept, low, high, first, last, since):
+            if (seen == STANDS and none_touched(survey.cells, low, high, first, last)) or clear(kept, low, high, first, last, since):
                 return False, False
     return True, within(kept, t[i], q[i], 0, since)
-
-
-@inline
-def _untouched(cells, low, high, first, last):
-    """Tell whether a box is small and no cell about it is touched."""
-    top, bottom = max(low - MARGIN, 0) >> BLOCK_BITS, (high + MARGIN) >> BLOCK_BITS
-    left, right = max(first - MARGIN, 0) >> BLOCK_BITS, (last + MARGIN) >> BLOCK_BITS
-    if (bottom - top + 1) * (right - left + 1) > MOST_TOUCHED:
-        return False
-    for block in range(top, bottom + 1):
-        for column in range(left, right + 1):
-            if cells[place_of(cells, block, column)]:
-                return False
-    return True
 
 
 @inline

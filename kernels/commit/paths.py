@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from tidalign.kernels.commit import paths_host
 from tidalign.kernels.extension.costs import Integers
-from tidalign.kernels.extension.fences import empty, room
+from tidalign.kernels.fences.kept import empty, room
 from tidalign.kernels.gapped.alignments import Extensions
 
 NEAR_AT_ONCE = 1 << 14

@@ -4,7 +4,8 @@
 import numpy as np
 
 from tidalign.kernels.commit.beside import beside
-from tidalign.kernels.extension.fences import (
+from tidalign.kernels.extension.side import DOWN, PAIR
+from tidalign.kernels.fences.kept import (
     BEFORE,
     BLOCK_BITS,
     BY_CELL,
@@ -52,7 +53,6 @@ from tidalign.kernels.extension.fences import (
     newest,
     piece_at,
 )
-from tidalign.kernels.extension.side import DOWN, PAIR
 from tidalign.kernels.runtime.numba_cache import inline, jit
 
 

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from tidalign.kernels.commit import host as commit
-from tidalign.kernels.extension import fences, host, side, sweep
+from tidalign.kernels.extension import host, side, sweep
+from tidalign.kernels.fences import follow
+from tidalign.kernels.fences.kept import empty, room
 from tidalign.kernels.gapped.extender import read_only
 from tidalign.kernels.gapped.speculated import Speculated
 from tidalign.kernels.inspection import host as inspection
@@ -16,13 +18,13 @@ def kernels(bits: int) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Give each with examples of its arguments. bits: of the lanes of a sweep (`Costs.compiled`), 16 or 32."""
     number, numbers, bytes_, flag = np.int64(0), np.empty(0, np.int64), np.empty(0, np.uint8), True
     letters, four = read_only(bytes_), (number,) * 4
-    kept = fences.empty()
-    fence, holes = fences.room(kept)
+    kept = empty()
+    fence, holes = room(kept)
     memory = {"work": numbers, "spare": numbers, "state": numbers, "result": numbers, "null": np.dtype(f"i{bits // 8}").type(0)}
     costs = {"target": letters, "query": letters, "classes": bytes_, "scores": np.empty((0, 0), np.int32), "costs": numbers}
     fenced = {"kept": kept, "fence": fence, "holes": holes, "fenced": flag, "ranges": flag}
     examples = memory | costs | fenced
-    yield fences.step, examples | {"row": number, "low": number, "high": number}
+    yield follow.step, examples | {"row": number, "low": number, "high": number}
     yield sweep.sweep, examples | {"side": (number,) * 5}
     yield side.one_side, examples | {"side": (number,) * 5, "count": number}
     yield host.extend_anchor, examples | {"anchor": four, "limits": four}

@@ -3,7 +3,6 @@
 
 import numpy as np
 
-from tidalign.kernels.extension.fences import begin
 from tidalign.kernels.extension.side import DOWN, PAIR, RUNS, one_side
 from tidalign.kernels.extension.sweep import (
     AT_BORDER,
@@ -20,6 +19,7 @@ from tidalign.kernels.extension.sweep import (
     ROW,
     WIDEST,
 )
+from tidalign.kernels.fences.kept import begin
 from tidalign.kernels.runtime.numba_cache import inline, jit
 from tidalign.kernels.runtime.vectors import apart, load_i64
 

@@ -3,7 +3,6 @@
 
 import numpy as np
 
-from tidalign.kernels.extension.fences import HEADER, MASKING, WAITING
 from tidalign.kernels.extension.sweep import (
     BEST_COLUMN,
     BEST_ROW,
@@ -25,6 +24,7 @@ from tidalign.kernels.extension.sweep import (
     sweep,
 )
 from tidalign.kernels.extension.vectors import ACROSS, GAP, OPENED_ACROSS, OPENED_DOWN
+from tidalign.kernels.fences.kept import HEADER, MASKING, WAITING
 from tidalign.kernels.runtime.numba_cache import jit
 from tidalign.kernels.runtime.vectors import apart, lane_bytes, load_i64, load_lane, load_u8, store_i64, store_lane
 from tidalign.kernels.runtime.workspace import reserve

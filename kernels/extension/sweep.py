@@ -14,8 +14,9 @@ kB); on the way back earlier segments are swept again, each once. So memory is b
 
 import numpy as np
 
-from tidalign.kernels.extension.fences import END_COLUMN, FIRST_COLUMN, HIGH_PIECE, HOLES, LOW_PIECE, step
 from tidalign.kernels.extension.vectors import COLUMN_LANES, GAP, PROLONGED, row
+from tidalign.kernels.fences.follow import step
+from tidalign.kernels.fences.kept import END_COLUMN, FIRST_COLUMN, HIGH_PIECE, HOLES, LOW_PIECE
 from tidalign.kernels.runtime.numba_cache import inline
 from tidalign.kernels.runtime.uncounted import uncounted
 from tidalign.kernels.runtime.vectors import apart, lane_bytes, load_i64, load_lane, load_u8, store_i64, store_lane, store_u8, zeros_below

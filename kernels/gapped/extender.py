@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tidalign.kernels.extension import host as extension_host
 from tidalign.kernels.extension import sweep as gapped_host
 from tidalign.kernels.extension.costs import Costs, Integers
-from tidalign.kernels.extension.fences import KeptAlignments, empty, room
+from tidalign.kernels.fences.kept import KeptAlignments, empty, room
 from tidalign.kernels.gapped.alignments import Extended, Extensions
 from tidalign.kernels.inspection import host as inspection_host
 from tidalign.kernels.letters.nucleotides import Codes
@@ -86,7 +86,7 @@ class Extender:
     ) -> tuple[Extended | None, Explored]:
         """Extend an anchor at target t, query q: its alignment, if it reaches the threshold, and what was looked at.
 
-        fences: (alignments kept, pieces left and right of the anchor, fence and masks as `fences_host.room` makes them), or None for a free extension.
+        fences: (alignments kept, pieces left and right of the anchor, fence and masks as `fences.kept.room` makes them), or None for a free extension.
         """
         (*memory_and_sides, classes, scores, costs), result, null = self.parts()
         kept, left, right, fence, holes = (NOTHING_KEPT, -1, -1, *self._free) if fences is None else fences

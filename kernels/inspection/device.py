@@ -12,7 +12,7 @@ cost, from a cell that counted for the best, so the best is above it all the sam
 the y-drop, which the sums do not gain in so few letters. So the line is -y-drop for the first DIAGONAL_LETTERS rows, and
 M(DIAGONAL_LETTERS) - y-drop below them. It is known before the sweep, which therefore may go through the cells in any order.
 
-Fences and masks (extension/fences.py) take cells away from LASTZ, and lower its line; neither lifts a value above U, which knows nothing of LASTZ's best but M.
+Fences and masks (fences/kept.py) take cells away from LASTZ, and lower its line; neither lifts a value above U, which knows nothing of LASTZ's best but M.
 So what is said holds between fences, too, as long as these leave the cells of the diagonal free whose letters M counts (gapped/speculated.py: REJECTED).
 
 Strips of columns are swept one after the other, from the first row to the last in which anything can enter or is alive; cells are dropped only at their

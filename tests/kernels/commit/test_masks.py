@@ -7,8 +7,9 @@ from genome_oracle_fences import Fences, Kept
 from kept_alignments import alignment
 
 from tidalign.kernels.commit.paths import Paths
-from tidalign.kernels.extension.fences import HOLES, WAITING, begin, step
 from tidalign.kernels.extension.side import DOWN
+from tidalign.kernels.fences.follow import step
+from tidalign.kernels.fences.kept import HOLES, WAITING, begin
 
 OPERATIONS = {0: COLUMN, int(DOWN): DELETE}
 

@@ -7,9 +7,9 @@ import pytest
 from kept_alignments import LETTERS, Path, alignment
 
 from tidalign.kernels.commit.beside import beside
-from tidalign.kernels.commit.host import MARGIN, clear, clear_diagonal
+from tidalign.kernels.commit.near import MARGIN, clear, clear_diagonal
 from tidalign.kernels.commit.paths import NEAR_DIAGONALS, Paths
-from tidalign.kernels.extension.fences import HIGH_TARGET, LOW_TARGET, OWNER
+from tidalign.kernels.fences.kept import HIGH_TARGET, LOW_TARGET, OWNER
 from tidalign.kernels.gapped.speculated import REJECTION_LETTERS
 
 
