@@ -66,7 +66,7 @@ def test_what_is_not_whole_is_made_again(folder: Path, broken: str) -> None:
 
 def test_what_cannot_be_written_is_made_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
-    for name in ("NUMBA_CACHE_DIR", "HOME"):
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.setenv(name, str(tmp_path / "file"))
     monkeypatch.setattr(bases, "_temporary", lambda: None)
     compiler = Compiler()
