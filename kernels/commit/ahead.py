@@ -1,4 +1,4 @@
-"""What several threads do for a walk before it comes there: tell what anchors meet of all that is kept, and extend some between fences.
+"""Have several threads tell, before a walk comes there, what anchors meet of all that is kept, and extend some between fences.
 
 Most extensions between fences find nothing, and so change nothing for the others.
 """

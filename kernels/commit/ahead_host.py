@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
-"""What threads do of a walk before it comes there: survey anchors, and extend between fences those that need it."""
+"""Survey anchors before a walk comes there, and extend between fences those that need it: what threads do, compiled."""
 
 import numpy as np
 

@@ -1,1 +1,1 @@
-"""What kept alignments leave of the rows of a later extension: its fences, and masks."""
+"""Hold kept alignments, and follow what they leave of the rows of a later extension: its fences, and masks."""
