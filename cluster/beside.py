@@ -1,6 +1,8 @@
-"""Workers on cores beside those of dask-cuda, which starts one for each GPU and no others."""
+"""Workers beside the one that dask-cuda starts for each GPU: more of them on the same GPUs, and some on cores."""
 
+import copy
 import os
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
@@ -8,8 +10,9 @@ _OF_GPUS = ("preload", "preload_argv", "data", "plugins")
 """Options of what dask-cuda has its workers load and hold."""
 
 
-def with_cores(kind: type[Any]) -> type[Any]:
-    """Make a kind of cluster of dask-cuda's whose workers beyond the GPUs are on cores, one thread each, and see no GPU."""
+def with_more(kind: type[Any], gpus: Sequence[str]) -> type[Any]:
+    """Make a kind of cluster of dask-cuda's whose workers, beyond one for each GPU, have those that `gpus` names again, and then cores: one thread each, which
+    see no GPU."""
 
     class Mixed(kind):  # type: ignore[misc]
         def new_worker_spec(self) -> dict[Any, Any]:
@@ -17,8 +20,13 @@ def with_cores(kind: type[Any]) -> type[Any]:
                 spec: dict[Any, Any] = super().new_worker_spec()
                 return spec
             except ValueError:  # each GPU has its worker
-                name = next(name for name in (f"core-{number}" for number in count()) if name not in self.worker_spec)
-                options = {name: value for name, value in self.new_spec["options"].items() if name not in _OF_GPUS}
-                return {name: self.new_spec | {"options": options | {"nthreads": 1, "env": dict(os.environ) | {"CUDA_VISIBLE_DEVICES": ""}}}}
+                pass
+            for place, gpu in enumerate(gpus):
+                if gpu in gpus[:place] and (name := f"{gpu}-{place}") not in self.worker_spec:
+                    first = next(device for device in self.cuda_visible_devices if str(device) == gpu)
+                    return {name: copy.deepcopy(self.worker_spec[first])}
+            name = next(name for name in (f"core-{number}" for number in count()) if name not in self.worker_spec)
+            options = {name: value for name, value in self.new_spec["options"].items() if name not in _OF_GPUS}
+            return {name: self.new_spec | {"options": options | {"nthreads": 1, "env": dict(os.environ) | {"CUDA_VISIBLE_DEVICES": ""}}}}
 
     return Mixed

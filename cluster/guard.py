@@ -27,6 +27,15 @@ def see_guard() -> None:
         )
 
 
+def may_start() -> bool:
+    """Tell whether the script that runs may start processes: `see_guard` has nothing against it."""
+    try:
+        see_guard()
+    except NoGuard:
+        return False
+    return True
+
+
 def _of_script(names: dict[str, object]) -> FrameType | None:
     """Find the outermost frame of the main thread in which the script's own lines run; None where there is none. (This one may be a thread that hires.)"""
     frame = sys._current_frames().get(threading.main_thread().ident or 0)

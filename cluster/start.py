@@ -24,7 +24,7 @@ from distributed import Client, LocalCluster
 from distributed.utils import silence_logging_cmgr
 
 from tidalign.cluster import forks
-from tidalign.cluster.beside import with_cores
+from tidalign.cluster.beside import with_more
 from tidalign.cluster.errors import NoWorkers
 from tidalign.cluster.gpus import TASKS_OF_A_GPU
 from tidalign.cluster.guard import see_guard
@@ -192,7 +192,8 @@ def start(
     """Start workers, for as long as the context lasts.
 
     count: worker processes on this machine, one thread each; None: one for each core.
-    gpus: devices of this machine (`gpus.usable`), a worker process for each, which sees it as its first; `count` is not used.
+    gpus: devices of this machine (`gpus.usable`), a worker process for each, which sees it as its first; one that is named again has as many; `count` is not
+    used.
     cores_beside: workers that use cores, beside those.
     scheduler: the address of a scheduler (`address.address_of`); its workers are used, `count` is not. Or an allocation: workers on each of its nodes.
     folder: that all nodes of an allocation see.
@@ -233,7 +234,7 @@ def _local(count: int, gpus: Sequence[str], modules: Sequence[str], scratch: str
     see_guard()
     forks.make_room(count)
     kind, more = _kind(gpus)
-    kind, security = with_mute_scheduler(kind if len(gpus) in (0, count) else with_cores(kind)), credentials()
+    kind, security = with_mute_scheduler(kind if len(set(gpus)) in (0, count) else with_more(kind, gpus)), credentials()
     # As in forks.py: what is started here must not die of Ctrl-C.
     resource_tracker.ensure_running()
     unmasked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -270,7 +271,7 @@ def _kind(gpus: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     except ImportError as error:
         raise NoWorkers(f"several GPUs need dask-cuda ({error}); install tidalign[cuda12] or tidalign[cuda13]") from error
     # Nothing that a task returns lies on a device, so there is nothing for Dask to spill from it.
-    return LocalCUDACluster, {"CUDA_VISIBLE_DEVICES": ",".join(gpus), "device_memory_limit": 0}
+    return LocalCUDACluster, {"CUDA_VISIBLE_DEVICES": ",".join(dict.fromkeys(gpus)), "device_memory_limit": 0}
 
 
 def _close(client: Any, local: Any) -> None:

@@ -176,8 +176,9 @@ class Batch:
         scratch = row_bytes + direction_bytes + 13 * (steps + 1)
         blocks = min(resident, -(-count // pairs_a_block))
         if blocks * pairs_a_block * scratch > SMALL:
-            room = int(0.8 * (cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes())) // MAX_LANES
-            blocks = min(blocks, max(room, SMALL) // (pairs_a_block * scratch))
+            room = int(0.8 * (cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()))
+            # One block may have more than its lane's share: few batches have pairs as far apart as that.
+            blocks = min(blocks, max(room // MAX_LANES, SMALL) // (pairs_a_block * scratch)) or int(pairs_a_block * scratch <= room)
         if blocks < 1 or direction_bytes >= 2**31:
             raise DeviceLimit(f"{scratch} bytes a pair are more than this device has free")
         slots = blocks * pairs_a_block

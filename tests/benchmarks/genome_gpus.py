@@ -2,8 +2,8 @@
 
 python genome_gpus.py RESULT.json TARGETS QUERIES [--gpus 1 2] [--letters N] [--options OPTION,OPTION ...]
 
-TARGETS and QUERIES are FASTA, gzip too; --letters cuts their sequences into pieces of so many. A GPU is busy while a task holds it; its share is of the
-time from the first task's beginning to the last one's end.
+TARGETS and QUERIES are FASTA, gzip too; --letters cuts their sequences into pieces of so many. A GPU is busy while a task holds it, in any of
+the processes that share it; its share is of the time from the first task's beginning to the last one's end.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,11 @@ def shares(run: Path) -> dict[str, Any]:
     for line in done:
         if "gpu_held" in line:
             busy[line["gpu_held"]] = max(line["busy"], busy.get(line["gpu_held"], 0.0))
-    return {"aligning": round(span, 3), "tasks": len(done), "busy share of each GPU": sorted(round(seconds / span, 3) for seconds in busy.values())}
+    of_gpus: Counter[str] = Counter()
+    for held, seconds in busy.items():
+        of_gpus[held.partition(" in process ")[0]] += seconds
+    shares = sorted(round(min(1.0, seconds / span), 3) for seconds in of_gpus.values())
+    return {"aligning": round(span, 3), "tasks": len(done), "processes": len(busy), "busy share of each GPU": shares}
 
 
 def main() -> None:

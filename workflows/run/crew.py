@@ -111,7 +111,8 @@ class Crew:
             raise ClusterLost("every worker left before it had begun; run the same command again to resume, with workers running")
 
     def replace(self, gpus: Sequence[str], threads: int) -> None:
-        """Use from now on workers with a GPU each, or this process with one, which has so many tasks at a time. Those of a scheduler stay."""
+        """Use from now on a worker for each of these GPUs, some of which may be named again, or this process with one, which has so many tasks at a time. Those
+        of a scheduler stay."""
         self.threads = threads
         if not self._scheduler and list(gpus) != list(self._gpus):
             self._contract.close()

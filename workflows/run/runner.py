@@ -31,7 +31,6 @@ from tidalign.workflows.run.tracker import OnProgress, Tracker
 if TYPE_CHECKING:
     from tidalign.workflows.estimate.forecast import Forecast
 
-
 MEANWHILE_SECONDS = 2.0
 """As often as long as work that is worth an estimate must reading have taken, with all work done meanwhile, to be worth one for its report alone."""
 
@@ -125,6 +124,10 @@ class RunKind(ABC, Generic[M, T, R]):
     def compiles(self, gpus: Gpus) -> bool:
         """Tell whether tasks run kernels of the CPU."""
         return True
+
+    def processes(self, tracker: T, gpus: Gpus, resources: Resources) -> int:
+        """Tell how many processes are to share each GPU of this machine."""
+        return 1
 
     def precompiled(self, gpus: Gpus) -> precompile.Lists:
         """List kernels of the CPU that take long to compile, which others begin with while the input is read."""
@@ -244,9 +247,10 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
     beside = _Beside(kind.forecast) if large and alike else None
     forecast, share = kind.forecast() if large and not alike else None, 1.0 if fresh else tracker.left()
     if gpus.device.takes_gpu:
-        crew.replace(list(gpus.names), kind.gpu_tasks)
+        shared = kind.processes(tracker, gpus, resources)
+        crew.replace([*gpus.names] * shared, kind.gpu_tasks)
         crew.pace(forecast.speeds() if forecast else {})
-        several = gpus.apart
+        several = gpus.apart or shared > 1
     else:
         several = bool(resources.workers)
         if resources.workers is None:

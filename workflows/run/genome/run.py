@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidalign.cluster.guard import may_start
 from tidalign.cluster.stop import Stop
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.kernels.runtime.precompile import Lists
@@ -36,6 +37,10 @@ SMALL_INPUT = 64_000_000
 
 READ_AT_ONCE = 1_000_000
 """Bytes of input up to which this thread has read the files before others would have begun."""
+
+SHARED_BY, SHARED_WORK, SHARED_LETTERS = 2, 10.0, 1 << 26
+"""Processes that share a GPU, from so many estimated seconds of it on and where no side has more letters: threads make rows, and walk, while the GPU is
+another's, and one process has one interpreter lock for them. Of larger sides the search for seeds, which is the GPU's alone, takes most."""
 
 ONE_GPU_INPUT = 32_000_000
 """Bytes of input files below which one GPU does all where nobody says how many: starting workers takes longer."""
@@ -152,6 +157,12 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
 
     def compiles(self, gpus: Gpus) -> bool:
         return len(gpus.names) != 1
+
+    def processes(self, tracker: Tiles, gpus: Gpus, resources: Resources) -> int:
+        if gpus.cores or resources.workers is not None or resources.scheduler or tracker.letters() > SHARED_LETTERS:
+            return 1
+        much = tracker.left() * tracker.total() > SHARED_WORK * gpus.device.speed * len(gpus.names)
+        return SHARED_BY if much and may_start() else 1
 
     def precompiled(self, gpus: Gpus) -> Lists:
         apart = gpus.device.takes_gpu and self._parameters.mode == "independent"  # the GPU extends all of them

@@ -123,6 +123,10 @@ class Tiles(Tracker[Tile]):
     def total(self) -> float:
         return self._total
 
+    def letters(self) -> int:
+        """Count the letters of the largest side."""
+        return max((int(side["bases"]) for side in self._manifest.sides), default=0)
+
     def amount(self, piece: Tile) -> float:
         return self._share(piece, STAGE_SHARES)
 

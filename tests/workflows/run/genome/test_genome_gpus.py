@@ -118,12 +118,17 @@ STAND_IN = {"PYTHONPATH": os.pathsep.join([str(WORKFLOWS / "stand_in"), *filter(
 
 
 @pytest.mark.parametrize("mode", ["exact", pytest.param("independent", marks=pytest.mark.slow)])
-def test_two_gpus(tmp_path: Path, sides: Any, answers: Any, mode: str) -> None:
-    status, said = drive_apart(tmp_path / "run", sides, mode, {"gpus": 2}, **STAND_IN)
+@pytest.mark.parametrize(("gpus", "options"), [(2, {}), (1, {"speed": 1e-9})], ids=["two", "one that two processes share"])
+def test_several_processes(tmp_path: Path, sides: Any, answers: Any, gpus: int, options: dict[str, Any], mode: str) -> None:
+    """Two GPUs; one for whose speed it is much work."""
+    status, said = drive_apart(tmp_path / "run", sides, mode, {"gpus": gpus, **options}, **STAND_IN)
     assert status == Exit.COMPLETE, said
     assert answer(tmp_path / "run") == answers[mode]
     assert journal(tmp_path / "run", "hired")[-1]["workers"] == 2
-    assert len({each["gpu_held"] for each in journal(tmp_path / "run", "done")}) == 2
+    held = {each["gpu_held"].partition(" in process ")[::2] for each in journal(tmp_path / "run", "done")}
+    assert len({process for _, process in held}) == 2 and len({gpu for gpu, _ in held}) == gpus
+    report = rundir.read_report(str(tmp_path / "run"))
+    assert len(report["gpus"]) == gpus and all(0 < each["share"] <= 1 for each in report["gpus"].values())
 
 
 @pytest.mark.parametrize("tile", [pytest.param("j000000.u1.seed", marks=pytest.mark.slow), "j000000.u2.walk"])
