@@ -1,11 +1,9 @@
 // Leaves: parts whose penalty is known and small enough to keep a direction for every cell. A block a part.
 #pragma once
 #include "bidirectional/bidirectional.cuh"
+#include "scoring/sources.cuh"
 
 constexpr int LEAF_THREADS = 512;
-
-enum Source { FROM_X = 0, FROM_I1 = 1, FROM_D1 = 2, FROM_I2 = 3, FROM_D2 = 4 };  // bit 2 + source of a direction: that gap was opened here
-enum Op { OP_I = 1, OP_D = 2, OP_EQUAL = 7, OP_X = 8, OP_GOES_ON = 16 };          // BAM's codes; the flag: the gap began earlier
 
 struct Leaf {  // where the way back begins; penalty -1: not found
   int penalty, state;

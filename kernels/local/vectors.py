@@ -31,12 +31,8 @@ UNTRACKED, SCORED, PLACED = range(3)
 def _directions(lanes: Lanes, best: Any, diagonal: Any, insertions: list[Any], deletions: list[Any], opened: list[Any]) -> Any:
     """Say where a cell's H came from, and which gaps that leave it were opened here (I, D of each piece)."""
     b = lanes.b
-    order = [(diagonal, base.FROM_X), (insertions[0], base.FROM_I1), (deletions[0], base.FROM_D1)]
-    if len(insertions) == 2:
-        order = [order[0], (insertions[1], base.FROM_I2), order[1], (deletions[1], base.FROM_D2), order[2]]
-    said = lanes.same(order[-1][1])
-    for source, code in reversed(order[:-1]):
-        said = b.select(b.icmp_signed("==", best, source), lanes.same(code), said)
+    gaps = [gap for both in zip(insertions, deletions, strict=True) for gap in both]
+    said = base.taken(b, best, [diagonal, *gaps], lanes.same)
     if lanes.local:
         said = b.select(b.icmp_signed("==", best, lanes.zero), lanes.same(NOWHERE), said)
     for condition, flag in zip(opened, (base.OPENED_I1, base.OPENED_D1, base.OPENED_I2, base.OPENED_D2), strict=False):

@@ -9,6 +9,7 @@ from diagonal k + 1, D consumes the target and comes from k - 1 (one letter of t
 """
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import binding, ir
@@ -82,9 +83,21 @@ def _flag(b: Any, condition: Any, value: int, vector: Any) -> Any:
     return b.select(condition, _constant(value, vector), _constant(0, vector))
 
 
-# What a direction byte says: the source of M in the low three bits, then which gaps were opened here. The order of the sources is the tie rule.
-FROM_X, FROM_I2, FROM_I1, FROM_D2, FROM_D1 = range(5)
-OPENED_I1, OPENED_D1, OPENED_I2, OPENED_D2 = 8, 16, 32, 64
+# What a direction byte says: the source of a cell in the low three bits, then which gaps were opened here, bit 2 + source of each (scoring/sources.cuh).
+FROM_X, FROM_I1, FROM_D1, FROM_I2, FROM_D2 = range(5)
+OPENED_I1, OPENED_D1, OPENED_I2, OPENED_D2 = (1 << 2 + source for source in range(1, 5))
+
+TIES = (FROM_X, FROM_I2, FROM_I1, FROM_D2, FROM_D1)
+"""Sources in the order in which equal ones are taken, in wavefronts and by scores."""
+
+
+def taken(b: Any, best: Any, ways: list[Any], constant: Callable[[int], Any]) -> Any:
+    """Say of each lane which source it takes, of those that are the best the first of TIES. ways: what each source comes to; constant: makes a vector."""
+    order = [source for source in TIES if source < len(ways)]
+    said = constant(order[-1])
+    for source in reversed(order[:-1]):
+        said = b.select(b.icmp_signed("==", best, ways[source]), constant(source), said)
+    return said
 
 
 def _cells(b: Any, vector: Any, sources: list[Any], k: Any, n: Any, m: Any, keep: bool) -> tuple[Any, list[Any], Any]:
@@ -104,12 +117,7 @@ def _cells(b: Any, vector: Any, sources: list[Any], k: Any, n: Any, m: Any, keep
         best = _larger(b, best, gap)
     directions = None
     if keep:
-        order = [(gaps[0], FROM_I1), (gaps[1], FROM_D1)]
-        if len(gaps) == 4:
-            order = [(gaps[2], FROM_I2), (gaps[0], FROM_I1), (gaps[3], FROM_D2), (gaps[1], FROM_D1)]
-        directions = _constant(order[-1][1], vector)
-        for gap, code in [*reversed(order[:-1]), (mismatch, FROM_X)]:
-            directions = b.select(b.icmp_signed("==", best, gap), _constant(code, vector), directions)
+        directions = taken(b, best, [mismatch, *gaps], lambda source: _constant(source, vector))
         for condition, flag in zip(opened, (OPENED_I1, OPENED_D1, OPENED_I2, OPENED_D2), strict=False):
             directions = b.or_(directions, _flag(b, condition, flag, vector))
         directions = b.trunc(directions, _vector(I8))

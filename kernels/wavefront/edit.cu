@@ -2,6 +2,7 @@
 //
 // A row of wavefronts is a few cells, far fewer than a warp has lanes. So each lane has a pair of its own, and all go through penalties and diagonals together:
 // what depends on these is the same in the whole warp, and only matches, the walk back and runs differ in length.
+#include "scoring/sources.cuh"
 #include "wavefront/codes.cuh"
 
 // Set by the launcher:
@@ -15,7 +16,7 @@ constexpr unsigned WARP = 0xffffffffu;
 constexpr int NOWHERE = -1;
 
 // Of equal offsets the one with the larger code is taken. A stored offset is h << 2, so one maximum gives both: the furthest h, and below it its source.
-enum Source { FROM_D = 0, FROM_I = 1, FROM_X = 2 };
+enum Rank { BY_D = 0, BY_I = 1, BY_X = 2 };
 constexpr int COLUMN = 4;
 // No such cell: nor is what a step makes of it.
 constexpr int NONE = -2 * COLUMN;
@@ -97,7 +98,7 @@ __device__ inline Operations walk_back(const Diamond& diamond, const unsigned* d
       const int at = place + k - low;
       const int source = directions[(at >> 4) * EDIT_THREADS] >> (2 * at & 31) & 3;
       operations.push(source);
-      k += source == FROM_X ? 0 : source == FROM_I ? 1 : -1;
+      k += source == BY_X ? 0 : source == BY_I ? 1 : -1;
     }
   }
   return operations;
@@ -125,9 +126,9 @@ __device__ inline void walk(const Letters& letters, int query_length, int target
     if (length && (equal || penalty == 0)) runs.append(length, code), length = 0;
     if (equal) runs.append(equal, OP_EQUAL);
     if (penalty == 0) return;
-    const int source = operations.pop(), next = source == FROM_X ? OP_X : source == FROM_I ? OP_I : OP_D;
-    v += equal + (source != FROM_D);
-    h += equal + (source != FROM_I);
+    const int source = operations.pop(), next = source == BY_X ? OP_X : source == BY_I ? OP_I : OP_D;
+    v += equal + (source != BY_D);
+    h += equal + (source != BY_I);
     if (length && next != code) runs.append(length, code), length = 0;
     code = next;
     length++;
@@ -199,7 +200,7 @@ extern "C" __global__ void __launch_bounds__(EDIT_THREADS) edit_align(
     int k = low;
     for (int cells = high - low + 1; cells > 0; cells--, k++, cell += EDIT_THREADS) {
       const int after = cell[EDIT_THREADS];
-      int best = max(max(before + (COLUMN + FROM_D), after + FROM_I), here + (COLUMN + FROM_X));
+      int best = max(max(before + (COLUMN + BY_D), after + BY_I), here + (COLUMN + BY_X));
       before = here;
       here = after;
       if (EDIT_CIGAR) {

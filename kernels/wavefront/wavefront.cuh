@@ -4,6 +4,7 @@
 // I consumes the query (from diagonal k + 1), D the target (from k - 1, one column on), as in SAM.
 #pragma once
 #include "letters/bases.cuh"
+#include "scoring/sources.cuh"
 #include "wavefront/codes.cuh"
 
 // Set by the launcher; all penalties are divided by their greatest common divisor.
@@ -34,8 +35,6 @@ constexpr int LEAST_EXTEND = WAVEFRONT_PIECES == 2 ? min2(WAVEFRONT_E1, WAVEFRON
 // never wrap around a row nor grow fewer, needs one beside the outermost instead, and all places NONE from the start.
 constexpr int MARGIN = (DEEPEST + LEAST_EXTEND - 1) / LEAST_EXTEND + 1;
 constexpr int STORED_MARGIN = WAVEFRONT_NARROW ? 0 : MARGIN;
-
-enum Source { FROM_X = 0, FROM_I1 = 1, FROM_D1 = 2, FROM_I2 = 3, FROM_D2 = 4 };  // bit 2 + source of a direction: that gap was opened here
 
 constexpr int LEAST_BAND = 8;  // a narrow pass with fewer diagonals beside those that join begin and end is not worth its time
 

@@ -2,12 +2,11 @@
 // kept. Of the rows that one lane had before, each lane has a part, a column behind the lane above it; then they look at as many cells of the path's diagonal.
 #include "local/device/layout.cuh"
 #include "local/device/letters.cuh"
+#include "scoring/sources.cuh"
 
 // A bit a row of a column, the last row's lowest: which way H did not come, in the order in which ways are tried, and which gaps were opened here.
 enum Kind { NOT_DIAGONAL, NOT_I1, OPENED_I1, OPENED_D1, NOT_I2, NOT_D2, OPENED_I2, OPENED_D2 };
 constexpr int KINDS = PIECES == 1 ? 4 : 8;
-enum Gap { NONE, I1, D1, I2, D2 };
-constexpr int INSERTION = 1, DELETION = 2, MATCH = 7, MISMATCH = 8;  // as in BAM
 constexpr int WAYS = 4, PART = ROWS / WAYS, THREADS = LOCAL_THREADS, READ = COLUMNS / 4 / WAYS;  // READ: words of letters that a lane reads
 static_assert(ROWS % WAYS == 0 && PART <= 8 && COLUMNS % 16 == 0, "a byte a lane says of its rows");
 
@@ -63,7 +62,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS)
   const Layout layout = layout_of(longest, LOCAL_SEVERAL ? (tallest + STRIP - 1) / STRIP : 1, kept_starts[unit]);
   const bool taken_back = own < count && scores[pair] < over, none = ANYWHERE && scores[pair] == 0;
   bool located = !ANYWHERE, ended = none || !taken_back;
-  int row = none ? -1 : ANYWHERE ? places[pair] * ROWS + ROWS - 1 : places[pair], column = none ? -1 : columns[pair], gap = NONE;
+  int row = none ? -1 : ANYWHERE ? places[pair] * ROWS + ROWS - 1 : places[pair], column = none ? -1 : columns[pair], gap = FROM_X;
   int score = scores[pair];  // where the path is
   int end_row = row;
   const int end_column = column;
@@ -193,16 +192,16 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS)
     while (true) {
       const bool inside = active && !ended && row >= top && column >= begin;
       if (!__any_sync(~0u, inside)) break;
-      if (inside && gap != NONE) {
-        const int piece = PIECES == 2 && (gap == I2 || gap == D2);
-        if (said(gap == I1 ? OPENED_I1 : gap == D1 ? OPENED_D1 : gap == I2 ? KINDS - 2 : KINDS - 1, row, column))
-          gap = NONE, score += costs.first[piece];
+      if (inside && gap != FROM_X) {
+        const int piece = PIECES == 2 && (gap == FROM_I2 || gap == FROM_D2);
+        if (said(gap == FROM_I1 ? OPENED_I1 : gap == FROM_D1 ? OPENED_D1 : gap == FROM_I2 ? KINDS - 2 : KINDS - 1, row, column))
+          gap = FROM_X, score += costs.first[piece];
         else
           score += costs.more[piece];
       }
       // As many cells on the diagonal as there are lanes, a cell each: how many of them the path takes, if it is in no gap.
       const int r = row - way, c = column - way;
-      const bool straight = inside && gap == NONE && r >= top && c >= begin && !said(NOT_DIAGONAL, r, c);
+      const bool straight = inside && gap == FROM_X && r >= top && c >= begin && !said(NOT_DIAGONAL, r, c);
       const int letter = straight ? row_letters[r - top] * letters + column_letters[c - begin] : 0, own_score = straight ? score_of[letter] : 0;
       int before = own_score;  // of the cells up to this one, and then before it
       for (int apart = 1; apart < WAYS; apart *= 2) {
@@ -210,31 +209,31 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS)
         if (way >= apart) before += other;
       }
       before -= own_score;
-      const bool at_end = ANYWHERE && gap == NONE && score == before;
+      const bool at_end = ANYWHERE && gap == FROM_X && score == before;
       const unsigned stops = __ballot_sync(~0u, !straight || at_end) >> shift & (1u << WAYS) - 1, sames = __ballot_sync(~0u, straight && is_same[letter]) >> shift;
       const int taken_cells = stops ? __ffs(stops) - 1 : WAYS;
       const int passed = __shfl_sync(~0u, before + (taken_cells == WAYS ? own_score : 0), min(taken_cells, WAYS - 1), WAYS);
       const bool over_now = __shfl_sync(~0u, (int)at_end, min(taken_cells, WAYS - 1), WAYS) && taken_cells < WAYS;
       if (!inside) continue;
-      if (gap == NONE) {
-        for (int k = 0; k < taken_cells; k++) found.add(sames >> k & 1 ? MATCH : MISMATCH);
+      if (gap == FROM_X) {
+        for (int k = 0; k < taken_cells; k++) found.add(sames >> k & 1 ? OP_EQUAL : OP_X);
         score -= passed, row -= taken_cells, column -= taken_cells;
         ended = over_now;
         if (taken_cells || ended) continue;
-        gap = PIECES == 2 && !said(KINDS - 4, row, column) ? I2 : !said(NOT_I1, row, column) ? I1 : PIECES == 2 && !said(KINDS - 3, row, column) ? D2 : D1;
+        gap = PIECES == 2 && !said(KINDS - 4, row, column) ? FROM_I2 : !said(NOT_I1, row, column) ? FROM_I1 : PIECES == 2 && !said(KINDS - 3, row, column) ? FROM_D2 : FROM_D1;
       }
-      if (gap == I1 || gap == I2) {
-        found.add(INSERTION);
+      if (gap == FROM_I1 || gap == FROM_I2) {
+        found.add(OP_I);
         row--;
       } else {
-        found.add(DELETION);
+        found.add(OP_D);
         column--;
       }
     }
   }
   if (!taken_back || way) return;
-  if (!BEGIN_QUERY && row >= 0) found.add(INSERTION, row + 1), row = -1;
-  if (!BEGIN_TARGET && column >= 0) found.add(DELETION, column + 1), column = -1;
+  if (!BEGIN_QUERY && row >= 0) found.add(OP_I, row + 1), row = -1;
+  if (!BEGIN_TARGET && column >= 0) found.add(OP_D, column + 1), column = -1;
   found.flush();
   ends[4 * pair] = row + 1, ends[4 * pair + 1] = end_row + 1, ends[4 * pair + 2] = column + 1, ends[4 * pair + 3] = end_column + 1;
   if (operations) operation_counts[pair] = (int)(last - found.at);

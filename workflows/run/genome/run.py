@@ -39,7 +39,7 @@ READ_AT_ONCE = 1_000_000
 """Bytes of input up to which this thread has read the files before others would have begun."""
 
 SHARED_BY, SHARED_WORK, SHARED_LETTERS = 2, 10.0, 1 << 26
-"""Processes that share a GPU, from so many estimated seconds of it on and where no side has more letters: threads make rows, and walk, while the GPU is
+"""Processes that share a GPU, from so many estimated seconds of each GPU on and where no side has more letters: threads make rows, and walk, while the GPU is
 another's, and one process has one interpreter lock for them. Of larger sides the search for seeds, which is the GPU's alone, takes most."""
 
 ONE_GPU_INPUT = 32_000_000
@@ -161,6 +161,8 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
     def processes(self, tracker: Tiles, gpus: Gpus, resources: Resources) -> int:
         if gpus.cores or resources.workers is not None or resources.scheduler or tracker.letters() > SHARED_LETTERS:
             return 1
+        if len(gpus.names) == 1 and self._parameters.mode != "exact":
+            return 1  # kernels of two processes take turns: what their threads gain, the start of workers and the turns cost
         much = tracker.left() * tracker.total() > SHARED_WORK * gpus.device.speed * len(gpus.names)
         return SHARED_BY if much and may_start() else 1
 

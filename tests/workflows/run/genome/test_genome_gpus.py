@@ -14,6 +14,7 @@ from genome_golden import RUNS
 
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
+from tidalign.pipeline.device import GPU
 from tidalign.pipeline.genome import plan
 from tidalign.pipeline.genome.input.source import GenomeSource, Pair
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -117,16 +118,23 @@ def test_small_input_takes_one_gpu(tmp_path: Path, kernels: ModuleType, sides: A
 STAND_IN = {"PYTHONPATH": os.pathsep.join([str(WORKFLOWS / "stand_in"), *filter(None, [os.environ.get("PYTHONPATH")])]), "TIDALIGN_TEST_GPUS": "2"}
 
 
-@pytest.mark.parametrize("mode", ["exact", pytest.param("independent", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("gpus", "options"), [(2, {}), (1, {"speed": 1e-9})], ids=["two", "one that two processes share"])
-def test_several_processes(tmp_path: Path, sides: Any, answers: Any, gpus: int, options: dict[str, Any], mode: str) -> None:
-    """Two GPUs; one for whose speed it is much work."""
-    status, said = drive_apart(tmp_path / "run", sides, mode, {"gpus": gpus, **options}, **STAND_IN)
+@pytest.mark.parametrize(
+    ("gpus", "mode", "speed", "processes"),
+    [
+        (2, "exact", GPU.speed, 2),
+        pytest.param(2, "independent", 1e-9, 4, marks=pytest.mark.slow),
+        (1, "exact", 1e-9, 2),
+        pytest.param(1, "independent", 1e-9, 1, marks=pytest.mark.slow),
+    ],
+)
+def test_several_processes(tmp_path: Path, sides: Any, answers: Any, gpus: int, mode: str, speed: float, processes: int) -> None:
+    """A worker for each GPU; two, where it is much work for GPUs of that speed and the start of workers is worth it."""
+    status, said = drive_apart(tmp_path / "run", sides, mode, {"gpus": gpus, "speed": speed}, **STAND_IN)
     assert status == Exit.COMPLETE, said
     assert answer(tmp_path / "run") == answers[mode]
-    assert journal(tmp_path / "run", "hired")[-1]["workers"] == 2
+    assert [event["workers"] for event in journal(tmp_path / "run", "hired")] == [processes] * (processes > 1)
     held = {each["gpu_held"].partition(" in process ")[::2] for each in journal(tmp_path / "run", "done")}
-    assert len({process for _, process in held}) == 2 and len({gpu for gpu, _ in held}) == gpus
+    assert 1 <= len({process for _, process in held}) <= processes and len({gpu for gpu, _ in held}) == gpus
     report = rundir.read_report(str(tmp_path / "run"))
     assert len(report["gpus"]) == gpus and all(0 < each["share"] <= 1 for each in report["gpus"].values())
 
