@@ -4,20 +4,22 @@ from collections.abc import Callable
 from functools import cache, reduce
 from importlib import import_module
 from inspect import unwrap
+from types import CodeType
 from typing import Any
 
 _KNOWN = {
     "dispatcher.Dispatcher.enable_caching": "self: FunctionCache _cache py_func",
-    "dispatcher.Dispatcher.compile": "self sig: ExitStack ForceLiteralArg RuntimeError _cache _cache_hits _cache_misses _can_compile _compiler"
-    " _compiling_counter add_overload bind_fold_arguments compile dict enter_context entry_point errors ev fndesc get global_compiler_lock"
-    " insert_user_function install_timer library load_overload normalize_signature objectmode overloads save_overload sigutils targetctx trigger_event tuple",
+    "dispatcher.Dispatcher.compile": "self sig: ExitStack ForceLiteralArg RuntimeError _cache _cache_hits _cache_misses"
+    " _callback_add_compiler_timer _callback_add_llvm_timer _can_compile _compiler _compiling_counter add_overload bind_fold_arguments compile dict"
+    " enter_context entry_point errors ev fndesc fold_argument_types get global_compiler_lock insert_user_function install_timer library load_overload"
+    " normalize_signature objectmode overloads save_overload sigutils targetctx trigger_event tuple",
     "caching.Cache.load_overload": "self sig target_context: _guard_against_spurious_io_errors _load_overload refresh",
     "caching.Cache._load_overload": "self sig target_context: _cache_file _enabled _impl _index_key codegen load rebuild",
     "caching.Cache._save_overload": "self sig data: _cache_file _enabled _impl _index_key check_cachable codegen ensure_cache_path locator reduce save",
     "caching.CompileResultCacheImpl.reduce": "self cres: _reduce",
     "caching.CompileResultCacheImpl.rebuild": "self target_context payload: CompileResult _rebuild compiler",
-    "caching.CompileResultCacheImpl.check_cachable": "self cres: NumbaWarning _lineno _locator _py_file any fndesc has_dynamic_globals library lifted qualname"
-    " split warn_explicit warnings",
+    "caching.CompileResultCacheImpl.check_cachable": "self cres: NumbaWarning _lineno _locator _py_file any can_cache fndesc has_dynamic_globals library lifted"
+    " qualname split warn_explicit warnings",
     "compiler.CompileResult._reduce": "self: _find_referenced_environments calltypes environment fndesc library lifted objectmode reload_init"
     " serialize_using_object_code signature str tuple type_annotation typemap",
     "compiler.CompileResult._rebuild": "cls target_context libdata fndesc env signature objectmode lifted typeann reload_init referenced_envs:"
@@ -28,7 +30,7 @@ _KNOWN = {
     "codegen.CPUCodeLibrary._get_module_for_linking": "self: Linkage RuntimeError _ensure_finalized _final_module _shared_module append clone external"
     " functions get_function is_declaration linkage ll name",
     "codegen.CPUCodeLibrary.serialize_using_object_code": "self: _ensure_finalized _get_compiled_object _get_module_for_linking as_bitcode name",
-    "codegen.JitEngine._load_defined_symbols": "self mod: _defined_symbols functions global_variables",
+    "codegen.JitEngine._load_defined_symbols": "self mod: _defined_symbols functions global_variables is_declaration name",
     "codegen.CPUCodegen.magic_tuple": "self: _get_host_cpu_name _llvm_module _tm_features triple",
     "serialize.dumps": "obj: BytesIO NumbaPickler dump getvalue io",
     "environment._rebuild_env": "modname consts env_name: Environment __dict__ _memo consts env_name import_module importlib lookup_environment",
@@ -38,7 +40,8 @@ _KNOWN = {
     " startswith",
     "runtime.nrtdynmod.compile_nrt_functions": "ctx: add_ir_module create_nrt_module finalize",
 }
-"""Functions of numba.core (0.65 to 0.68) that quick loading calls, replaces or leaves out: their parameters, and all names of others that they use."""
+"""Functions of numba.core (0.65 to 0.68) that quick loading calls, replaces or leaves out: their parameters, and all names
+that they, and what is defined in them, use of others."""
 
 
 @cache
@@ -54,7 +57,12 @@ def _found(name: str) -> str | None:
         code = unwrap(getattr(function, "__func__", function)).__code__
     except (ImportError, AttributeError):
         return None
-    return f"{' '.join(code.co_varnames[: code.co_argcount])}: {' '.join(sorted(code.co_names))}"
+    return f"{' '.join(code.co_varnames[: code.co_argcount])}: {' '.join(sorted(_names(code)))}"
+
+
+def _names(code: CodeType) -> set[str]:
+    """Gather the names that a function uses, with those of what is defined in it: from Python 3.12 on a comprehension is part of the function around it."""
+    return set(code.co_names).union(*(_names(each) for each in code.co_consts if isinstance(each, CodeType)))
 
 
 def packed(library: Any) -> tuple[Any, ...]:

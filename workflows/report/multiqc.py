@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from tidalign.workflows.report.charts import median_of
 from tidalign.workflows.report.rows import RowSample
 
 _PERCENT = {"suffix": "%", "min": 0, "max": 100, "format": "{:,.2f}"}
@@ -36,7 +35,7 @@ def content(run: str, kind: str, report: dict[str, Any], rows: RowSample) -> str
         "alignments": sum(count for status, count in statuses.items() if status != "rejected"),
         "capped": statuses.get("capped", 0),
         "rejected": statuses.get("rejected", 0) + sum(each.get("status") == "rejected" for each in report.get("shortfalls") or ()),
-        "identity": round(float(np.median(rows.identity)), 3) if len(rows.identity) else None,
+        "identity": round(median_of(rows.identity), 3) if len(rows.identity) else None,
         "seconds": report.get("total_seconds"),
         "retries": report.get("retries"),
     }

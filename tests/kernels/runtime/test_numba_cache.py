@@ -236,6 +236,16 @@ def test_numba_is_as_known(tmp_path: Path) -> None:
     assert run("from tidalign.kernels.runtime.numba_internals import difference; print(difference())", HOME=str(tmp_path)) == "None"
 
 
+def test_names_do_not_depend_on_the_version_of_python() -> None:
+    """What a comprehension uses is the function's own from 3.12 on, and that of a function within it before; of a generator it is so in all of them."""
+    from tidalign.kernels.runtime.numba_internals import _names
+
+    def function(values: list[Path]) -> set[str]:
+        return {each.stem for each in values if any(part.isdigit() for part in each.parts)}
+
+    assert _names(function.__code__) == {"stem", "any", "isdigit", "parts"}
+
+
 @pytest.mark.parametrize("temporary", [True, False])
 def test_nothing_writable(tmp_path: Path, temporary: bool) -> None:
     file = tmp_path / "file"

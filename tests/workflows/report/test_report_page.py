@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tidalign.pipeline.genome.results import GenomeResults
@@ -17,6 +18,7 @@ from tidalign.workflows.commands.genome import align_genomes
 from tidalign.workflows.commands.pairs import align_pairs
 from tidalign.workflows.commands.search import search_files
 from tidalign.workflows.report import history
+from tidalign.workflows.report.charts import median_of
 from tidalign.workflows.report.make import refresh
 from tidalign.workflows.report.rows import gather
 
@@ -86,6 +88,12 @@ def test_a_page_says_what_the_report_says(runs: dict[str, Path], kind: str) -> N
     assert {key.partition(".")[2] for key in page.values if key.startswith("statuses.")} == set(report["statuses"])
     assert page.tags.count("svg") >= 3
     assert page.loads == [] and not re.search(r"url\((?!#)|@import|https?://(?!www\.w3\.org/2000/svg)", page.text)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 100])
+def test_the_median_is_numpys(count: int) -> None:
+    values = np.random.default_rng(count).normal(size=count).round(1)
+    assert median_of(values) == pytest.approx(float(np.median(values)))
 
 
 def test_histograms_hold_every_row(runs: dict[str, Path]) -> None:
