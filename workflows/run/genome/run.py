@@ -156,7 +156,7 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
             gpu.ready(self._parameters, costs_of(self._parameters))
 
     def compiles(self, gpus: Gpus) -> bool:
-        return len(gpus.names) != 1
+        return not gpus.device.takes_gpu  # else workers compile what they come to, while GPUs seed
 
     def processes(self, tracker: Tiles, gpus: Gpus, resources: Resources) -> int:
         if gpus.cores or resources.workers is not None or resources.scheduler or tracker.letters() > SHARED_LETTERS:
