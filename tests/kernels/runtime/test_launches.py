@@ -91,6 +91,28 @@ def test_wavefronts(recorder: Recorder, length: int, letters: str, packed: bool,
     assert any(isinstance(each["masks"], cupy_on_host.Array) for each in given) == ("N" in letters)
 
 
+@pytest.mark.parametrize(("gigabytes", "left"), [(8, 0), (1, 1)])
+def test_a_block_may_have_more_than_its_lanes_share(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, gigabytes: int, left: int) -> None:
+    """Of the memory that is there; a pair that outgrows pass after pass is the host's where a block of the last one would not fit in all of it."""
+    import cupy
+
+    monkeypatch.setattr(cupy.cuda.runtime, "memGetInfo", lambda: (gigabytes << 30, gigabytes << 30))
+    largest = 3 << 29  # what a block of the last pass needs for pairs of 3,500 letters, about
+
+    def align(list: Any, status: Any, penalty: Any, totals: Any, direction_memory: Any, **_: Any) -> None:
+        fits = len(direction_memory) > largest
+        status[:], penalty[:] = (ALIGNED, NOWHERE) if fits else (OUTGROWN, 0)
+        totals[2] += not fits
+
+    recorder.effects["wavefront_align"] = align
+    queries, targets = (Sequences.from_strings([side]) for side in simulate.pairs(3, 1, 3500, 0.1)[0])
+    found = wavefront_device.align(queries, targets, Penalties.parse("affine2p:4,6,2,24,1"), heuristic=Heuristic.parse("zdrop:60,2"))
+    assert found.by_host == left
+    bytes_of = [len(each["direction_memory"]) for _, each in recorder.launches if "direction_memory" in each]
+    share = int(0.8 * (gigabytes << 30)) // 16
+    assert (max(bytes_of) > largest > share) == (not left) and max(bytes_of) < 16 * share
+
+
 @pytest.mark.parametrize("rule", ["adaptive", "band:-40,40", "adaptive-band:-999,999", "xdrop:100", "zdrop:100"])
 @pytest.mark.parametrize(("length", "letters", "ends_free", "cigar"), [(100, "ACGT", None, True), (5000, "ACGN", (1, 2, 3, 4), False)])
 def test_heuristics(recorder: Recorder, length: int, letters: str, ends_free: Any, cigar: bool, rule: str) -> None:
