@@ -27,7 +27,8 @@ class Resources:
     workers: processes on this machine, 0 for this one alone; None: one for each core, or none at all for little work or where GPUs align.
     scheduler: address or file of a Dask scheduler whose workers are used instead; they must see the run directory and the input.
     device: `cpu`; `gpu`: this machine's GPUs, or those of the scheduler's workers, NoWorkers where there is none; `auto`: this machine's GPUs if it has any.
-    gpus: how many of them, with a scheduler and in an allocation of each node; None: all. One is used by this process, several by a worker each.
+    gpus: how many of them, with a scheduler and in an allocation of each node; None: all. One is used by this process, several by a worker each, or two
+    (`RunKind.processes`).
     insecure: a scheduler of another machine may be talked to in the clear.
     cpu_workers: processes that align on cores beside the GPUs, with a scheduler and in an allocation on each node.
     scratch: folder of each node in which it keeps copies of what tasks read, or `auto`; None: none are kept (pipeline/store/staging.py).
