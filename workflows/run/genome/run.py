@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidalign.cluster.gpus import installed
 from tidalign.cluster.guard import may_start
 from tidalign.cluster.stop import Stop
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
@@ -164,7 +165,7 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
         if len(gpus.names) == 1 and self._parameters.mode != "exact":
             return 1  # kernels of two processes take turns: what their threads gain, the start of workers and the turns cost
         much = tracker.left() * tracker.total() > SHARED_WORK * gpus.device.speed * len(gpus.names)
-        return SHARED_BY if much and may_start() else 1
+        return SHARED_BY if much and installed("dask_cuda") and may_start() else 1
 
     def precompiled(self, gpus: Gpus) -> Lists:
         apart = gpus.device.takes_gpu and self._parameters.mode == "independent"  # the GPU extends all of them
