@@ -14,7 +14,7 @@ EXPORTED = 150e6
 """Bytes of text that a core makes and writes in a second."""
 
 GPU_WORKERS = 3.0
-"""Seconds until a worker for each of several GPUs is there, which others read meanwhile."""
+"""Seconds until workers with GPUs are there, while the input is read."""
 
 DIVISIBLE_TASKS = 4096
 """Tasks from which on they are taken for divisible: how they fall does not show."""
@@ -53,7 +53,7 @@ class Forecast:
             known = [seconds for rates, seconds in self.gpu.items() if rates.device in gpus]
             if not known:
                 return None
-            stages |= {"start": 0.0, "work": share * known[0] / len(gpus)}
+            stages |= {"start": max(0.0, GPU_WORKERS - stages["read"]) if workers else 0.0, "work": share * known[0] / len(gpus)}
         return {name: round(seconds, 3) for name, seconds in stages.items()}
 
     @property

@@ -56,7 +56,8 @@ def test_workers_are_worth_their_start_or_not() -> None:
 
 def test_a_prediction_of_what_is_left() -> None:
     assert forecast().predicted(None, 2, 0.5) == {"read": 2.0, "start": 0.0, "work": 3.0}
-    assert forecast().predicted(["H200", "H200"], 2, 1.0) == {"read": 2.0, "start": 0.0, "work": 3.0}
+    assert forecast().predicted(["H200", "H200"], 2, 1.0) == {"read": 2.0, "start": 1.0, "work": 3.0}, "workers with GPUs take three seconds to start"
+    assert forecast().predicted(["H200"], 0, 1.0) == {"read": 4.0, "start": 0.0, "work": 6.0}, "this process has its own"
     assert forecast().predicted(["another"], 2, 1.0) is None
 
 
