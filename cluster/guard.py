@@ -1,6 +1,7 @@
 """See that a script may start processes: each imports it, and where its call of ours stands outside `if __name__ == "__main__":`, each would make that call."""
 
 import ast
+import multiprocessing
 import sys
 import threading
 from pathlib import Path
@@ -28,7 +29,9 @@ def see_guard() -> None:
 
 
 def may_start() -> bool:
-    """Tell whether the script that runs may start processes: `see_guard` has nothing against it."""
+    """Tell whether this process may start others: it is no daemon, as Dask's workers are, and `see_guard` has nothing against the script."""
+    if multiprocessing.current_process().daemon:
+        return False
     try:
         see_guard()
     except NoGuard:

@@ -1,5 +1,6 @@
 """When two processes share a GPU: where it is worth their start, and where they can be started."""
 
+import multiprocessing
 import sys
 from types import ModuleType
 from typing import Any
@@ -7,6 +8,7 @@ from unittest import mock
 
 import pytest
 
+from tidalign.cluster.guard import may_start
 from tidalign.pipeline.device import GPU
 from tidalign.pipeline.genome.input.source import GenomeSource
 from tidalign.pipeline.genome.parameters import GenomeParameters
@@ -53,3 +55,9 @@ def test_not_where_workers_cannot_be_started(monkeypatch: pytest.MonkeyPatch) ->
         assert processes(1) == 1
     monkeypatch.setitem(sys.modules, "dask_cuda", None)
     assert processes(1) == 1
+
+
+def test_a_daemon_may_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert may_start()
+    monkeypatch.setattr(multiprocessing, "current_process", lambda: mock.Mock(daemon=True))
+    assert not may_start() and processes(1) == 1
