@@ -80,13 +80,21 @@ class Crew:
             self._coming = thread.submit(self._hire)
             thread.shutdown(wait=False)
 
-    def hire(self) -> None:
-        """Start workers, or connect to them, and see that they reach the run directory. Does nothing where that was done."""
-        if self._coming:
-            self._coming.result()
+    def hire(self, *, needed: bool = True) -> None:
+        """Start workers, or connect to them, and see that they reach the run directory. Does nothing where that was done. Where they are not needed and
+        none can be had, this process works by itself."""
+        try:
+            if self._coming:
+                self._coming.result()
+                self._coming = None
+            if not self._workers:
+                self._hire()
+        except NoWorkers as error:
+            if needed:
+                raise
+            rundir.journal(self.directory, "unhired", why=str(error))
             self._coming = None
-        if not self._workers:
-            self._hire()
+            self.replace((), self.threads)
 
     def _hire(self) -> None:
         from tidalign.cluster.start import start

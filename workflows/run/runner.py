@@ -246,8 +246,8 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
     alike = gpus.device.takes_gpu and len({*gpus.names.values()}) == 1 and not gpus.cores  # nothing is decided by what is forecast
     beside = _Beside(kind.forecast) if large and alike else None
     forecast, share = kind.forecast() if large and not alike else None, 1.0 if fresh else tracker.left()
+    shared = kind.processes(tracker, gpus, resources) if gpus.device.takes_gpu else 1
     if gpus.device.takes_gpu:
-        shared = kind.processes(tracker, gpus, resources)
         crew.replace([*gpus.names] * shared, kind.gpu_tasks)
         crew.pace(forecast.speeds() if forecast else {})
         several = gpus.apart or shared > 1
@@ -263,7 +263,7 @@ def _work(crew: Crew, kind: RunKind[M, T, R], tracker: T, stop: Stop, resources:
         if (kind.compiles(gpus) or gpus.cores) and (wanted or kind.working_threads > 1):  # a genome's few tasks here compile what they come to
             kind.compile(tracker)
         if wanted:
-            crew.hire()
+            crew.hire(needed=shared == 1 or gpus.apart or tracker.claims)
     tracker.workers = 0 if gpus.device.takes_gpu else crew.size
     tasks = tracker.ordered(tasks, crew.size)
     predicted = forecast.predicted(on, crew.size, share) if forecast else None

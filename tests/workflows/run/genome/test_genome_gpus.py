@@ -12,6 +12,8 @@ import gpu_stand_in
 import pytest
 from genome_golden import RUNS
 
+from tidalign.cluster import start
+from tidalign.cluster.errors import NoWorkers
 from tidalign.kernels.runtime.errors import DeviceLimit
 from tidalign.kernels.runtime.gpu import GPU_OF_PROCESS
 from tidalign.pipeline.device import GPU
@@ -25,6 +27,7 @@ from tidalign.pipeline.store import rundir
 from tidalign.workflows.cli import main
 from tidalign.workflows.run import devices
 from tidalign.workflows.run.devices import Resources
+from tidalign.workflows.run.genome import run as genome_run
 from tidalign.workflows.run.genome.run import run_genomes
 from tidalign.workflows.status import Exit
 
@@ -135,6 +138,23 @@ def test_several_processes(tmp_path: Path, sides: Any, answers: Any, gpus: int, 
     assert [event["workers"] for event in journal(tmp_path / "run", "hired")] == [processes] * (processes > 1)
     held = {each["gpu_held"].partition(" in process ")[::2] for each in journal(tmp_path / "run", "done")}
     assert 1 <= len({process for _, process in held}) <= processes and len({gpu for gpu, _ in held}) == gpus
+
+
+def test_where_no_worker_can_be_started_this_process_works(
+    tmp_path: Path, kernels: ModuleType, sides: Any, answers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two that share a GPU are not needed."""
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise NoWorkers("worker processes need 96 open files")
+
+    monkeypatch.setattr(start, "start", fails)
+    monkeypatch.setattr(genome_run, "SHARED_WORK", 0.0)
+    monkeypatch.setattr(genome_run, "installed", lambda name: name == "dask_cuda")
+    report = drive(str(tmp_path / "run"), *sides, device="gpu")
+    assert (report.exit, report.workers) == (Exit.COMPLETE, 0)
+    assert answer(tmp_path / "run") == answers["exact"]
+    assert ["96 open files" in event["why"] for event in journal(tmp_path / "run", "unhired")] == [True]
 
 
 @pytest.mark.parametrize("tile", [pytest.param("j000000.u1.seed", marks=pytest.mark.slow), "j000000.u2.walk"])
