@@ -124,7 +124,7 @@ def test_a_gpu_that_fails_is_left_to_a_worker(gpu: list[int], made: tuple[Path, 
     def broken(*_: Any) -> Any:
         raise KernelError("an illegal memory access was encountered")
 
-    def hire(crew: Any) -> None:
+    def hire(crew: Any, **_: Any) -> None:
         left.append(len(list((tmp_path / "claims").iterdir())))
         monkeypatch.setattr(tasks, "alignments", real)
         GPU_OF_PROCESS.lost = None  # as in a worker's process
