@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -61,18 +62,29 @@ def digest(path: Path) -> dict[str, Any]:
     return {"md5 of the MAF below the comments": hashlib.md5("\n".join(lines).encode()).hexdigest(), "alignments": sum(line.startswith("a ") for line in lines)}
 
 
+def held(lines: list[dict[str, Any]]) -> dict[str, float]:
+    """Sum up the seconds that each GPU was held by its processes, each of which says in a run's journal how long it held it until then."""
+    last: dict[str, float] = {}
+    for line in lines:
+        if "gpu_held" in line:
+            last[line["gpu_held"]] = max(line["busy"], last.get(line["gpu_held"], 0.0))
+    sums: Counter[str] = Counter()
+    for process, seconds in last.items():
+        sums[process.partition(" in process ")[0]] += seconds
+    return dict(sums)
+
+
 def stages(run: Path, began: float, wall: float) -> dict[str, Any]:
     """Read the seconds of the stages of a run that took `wall` from `began` (time.time()), by its journal, and what its report says of the work."""
     lines = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
     at = {line["event"]: line["time"] for line in lines}
     tiles = {line["task"]: line["seconds"] for line in lines if line["event"] == "done"}
-    busy = {line["gpu_held"]: line["busy"] for line in lines if line["event"] == "done" and "gpu_held" in line}
     return {
         "start of the process": round(at["start"] - began, 3),
         "reading, and meanwhile the start of the GPU": round(at["read"] - at["start"], 3),
         "tiles": round(at["end"] - at["read"], 3),
         "of each tile": tiles,
-        "GPUs held": {f"GPU {i}": seconds for i, seconds in enumerate(busy.values())},
+        "GPUs held": {f"GPU {i}": seconds for i, seconds in enumerate(held(lines).values())},
         "MAF and end of the process": round(began + wall - at["end"], 3),
         "work": json.loads((run / "report.json").read_text())["work"],
     }

@@ -13,13 +13,12 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 import record
-from genome import gpus
+from genome import gpus, held
 from whole_run import watch
 
 
@@ -41,15 +40,9 @@ def shares(run: Path) -> dict[str, Any]:
     """Read what a run's journal says of its tasks, and of its GPUs where it has some."""
     done = [line for line in map(json.loads, (run / "journal.jsonl").read_text().splitlines()) if line["event"] == "done"]
     span = max(line["time"] for line in done) - min(line["time"] - line["seconds"] for line in done)
-    busy: dict[str, float] = {}
-    for line in done:
-        if "gpu_held" in line:
-            busy[line["gpu_held"]] = max(line["busy"], busy.get(line["gpu_held"], 0.0))
-    of_gpus: Counter[str] = Counter()
-    for held, seconds in busy.items():
-        of_gpus[held.partition(" in process ")[0]] += seconds
-    shares = sorted(round(min(1.0, seconds / span), 3) for seconds in of_gpus.values())
-    return {"aligning": round(span, 3), "tasks": len(done), "processes": len(busy), "busy share of each GPU": shares}
+    processes = len({line["gpu_held"] for line in done if "gpu_held" in line})
+    shares = sorted(round(min(1.0, seconds / span), 3) for seconds in held(done).values())
+    return {"aligning": round(span, 3), "tasks": len(done), "processes": processes, "busy share of each GPU": shares}
 
 
 def main() -> None:

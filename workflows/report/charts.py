@@ -35,7 +35,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def median_of(values: Values) -> float:
-    """Find the median of some finite values. NumPy's own loads as much of it as all that a page needs otherwise."""
+    """Find the median of some finite values. NumPy's own would load `numpy.ma` for it."""
     middle = [(len(values) - 1) // 2, len(values) // 2]
     return float(np.partition(values, middle)[middle].mean())
 

@@ -94,7 +94,7 @@ class Crew:
                 raise
             rundir.journal(self.directory, "unhired", why=str(error))
             self._coming = None
-            self.replace((), self.threads)
+            self.replace(list(dict.fromkeys(self._gpus)), self.threads)
 
     def _hire(self) -> None:
         from tidalign.cluster.start import start

@@ -93,7 +93,7 @@ def test_wavefronts(recorder: Recorder, length: int, letters: str, packed: bool,
 
 @pytest.mark.parametrize(("gigabytes", "left"), [(8, 0), (1, 1)])
 def test_a_block_may_have_more_than_its_lanes_share(recorder: Recorder, monkeypatch: pytest.MonkeyPatch, gigabytes: int, left: int) -> None:
-    """Of the memory that is there; a pair that outgrows pass after pass is the host's where a block of the last one would not fit in all of it."""
+    """Launch the last pass of a pair that outgrows all others with as much memory as a block needs, if it is there; else the pair is the host's."""
     import cupy
 
     monkeypatch.setattr(cupy.cuda.runtime, "memGetInfo", lambda: (gigabytes << 30, gigabytes << 30))

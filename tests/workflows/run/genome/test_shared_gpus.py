@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 from tidalign.cluster.guard import may_start
-from tidalign.pipeline.device import GPU
+from tidalign.pipeline.device import CPU, GPU
 from tidalign.pipeline.genome.input.source import GenomeSource
 from tidalign.pipeline.genome.parameters import GenomeParameters
 from tidalign.workflows.run.devices import Gpus, Resources
@@ -61,3 +61,9 @@ def test_a_daemon_may_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
     assert may_start()
     monkeypatch.setattr(multiprocessing, "current_process", lambda: mock.Mock(daemon=True))
     assert not may_start() and processes(1) == 1
+
+
+@pytest.mark.parametrize(("gpus", "compiles"), [(0, True), (1, False), (2, False)])
+def test_gpus_do_not_wait_for_kernels_of_cores(gpus: int, compiles: bool) -> None:
+    of = Gpus({str(place): "Z" for place in range(gpus)}, "", GPU if gpus else CPU)
+    assert Genomes(GenomeSource(()), GenomeParameters()).compiles(of) is compiles
