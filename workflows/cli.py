@@ -153,14 +153,16 @@ def _begin(args: argparse.Namespace) -> None:
 
 
 def _leave(status: int, *, at_once: bool) -> None:
-    """End the process without taking it apart, which is longer with CUDA, numba and a thousand modules than some runs are. Does nothing where a thread or what
-    is left to write might yet need the interpreter. at_once: what hangs is waited for by whoever takes it apart."""
+    """End the process without taking it apart, which is longer with CUDA, numba and a thousand modules than some runs are, and ends it with SIGABRT where a
+    thread of a library comes to need the interpreter meanwhile. Does nothing where what is left to write cannot be written, of which the interpreter tells.
+    at_once: what hangs is waited for by whoever takes it apart."""
     if at_once:
         sys.stderr.flush()
         os._exit(status)
-    if any(thread is not threading.main_thread() and thread.name != THREAD for thread in threading.enumerate()):
-        return
     with suppress(OSError, ValueError):
+        main = threading.main_thread()
+        if any(not thread.daemon and thread.name != THREAD for thread in threading.enumerate() if thread is not main):
+            threading._shutdown()  # type: ignore[attr-defined]  # waits for them, and tells pools that nothing more will come
         atexit._run_exitfuncs()
         for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed from the start
             stream.flush()

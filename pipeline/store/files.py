@@ -133,8 +133,13 @@ def checked(path: str) -> Any:
 
 
 def open_table(path: str) -> Any:
-    """Open a Parquet file that `write_table` wrote, its bytes mapped: every table of a run is read here. Raises what `checked` does."""
-    return pq.ParquetFile(pa.BufferReader(pa.py_buffer(checked(path))))
+    """Open a Parquet file that `write_table` wrote, its bytes mapped: every table of a run is read here. Raises what `checked` does.
+
+    Arrow maps it a second time: its threads let go of their buffers after a table is there, and a buffer of Python's, let go of while the interpreter ends,
+    ends the process with SIGABRT.
+    """
+    checked(path).close()
+    return pq.ParquetFile(path, memory_map=True)
 
 
 def read_table(path: str, columns: list[str] | None = None) -> Any:

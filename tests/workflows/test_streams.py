@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tidalign.cluster.task import THREAD
 from tidalign.workflows import cli
 from tidalign.workflows.status import Exit
 
@@ -120,3 +121,29 @@ def test_one_stream_is_one_side(words: str, status: int, message: str, folder: P
     answer = shell(folder, f"genome {words} --format maf --device cpu --quiet")
     assert answer.returncode == status
     assert message in answer.stderr
+
+
+ENDING = """
+import sys, threading, time
+from concurrent.futures import ThreadPoolExecutor
+from tidalign.workflows.cli import _leave
+
+class Torn:
+    def __del__(self):
+        print("taken apart")
+
+torn = Torn()
+if sys.argv[1] == "pool":
+    pool = ThreadPoolExecutor(1)
+    pool.submit(lambda: time.sleep(0.3) or print("written"))
+else:
+    threading.Thread(target=time.sleep, args=(600,), name=sys.argv[1], daemon=sys.argv[2] == "daemon").start()
+_leave(7, at_once=False)
+"""
+
+
+@pytest.mark.parametrize(("thread", "kind", "said"), [("pool", "", "written\n"), ("Dask-Offload_0", "daemon", ""), (THREAD, "", "")])
+def test_an_end_waits_for_what_is_written_and_takes_nothing_apart(thread: str, kind: str, said: str) -> None:
+    """A thread of a library that comes to need an interpreter which is taken apart ends the process with SIGABRT."""
+    answer = subprocess.run([sys.executable, "-c", ENDING, thread, kind], capture_output=True, text=True, timeout=300)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (7, said, "")

@@ -1,7 +1,9 @@
 """The run directory: whole files or none, one holder, and a refusal of what does not belong together."""
 
 import errno
+import gc
 import json
+import mmap
 import os
 import subprocess
 import sys
@@ -324,3 +326,10 @@ def test_a_claim_that_says_nothing_sensible_blames_its_whole_range(run: str, rec
     path = claims.claim_path(run, "c", 100, 200, "0a1b2c3d")
     Path(path).write_bytes(record)
     assert claims.read(path) == (100, 200)
+
+
+def test_a_table_read_holds_nothing_of_the_interpreter(tmp_path: Path) -> None:
+    """Arrow's threads let go of what they read after it is there, maybe while the interpreter ends, which ends the process with SIGABRT."""
+    files.write_table(str(tmp_path / "a.parquet"), pa.table({"row": range(1000)}))
+    file = files.open_table(str(tmp_path / "a.parquet"))
+    assert file.read()["row"].to_pylist() == list(range(1000)) and not any(isinstance(each, mmap.mmap) for each in gc.get_objects())
