@@ -13,45 +13,42 @@ Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.int64]
 
 
-def _same() -> Bytes:
-    return np.arange(256, dtype=np.uint8)
-
-
 def _complemented() -> Bytes:
-    table = _same()
+    table = np.arange(256, dtype=np.uint8)
     table[np.frombuffer(ALPHABET, np.uint8)] = decode(reverse_complement(encode(ALPHABET)))[::-1]
     return table
 
 
-SAME, COMPLEMENT = _same(), _complemented()
+COMPLEMENT = _complemented()
+"""What each letter becomes on the other strand."""
+
+ZERO, NINE, INSERTION, DELETION, DASH = (np.uint8(ord(letter)) for letter in "09ID-")
 
 
 def gapped_texts(
     target: Bytes,
     query: Bytes,
     target_starts: Positions,
+    target_ends: Positions,
     query_starts: Positions,
     query_ends: Positions,
     reverse: Any,
-    ops: Bytes,
-    lengths: Positions,
-    offsets: Positions,
+    cigars: Bytes,
+    bounds: Positions,
 ) -> tuple[Bytes, Bytes, Positions]:
     """Write the text of the target and of the query, one alignment after the other -> uint8[columns], uint8[columns], int64[n + 1] (alignment i from
     offsets[i]).
 
-    target, query: uint8[letters], ASCII, as they are. target_starts, query_starts, query_ends: int64[n], places in them; where reverse (bool[n]) holds the
-    query's letters are complemented, from query_ends - 1 down. ops, lengths, offsets: operations of all alignments, as ASCII (I: of the query only, D: of the
-    target only, any other: of both), alignment i has those of offsets[i]:offsets[i + 1].
+    target, query: uint8[letters], ASCII, as they are. Starts and ends: int64[n], places in them; where reverse (bool[n]) holds the query's letters are
+    complemented, from query_ends - 1 down. cigars: uint8, of alignment i those of bounds[i]:bounds[i + 1] (int64[n + 1]), operations of digits and then one
+    letter each (I: of the query only, D: of the target only, any other: of both).
     """
-    sums = np.concatenate(([0], np.cumsum(lengths)))
-    places = sums[offsets]
-    target_text, query_text = np.empty(places[-1] - places[0], np.uint8), np.empty(places[-1] - places[0], np.uint8)
+    room = int((target_ends - target_starts).sum() + (query_ends - query_starts).sum())  # what is not written to takes no memory
+    target_text, query_text, offsets = np.empty(room, np.uint8), np.empty(room, np.uint8), np.zeros(len(bounds), np.int64)
     backward = np.ascontiguousarray(reverse, np.bool_)
     firsts = np.where(backward, query_ends - 1, query_starts)
-    _fill(*map(_fixed, (target, target_starts, ops, lengths, offsets)), np.zeros(len(firsts), np.bool_), _fixed(SAME), np.uint8(ord("I")), target_text)
-    _fill(*map(_fixed, (query, firsts, ops, lengths, offsets)), backward, _fixed(COMPLEMENT), np.uint8(ord("D")), query_text)
-    return target_text, query_text, places - places[0]
+    _write(*map(_fixed, (target, query, target_starts, firsts, backward, COMPLEMENT, cigars, bounds)), target_text, query_text, offsets)
+    return target_text[: offsets[-1]], query_text[: offsets[-1]], offsets
 
 
 def _fixed(array: Any) -> Any:
@@ -62,23 +59,49 @@ def _fixed(array: Any) -> Any:
 
 
 @jit
-def _fill(
-    letters: Bytes, firsts: Positions, ops: Bytes, lengths: Positions, offsets: Positions, backward: Any, table: Bytes, gap: np.uint8, text: Bytes
+def _write(
+    target: Bytes,
+    query: Bytes,
+    target_firsts: Positions,
+    query_firsts: Positions,
+    backward: Any,
+    complement: Bytes,
+    cigars: Bytes,
+    bounds: Positions,
+    target_text: Bytes,
+    query_text: Bytes,
+    offsets: Positions,
 ) -> None:
-    """Write the letters of one side; `gap` is the operation that takes none of them, `table` what letters become going backward."""
-    source, address = letters.ctypes.data, text.ctypes.data
-    column = 0
-    for row in range(len(firsts)):
-        place = firsts[row]
-        for i in range(offsets[row], offsets[row + 1]):
-            length = lengths[i]
-            if ops[i] == gap:
-                text[column : column + length] = 45
-            elif backward[row]:
-                for j in range(length):
-                    text[column + j] = table[letters[place - j]]
-                place -= length
+    """Write the letters of both sides. Pairs are copied up to the next gap at once: those of equal letters and of others take turns every few."""
+    for row in range(len(target_firsts)):
+        t, q, column = target_firsts[row], query_firsts[row], offsets[row]
+        length, pairs = np.int64(0), np.int64(0)
+        for place in range(bounds[row], bounds[row + 1] + 1):
+            byte = cigars[place] if place < bounds[row + 1] else INSERTION  # at the end one of no letters
+            if byte <= NINE:
+                length = 10 * length + byte - ZERO
+                continue
+            if byte != INSERTION and byte != DELETION:
+                pairs += length
+                length = np.int64(0)
+                continue
+            on_target, on_query = pairs, pairs
+            if byte == INSERTION:
+                on_query += length
             else:
-                copy_bytes(source + place, address + column, length)  # numba takes two seconds to compile what assigns a slice
-                place += length
-            column += length
+                on_target += length
+            copy_bytes(target.ctypes.data + t, target_text.ctypes.data + column, on_target)
+            if backward[row]:
+                for j in range(on_query):
+                    query_text[column + j] = complement[query[q - j]]
+                q -= on_query
+            else:
+                copy_bytes(query.ctypes.data + q, query_text.ctypes.data + column, on_query)
+                q += on_query
+            t += on_target
+            gap = query_text if byte == DELETION else target_text
+            for j in range(column + pairs, column + pairs + length):
+                gap[j] = DASH
+            column += pairs + length
+            length, pairs = np.int64(0), np.int64(0)
+        offsets[row + 1] = column

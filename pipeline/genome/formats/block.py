@@ -14,7 +14,7 @@ from tidalign.kernels.text.gapped import COMPLEMENT, gapped_texts
 from tidalign.pipeline.formats.request import Rows
 from tidalign.pipeline.genome.census import Masks, keys
 from tidalign.pipeline.genome.input.sequences import Genome
-from tidalign.pipeline.text import Operations, joined, strings
+from tidalign.pipeline.text import Operations, content_of, joined, strings
 
 Numbers = npt.NDArray[np.int64]
 
@@ -84,28 +84,17 @@ class AlignmentBlock:
     @cached_property
     def texts(self) -> tuple[Any, Any]:
         """Gapped text of target and query (on its strand), letters as they were read, or as they were masked then: two large_string columns."""
-        target_at, query_at = (self.places(side) for side in ("target", "query"))
-        ends = query_at + self.numbers("query_end") - self.numbers("query_start")
-        operations = self.operations
-        target_text, query_text, offsets = gapped_texts(
-            *(self.target.letters, self.query.letters, target_at, query_at, ends, self.reverse),
-            *(operations.letters, operations.lengths, operations.offsets),
-        )
+        target_text, query_text, offsets = self._gapped(self.target.letters, self.query.letters)
         if self.masks is not None:
-            self.masks.write(target_text, offsets, target_at, keys(self.rows, joint=self.query.joint))
+            self.masks.write(target_text, offsets, self.places("target"), keys(self.rows, joint=self.query.joint))
         return text_column(target_text, offsets), text_column(query_text, offsets)
 
     @cached_property
     def quality_texts(self) -> tuple[Any, Any]:
         """The qualities of target and query in each alignment, a ~ for each letter of the other against a gap, as `texts`; None of a side without."""
         operations = self.operations
-        target_at, query_at = (self.places(side) for side in ("target", "query"))
-        ends = query_at + self.numbers("query_end") - self.numbers("query_start")
         sides = [side.qualities if side.qualities is not None else side.letters for side in (self.target, self.query)]
-        target_text, query_text, offsets = gapped_texts(
-            *(sides[0], sides[1], target_at, query_at, ends, self.reverse),
-            *(operations.letters, operations.lengths, operations.offsets),
-        )
+        target_text, query_text, offsets = self._gapped(*sides)
         self._turn_back(query_text, offsets)
         for text, gap in ((target_text, "I"), (query_text, "D")):
             text[np.repeat(operations.letters == ord(gap), operations.lengths)] = ord("~")
@@ -130,13 +119,17 @@ class AlignmentBlock:
 
     def _aligned(self, values: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], Numbers]:
         """Gather what alignments have of an array beside the query's letters, on the query's strand; where each begins."""
-        spans = np.concatenate(([0], np.cumsum(self.numbers("query_end") - self.numbers("query_start"))))
-        starts, count = self.places("query"), len(self)
-        _, text, offsets = gapped_texts(
-            *(np.zeros(0, np.uint8), values, np.zeros(count, np.int64), starts, starts + np.diff(spans), self.reverse),
-            *(np.full(count, ord("I"), np.uint8), np.diff(spans), np.arange(count + 1)),
-        )
+        spans = self.numbers("query_end") - self.numbers("query_start")
+        starts, none = self.places("query"), np.zeros(len(self), np.int64)
+        _, text, offsets = gapped_texts(np.zeros(0, np.uint8), values, none, none, starts, starts + spans, self.reverse, *content_of(joined(spans, "I")))
         return text, offsets
+
+    def _gapped(self, target: npt.NDArray[np.uint8], query: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], Numbers]:
+        """Write what alignments have of an array beside the target's letters and of one beside the query's; where each begins."""
+        starts = [self.places(side) for side in ("target", "query")]
+        ends = [start + self.numbers(f"{side}_end") - self.numbers(f"{side}_start") for side, start in zip(("target", "query"), starts, strict=True)]
+        cigars, bounds = content_of(strings(self.rows["cigar"]).fill_null(""))
+        return gapped_texts(target, query, starts[0], ends[0], starts[1], ends[1], self.reverse, cigars, bounds)
 
     def _turn_back(self, text: npt.NDArray[np.uint8], offsets: Numbers) -> None:
         """Take back the complement of what are no letters, on the strand -."""
