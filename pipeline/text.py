@@ -230,6 +230,10 @@ _CODES[np.frombuffer(b"MIDNSHP=X", np.uint8)] = np.arange(9)
 """Of the letters, in the words of kernels/wavefront/alignments.py."""
 
 
+_MERGED = np.arange(256, dtype=np.uint8)
+_MERGED[np.frombuffer(b"=X", np.uint8)] = ord("M")
+
+
 def counted(counts: npt.NDArray[np.int64]) -> dict[str, Any]:
     """Give the columns `schema.COUNTS` by name from what kernels count of operations, int64[4, n] in that order."""
     return dict(zip((name for name, _ in COUNTS), counts, strict=True))
@@ -256,7 +260,7 @@ class Operations:
 
     def merged(self) -> "Operations":
         """Merge operations: the same alignments with M for matches and mismatches alike; one without operations has 0M, as LASTZ writes HSPs of no letters."""
-        letters = np.where(np.isin(self.letters, np.frombuffer(b"=X", np.uint8)), np.uint8(ord("M")), self.letters)
+        letters = _MERGED[self.letters]
         # An operation starts a new run where its letter changes or its row begins.
         fresh = np.concatenate(([True], letters[1:] != letters[:-1])) if len(letters) else np.empty(0, bool)
         firsts = self.offsets[:-1][self.offsets[:-1] < self.offsets[1:]]

@@ -12,15 +12,18 @@ import pyarrow.compute as pc
 
 from tidalign.pipeline.formats.request import Request
 from tidalign.pipeline.genome.formats.block import AlignmentBlock, GenomeRows, Numbers
-from tidalign.pipeline.text import content_of, empty, joined
+from tidalign.pipeline.text import Operations, content_of, empty, joined
 
 _GAP, _N, _CASE = ord("-"), ord("N"), 0x20
+
+_BASE = np.zeros(256, np.bool_)
+_BASE[np.frombuffer(b"ACGT", np.uint8)] = True
 
 
 def lines(block: AlignmentBlock, request: Request[GenomeRows]) -> Any:
     """Make a large_string column: the line of each row."""
-    rows = block.rows
-    letters, gaps, (sizes, query_starts, target_starts, count) = _letters(block), _gaps(block), _blocks(block)
+    rows, runs = block.rows, block.operations.merged()
+    letters, gaps, (sizes, query_starts, target_starts, count) = _letters(block), _gaps(runs), _blocks(block, runs)
     places = [rows[name] for side in ("query", "target") for name in (f"{side}_name", f"{side}_length", f"{side}_start", f"{side}_end")]
     columns = [*letters, *gaps, rows["strand"], *places, count, sizes, query_starts, target_starts]
     return joined(*[piece for place, column in enumerate(columns) for piece in (("\t",) if place else ()) + (column,)], "\n")
@@ -33,26 +36,31 @@ def _letters(block: AlignmentBlock) -> list[Any]:
     both = (target != _GAP) & (query != _GAP)
     upper = [side & ~np.uint8(_CASE) for side in (target, query)]
     unknown = both & ((upper[0] == _N) | (upper[1] == _N))
-    equal = both & ~unknown & (upper[0] == upper[1]) & np.isin(upper[0], np.frombuffer(b"ACGT", np.uint8))
+    equal = both & ~unknown & (upper[0] == upper[1]) & _BASE[upper[0]]
     lower = (target | query) & np.uint8(_CASE) != 0
     kinds = (equal & ~lower, both & ~unknown & ~equal, equal & lower, unknown)
-    return [pa.array(np.diff(np.concatenate(([0], np.cumsum(kind)))[offsets])) for kind in kinds]
+    return [_sums(kind, offsets) for kind in kinds]
 
 
-def _gaps(block: AlignmentBlock) -> list[Any]:
+def _gaps(runs: Operations) -> list[Any]:
     """Count the runs of letters that the query alone has, and those letters; then the target's."""
-    runs = block.operations.merged()
     found = []
     for letter in "ID":
         mine = runs.letters == ord(letter)
         for values in (mine, np.where(mine, runs.lengths, 0)):
-            found.append(pa.array(np.diff(np.concatenate(([0], np.cumsum(values)))[runs.offsets])))
+            found.append(_sums(values, runs.offsets))
     return found
 
 
-def _blocks(block: AlignmentBlock) -> tuple[Any, Any, Any, Any]:
+def _sums(values: Any, offsets: Numbers) -> Any:
+    """Add up what each row has of some values."""
+    sums, some = np.zeros(len(offsets) - 1, np.int64), offsets[:-1] < offsets[1:]
+    sums[some] = np.add.reduceat(values, offsets[:-1][some], dtype=np.int64)  # of no values it is one value
+    return pa.array(sums)
+
+
+def _blocks(block: AlignmentBlock, runs: Operations) -> tuple[Any, Any, Any, Any]:
     """Give the blocks without a gap: their sizes and their starts in query and target, a comma after each; and how many there are."""
-    runs = block.operations.merged()
     at = np.flatnonzero(runs.letters == ord("M"))
     offsets = np.searchsorted(at, runs.offsets)
     row = np.repeat(np.arange(len(block)), np.diff(offsets))
