@@ -139,7 +139,7 @@ def open_table(path: str) -> Any:
     ends the process with SIGABRT.
     """
     checked(path).close()
-    return pq.ParquetFile(path, memory_map=True)
+    return pq.ParquetFile(pa.memory_map(path))
 
 
 def read_table(path: str, columns: list[str] | None = None) -> Any:

@@ -330,6 +330,9 @@ def test_a_claim_that_says_nothing_sensible_blames_its_whole_range(run: str, rec
 
 def test_a_table_read_holds_nothing_of_the_interpreter(tmp_path: Path) -> None:
     """Arrow's threads let go of what they read after it is there, maybe while the interpreter ends, which ends the process with SIGABRT."""
-    files.write_table(str(tmp_path / "a.parquet"), pa.table({"row": range(1000)}))
-    file = files.open_table(str(tmp_path / "a.parquet"))
-    assert file.read()["row"].to_pylist() == list(range(1000)) and not any(isinstance(each, mmap.mmap) for each in gc.get_objects())
+    path = str(tmp_path / "a.parquet")
+    files.write_table(path, pa.table({"row": range(1000)}))
+    before = {id(each) for each in gc.get_objects() if isinstance(each, mmap.mmap)}
+    file = files.open_table(path)
+    assert file.read()["row"].to_pylist() == list(range(1000))
+    assert not [each for each in gc.get_objects() if isinstance(each, mmap.mmap) and id(each) not in before]
