@@ -77,6 +77,17 @@ def write_errors(name: str) -> Iterator[None]:
         raise CannotWrite(f"{name}: cannot be written: {error.strerror or error}; choose another place with -o") from error
 
 
+def refuse_input(output: str, read: Any) -> None:
+    """Raise CannotWrite where an output is one of the files that were read: wherever `read`, what plan.json says of the input, has a path."""
+    if not Path(output).is_file():
+        return
+    for each in read.values() if isinstance(read, dict) else read if isinstance(read, list) else ():
+        refuse_input(output, each)
+    path = read.get("path") if isinstance(read, dict) else None
+    if isinstance(path, str) and Path(path).is_file() and Path(path).samefile(output):
+        raise CannotWrite(f"{output}: expected another name than those of what was read; choose one with -o")
+
+
 def refuse_side(format: Format, role: str, file: str, side: Any) -> None:
     """Raise InputError for a side, read whole, that a format cannot hold. role: target or query; side: has `names`, and what the format looks at beside."""
     if format.banned:
@@ -248,6 +259,7 @@ def export(
     if chosen.placed and not rows.placed:
         others = [other.suffix for other in table.formats(rows.kind) if other.suffix and not other.placed]
         raise InputError(chosen.name.upper(), "a run with places", "one made with --report score", f"export {table.listed(others)}")
+    refuse_input(output, rows.source)
     stream = output == "-" or (Path(output).exists() and not Path(output).is_file())
     request = Request(rows, chosen, notice or _silent, **options, folder=tempfile.gettempdir() if stream else str(Path(output).resolve().parent))
     with into(output) as sink:

@@ -59,6 +59,16 @@ class Layout:
                 raise CannotWrite(f"{directory}: expected a new or earlier run directory, found a folder with {name!r} in it; choose another place with -o")
             yield Path(entry.path)
 
+    def removed(self, directory: str) -> list[Path]:
+        """List `entries` in the order in which all are removed: what says that something is done before what it was done with, and plan.json, which says that
+        there is a run, last, so that a run which is half removed is one that goes on, or is thrown away."""
+
+        def place(path: Path) -> int:
+            name = path.relative_to(directory).parts[0]
+            return _DONE.index(name) - len(_DONE) if name in _DONE else int(name == "plan.json")
+
+        return sorted(self.entries(directory), key=place)
+
     def _makes(self, entry: os.DirEntry[str], name: str) -> bool:
         if entry.is_symlink():
             return False
@@ -95,6 +105,9 @@ def _digest(schema: Any) -> str:
 
 FILES = ("plan.json", "manifest.json", "journal.jsonl", "report.json", "report.html", "tidalign_mqc.json", "run.lock", "SUCCESS", "PARTIAL")
 """Names that may be in a run directory beside the folders of its layout."""
+
+_DONE = ("SUCCESS", "PARTIAL", "report.json", "manifest.json", "parts", "blocks")
+"""What says that something is done."""
 
 _TEMPORARY = r"\.[0-9a-f]{1,8}\.tmp"
 """What a name has at its end until the file is whole."""

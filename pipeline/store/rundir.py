@@ -153,7 +153,7 @@ def tidy(directory: str, layout: Layout) -> None:
 
 def empty(directory: str, layout: Layout) -> None:
     """Remove all of a run but its lock. CannotWrite, and nothing is removed, where there is what no run makes, or plan.json is somebody else's."""
-    entries = list(layout.entries(directory))
+    entries = layout.removed(directory)
     if not own(directory):
         raise CannotWrite(f"{directory}/plan.json: expected that of a run, which may be thrown away, found another or none; choose another place with -o")
     for path in entries:

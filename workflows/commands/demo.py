@@ -54,7 +54,7 @@ Next:
   tidalign export {folder}/run -o reads.paf
   python -c 'import tidalign; print(tidalign.Results("{folder}/run").to_table())'
   tidalign pairs YOUR_READS.fastq YOUR_TARGETS.fasta -o out.sam
-  tidalign plot {folder}/flies -o flies.png
+  tidalign plot {folder}/flies -o flies.svg
   tidalign genome YOUR_TARGET.fa YOUR_QUERY.fa -o out.maf"""
     )
     return Exit.COMPLETE

@@ -6,6 +6,7 @@ from typing import Any
 
 from tidalign.cluster.task import cores
 from tidalign.pipeline.errors import CannotWrite, Damaged
+from tidalign.pipeline.formats.export import refuse_input
 from tidalign.pipeline.genome.input import index as targets
 from tidalign.pipeline.search import database as databases
 from tidalign.pipeline.search.records import READERS, empty_database, inspect, is_index, records
@@ -32,6 +33,7 @@ def index(database: str | Path, out: str | Path, *, alphabet: str = "dna") -> An
     source, path = inspect(str(database), "database"), str(Path(out).absolute())
     if Path(path).is_dir():
         raise CannotWrite(f"{out}: expected a file to write, found a directory")
+    refuse_input(path, {"path": source.path})
     if is_index(source):
         raise CannotWrite(f"{database}: an index already; give the sequences that it was made of, or search it as it is")
     databases.pack(path, _counted(records(source, alphabet, min(READERS, cores())), source.path), alphabet)

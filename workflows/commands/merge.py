@@ -22,7 +22,8 @@ def command(args: argparse.Namespace) -> Exit:
     """Put the shards together in OUT, or in OUT.run beside a file that is then written."""
     layout = layout_of(args.runs[0])
     asked: dict[str, Any] = {}
-    if args.format or table.by_suffix(layout.kind, Path(args.output).suffix[1:].lower()):
+    means = table.by_suffix(layout.kind, table.ending(args.output)) or Path(args.output).suffix.lower() in table.ELSEWHERE[layout.kind]
+    if args.format or means:
         args.run = args.runs[0]  # what messages name
         asked = options(args, layout.kind)
         args.format = asked.pop("format")

@@ -111,7 +111,7 @@ SHORT = """tidalign aligns DNA by the batch, exactly, on cores, GPUs and cluster
   tidalign pairs reads.fq windows.fa -o out.sam      every read with its window; also .bam, .paf, .tsv, .parquet
   tidalign genome target.fa query.fa -o out.maf      two genomes, as LASTZ does; `genomes` for many
   tidalign search queries.fa database.fa -o out.m8   the best hits of every query
-  tidalign estimate genome target.fa query.fa        what a command would take
+  tidalign estimate genome t.fa q.fa -o out.maf      what a command would take
   tidalign export RUN -o out.paf                     a finished run in another format
   tidalign plot RUN -o dots.svg                      a dot plot; `report RUN` a page of what was done
   tidalign demo, tidalign check                      real data that come with it; what is installed

@@ -35,7 +35,7 @@ def integer(least: int, most: int = LARGEST_NUMBER) -> Reader:
     """Make a reader of a whole number within limits."""
 
     def read(value: Any) -> int:
-        digits = isinstance(value, str) and re.fullmatch(r"[0-9]{1,40}", value)
+        digits = isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,40}", value)
         return int(within(least, int(value) if digits or whole(value) else math.nan, most, "a whole number", value))
 
     return read

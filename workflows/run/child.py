@@ -135,4 +135,6 @@ def _die_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    ended = main()
+    sys.stderr.flush()
+    os._exit(ended)  # what dies while Python is taken apart would be taken for the order's fault

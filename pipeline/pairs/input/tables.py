@@ -208,10 +208,11 @@ def _side(table: Any, column: str, name: str, place: RecordPlace) -> Any:
 
 def _column(values: Any, kind: Any, name: str, place: RecordPlace) -> Any:
     """Make a column one array of a type, without nulls."""
-    if values.null_count:
-        row = int(np.flatnonzero(values.is_null().to_numpy())[0])
-        raise place.error(row, f"a value in column {name!r}", "null", "remove the row")
     try:
-        return pa.concat_arrays([chunk.cast(kind) for chunk in values.chunks])
+        column = pa.concat_arrays([chunk.cast(kind) for chunk in values.chunks])
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InputError(place.file, f"column {name!r} as {kind}", f"{values.type} ({error})", "cast it") from error
+    if column.null_count:  # of the column as it is cast: a dictionary counts its indices alone, and may have a null among its values
+        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        raise place.error(row, f"a value in column {name!r}", "null", "remove the row")
+    return column

@@ -23,10 +23,11 @@ TARGET = ("target_ordinal", "target_name", "target_length")
 
 
 def header(request: Request[Rows]) -> Iterator[bytes | memoryview]:
-    """Give the lines before the records. Raises InputError for targets that SAM cannot name, or that have one name."""
+    """Give the lines before the records. Raises InputError for targets that SAM cannot name, or that have one name. A target without a letter is not there: a
+    length is at least 1."""
     targets = pa.table({name: pa.array([], type) for name, type in zip(TARGET, (pa.int64(), pa.string(), pa.int64()), strict=True)})
     for batch in request.rows.to_batches(list(TARGET)):
-        held = pa.concat_tables([targets, pa.Table.from_batches([batch])]).filter(pc.is_valid(pc.field("target_ordinal")))
+        held = pa.concat_tables([targets, pa.Table.from_batches([batch])]).filter(pc.field("target_length") > 0)
         _, firsts = np.unique(held["target_ordinal"].to_numpy(), return_index=True)
         targets = held.take(pa.array(firsts))
     counted = pc.value_counts(targets["target_name"].combine_chunks())

@@ -70,6 +70,15 @@ def test_sam(results: tidalign.SearchResults) -> None:
     ]
 
 
+def test_a_target_without_letters_is_not_in_the_header_of_sam(tmp_path: Path) -> None:
+    """LN is 1 at least: htslib opens no other file."""
+    (tmp_path / "q.fa").write_text(">q\nACGTACGTAC\n")
+    (tmp_path / "d.fa").write_text(">t1\nTTTTACGTACGTACTTT\n>t2\n\n>t3\nCCCCC\n")
+    found = tidalign.search_files(tmp_path / "q.fa", tmp_path / "d.fa", out=tmp_path / "run", span="query", min_score=-1000, workers=None)
+    assert set(found.to_table()["target_name"].to_pylist()) == {"t1", "t2", "t3"}
+    assert lines(found, "sam")[1:3] == ["@SQ\tSN:t1\tLN:17", "@SQ\tSN:t3\tLN:5"]
+
+
 def test_tsv_and_parquet(results: tidalign.SearchResults) -> None:
     found = lines(results, "tsv")
     assert found[0].split("\t") == SEARCH_HITS.names and len(found) == 5

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -336,3 +337,32 @@ def test_a_table_read_holds_nothing_of_the_interpreter(tmp_path: Path) -> None:
     file = files.open_table(path)
     assert file.read()["row"].to_pylist() == list(range(1000))
     assert not [each for each in gc.get_objects() if isinstance(each, mmap.mmap) and id(each) not in before]
+
+
+def test_a_removal_that_is_cut_short_leaves_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing says that something is done whose rows are gone, and --new may throw away what is left, wherever it ends."""
+    unlink, rmdir = Path.unlink, Path.rmdir
+    for cut in range(20):
+        run, left = str(tmp_path / str(cut)), iter(range(cut))
+        rundir.create(run, PARAMETERS, SOURCE, PAIRS)
+        for folder, name in (("chunks", "b00000-07-000.parquet"), ("blocks", "b00000.json"), ("parts", "b00000-07-000.0-1.parquet")):
+            Path(run, folder).mkdir(exist_ok=True)
+            Path(run, folder, name).touch()
+        for name in ("SUCCESS", "report.json", "manifest.json", "report.html"):
+            Path(run, name).touch()
+
+        def ended(path: Path, *arguments: Any, left: Any = left, **keywords: Any) -> None:
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            (rmdir if path.is_dir() else unlink)(path, *arguments, **keywords)
+
+        monkeypatch.setattr(Path, "unlink", ended)
+        monkeypatch.setattr(Path, "rmdir", ended)
+        with suppress(KeyboardInterrupt):
+            rundir.empty(run, PAIRS)
+        monkeypatch.undo()
+        is_there = {path.name for path in Path(run).rglob("*") if path.is_file()}
+        whole = {"b00000-07-000.0-1.parquet", "b00000.json", "manifest.json", "report.json"} <= is_there
+        assert rundir.own(run) and ("SUCCESS" not in is_there or whole) and ("manifest.json" not in is_there or "b00000.json" in is_there)
+        rundir.empty(run, PAIRS)
+        assert not [path for path in Path(run).iterdir() if path.name != "run.lock"]

@@ -59,7 +59,7 @@ def test_a_search(inputs: tuple[Path, Path], tmp_path: Path, command: Any, monke
     assert (tmp_path / "merged.m8").read_bytes() == (tmp_path / "out.m8").read_bytes() != b""
 
 
-@pytest.mark.parametrize("name", ["out.sam", "out.parquet"])
+@pytest.mark.parametrize("name", ["out.sam", "out.parquet", "out.paf.gz"])
 def test_pairs(name: str, inputs: tuple[Path, Path], tmp_path: Path, command: Any) -> None:
     words = ("pairs", *inputs, "--device", "cpu")
     assert command(*words, "-o", tmp_path / name).returncode == 0
