@@ -44,7 +44,8 @@ def compiled(devices: list[Device]) -> Iterator[tuple[int, int, str]]:
 
 
 def _run(folder: str, number: int, words: list[str]) -> str:
-    output = f"{number}.tsv" if {"score", "ends", "--penalty-only", "--nogapped"} & {*words} else f"{number}.{'maf' if words[0] == 'genome' else 'sam'}"
+    tables, lines = {"score", "ends", "--penalty-only", "--nogapped"}, "maf" if words[0] == "genome" else "sam"
+    output = f"{number}.{'tsv' if tables & {*words} else 'paf' if '--chain' in words else lines}"  # PAF parses CIGARs, MAF does not
     line = [sys.executable, "-m", "tidalign.workflows", *words, "-o", output, "--quiet"]
     done = subprocess.run(line, cwd=folder, capture_output=True, text=True)
     return f"{' '.join(words)}: {done.stderr.strip() or f'status {done.returncode}'}" if done.returncode else ""
