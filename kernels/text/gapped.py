@@ -20,7 +20,7 @@ def _complemented() -> Bytes:
 
 
 COMPLEMENT = _complemented()
-"""What each letter becomes on the other strand."""
+"""Letters of the other strand, by those of this one."""
 
 ZERO, NINE, INSERTION, DELETION, DASH = (np.uint8(ord(letter)) for letter in "09ID-")
 

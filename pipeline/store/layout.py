@@ -107,7 +107,7 @@ FILES = ("plan.json", "manifest.json", "journal.jsonl", "report.json", "report.h
 """Names that may be in a run directory beside the folders of its layout."""
 
 _DONE = ("SUCCESS", "PARTIAL", "report.json", "manifest.json", "parts", "blocks")
-"""What says that something is done."""
+"""Names by which it is known that something is done."""
 
 _TEMPORARY = r"\.[0-9a-f]{1,8}\.tmp"
 """What a name has at its end until the file is whole."""

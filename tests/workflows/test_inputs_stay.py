@@ -17,6 +17,7 @@ LETTERS = "GATTACACCTGAGTCATTGCCA" * 8
         ("genome", "a.fa", "b.fa", "-o", "./b.fa", "--format", "maf"),
         ("search", "a.fa", "b.fa", "-o", "b.fa", "--format", "m8"),
         ("search", "a.fa", "b.fa", "-o", "link.m8"),
+        ("genome", "a.fa", "b.fa", "-o", "run", "--rdotplot=a.fa"),
         ("index", "a.fa", "-o", "a.fa"),
     ],
     ids=lambda words: " ".join(words[0:1] + words[-3:]),

@@ -1,4 +1,4 @@
-"""What is taken for granted of numba's insides: it is so, or numba keeps kernels itself."""
+"""Compare numba's insides with what is taken for granted of them: it is so, or numba keeps kernels itself."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def test_a_numba_that_is_not_as_known_keeps_kernels_itself(tmp_path: Path, name:
 
 
 def test_numba_is_as_known(tmp_path: Path) -> None:
-    """Where this fails with a new numba: look at what it changed, then bring numba_internals up to date."""
+    """Find no difference to the numba that is installed: where a new one has some, look at what it changed, then bring numba_internals up to date."""
     assert run("from tidalign.kernels.runtime.numba_internals import difference; print(difference())", HOME=str(tmp_path)) == "None"
 
 
