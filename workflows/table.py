@@ -6,14 +6,14 @@ from typing import Any
 import pyarrow as pa
 
 from tidalign.pipeline.errors import InputError
-from tidalign.pipeline.pairs import models, subset
-from tidalign.pipeline.pairs.aligner import PairParameters, align_batch, aligner_of, work
+from tidalign.pipeline.pairs import subset
+from tidalign.pipeline.pairs.aligner import align_batch, aligner_of, work
 from tidalign.pipeline.pairs.models import PenaltiesLike
 from tidalign.pipeline.pairs.pack import RecordPlace, check_letters, check_names, pack_pairs
-from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.pairs.threads import on_threads, shared, threads_of
 from tidalign.pipeline.schema import PAIRS
 from tidalign.workflows.options.nearest import named
+from tidalign.workflows.options.scoring import pair_parameters
 from tidalign.workflows.run.devices import of_process
 
 
@@ -21,7 +21,7 @@ from tidalign.workflows.run.devices import of_process
 def align(
     queries: Any,
     targets: Any = None,
-    penalties: PenaltiesLike = "affine:4,6,2",
+    penalties: PenaltiesLike | None = None,
     ends_free: int | tuple[int, int, int, int] | None = None,
     penalty_only: bool = False,
     ambiguous: str = "mismatch",
@@ -29,8 +29,8 @@ def align(
     *,
     pairs: tuple[Any, Any] | None = None,
     scoring: str | None = None,
-    span: str = "local",
-    report: str = "cigar",
+    span: str | None = None,
+    report: str | None = None,
     alphabet: str = "",
     zdrop: int | None = None,
     end_bonus: int = 0,
@@ -46,10 +46,10 @@ def align(
     pairs: (i, j), arrays of whole numbers: align query i[k] with target j[k] for each k, any of them any number of times; there may then be more of one side
     than of the other. A row's `ordinal` is k. Letters are read and packed once; by scores they are aligned where they lie, by penalties those of a batch are
     copied packed.
-    penalties: text as of `PairParameters`; a tuple, the model's name and its numbers: ("affine", 4, 6, 2); or `Affine(4, 6, 2)`, `Edit()`, `Linear(4, 2)`,
-    `TwoPiece(4, 6, 2, 24, 1)`, of `tidalign` too. ends_free: as there; one number is for all ends.
-    scoring: text as `match:2,mismatch:-4,gap:4,2` or `blosum62,gap:11,1`, to align by scores in place of penalties; with it span, report, alphabet,
-    zdrop and end_bonus, see `ScoreParameters`.
+    penalties: text as of `PairParameters`; a tuple, the model's name and its numbers: ("affine", 4, 6, 2); or `Affine(4, 6, 2)` (which None is), `Edit()`,
+    `Linear(4, 2)`, `TwoPiece(4, 6, 2, 24, 1)`, of `tidalign` too. ends_free: as there; one number is for all ends.
+    scoring: text as `match:2,mismatch:-4,gap:4,2` or `blosum62,gap:11,1`, to align by scores in place of penalties; with it span (None: local), report
+    (None: cigar), alphabet, zdrop and end_bonus, see `ScoreParameters`.
     penalty_only, ambiguous, strand, heuristic: see `PairParameters`. device: `cpu`, `gpu` for the current CUDA device, or `auto`, which is that where there is
     one and the work is worth its start. threads: that align on cores; None: one for each core. The rows are the same on all and for any number.
 
@@ -60,12 +60,9 @@ def align(
     ['1=1I2=']
     """
     count = threads_of(threads)
-    penalised: dict[str, Any] = {"penalties": models.text(penalties), "ends_free": _ends(ends_free), "penalty_only": penalty_only, "heuristic": heuristic}
-    parameters: Any = PairParameters(**penalised, ambiguous=ambiguous, strand=strand)
-    if scoring is not None and heuristic is not None:
-        raise ValueError("heuristic is for alignment by penalties: leave it out with scoring")
-    if scoring is not None:
-        parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
+    penalised: dict[str, Any] = {"penalties": penalties, "ends_free": ends_free, "penalty_only": penalty_only, "heuristic": heuristic}
+    scored: dict[str, Any] = {"span": span, "report": report, "alphabet": alphabet, "zdrop": zdrop, "end_bonus": end_bonus}
+    parameters = pair_parameters(scoring, ambiguous, strand, **penalised, **scored)
     aligner = aligner_of(parameters)
     names: dict[str, Any] = {}
     if targets is None:
@@ -93,14 +90,6 @@ def align(
     on = of_process(device, lambda: float(weights.sum()))
     tables = on_threads(lambda start, stop: align_batch(aligner, chunk.slice(start, stop - start), parameters, on), shared(weights, on, count), on, count)
     return pa.concat_tables([aligner.schema.empty_table(), *tables]).combine_chunks()
-
-
-def _ends(ends_free: Any) -> Any:
-    """Free letters of the four ends; one number is for all of them."""
-    if ends_free is None:
-        return None
-    ends = (ends_free,) * 4 if _whole(ends_free) else tuple(ends_free) if hasattr(ends_free, "__iter__") else (ends_free,)
-    return tuple(int(end) if _whole(end) else end for end in ends)
 
 
 def _whole(value: Any) -> bool:

@@ -85,5 +85,11 @@ def text(penalties: Any) -> str:
     raise ValueError(f"penalties {penalties!r}: expected a text, as 'affine:4,6,2', a tuple, as ('affine', 4, 6, 2), or tidalign.Affine(4, 6, 2)")
 
 
+def ends(ends_free: Any) -> tuple[Any, ...]:
+    """Give the letters that are free at the four ends; one number is for all of them."""
+    given = (ends_free,) * 4 if _whole(ends_free) else tuple(ends_free) if hasattr(ends_free, "__iter__") else (ends_free,)
+    return tuple(int(end) if _whole(end) else end for end in given)
+
+
 def _whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)

@@ -9,7 +9,6 @@ from typing import Any
 from tidalign.cluster.given import SchedulerLike, scheduler_of
 from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.formats import table
-from tidalign.pipeline.pairs import models
 from tidalign.pipeline.pairs.aligner import PairParameters
 from tidalign.pipeline.pairs.formats.lift import contigs
 from tidalign.pipeline.pairs.input.read import PairSource, inspect
@@ -17,12 +16,12 @@ from tidalign.pipeline.pairs.manifest import Check, PairManifest
 from tidalign.pipeline.pairs.models import PenaltiesLike
 from tidalign.pipeline.pairs.partition import Names
 from tidalign.pipeline.pairs.results import Results
-from tidalign.pipeline.pairs.scored import ScoreParameters
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import PAIRS
 from tidalign.workflows import running
 from tidalign.workflows.options.common import options_of
 from tidalign.workflows.options.nearest import named
+from tidalign.workflows.options.scoring import pair_parameters
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import DEFAULT, Resources
 from tidalign.workflows.run.pairs.run import run_pairs
@@ -37,15 +36,15 @@ def align_pairs(
     targets: str | Path | None = None,
     *,
     out: str | Path,
-    penalties: PenaltiesLike = "affine:4,6,2",
-    ends_free: tuple[int, int, int, int] | None = None,
+    penalties: PenaltiesLike | None = None,
+    ends_free: int | tuple[int, int, int, int] | None = None,
     penalty_only: bool = False,
     ambiguous: str = "mismatch",
     strand: str = "plus",
     heuristic: str | None = None,
     scoring: str | None = None,
-    span: str = "local",
-    report: str = "cigar",
+    span: str | None = None,
+    report: str | None = None,
     alphabet: str = "",
     zdrop: int | None = None,
     end_bonus: int = 0,
@@ -68,8 +67,8 @@ def align_pairs(
 
     out: a run directory; or a file of a format (`x.sam`), written from the run directory beside it (`x.sam.run`), which the results read.
     queries, targets: FASTA, FASTQ (plain, gzip, bgzip), paired by order; or one file: interleaved, WFA's `.seq`, or Parquet / Arrow with two columns.
-    penalties: as `align` takes them. ends_free, penalty_only, ambiguous, strand, heuristic: see `PairParameters`.
-    scoring, span, report, alphabet, zdrop, end_bonus: align by scores in place of penalties, see `ScoreParameters`.
+    penalties, ends_free: as `align` takes them. penalty_only, ambiguous, strand, heuristic: see `PairParameters`.
+    scoring, span, report, alphabet, zdrop, end_bonus: align by scores in place of penalties, as in `align`.
     device: `cpu`, `gpu` or `auto` (GPUs where there are any); gpus: how many; None: all, or one for input under 4 GB.
     workers: processes on this machine; None for one a core, or none for little work. scheduler: a Dask scheduler to use instead: its address,
     its file, a `distributed.Client` or a cluster object;
@@ -80,12 +79,9 @@ def align_pairs(
     Raises ValueError for parameters that make no sense, and what `workflows.run.runner.run` raises. With worker processes the calling script needs
     `if __name__ == "__main__":`, as everywhere with Python's multiprocessing.
     """
-    penalised: dict[str, Any] = {"penalties": models.text(penalties), "ends_free": ends_free, "penalty_only": penalty_only, "heuristic": heuristic}
-    parameters: Any = PairParameters(**penalised, ambiguous=ambiguous, strand=strand)
-    if scoring is not None and heuristic is not None:
-        raise ValueError("heuristic is for alignment by penalties: leave it out with scoring")
-    if scoring is not None:
-        parameters = ScoreParameters(scoring, alphabet, span, report, ambiguous, zdrop, end_bonus, strand)
+    penalised: dict[str, Any] = {"penalties": penalties, "ends_free": ends_free, "penalty_only": penalty_only, "heuristic": heuristic}
+    scored: dict[str, Any] = {"span": span, "report": report, "alphabet": alphabet, "zdrop": zdrop, "end_bonus": end_bonus}
+    parameters = pair_parameters(scoring, ambiguous, strand, **penalised, **scored)
     columns = {"query_column": query_column, "target_column": target_column, "alphabet": parameters.alphabet}
     paths = (str(queries), None if targets is None else str(targets))
     run, file = running.place(out, table.PAIRS)
@@ -173,8 +169,7 @@ def _source(run: Path | None, queries: str, targets: str | None, **options: Any)
 def parameters_of(args: argparse.Namespace) -> Any:
     """Read what the options say of the alignments."""
     if args.scoring:
-        parameters: ScoreParameters = args.scored
-        return parameters
+        return args.scored
     chosen = {"ends_free": args.ends_free, "penalty_only": args.penalty_only, "ambiguous": args.ambiguous, "strand": args.strand}
     chosen |= {"heuristic": args.heuristic}
     return PairParameters(penalties=args.penalties or "affine:4,6,2", **chosen)

@@ -1,10 +1,39 @@
-"""Read what --scoring, --matrix, --gap and what goes with them say."""
+"""Read what --scoring, --matrix, --gap and what goes with them say, and the same of keywords."""
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from tidalign.pipeline.errors import shown
 from tidalign.workflows.options.common import SCORED, Error
+
+_PENALISED = ("penalties", "ends_free", "penalty_only", "heuristic")
+_UNSAID = {"penalty_only": False, "alphabet": "", "end_bonus": 0}
+"""Keywords that say nothing by another value than None."""
+
+
+def pair_parameters(scoring: str | None, ambiguous: str, strand: str, **options: Any) -> Any:
+    """Make the parameters that keywords of `align` and `align_pairs` say. ValueError where they make no sense, or are of both kinds."""
+    from tidalign.pipeline.pairs import models
+    from tidalign.pipeline.pairs.aligner import PairParameters
+    from tidalign.pipeline.pairs.scored import ScoreParameters
+
+    for name, read in (("penalties", models.text), ("ends_free", models.ends)):
+        options[name] = None if options[name] is None else read(options[name])
+    given = {name: value for name, value in options.items() if value != _UNSAID.get(name)}
+    for name in given:
+        if scoring is not None and name in _PENALISED:
+            raise ValueError(f"{name} {_of_penalties('scoring', name, 'report=' + repr('ends'))}")
+        if scoring is None and name not in _PENALISED:
+            raise ValueError(f"{name} goes with scoring")
+    given |= {"ambiguous": ambiguous, "strand": strand}
+    return PairParameters(**given) if scoring is None else ScoreParameters(scoring, **given)
+
+
+def _of_penalties(scores: str, name: str, without: str) -> str:
+    """Say why an option does not go with scores."""
+    no_cigars = f"; {without} gives no CIGARs" if name == "penalty_only" else ""
+    return f"is for alignment by penalties: leave it out with {scores}{no_cigars}"
 
 
 def check_pairs_scores(args: argparse.Namespace, error: Error) -> None:
@@ -12,10 +41,8 @@ def check_pairs_scores(args: argparse.Namespace, error: Error) -> None:
     if not args.scoring and not args.matrix:
         first = next(name for name in SCORED if getattr(args, name) is not None)
         error(f"--{first.replace('_', '-')} goes with --scoring or --matrix")
-    others = {"penalties": args.penalties, "ends-free": args.ends_free, "penalty-only": args.penalty_only, "heuristic": args.heuristic}
-    if given := next((name for name, value in others.items() if value), None):
-        no_cigars = "; --report ends gives no CIGARs" if given == "penalty-only" else ""
-        error(f"--{given} is for alignment by penalties: leave it out with --scoring and --matrix{no_cigars}")
+    if given := next((name for name in _PENALISED if getattr(args, name)), None):
+        error(f"--{given.replace('_', '-')} {_of_penalties('--scoring and --matrix', given, '--report ends')}")
     from tidalign.pipeline.pairs.scored import ScoreParameters
 
     try:
