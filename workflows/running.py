@@ -56,22 +56,18 @@ def prepared(directory: Path, layout: Layout, *, new: bool) -> Iterator[None]:
         raise NoGuard(str(error)) from None  # nobody wants to see by how many of our functions it came
     except (InputError, MissingInput):
         if not (directory / "manifest.json").exists():
-            _empty(directory, layout)
-            if not existed:
-                _remove(directory)
+            _empty(directory, layout, entirely=not existed)
         raise
 
 
-def _empty(directory: Path, layout: Layout) -> None:
-    """Remove all but the lock, which is held meanwhile."""
+def _empty(directory: Path, layout: Layout, *, entirely: bool = False) -> None:
+    """Remove all of a run, but its directory and the lock, which is held meanwhile. entirely: these, too."""
     with locked(str(directory)):
         rundir.empty(str(directory), layout)
-
-
-def _remove(directory: Path) -> None:
-    """Remove an empty run directory."""
-    (directory / "run.lock").unlink()
-    directory.rmdir()
+        if entirely:
+            (directory / "run.lock").unlink()
+            with suppress(OSError):  # it is no longer empty where another run begins in it
+                directory.rmdir()
 
 
 @contextmanager
@@ -124,8 +120,7 @@ class Command:
         beside = bool(self.args.format) and not is_stream(output) and not where
         if beside and not (self.args.keep_run or partial):
             with suppress(CannotWrite):  # for what somebody put there meanwhile it is kept
-                _empty(self.run, of_kind(rundir.read_plan(str(self.run))["kind"]))
-                _remove(self.run.resolve())
+                _empty(self.run.resolve(), of_kind(rundir.read_plan(str(self.run))["kind"]), entirely=True)
         if not is_stream(output) and self.run.exists():
             show(results)
         if self.args.quiet:

@@ -89,6 +89,17 @@ def of_kind(kind: str) -> Layout:
     return _LAYOUTS[kind]
 
 
+def own(directory: str) -> bool:
+    """Tell whether plan.json is one that tidalign wrote, whole or damaged; without one, whether there is nothing that comes after it."""
+    plan = Path(directory, "plan.json")
+    if not plan.exists():
+        files = [path for path in Path(directory).rglob("*") if not path.is_dir() and path.suffix != ".tmp"]
+        begins = {"run.lock": b"process ", "journal.jsonl": b'{"time": '}
+        return all(path.name in begins and begins[path.name].startswith(path.read_bytes()[: len(begins[path.name])]) for path in files)
+    begin = plan.read_bytes()[:64]
+    return begin.startswith(b'{\n "format": ')
+
+
 def _below(folder: str) -> Iterator[os.DirEntry[str]]:
     with os.scandir(folder) as open_folder:
         entries = list(open_folder)  # whoever stops early leaves no folder open

@@ -22,7 +22,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -31,9 +31,7 @@ from typing import Any, Self, TypeVar
 from tidalign import __version__
 from tidalign.pipeline.errors import CannotWrite, Damaged, ManifestMismatch, MissingInput
 from tidalign.pipeline.store.files import read_json, write_json, writing_error
-from tidalign.pipeline.store.layout import FORMAT, PAIRS, Layout, check
-
-A = TypeVar("A")
+from tidalign.pipeline.store.layout import FORMAT, PAIRS, Layout, check, own
 
 
 @contextmanager
@@ -41,6 +39,7 @@ def locked(directory: str) -> Iterator[None]:
     """Hold the run directory for this process. CannotWrite naming the holder where another one has it; the kernel lets go when a holder dies."""
     path = Path(directory, "run.lock")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)  # who held it may have removed both meanwhile
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise writing_error(str(path), error) from error
@@ -52,11 +51,21 @@ def locked(directory: str) -> Iterator[None]:
             raise CannotWrite(f"{directory}: in use by {holder}; wait for it, stop it, or use another run directory") from None
         except OSError as error:
             raise CannotWrite(f"{path}: its file system cannot lock files ({error.strerror}); use a run directory on one that can") from error
+        if not _is(path, handle):  # who held it has removed it, and another may hold the next
+            with locked(directory):
+                yield
+            return
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"process {os.getpid()} on {os.uname().nodename}\n".encode(), 0)
         yield
     finally:
         os.close(handle)
+
+
+def _is(path: Path, handle: int) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(path.stat(), os.fstat(handle))
+    return False
 
 
 _MARKERS = ("SUCCESS", "PARTIAL")
@@ -131,17 +140,6 @@ def _differences(old: Any, new: Any, name: str = "") -> list[str]:
     if isinstance(old, list) and isinstance(new, list) and any(isinstance(one, dict) for one in (*old, *new)):
         return [f"{len(old)} {name}, now {len(new)}"]
     return [] if old == new else [f"{name} {old!r}, now {new!r}"]
-
-
-def own(directory: str) -> bool:
-    """Tell whether plan.json is one that tidalign wrote, whole or damaged; without one, whether there is nothing that comes after it."""
-    plan = Path(directory, "plan.json")
-    if not plan.exists():
-        files = [path for path in Path(directory).rglob("*") if not path.is_dir() and path.suffix != ".tmp"]
-        begins = {"run.lock": b"process ", "journal.jsonl": b'{"time": '}
-        return all(path.name in begins and begins[path.name].startswith(path.read_bytes()[: len(begins[path.name])]) for path in files)
-    begin = plan.read_bytes()[:64]
-    return begin.startswith(b'{\n "format": ')
 
 
 def tidy(directory: str, layout: Layout) -> None:

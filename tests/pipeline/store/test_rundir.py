@@ -1,10 +1,12 @@
 """The run directory: whole files or none, one holder, and a refusal of what does not belong together."""
 
 import errno
+import fcntl
 import gc
 import json
 import mmap
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -22,7 +24,7 @@ from tidalign.pipeline.pairs.aligner import write_rows
 from tidalign.pipeline.pairs.manifest import read_manifest, write_manifest
 from tidalign.pipeline.schema import ALIGNMENTS
 from tidalign.pipeline.store import claims, files, parts, rundir
-from tidalign.pipeline.store.layout import GENOMES, PAIRS, Layout
+from tidalign.pipeline.store.layout import GENOMES, PAIRS, Layout, own
 from tidalign.pipeline.store.rundir import locked
 
 PARAMETERS = {"penalties": "affine:4,6,2", "ends_free": None}
@@ -165,6 +167,22 @@ def test_one_run_at_a_time_and_the_kernel_frees_it(run: str) -> None:
         other.kill()
     with locked(run):
         pass
+
+
+def test_a_lock_that_its_holder_removes_is_not_held(run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the opening of the file and the lock on it: whoever comes then makes another."""
+    known = fcntl.flock
+
+    def removed(handle: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", known)
+        shutil.rmtree(run)
+        known(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", removed)
+    with locked(run):
+        assert Path(run, "run.lock").read_text().startswith(f"process {os.getpid()} on")
+        with pytest.raises(CannotWrite, match="in use by process"), locked(run):
+            pass
 
 
 TEMPORARY = {
@@ -363,6 +381,6 @@ def test_a_removal_that_is_cut_short_leaves_a_run(tmp_path: Path, monkeypatch: p
         monkeypatch.undo()
         is_there = {path.name for path in Path(run).rglob("*") if path.is_file()}
         whole = {"b00000-07-000.0-1.parquet", "b00000.json", "manifest.json", "report.json"} <= is_there
-        assert rundir.own(run) and ("SUCCESS" not in is_there or whole) and ("manifest.json" not in is_there or "b00000.json" in is_there)
+        assert own(run) and ("SUCCESS" not in is_there or whole) and ("manifest.json" not in is_there or "b00000.json" in is_there)
         rundir.empty(run, PAIRS)
         assert not [path for path in Path(run).iterdir() if path.name != "run.lock"]

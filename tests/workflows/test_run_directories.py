@@ -1,0 +1,56 @@
+"""Run directories as commands meet them: who removes one holds it meanwhile."""
+
+import fcntl
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidalign.workflows.status import Exit
+
+LETTERS = "GATTACACCTGAGTCATTGCCA" * 8
+
+
+@pytest.fixture
+def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.fa", "b.fa"):
+        Path(name).write_text(f">{name}\n{LETTERS}\n")
+    Path("bad.fa").write_text(f">bad\n{LETTERS}\n>\n")
+
+
+@pytest.mark.parametrize(("query", "status"), [("a.fa", Exit.COMPLETE), ("bad.fa", Exit.BAD_INPUT)])
+def test_who_removes_a_run_holds_it_until_it_is_gone(query: str, status: Exit, inputs: None, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever opened its lock before would hold what has no name any more, and the next one the directory."""
+    free: list[bool] = []
+    unlink = Path.unlink
+
+    def watched(path: Path, missing_ok: bool = False) -> None:
+        if path.name == "run.lock":
+            with path.open() as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    free.append(False)
+                else:
+                    free.append(True)
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", watched)
+    answer = command("pairs", query, "b.fa", "-o", "out.sam", "--device", "cpu")
+    assert (answer.returncode, free) == (status, [False]), answer.stderr
+    assert not Path("out.sam.run").exists()
+
+
+def test_a_run_that_begins_while_another_is_removed_stays(inputs: None, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    unlink = Path.unlink
+
+    def begun(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok)
+        if path.name == "run.lock":
+            path.with_name("parts").mkdir()  # as the other's first step
+
+    monkeypatch.setattr(Path, "unlink", begun)
+    answer = command("pairs", "a.fa", "b.fa", "-o", "out.sam", "--device", "cpu")
+    assert answer.returncode == Exit.COMPLETE, answer.stderr
+    assert Path("out.sam.run", "parts").exists()
