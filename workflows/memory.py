@@ -62,9 +62,7 @@ def search(
 def _side(given: Any, role: str, alphabet: str) -> Any:
     names = None
     if isinstance(given, pa.Table | pa.RecordBatch) or (hasattr(given, "columns") and hasattr(given, "__getitem__")):
-        columns = columns_of(given)
-        if COLUMN not in columns:
-            raise ValueError(f"{role}: expected a table with the column {COLUMN}, found {', '.join(map(str, columns))}")
+        columns = columns_of(given, (COLUMN,), (NAME,), f"{role}: ")
         names = names_of(columns[NAME], NAME) if NAME in columns else None
         given = columns[COLUMN]
     table = packed(names, sequences(given, role, alphabet), 0)

@@ -66,10 +66,7 @@ def align(
     aligner = aligner_of(parameters)
     names: dict[str, Any] = {}
     if targets is None:
-        columns = columns_of(queries)
-        missing = [side for side in ("query", "target") if side not in columns]
-        if missing:
-            raise ValueError(f"expected a table with the columns query and target, found {', '.join(map(str, columns))}")
+        columns = columns_of(queries, ("query", "target"), ("query_name", "target_name"))
         names = {name: names_of(columns[name], name) for name in ("query_name", "target_name") if name in columns}
         queries, targets = columns["query"], columns["target"]
     query, target = (sequences(letters, side, parameters.alphabet) for letters, side in ((queries, "queries"), (targets, "targets")))
@@ -96,13 +93,20 @@ def _whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def columns_of(given: Any) -> dict[Any, Any]:
-    """Give a table's columns by name; of a pandas DataFrame or a polars one as those have them."""
+def columns_of(given: Any, needed: tuple[str, ...], others: tuple[str, ...], place: str = "") -> dict[str, Any]:
+    """Give the columns of a table that are needed, and others if they are there, by name; of a pandas DataFrame or a polars one as those have them. ValueError,
+    which begins with `place`, for those that are missing or there twice."""
     if isinstance(given, pa.Table | pa.RecordBatch):
-        return {name: given[name] for name in given.schema.names}
-    if hasattr(given, "columns") and hasattr(given, "__getitem__"):
-        return {name: given[name] for name in given.columns}
-    raise TypeError(f"expected two lists of sequences, or one table with the columns query and target, found {type(given).__name__} alone")
+        names: list[Any] = given.schema.names
+    elif hasattr(given, "columns") and hasattr(given, "__getitem__"):
+        names = list(given.columns)
+    else:
+        raise TypeError(f"expected two lists of sequences, or one table with the columns query and target, found {type(given).__name__} alone")
+    if not set(needed) <= set(names):
+        raise ValueError(f"{place}expected a table with the column{'s' * (len(needed) > 1)} {' and '.join(needed)}, found {', '.join(map(str, names))}")
+    if twice := next((name for name in (*needed, *others) if names.count(name) > 1), None):
+        raise ValueError(f"{place}expected one column {twice!r}, found columns {', '.join(map(str, names))}; rename or drop one of them")
+    return {name: given[name] for name in (*needed, *others) if name in names}
 
 
 def names_of(values: Any, column: str) -> Any:

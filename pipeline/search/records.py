@@ -35,7 +35,7 @@ def inspect(path: str, role: str) -> Input:
             raise InputError(found.path, "queries in FASTA, FASTQ, Parquet or Arrow", "an index of a database", "give the sequences that it was made of")
         return found
     if found.is_table:
-        rows = tables.check_schema(found, (COLUMN,), ("rename the column of letters; names are in a column `name`",))
+        rows = tables.check_schema(found, (COLUMN,), ("rename the column of letters; names are in a column `name`",), (NAME,))
     if not rows:
         if role == "database":
             raise empty_database(found.path)

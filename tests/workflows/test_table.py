@@ -108,6 +108,23 @@ def test_what_is_refused_is_named() -> None:
         tidalign.align(["ACGT"])
 
 
+@pytest.mark.parametrize("twice", ["query", "target_name", "else"])
+def test_a_column_that_is_there_twice(twice: str) -> None:
+    names = ["query", "target", "target_name", "else"]
+    columns = [pa.array(values) for values in (QUERIES, TARGETS, list("abcde"), range(5))]
+    table = pa.Table.from_arrays([*columns, columns[names.index(twice)]], names=[*names, twice])
+    shapes = (table, table.to_batches()[0], table.to_pandas())
+    for shape in shapes:
+        if twice == "else":
+            assert tidalign.align(shape)["cigar"].to_pylist() == CIGARS
+            continue
+        with pytest.raises(ValueError, match=f"expected one column '{twice}', found columns {', '.join(names)}, {twice}; rename or drop one of them"):
+            tidalign.align(shape)
+    letters = pa.Table.from_arrays([pa.array(["ACGT"])] * 3, names=["sequence", "name", "name"])
+    with pytest.raises(ValueError, match="database: expected one column 'name', found columns sequence, name, name; rename or drop one of them"):
+        tidalign.search(["ACGT"], letters)
+
+
 def test_a_thousand_pairs_are_quick() -> None:
     random = np.random.default_rng(1)
     letters = np.frombuffer(b"ACGT", np.uint8)[random.integers(0, 4, (1000, 150))]

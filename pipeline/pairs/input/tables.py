@@ -41,15 +41,21 @@ def _open(source: Input) -> Any:
 
 
 def check_schema(
-    source: Input, columns: tuple[str, ...], ways_out: tuple[str, ...] = ("name the column with --query-column", "name the column with --target-column")
+    source: Input,
+    columns: tuple[str, ...],
+    ways_out: tuple[str, ...] = ("name the column with --query-column", "name the column with --target-column"),
+    names: tuple[str, ...] = ("query_name", "target_name"),
 ) -> bool:
-    """Tell whether a table with the columns of letters has rows; InputError says what it has instead of them, and the way out for each."""
+    """Tell whether a table with the columns of letters has rows; InputError says what it has instead of them, and the way out for each. names: columns that it
+    may have, once."""
     file = _open(source)
     schema = file.schema_arrow if source.format == "parquet" else file.schema
+    found = f"columns {', '.join(schema.names) or 'none'}"
+    if twice := next((name for name in (*columns, *names) if schema.names.count(name) > 1), None):
+        raise InputError(source.path, f"one column {twice!r}", found, "rename or drop one of them")
     for name, way_out in zip(columns, ways_out, strict=True):
-        if schema.names.count(name) != 1:
-            found = ", ".join(schema.names) or "none"
-            raise InputError(source.path, f"one column {name!r}", f"columns {found}", way_out)
+        if name not in schema.names:
+            raise InputError(source.path, f"one column {name!r}", found, way_out)
         kind = schema.field(name).type
         letters = kind.value_type if pa.types.is_dictionary(kind) else kind
         if not any(is_kind(letters) for is_kind in _LETTERS):
@@ -86,7 +92,7 @@ def _batches(source: Input, unit: int, columns: list[str]) -> Iterator[Any]:
 def _pieces(source: Input, unit: int, columns: list[str]) -> Iterator[Any]:
     file = _open(source)
     if source.format == "arrow":
-        yield file.get_batch(unit).select(columns)
+        yield file.get_batch(unit).select(list(dict.fromkeys(columns)))  # one may be asked for twice: letters that are names, too
         return
     group = file.metadata.row_group(unit)
     # Sequences that are repeated take no room in the file: look at some rows.

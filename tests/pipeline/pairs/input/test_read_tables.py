@@ -154,6 +154,27 @@ def test_damage_within_is_bad_input(tmp_path: Path, form: str) -> None:
     assert seen
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_a_column_that_is_there_twice(tmp_path: Path, suffix: str) -> None:
+    names = ["query", "target", "query_name", "target_name", "else"]
+
+    def made(twice: str) -> str:
+        columns = [*names, twice]
+        return write(tmp_path / f"{twice}.{suffix}", pa.Table.from_arrays([pa.array(["ACGT"])] * len(columns), names=columns), 1)
+
+    for twice in names[:-1]:
+        with pytest.raises(InputError, match=rf"one column '{twice}', found columns {', '.join(names)}, {twice}; rename or drop one of them"):
+            inspect(made(twice))
+    assert rows(made("else")) == [(0, "ACGT", "ACGT", b"ACGT", b"ACGT")]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_a_column_that_is_named_for_two_things(tmp_path: Path, suffix: str) -> None:
+    path = write(tmp_path / f"pairs.{suffix}", pa.table({"query_name": ["ACGT", "GAT"], "target": ["A", "C"]}), 2)
+    assert rows(path, query_column="query_name") == [(0, "ACGT", "0", b"ACGT", b"A"), (1, "GAT", "1", b"GAT", b"C")]
+    assert rows(path, query_column="target") == [(0, "ACGT", "0", b"A", b"A"), (1, "GAT", "1", b"C", b"C")]
+
+
 def test_two_tables_are_one_too_many(tmp_path: Path) -> None:
     path = write(tmp_path / "pairs.parquet", pa.table({"query": ["A"], "target": ["C"]}), 2)
     with pytest.raises(InputError, match="which holds both sides of every pair"):
