@@ -1,7 +1,8 @@
 """BLAST's tabular format (`-outfmt 6`, `-m 8`): twelve columns, query, target, identity in per cent, columns of the alignment, mismatches, gap openings, query
 start and end, target start and end (from 1; of a hit on the query's other strand those of the target are turned round), E-value, bit score.
 
-Where the matrix has no known statistics the E-value is `*` and the last column the score. A rejected query is a comment.
+Where the matrix has no known statistics the E-value is `*` and the last column the score. A rejected query is a comment. A hit without a letter of both sides,
+which only an empty sequence or a least score below 1 can bring, has no line: it has no begin and end counted from 1, and BLAST has no such hits.
 """
 
 from typing import Any
@@ -16,7 +17,17 @@ from tidalign.pipeline.text import joined, two_kinds
 
 def lines(batch: Any, request: Request[Rows]) -> Any:
     """Make a large_string column: the line of each row of a batch in `schema.SEARCH_HITS`, with its newline."""
-    return two_kinds(batch, pc.is_valid(batch["query_start"]), _hits, _rejected)
+    return two_kinds(batch, pc.is_valid(batch["query_start"]), _lines, _rejected)
+
+
+def _lines(rows: Any) -> Any:
+    both = pc.and_(pc.less(rows["query_start"], rows["query_end"]), pc.less(rows["target_start"], rows["target_end"]))
+    return two_kinds(rows, both, _hits, left_out)
+
+
+def left_out(rows: Any) -> Any:
+    """Make a large_string column of no line for each row."""
+    return pa.array([""] * len(rows), pa.large_string())
 
 
 def _hits(rows: Any) -> Any:

@@ -1,6 +1,7 @@
 """SAM of hits: a record for each, the best of a query first and the others secondary (flag 256); those on the query's other strand have flag 16.
 
-The header has an @SQ line for each target that was hit, in the order of the database. Else it is as that of pairs.
+The header has an @SQ line for each target that was hit, in the order of the database. A hit without a letter of the target has no place: it is unmapped (flag 4)
+where it is the best of its query, which has one primary record so, and else left out. Else it is as that of pairs.
 """
 
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from tidalign.pipeline.errors import InputError, shown
 from tidalign.pipeline.formats.request import Batches, Request, Rows
 from tidalign.pipeline.pairs.formats.cigars import merged_text
 from tidalign.pipeline.pairs.formats.sam import REVERSE, UNMAPPED, Where, check_queries, check_targets, clip, program, reference_lines
+from tidalign.pipeline.search.formats.m8 import left_out
 from tidalign.pipeline.text import alignment_score, content, joined, status_tags, two_kinds
 
 SECONDARY = 256
@@ -52,7 +54,11 @@ def check(batches: Batches, where: Where) -> None:
 def lines(batch: Any, request: Request[Rows]) -> Any:
     """Make a large_string column: the record of each row of a batch in `schema.SEARCH_HITS`, with its newline."""
     placed = pc.fill_null(pc.less(batch["target_start"], batch["target_end"]), False)
-    return two_kinds(batch, placed, lambda rows: _mapped(rows, request.cigar), _unmapped)
+    return two_kinds(batch, placed, lambda rows: _mapped(rows, request.cigar), _without_place)
+
+
+def _without_place(rows: Any) -> Any:
+    return two_kinds(rows, pc.less_equal(pc.fill_null(rows["rank"], 1), 1), _unmapped, left_out)  # what was rejected has no rank
 
 
 def _mapped(rows: Any, cigar: str) -> Any:

@@ -79,6 +79,28 @@ def test_a_target_without_letters_is_not_in_the_header_of_sam(tmp_path: Path) ->
     assert lines(found, "sam")[1:3] == ["@SQ\tSN:t1\tLN:17", "@SQ\tSN:t3\tLN:5"]
 
 
+@pytest.mark.parametrize("span", ["global", "overlap", "query", "target"])
+def test_hits_without_letters(span: str, tmp_path: Path) -> None:
+    """BLAST's table has those with letters of both sides; SAM those with a place, and one primary record of each query, as its specification asks."""
+    (tmp_path / "q.fa").write_text(">q1\nACGTACGTAC\n>q2\n\n>q3\nGG\n")
+    (tmp_path / "d.fa").write_text(">t1\nTTTTACGTACGTACTTT\n>t2\n\n>t3\nCA\n")
+    found = tidalign.search_files(tmp_path / "q.fa", tmp_path / "d.fa", out=tmp_path / "run", span=span, min_score=-1000, workers=None)
+    rows = found.to_table().to_pylist()
+    with_letters = [row for row in rows if row["query_start"] < row["query_end"] and row["target_start"] < row["target_end"]]
+    assert 0 < len(with_letters) < len(rows)
+    names = ("query_name", "target_name", "matches", "mismatches")
+    table = [line.split("\t") for line in lines(found, "m8")]
+    assert [tuple(fields[:2]) for fields in table] == [(row["query_name"], row["target_name"]) for row in with_letters]
+    for fields, row in zip(table, with_letters, strict=True):
+        assert 1 <= min(map(int, fields[6:10])) and float(fields[2]) == pytest.approx(100 * row["identity"], abs=1e-3), [row[name] for name in names]
+    records = [line.split("\t") for line in lines(found, "sam") if not line.startswith("@")]
+    placed = [(row["query_name"], row["target_name"]) for row in rows if row["target_start"] < row["target_end"]]
+    assert [(fields[0], fields[2]) for fields in records if fields[2] != "*"] == placed
+    primary = [fields[0] for fields in records if not int(fields[1]) & 0x900]
+    assert primary == list(dict.fromkeys(row["query_name"] for row in rows))
+    assert all(int(fields[1]) == 4 for fields in records if fields[2] == "*")
+
+
 def test_tsv_and_parquet(results: tidalign.SearchResults) -> None:
     found = lines(results, "tsv")
     assert found[0].split("\t") == SEARCH_HITS.names and len(found) == 5
