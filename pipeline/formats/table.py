@@ -142,23 +142,27 @@ _OTHER_NAMES = {
 }
 """LASTZ's other names of formats, by kind of run."""
 
-_CONVERTED = {
+_BAM = "write .sam and convert it: samtools view -b"
+_NOWHERE = {
     ".cram": "write .sam and convert it: samtools view -C",
-    ".gz": "name what is compressed, one of lines: as in .sam.gz",
+    ".bed": "write .sam or .paf and convert it",
     ".csv": "write .tsv or .parquet",
+    ".txt": "write .tsv, or say with --format what it is",
+    ".gz": "name what is compressed, one of lines: as in .sam.gz",
+    **dict.fromkeys((".bz2", ".xz", ".zst"), "what is compressed ends in .gz: as in .sam.gz"),
+    **dict.fromkeys((".fa", ".fasta", ".fq", ".fastq"), "no output is sequences alone: write .sam or .paf"),
+    ".html": "`tidalign report` writes it from the run directory",
 }
-ELSEWHERE: Mapping[str, Mapping[str, str]] = {
-    PAIRS: _CONVERTED,
-    SEARCH: _CONVERTED | {".blast": "write .m8", ".tidx": "`tidalign index` writes it"},
-    GENOME: _CONVERTED
-    | {
-        ".bam": "write .sam and convert it: samtools view -b",
-        ".fa": "write .maf",
-        ".png": "draw it with `tidalign plot` from the run directory",
+_OWN: dict[str, dict[str, str]] = {
+    PAIRS: {},
+    SEARCH: {".bam": _BAM, ".blast": "write .m8", ".tidx": "`tidalign index` writes it"},
+    GENOME: {
+        ".bam": _BAM,
+        **dict.fromkeys((".m8", ".blast"), "--format blastn- writes such a table"),
+        ".tgx": "`tidalign genome-index` writes it",
+        **dict.fromkeys((".png", ".svg", ".pdf"), "draw it with `tidalign plot` from the run directory"),
     },
 }
-"""What to do about endings of files that mean no format, by kind of run."""
-
 
 INSTEAD = {(GENOME, "cigar"): "format paf writes M, paf:wfmash writes = and X"}
 """What to do about options that no format of a kind of run takes."""
@@ -177,6 +181,13 @@ def names(kind: str) -> list[str]:
 def suffixes(*kinds: str) -> list[str]:
     """List the endings of files that mean a format, each once, without the dot."""
     return list(dict.fromkeys(format.suffix for kind in kinds for format in formats(kind) if format.suffix))
+
+
+ELSEWHERE: Mapping[str, Mapping[str, str]] = {
+    kind: {f".{each}": f"`tidalign {other}` writes it" for other in _OWN for each in suffixes(other) if each not in suffixes(kind)} | _NOWHERE | own
+    for kind, own in _OWN.items()
+}
+"""What to do about endings of files that mean no format, by kind of run: first those that another kind has, which is named as its command."""
 
 
 def ending(output: str) -> str:

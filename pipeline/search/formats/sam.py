@@ -1,7 +1,7 @@
 """SAM of hits: a record for each, the best of a query first and the others secondary (flag 256); those on the query's other strand have flag 16.
 
-The header has an @SQ line for each target that was hit, in the order of the database. A hit without a letter of the target has no place: it is unmapped (flag 4)
-where it is the best of its query, which has one primary record so, and else left out. Else it is as that of pairs.
+The header has an @SQ line for each target that was hit, in the order of the database. A hit without a letter of the target has no place: it is unmapped (flag
+4) where it is the best of its query, which has one primary record so, and else left out. All else is as in that of pairs.
 """
 
 from collections.abc import Iterator

@@ -88,11 +88,10 @@ def test_hits_without_letters(span: str, tmp_path: Path) -> None:
     rows = found.to_table().to_pylist()
     with_letters = [row for row in rows if row["query_start"] < row["query_end"] and row["target_start"] < row["target_end"]]
     assert 0 < len(with_letters) < len(rows)
-    names = ("query_name", "target_name", "matches", "mismatches")
     table = [line.split("\t") for line in lines(found, "m8")]
     assert [tuple(fields[:2]) for fields in table] == [(row["query_name"], row["target_name"]) for row in with_letters]
     for fields, row in zip(table, with_letters, strict=True):
-        assert 1 <= min(map(int, fields[6:10])) and float(fields[2]) == pytest.approx(100 * row["identity"], abs=1e-3), [row[name] for name in names]
+        assert min(map(int, fields[6:10])) >= 1 and float(fields[2]) == pytest.approx(100 * row["identity"], abs=1e-3)
     records = [line.split("\t") for line in lines(found, "sam") if not line.startswith("@")]
     placed = [(row["query_name"], row["target_name"]) for row in rows if row["target_start"] < row["target_end"]]
     assert [(fields[0], fields[2]) for fields in records if fields[2] != "*"] == placed
