@@ -34,6 +34,18 @@ def shorten(header: str, rule: str) -> str:
 INVALID = 0xFF
 """What a letter that is not allowed becomes."""
 
+_AMINO_ACIDS = b"EFILPQefilpq"
+"""Those that are no code of bases: a third of most proteins."""
+
+WAYS_OUT = {
+    ">": "begin every header on a line of its own",
+    "U": "RNA: convert U to T",
+    "-": "remove the gaps",
+    ".": "remove the gaps",
+    "*": "give DNA, not protein",
+}
+"""What to do about letters that are not allowed."""
+
 
 class LetterRules:
     """Says how letters are read.
@@ -54,11 +66,13 @@ class LetterRules:
         self.table = bytes(table)
         self.allowed = bytes(letter for letter in range(256) if table[letter] != INVALID)
 
-    def way_out(self, letter: str) -> str:
-        """Say what to do about a letter that is not allowed."""
+    def way_out(self, letter: str, text: bytes | bytearray) -> str:
+        """Say what to do about a letter that is not allowed. text: letters of its record."""
+        if 10 * len(text.translate(None, _AMINO_ACIDS)) < 9 * len(text):
+            return "this looks like protein: `tidalign search --alphabet protein` aligns it, and in pairs `tidalign pairs --matrix blosum62`"
         if letter.upper() in IUPAC:
             return "say what such letters score: --ambiguous=iupac, or replace them by N"
-        return "remove what is no letter" if not letter.isalpha() else "give DNA"
+        return WAYS_OUT.get(letter.upper(), "give DNA" if letter.isalpha() else "remove what is no letter")
 
 
 _NOT_HERE = {

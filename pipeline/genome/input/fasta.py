@@ -27,15 +27,6 @@ Text = bytes | bytearray
 Record = tuple[bytes | None, Text | memoryview, bytes]
 """A header line or name, or None where the record before goes on; letters; qualities, of FASTQ alone."""
 
-WAYS_OUT = {
-    ">": "begin every header on a line of its own",
-    "U": "RNA: convert U to T",
-    "-": "remove the gaps",
-    ".": "remove the gaps",
-    "*": "give DNA, not protein",
-}
-"""What to do about letters that are not allowed."""
-
 
 def records(
     pieces: Iterator[Text], rules: LetterRules, file: str, record: int = 0, line: int = 1, *, line_start: bool = True, memory: Codes | None = None
@@ -192,5 +183,4 @@ def _bad(text: Text, rules: LetterRules, file: str, record: int, line: int) -> I
     others = text.translate(None, rules.allowed + _BLANKS)
     at = text.index(others[:1])
     letter = chr(others[0])
-    way_out = WAYS_OUT.get(letter.upper(), rules.way_out(letter))
-    return InputError(file, rules.expected, repr(letter), way_out, record=record, line=line + text.count(b"\n", 0, at))
+    return InputError(file, rules.expected, repr(letter), rules.way_out(letter, text), record=record, line=line + text.count(b"\n", 0, at))

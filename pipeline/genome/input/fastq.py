@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from tidalign.pipeline.errors import MOST_HEADER, SHORT_HEADER, SHORTEN, InputError
 from tidalign.pipeline.files.decompress import Damage
 from tidalign.pipeline.genome.input.actions import INVALID, LetterRules
-from tidalign.pipeline.genome.input.fasta import WAYS_OUT, Record
+from tidalign.pipeline.genome.input.fasta import Record
 from tidalign.pipeline.pairs.input.records import FOUR_LINES
 
 _HEAD, _LETTERS, _PLUS, _QUALITIES = range(4)
@@ -96,8 +96,7 @@ class _State:
             if INVALID in read:
                 at = read.index(INVALID)
                 letter = chr(text[at])
-                way_out = WAYS_OUT.get(letter.upper(), self._rules.way_out(letter))
-                raise self.error(self._rules.expected, f"{letter!r} at position {place + at + 1}", way_out)
+                raise self.error(self._rules.expected, f"{letter!r} at position {place + at + 1}", self._rules.way_out(letter, text))
             yield None, read, b""
             return
         if others := text.translate(None, _QUALITY):

@@ -159,6 +159,22 @@ def test_bad_files(text: str | bytes, message: str, tmp_path: Path) -> None:
         target(make(tmp_path, text))
 
 
+@pytest.mark.parametrize("written", [">{}\n{}\n", "@{}\n{}\n+\n{}\n"], ids=["FASTA", "FASTQ"])
+def test_proteins_and_codes_of_bases_are_told_apart(written: str, tmp_path: Path) -> None:
+    """Real proteins; and DNA of which any share of letters is IUPAC codes."""
+    _, *proteins = gzip.decompress((GOLDEN.parents[1] / "search" / "proteins.faa.gz").read_bytes()).decode().replace("\n>", "\0").split("\0")
+    letters = ["".join(record.split("\n")[1:]) for record in proteins[:60]]
+    assert len(letters) == 60
+    for number, protein in enumerate(letters):
+        with pytest.raises(InputError, match="looks like protein: `tidalign search --alphabet protein`"):
+            target(make(tmp_path, written.format(number, protein, "I" * len(protein))))
+    choose = random.Random(3)
+    for share in range(1, 100, 9):
+        text = "R" + "".join(choose.choice("BDHKMRSVWY" if choose.randrange(100) < share else "ACGT") for _ in range(300))
+        with pytest.raises(InputError, match="say what such letters score: --ambiguous=iupac"):
+            target(make(tmp_path, written.format("x", text, "I" * 301)))
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", ">a\n", ">a\n>b\n\n"])
 def test_nothing_to_read(text: str, tmp_path: Path) -> None:
     with pytest.raises(MissingInput):
