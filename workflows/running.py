@@ -4,7 +4,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from tidalign.cluster.task import cores
 from tidalign.kernels.runtime.numba_cache import COMPILING, LISTENERS
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
 from tidalign.pipeline.formats import table
+from tidalign.pipeline.formats.export import refuse_input
 from tidalign.pipeline.formats.table import Format
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import passing
@@ -39,11 +40,14 @@ def resources_of(args: argparse.Namespace) -> Resources:
 
 
 @contextmanager
-def prepared(directory: Path, layout: Layout, *, new: bool) -> Iterator[None]:
+def prepared(directory: Path, layout: Layout, *, new: bool, source: Any = None, files: Sequence[str | Path] = ()) -> Iterator[None]:
     """Check that a directory is, or can become, a run directory with this layout, and empty it if a new run is wanted.
 
     Input that turns out bad leaves nothing behind, so that the same command works once it is mended. Raises CannotWrite rather than touch other files.
+    files: what is to be written in the end, of which none may be one that the source reads.
     """
+    for file in files:
+        refuse_input(str(file), source.to_json())
     existed = directory.is_dir()
     if existed:
         for _ in layout.entries(str(directory)):
@@ -155,6 +159,12 @@ def command(args: argparse.Namespace, run: Path | None = None) -> Iterator[Comma
         place = run or (Path(folder, "run") if folder else _beside(args))
         with passing(folder) if folder else nullcontext():
             yield Command(args, place, time.monotonic(), rundir.finished(str(place)) is not None and not args.new, COMPILING.seconds)
+
+
+def files_of(args: argparse.Namespace) -> list[str]:
+    """List the files that a command is to write beside its run directory."""
+    beside = [vars(args).get(name) for name in ("rdotplot", *(f"outputmasking{way}" for way in table.MASKINGS))]
+    return [file for file in (args.output if args.format else None, *beside) if file]
 
 
 def format_of(output: str | Path, kind: str) -> Format | None:

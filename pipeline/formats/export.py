@@ -85,7 +85,7 @@ def refuse_input(output: str, read: Any) -> None:
         refuse_input(output, each)
     path = read.get("path") if isinstance(read, dict) else None
     if isinstance(path, str) and Path(path).is_file() and Path(path).samefile(output):
-        raise CannotWrite(f"{output}: expected another name than those of what was read; choose one with -o")
+        raise CannotWrite(f"{output}: expected another name than those of what is read; choose one")
 
 
 def refuse_side(format: Format, role: str, file: str, side: Any) -> None:

@@ -5,9 +5,20 @@ from typing import Any
 
 import pytest
 
+import tidalign
+from tidalign.pipeline.errors import CannotWrite
+from tidalign.workflows.cli import main
 from tidalign.workflows.status import Exit
 
 LETTERS = "GATTACACCTGAGTCATTGCCA" * 8
+
+
+def made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write two inputs into the working directory, which is then the folder."""
+    monkeypatch.chdir(folder)
+    for name in ("a.fa", "b.fa"):
+        Path(name).write_text(f">{name}\n{LETTERS}\n")
+    Path("link.m8").hardlink_to("a.fa")
 
 
 @pytest.mark.parametrize(
@@ -18,15 +29,52 @@ LETTERS = "GATTACACCTGAGTCATTGCCA" * 8
         ("search", "a.fa", "b.fa", "-o", "b.fa", "--format", "m8"),
         ("search", "a.fa", "b.fa", "-o", "link.m8"),
         ("genome", "a.fa", "b.fa", "-o", "run", "--rdotplot=a.fa"),
+        ("genome", "a.fa", "b.fa", "-o", "run", "--masking=1", "--outputmasking+=b.fa"),
         ("index", "a.fa", "-o", "a.fa"),
     ],
     ids=lambda words: " ".join(words[0:1] + words[-3:]),
 )
 def test_an_output_that_was_read(words: tuple[str, ...], tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("a.fa", "b.fa"):
-        Path(name).write_text(f">{name}\n{LETTERS}\n")
-    Path("link.m8").hardlink_to("a.fa")
+    made(tmp_path, monkeypatch)
     answer = command(*words, *([] if words[0] == "index" else ["--device", "cpu", "--quiet"]))
-    assert (answer.returncode, "expected another name than those of what was read" in answer.stderr) == (Exit.CANNOT_WRITE, True), answer.stderr
+    assert (answer.returncode, "expected another name than those of what is read" in answer.stderr) == (Exit.CANNOT_WRITE, True), answer.stderr
+    untouched()
+
+
+def untouched() -> None:
+    """Check that inputs are as they were, and that no work was done: nothing else is there."""
     assert [Path(name).read_text() for name in ("a.fa", "b.fa")] == [f">a.fa\n{LETTERS}\n", f">b.fa\n{LETTERS}\n"]
+    assert {path.name for path in Path().iterdir()} <= {"a.fa", "b.fa", "link.m8", "link.sam", "link.maf"}
+
+
+@pytest.mark.parametrize(("call", "suffix"), [(tidalign.align_pairs, "sam"), (tidalign.search_files, "m8"), (tidalign.align_genomes, "maf")])
+def test_python_is_told_so_too(call: Any, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(tmp_path, monkeypatch)
+    Path(f"link.{suffix}").unlink(missing_ok=True)
+    Path(f"link.{suffix}").hardlink_to("b.fa")
+    with pytest.raises(CannotWrite, match="expected another name than those of what is read"):
+        call("a.fa", "b.fa", out=f"link.{suffix}", device="cpu")
+    untouched()
+
+
+@pytest.mark.parametrize("words", [("pairs", "a.fa", "b.fa"), ("genome", "b.fa[unmask]", "a.fa"), ("genome", "b.fa", "b.fa", "--segments=a.fa")], ids=" ".join)
+def test_a_log_that_is_read(words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    made(tmp_path, monkeypatch)
+    for log in ("./a.fa", "link.m8"):  # which is that file
+        with pytest.raises(SystemExit):
+            main([*words, "-o", "run", "--log", log])
+        assert f"--log {log}: expected a name of its own, found that of another argument, a.fa" in capsys.readouterr().err
+    untouched()
+
+
+def test_a_report_over_what_was_read(tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(tmp_path, monkeypatch)
+    run = tmp_path / "of" / "run"
+    run.parent.mkdir()
+    tidalign.align_pairs("a.fa", "b.fa", out=run, device="cpu", workers=0)
+    for words in (("-o", "b.fa"), ("-o", "of/page.html", "--multiqc", "a.fa")):
+        answer = command("report", run, *words)
+        assert (answer.returncode, "expected another name than those of what is read" in answer.stderr) == (Exit.CANNOT_WRITE, True)
+    assert [path.name for path in run.parent.iterdir()] == ["run"]
+    run.parent.rename(tmp_path.parent / f"{tmp_path.name}.of")
+    untouched()

@@ -135,7 +135,8 @@ def align_genomes(
 
     if out is not None:
         run, file = running.place(out, table.GENOME)
-        results = running.show(align(source(None), wanted, run, resources, check=partial(_refuse, run, file), **more))
+        more |= {"check": partial(_refuse, run, file), "files": [file] if file else []}
+        results = running.show(align(source(None), wanted, run, resources, **more))
         if file:
             results.export(file)
         return results
@@ -162,13 +163,14 @@ def align(
     progress: OnProgress | None = None,
     check: Check | None = None,
     shard: Shard | None = None,
+    files: Sequence[str | Path] = (),
 ) -> GenomeResults:
-    """Align any source as `align_genomes` does. check: may refuse what was read before it is aligned."""
+    """Align any source as `align_genomes` does. check: may refuse what was read before it is aligned. files: see `running.prepared`."""
     if not new and (known := rundir.finished_source(str(out), GENOMES)):
         source = replace(source, known=tuple(known["files"]))
     source = source.found().absolute()  # MissingInput before anything is written
     index.check(source, wanted)
-    with running.prepared(Path(out), GENOMES, new=new):
+    with running.prepared(Path(out), GENOMES, new=new, source=source, files=files):
         run_genomes(str(out), source, wanted, resources=resources, progress=progress, check=check, shard=shard)
     return GenomeResults(out)
 
@@ -249,4 +251,5 @@ def is_partial(results: GenomeResults) -> bool:
 def run_as_asked(args: argparse.Namespace, source: GenomeSource, wanted: GenomeParameters, run: Path, check: Check) -> GenomeResults:
     """Run a genome run as the options say, and show how far it is."""
     with running.progress(args) as told:
-        return align(source, wanted, run, running.resources_of(args), new=args.new, progress=told, check=check, shard=args.shard)
+        more: dict[str, Any] = {"check": check, "shard": args.shard, "files": running.files_of(args)}
+        return align(source, wanted, run, running.resources_of(args), new=args.new, progress=told, **more)

@@ -1,6 +1,7 @@
 """Align a file of pairs: the command `tidalign pairs` and the function behind it."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -89,7 +90,8 @@ def align_pairs(
     resources = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)
     chosen = running.format_of(out, table.PAIRS)
     source = replace(source, whole=source.has_pipe and chosen is not None and chosen.wants_letters({}))
-    results = running.show(align(source, parameters, run, resources, new=new, progress=progress, check=partial(check_names, run, chosen, None, source)))
+    more: dict[str, Any] = {"check": partial(check_names, run, chosen, None, source), "files": [file] if file else []}
+    results = running.show(align(source, parameters, run, resources, new=new, progress=progress, **more))
     if file:
         results.export(file)
     return results
@@ -105,9 +107,10 @@ def align(
     progress: OnProgress | None = None,
     check: Check | None = None,
     shard: Shard | None = None,
+    files: Sequence[str | Path] = (),
 ) -> Results:
-    """Align any source as `align_pairs` does. check: may refuse what was read as soon as all is."""
-    with running.prepared(Path(out), PAIRS, new=new):
+    """Align any source as `align_pairs` does. check: may refuse what was read as soon as all is. files: see `running.prepared`."""
+    with running.prepared(Path(out), PAIRS, new=new, source=source, files=files):
         run_pairs(str(out), source, parameters, resources=resources, progress=progress, check=check, shard=shard)
     return Results(out)
 
@@ -122,7 +125,8 @@ def command(args: argparse.Namespace) -> Exit:
         source = replace(source, whole=source.has_pipe and chosen is not None and chosen.wants_letters(options))
         with running.progress(args) as told:
             check = partial(check_names, this.run, chosen, args.lift, source)
-            results = align(source, parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check, shard=args.shard)
+            more: dict[str, Any] = {"shard": args.shard, "files": running.files_of(args)}
+            results = align(source, parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check, **more)
         statuses, pairs = results.statuses(), len(results)
         incomplete = bool(statuses["capped"] or statuses["rejected"])
         this.export(results, notice=say, **options)

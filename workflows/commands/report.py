@@ -3,6 +3,7 @@
 import argparse
 from importlib import import_module
 
+from tidalign.pipeline.formats.export import refuse_input
 from tidalign.pipeline.store import rundir
 from tidalign.workflows.commands.export import RESULTS
 from tidalign.workflows.progress import say
@@ -15,6 +16,8 @@ def command(args: argparse.Namespace) -> Exit:
     module, name = RESULTS[rundir.require(args.run)["kind"]]
     results = getattr(import_module(module), name)(args.run)
     results.statuses()  # MissingInput where the run is not finished
+    for output in filter(None, (args.output, args.multiqc)):
+        refuse_input(output, rundir.read_plan(args.run)["source"])
     written = make(results, args.output, args.multiqc)
     if not args.quiet:
         say("; ".join(written))

@@ -1,7 +1,7 @@
 """Search queries in a database: the command `tidalign search` and the function behind it."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -66,7 +66,8 @@ def search_files(
     resources = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)
     chosen = running.format_of(out, table.SEARCH)
     check = partial(check_names, chosen.name if chosen else None, source)
-    results = running.show(_search(source, parameters, run, resources, new=new, progress=progress, check=check))
+    files = [file] if file else []
+    results = running.show(_search(source, parameters, run, resources, new=new, progress=progress, check=check, files=files))
     if file:
         results.export(file)
     return results
@@ -82,8 +83,9 @@ def _search(
     progress: OnProgress | None,
     check: Any = None,
     shard: Shard | None = None,
+    files: Sequence[str | Path] = (),
 ) -> SearchResults:
-    with running.prepared(Path(out), SEARCH, new=new):
+    with running.prepared(Path(out), SEARCH, new=new, source=source, files=files):
         run_search(str(out), source, parameters, resources=resources, progress=progress, check=check, shard=shard)
     return SearchResults(out)
 
@@ -94,7 +96,8 @@ def command(args: argparse.Namespace) -> Exit:
         source = source_of(args, this.run)
         with running.progress(args) as told:
             check = partial(check_names, args.format, source)
-            results = _search(source, args.parameters, this.run, running.resources_of(args), new=args.new, progress=told, check=check, shard=args.shard)
+            more: dict[str, Any] = {"check": check, "shard": args.shard, "files": running.files_of(args)}
+            results = _search(source, args.parameters, this.run, running.resources_of(args), new=args.new, progress=told, **more)
         statuses, without = results.statuses(), results.without_hits
         incomplete = bool(statuses["capped"] or statuses["rejected"])
         this.export(results, cigar=args.cigar, notice=say)

@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +160,25 @@ def check_common(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
         error("--workers counts processes on this machine, --scheduler uses another's: give one of them")
     if given.get("insecure") and not given["scheduler"]:
         error("--insecure goes with --scheduler")
+    if args.log and (same := next((text for text in _texts([value for name, value in given.items() if name != "log"]) if _is_file(text, args.log)), None)):
+        error(f"--log {args.log}: expected a name of its own, found that of another argument, {same}; choose another")
+
+
+def _texts(values: Any) -> Iterator[str]:
+    """Give all texts in the values of arguments."""
+    if isinstance(values, str):
+        yield values
+    elif isinstance(values, dict | list | tuple):
+        for each in values.values() if isinstance(values, dict) else values:
+            yield from _texts(each)
+
+
+def _is_file(text: str, file: str) -> bool:
+    """Tell whether a text names a file, perhaps with LASTZ's actions behind it."""
+    try:
+        return Path(text.partition("[")[0]).samefile(file)
+    except (OSError, ValueError):  # there is no such file, or can be none
+        return False
 
 
 STANDARD_OUTPUT = "-"
