@@ -89,7 +89,13 @@ OPTIONS = (
     ),
     Option("mirror", SEEDS, off=False),
     Option("nomirror", SEEDS, "without the mirror images of --self", sets="mirror", on=False, off=True),
-    Option("scores", SCORES, "substitution scores, gap costs and thresholds (default: HOXD70)", metavar="FILE", read=path, older=("score",), short="Q"),
+    Option(
+        *("scores", SCORES, "substitution scores, gap costs and thresholds (default: HOXD70); HoxD55.q and human_chimp.v2.q come with tidalign"),
+        metavar="FILE",
+        read=lastz_values.score_file,
+        older=("score",),
+        short="Q",
+    ),
     Option(
         *("match", SCORES, "score R for a match, -P for a mismatch (default: R) in place of a matrix"),
         metavar="R,P",

@@ -1,10 +1,12 @@
 """Readers of values that only LASTZ's options have: scores, costs and what is joined by commas."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 from tidalign.pipeline.genome.input.scores import BINARY, MOST_SCORE, THOUSANDS, number
-from tidalign.workflows.options.values import LARGEST_NUMBER, Reader, integer, whole, within, wrong
+from tidalign.workflows.options.presets import SCORES
+from tidalign.workflows.options.values import LARGEST_NUMBER, Reader, integer, path, whole, within, wrong
 
 _STRANDS = {"both": "both", "plus": "plus", "+": "plus", "minus": "minus", "-": "minus", "forward": "plus", "reverse": "minus"}
 MOST_MASKING = 2**31 - 1
@@ -20,6 +22,13 @@ def _number(expected: str, value: Any, units: dict[str, int]) -> int:
         return number(value, units)
     except (TypeError, ValueError):
         raise wrong(expected, value) from None
+
+
+def score_file(value: Any) -> str:
+    """Read the name of a score file: that of one which comes with tidalign means this one, where the name is no file's."""
+    name = path(value)
+    ours = SCORES / name
+    return str(ours) if ours.name == name and ours.is_file() and not Path(name).exists() else name
 
 
 def score(least: int) -> Reader:

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-_SCORES = Path(__file__).parent / "scores"
+SCORES = Path(__file__).parent / "scores"
+"""The folder of score files that come with tidalign."""
 
 _CACTUS = "queryhspbest=100000 ambiguous=iupac,100,100"
 _UCSC = "strand=both nochain gapped inner=2000"
@@ -30,7 +31,7 @@ def options(name: str) -> dict[str, str | bool]:
     made: dict[str, str | bool] = {}
     for word in _TEXTS[name].split():
         option, equals, value = word.partition("=")
-        made[option] = (str(_SCORES / value) if option == "scores" else value) if equals else True
+        made[option] = (str(SCORES / value) if option == "scores" else value) if equals else True
     return made
 
 

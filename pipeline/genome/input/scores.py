@@ -78,7 +78,7 @@ def read_scores(path: str) -> ScoreFile:
     try:
         text = Path(path).read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise MissingInput(f"{path}: {getattr(error, 'strerror', None) or 'not a text'}") from error
+        raise MissingInput(f"{path}: {getattr(error, 'strerror', None) or 'not a text'}; name a score file") from error
     stripped = ((number, line.partition("#")[0].strip()) for number, line in enumerate(text.splitlines(), 1))
     lines = [(number, line) for number, line in stripped if line]
     found: dict[str, Any] = {}

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from tidalign.pipeline.errors import MissingInput
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.genome.input.actions import _NOT_HERE
 from tidalign.pipeline.genome.parameters import GenomeParameters, genome_parameters
@@ -241,6 +242,24 @@ def test_nogfextend_leaves_out_what_a_score_file_says_of_hsps(tmp_path: Path) ->
     made = parameters("--nogfextend", f"--scores={tmp_path}/s")
     assert (made.gfextend, made.gappedthresh) == (False, 3000)
     assert parameters("--nogfextend", f"--scores={tmp_path}/s", "--xdrop=300") == parameters(f"--scores={tmp_path}/s", "X=300")
+
+
+HOXD55 = ((91, -90, -25, -100), (-90, 100, -100, -25), (-25, -100, 100, -90), (-100, -25, -90, 91))
+"""As UCSC has it for distant species."""
+
+
+def test_score_files_that_come_with_tidalign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def matrix(name: str | Path) -> Any:
+        return tuple(tuple(row[:4]) for row in given_parameters(read({"scores": name})).scoring.matrix[:4])
+
+    assert tuple(tuple(row[:4]) for row in parameters("Q=HoxD55.q").scoring.matrix[:4]) == matrix("HoxD55.q") == matrix(Path("HoxD55.q")) == HOXD55
+    for other in ("folder/HoxD55.q", str(tmp_path / "HoxD55.q"), "hoxd55", ""):
+        with pytest.raises(MissingInput, match="name a score file"):
+            matrix(other)
+    (tmp_path / "HoxD55.q").write_text("A C G T\n5 -4 -4 -4\n-4 5 -4 -4\n-4 -4 5 -4\n-4 -4 -4 5\n")
+    assert matrix("HoxD55.q")[0] == (5, -4, -4, -4), "a file of the user's goes first"
 
 
 FORMATS = {
