@@ -86,6 +86,8 @@ inline int atomicMin(int* p, int v) { int o = *p; *p = min(o, v); return o; }
 inline int __reduce_min_sync(unsigned m, int v) { return -__reduce_max_sync(m, -v); }
 inline int __syncthreads_or(bool v) { static int some; some = 0; __syncthreads(); some |= v; __syncthreads(); int r = some; __syncthreads(); return r; }
 inline void __threadfence_block() {}
+inline void __threadfence() {}
+template <typename T> T __ldcg(const T* p) { return *p; }
 template <typename T> T __ldg(const T* p) { return *p; }
 template <typename T, typename U> T atomicAdd(T* p, U v) { T o = *p; *p += (T)v; return o; }
 inline bool __all_sync(unsigned m, bool v) { return !__any_sync(m, !v); }

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tidalign.kernels.local import extension, host, pairs
 from tidalign.kernels.local.coding import Batch, Coding
-from tidalign.kernels.local.device import extensions, launches
+from tidalign.kernels.local.device import extensions, forms, launches
 from tidalign.kernels.local.uploaded import Uploaded, uploaded
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import KernelError
@@ -130,13 +130,13 @@ class _Work:
         query, target = self._query.at(rows), self._target.at(rows)
         table = target.others | (self._coding.scoring.letters[:4] != "ACGT")
         gangs = self._keep or len(rows) < FEW_PAIRS
-        planned = list(launches.planned(query, target, table, wide=wide, gangs=gangs))
+        planned = list(forms.planned(query, target, table, wide=wide, gangs=gangs))
         self._kernels.ready((form, query.lengths[places]) for form, places in planned)
         for form, places in planned:
             most, start = room(), 0
             while start < len(places):
                 taken = places[start:]
-                if self._keep:
+                if self._keep or form.split:
                     cells = cupy.cumsum(self._kernels.kept_cells(form, query.lengths[taken], target.lengths[taken]))
                     taken = taken[: form.pairs * int(cupy.searchsorted(cells, most // self._kernels.cell_bytes, side="right"))]
                 try:
@@ -151,7 +151,7 @@ class _Work:
                     self._left.append(rows[taken])
                 start += len(taken)
 
-    def _one(self, form: launches.Form, query: Uploaded, target: Uploaded, rows: Any, most: int) -> None:
+    def _one(self, form: forms.Form, query: Uploaded, target: Uploaded, rows: Any, most: int) -> None:
         """Launch pairs, which are these rows, and take in what is found."""
         import cupy
 

@@ -213,13 +213,19 @@ def most_shared_bytes() -> int:
     return _attribute(cupy.cuda.runtime.getDevice(), "MaxSharedMemoryPerBlockOptin")
 
 
+def multiprocessors() -> int:
+    """Ask how many multiprocessors the current device has."""
+    import cupy
+
+    return _attribute(cupy.cuda.runtime.getDevice(), "MultiProcessorCount")
+
+
 def resident(function: Kernel, threads: int, shared_bytes: int) -> int:
     """Ask how many blocks the current device runs at a time."""
-    import cupy
     from cupy_backends.cuda.api import driver
 
     blocks: int = driver.occupancyMaxActiveBlocksPerMultiprocessor(function.function.ptr, threads, shared_bytes)
-    return blocks * _attribute(cupy.cuda.runtime.getDevice(), "MultiProcessorCount")
+    return blocks * multiprocessors()
 
 
 def launch(function: Kernel, blocks: int, threads: int, *arguments: Any, shared_bytes: int = 0) -> None:

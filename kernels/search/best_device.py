@@ -9,7 +9,7 @@ import numpy as np
 
 from tidalign.kernels.local import host, pairs, pairs_device
 from tidalign.kernels.local.coding import Coding
-from tidalign.kernels.local.device import launches
+from tidalign.kernels.local.device import forms, launches
 from tidalign.kernels.local.uploaded import Uploaded
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.runtime.errors import KernelError
@@ -74,7 +74,7 @@ def _score(query: Uploaded, target: Uploaded, coding: Coding, span: str, scores:
         if not len(taken):
             continue
         slots = (taken * strands + strand).astype(np.int32)
-        planned = list(launches.of_product(query, table=table, wide=not narrow, letters=coding.size + 1))
+        planned = list(forms.of_product(query, table=table, wide=not narrow, letters=coding.size + 1))
         kernels.ready((form, query.lengths[rows]) for form, rows in planned if form)
         for form, rows in planned:
             if form is None or not (narrow or wide):

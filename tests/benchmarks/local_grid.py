@@ -24,7 +24,7 @@ from local_device import DNA, of_kernels, spent
 from tidalign.kernels.letters.sequences import Sequences
 from tidalign.kernels.local import pairs_device
 from tidalign.kernels.local.coding import Coding
-from tidalign.kernels.local.device import launches
+from tidalign.kernels.local.device import forms
 from tidalign.kernels.local.uploaded import Uploaded
 from tidalign.kernels.runtime import compiler
 from tidalign.kernels.scoring.substitution import Substitution
@@ -33,6 +33,8 @@ from tidalign.kernels.search import best_device
 LENGTHS = [1 << power for power in range(5, 16)]
 POOL = 1 << 27
 MOST_PAIRS = 1 << 21
+NEVER = 1 << 20
+"""Strips of a query from which on blocks share a pair, where none is to be shared so."""
 NO_DPX = """
 #define __vimax3_s16x2(a, b, c) __vmaxs2(__vmaxs2(a, b), c)
 #define __viaddmax_s16x2(a, b, c) __vmaxs2(__vadd2(a, b), c)
@@ -85,12 +87,12 @@ def ablation(letters: Letters, coding: Coding, cells: float) -> list[dict[str, A
     rows = []
     for query in (64, 128, 256, 512):
         for team, height in ((4, 16), (4, 32), (8, 16), (8, 32), (16, 16), (16, 32), (32, 16), (32, 32)):
-            with patch.object(launches, "SHAPES", ((team, height),)):
+            with patch.object(forms, "SHAPES", ((team, height),)):
                 rows.append({"query": query, "lanes of a team": team, "rows of a lane": height, "gcups": one_to_one(letters, coding, query, 1024, cells)})
                 print(rows[-1], flush=True)
     for length, pairs in ((4096, 1024), (16_384, 64), (32_768, 16)):
-        for gangs in ({1: 0}, launches.GANGS):
-            with patch.object(launches, "GANGS", gangs):
+        for gangs in ({1: 0}, forms.GANGS):
+            with patch.object(forms, "GANGS", gangs), patch.object(forms, "SPLIT_STRIPS", NEVER):
                 rate = one_to_one(letters, coding, length, length, float(pairs) * length**2)
             rows.append({"query": length, "pairs": pairs, "teams share a pair": len(gangs) > 1, "gcups": rate})
             print(rows[-1], flush=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tidalign.kernels.local.coding import Coding
-from tidalign.kernels.local.device import launches
+from tidalign.kernels.local.device import forms
 from tidalign.kernels.local.uploaded import Uploaded
 from tidalign.kernels.runtime import compiler
 
@@ -132,19 +132,19 @@ class Extensions:
             for table in (False, True):
                 taken = order[(shape[order] == number) & (tabled[order] == table)]
                 if len(taken):
-                    form = launches.Form(team, rows_of_lane, wide=True, table=table, product=False, several=True)
+                    form = forms.Form(team, rows_of_lane, wide=True, table=table, product=False, several=True)
                     places = rows[taken]
                     each, enough[taken] = self._launch(form, query.at(places), target.at(places), bands[taken], tails[taken], most_bytes)
                     found[:, places] = each[:3]
                     losses[taken] = each[3]
         return losses, enough
 
-    def _launch(self, form: launches.Form, query: Uploaded, target: Uploaded, bands: Any, tails: Any, most_bytes: int) -> tuple[Any, Any]:
+    def _launch(self, form: forms.Form, query: Uploaded, target: Uploaded, bands: Any, tails: Any, most_bytes: int) -> tuple[Any, Any]:
         """Extend pairs in one form of the kernel -> int32[4, n]: scores, query ends, target ends, losses; and whether bands were enough."""
         import cupy
 
         count, pieces, teams = len(query), len(self._pieces), THREADS // form.team
-        macros = launches.macros(form, THREADS, ends=(False,) * 5, pieces=pieces, dearest=0, lifted=False, keep=False)
+        macros = forms.macros(form, THREADS, ends=(False,) * 5, pieces=pieces, dearest=0, lifted=False, keep=False)
         macros |= {"LOCAL_BONUS": int(self._end_bonus > 0), "LOCAL_BLOCKS": BLOCKS}
         shared_bytes = teams * form.strip * self._letters if form.table else 0
         kernel = compiler.kernel("local/device/extensions.cu", "local_extensions", macros, shared_bytes=shared_bytes)

@@ -7,7 +7,9 @@
 
 constexpr bool KEEP = LOCAL_KEEP, PRODUCT = LOCAL_PRODUCT, SEVERAL = LOCAL_SEVERAL;  // SEVERAL: queries may take several strips
 // PRODUCT: every query with every target, a query a block, not query i with target i
-constexpr int GANG = LOCAL_GANG;  // teams that share a pair's strips: one, or all of a block
+constexpr int GANG = LOCAL_GANG;     // teams that share a pair's strips: one, or all of a block
+constexpr bool SPLIT = LOCAL_SPLIT;  // blocks share a pair's strips, too: each takes a band of GANG of them
+static_assert(!SPLIT || (GANG > 1 && SEVERAL), "bands are of gangs");
 
 // The place of the best end: the highest score, then the smallest target end, then the smallest query end (or lane).
 struct End {
@@ -21,11 +23,12 @@ struct End {
 // Scores and ends of pairs. table: what letters score, lifted, [letters][letters]; fours: of each letter with the first four. The last letter is padding. first,
 // more: costs of a gap's first letter and of each other, of both pieces. one: 1. room: where teams keep what the way back needs, each from kept_starts on; without LOCAL_KEEP room for a row a team, `row_room` cells each. With
 // LOCAL_PRODUCT there are blocks_a_query blocks for each query, its scores lie row_scores_room apart, and that with target i at slots[i]; count is of targets.
+// With LOCAL_SPLIT bands is 0: how many bands were begun, and of each band, bands_a_pair for each team's pairs, how far it is and its End of each pair.
 extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     local_scores(const unsigned char* queries, const long long* query_starts, const int* query_lengths, const unsigned char* targets,
                  const long long* target_starts, const int* target_lengths, int count, const signed char* table, const unsigned* fours, int letters, int first1, int more1,
                  int first2, int more2, int one, uint4* room, const long long* kept_starts, long long row_room, int* scores, int* columns, int* places, int blocks_a_query,
-                 const int* slots, long long row_scores_room) {
+                 const int* slots, long long row_scores_room, int* bands, int bands_a_pair) {
   extern __shared__ uint4 shared[];
   const int query_row = PRODUCT ? blockIdx.x / blocks_a_query : 0, own_block = PRODUCT ? blockIdx.x % blocks_a_query : blockIdx.x;
   const int lane = threadIdx.x & 31, mate = lane % TEAM, warp = (own_block * blockDim.x + threadIdx.x) >> 5;
@@ -47,8 +50,17 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
   const int gang_team = threadIdx.x / TEAM % GANG;
   const unsigned team_mask = TEAM == 32 ? ~0u : (1u << TEAM) - 1 << lane / TEAM * TEAM;
   const int first_unit = GANG == 1 ? warp * teams : blockIdx.x, stride_of_units = GANG == 1 ? warps * teams : gridDim.x;
-  for (int turn = first_unit; turn < units; turn += stride_of_units) {
-    const int unit = GANG == 1 ? min(turn + lane / TEAM, units - 1) : turn;
+  for (int turn = first_unit; SPLIT || turn < units; turn += stride_of_units) {
+    if (SPLIT) {
+      // In order: a band waits for one that was begun before it, so all come to an end however many blocks there are at a time.
+      __shared__ int begun;
+      __syncthreads();
+      if (threadIdx.x == 0) begun = atomicAdd(bands, 1);
+      __syncthreads();
+      turn = begun;
+      if (turn / bands_a_pair >= units) break;
+    }
+    const int unit = GANG == 1 ? min(turn + lane / TEAM, units - 1) : SPLIT ? turn / bands_a_pair : turn, band = SPLIT ? turn % bands_a_pair : 0;
     const unsigned char *query[PAIRS], *target[PAIRS];
     int pair[PAIRS], n[PAIRS], m[PAIRS], longest = 0, tallest = 0;
 #pragma unroll
@@ -62,7 +74,12 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     const int own_strips = SEVERAL ? (tallest + STRIP - 1) / STRIP : 1;
     const Layout layout = layout_of(longest, own_strips, KEEP ? kept_starts[unit] : 0);
     const int steps = __reduce_max_sync(~0u, layout.steps), strips = SEVERAL ? __reduce_max_sync(~0u, own_strips) : 1;  // of all teams of the warp
-    Kept* const row_kept = kept_cells + (GANG == 1 ? (blockIdx.x * (long long)blockDim.x + threadIdx.x) / TEAM : blockIdx.x) * row_room;
+    const int last_band = SPLIT ? max(strips - 1, 0) / GANG : 0;
+    if (band > last_band) continue;
+    constexpr int OF_BAND = 1 + 3 * PAIRS;
+    int* const own_band = bands + 1 + (long long)turn * OF_BAND;
+    // The row under a band is written over by the strips of the next, each behind the one above it.
+    Kept* const row_kept = kept_cells + (GANG == 1 ? (blockIdx.x * (long long)blockDim.x + threadIdx.x) / TEAM : SPLIT ? unit : blockIdx.x) * row_room;
     End end[PAIRS];
 #pragma unroll
     for (int k = 0; k < PAIRS; k++) end[k].score = ANYWHERE ? 0 : -(1 << 30), end[k].column = end[k].place = 0x7FFFFFFF;
@@ -83,7 +100,10 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     };
     const auto upper_at = [&](int j) {
       unsigned gaps[PIECES];
-      if (upper && j < longest) return upper[(long long)j * (KEEP ? TEAM : 1)];
+      if (upper && j < longest) {
+        const Kept* const at = upper + (long long)j * (KEEP ? TEAM : 1);
+        return SPLIT ? __ldcg(at) : *at;  // what another multiprocessor wrote is not in this one's cache, or is older there
+      }
       const unsigned h = border_at(j, gaps);  // behind the target's end, too: lanes of 16 bits make cells there
       return kept(h, gaps);
     };
@@ -222,18 +242,29 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       // Strips one after the other, each LAG blocks of steps behind the one above it: so the row above is there as far as this block looks ahead.
       constexpr int BLOCK = 32, LAG = 2;
       const int blocks = (steps + BLOCK - 1) / BLOCK, round = max(blocks, LAG * GANG);
-      const int turns = (strips + GANG - 1) / GANG;
-      begin_strip(gang_team);  // teams that wait make cells too, which nobody sees: of something
+      const int turns = SPLIT ? 1 : (strips + GANG - 1) / GANG;
+      begin_strip(band * GANG + gang_team);  // teams that wait make cells too, which nobody sees: of something
+      int above_is_at = 0;                   // blocks of steps that the band above has behind it, as its last lane says
+      const auto wait_for_above = [&](int blocks_of_it) {
+        while (above_is_at < blocks_of_it) above_is_at = *(volatile int*)(own_band - OF_BAND);
+        __threadfence();
+      };
       for (int time = 0; time < turns * round + LAG * (GANG - 1); time++) {
+        if (band && threadIdx.x == 0 && time < blocks) wait_for_above(min(time + LAG, blocks));
         __syncthreads();
-        const int own = time - LAG * gang_team, number = own / round * GANG + gang_team, block = own % round;
+        const int own = time - LAG * gang_team, number = (band + own / round) * GANG + gang_team, block = own % round;
         const bool active = own >= 0 && number < strips && block < blocks;
         if (active && block == 0) begin_strip(number);
         if (!__any_sync(~0u, active)) continue;
         const int start = active ? block * BLOCK : 0;
         for (int step = 0; step < BLOCK; step += 4) four_steps(start + step, active);
         if (active && block == blocks - 1) end_strip();
+        if (SPLIT && active && gang_team == GANG - 1 && mate == TEAM - 1) {
+          __threadfence();
+          *(volatile int*)own_band = block + 1;
+        }
       }
+      if (band && threadIdx.x == 0) wait_for_above(blocks + 1);  // which has its ends then
     }
 #pragma unroll
     for (int k = 0; k < PAIRS; k++) {
@@ -254,11 +285,19 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       if (END_CORNER && n[k] == 0) end[k].meet(boundary(m[k], false, costs), m[k] - 1, -1);
       if (END_CORNER && m[k] == 0) end[k].meet(boundary(n[k], false, costs), -1, n[k] - 1);
       if (mate == 0 && gang_team == 0) {
-        if (PRODUCT)
+        const int* const of_above = own_band - OF_BAND + 1 + 3 * k;
+        if (band) end[k].meet(__ldcg(of_above), __ldcg(of_above + 1), __ldcg(of_above + 2));
+        if (band < last_band)
+          own_band[1 + 3 * k] = end[k].score, own_band[2 + 3 * k] = end[k].column, own_band[3 + 3 * k] = end[k].place;
+        else if (PRODUCT)
           scores[query_row * row_scores_room + slots[pair[k]]] = end[k].score;
         else
           scores[pair[k]] = end[k].score, columns[pair[k]] = end[k].column, places[pair[k]] = end[k].place;
       }
+    }
+    if (SPLIT && threadIdx.x == 0 && band < last_band) {
+      __threadfence();
+      *(volatile int*)own_band = (steps + 31) / 32 + 1;
     }
   }
 }

@@ -3,7 +3,6 @@
 The kernels run on the host as well as on a GPU.
 """
 
-import gc
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -215,18 +214,12 @@ def test_what_cannot_be_decided_is_not() -> None:
 def test_little_memory_is_enough_and_none_decides_nothing(device: Any) -> None:
     target, query, bounds, t, q = chance(3000, 1 << 18)
     costs = Costs(Scoring().plain())
-    pool = device.get_default_memory_pool()
-    gc.collect()
-    pool.free_all_blocks()  # else letters may lie in a part of a block of another test, whose rest would be room that is not counted below
     inspector = Inspector(target, query, bounds, costs)
     expected = inspector.inspect(t, q)
     assert expected[0].mean() > 0.9
-    try:
-        for megabytes, there in ((16, True), (1, False)):
-            gc.collect()  # CuPy does before it gives up: what other tests and the inspection before left would be room that is not counted here
-            pool.free_all_blocks()
-            pool.set_limit(size=pool.used_bytes() + (megabytes << 20))
+    for megabytes, there in ((16, True), (1, False)):
+        pool = device.cuda.MemoryPool()  # of its own: what others have left of theirs would be room that is not counted
+        pool.set_limit(size=megabytes << 20)
+        with device.cuda.using_allocator(pool.malloc):
             below, boxes = inspector.inspect(t, q)
-            assert (below == (expected[0] & there)).all() and (boxes == expected[1] * there).all()
-    finally:
-        pool.set_limit(size=0)
+        assert (below == (expected[0] & there)).all() and (boxes == expected[1] * there).all()

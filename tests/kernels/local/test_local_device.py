@@ -96,20 +96,39 @@ def test_parts_of_launches_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     same(whole, parts, "cigar")
 
 
+@pytest.mark.parametrize("strips", [1, 1 << 20], ids=["by blocks", "by teams"])
 @pytest.mark.parametrize("text", ["match:2,mismatch:-4,gap:4,2", "match:2,mismatch:-4,gap:4,2,24,1", "blosum62"])
-@pytest.mark.parametrize("span", ["local", "global", "overlap"])
-def test_long_pairs_are_shared(text: str, span: str) -> None:
-    """Strips of a pair among 4, 8 and 16 teams, in 16 bits and in 32, where the target is short and where it is long."""
+@pytest.mark.parametrize("span", ["local", "query", "global", "overlap"])
+def test_long_pairs_are_shared(monkeypatch: pytest.MonkeyPatch, text: str, span: str, strips: int) -> None:
+    """Strips of a pair among blocks, and among 4, 8 and 16 teams of one, in 16 bits and in 32, where the target is short and where it is long."""
+    monkeypatch.setattr("tidalign.kernels.local.device.forms.SPLIT_STRIPS", strips)
     scoring = Substitution.parse(text)
     alphabet = "ACGT" if scoring.alphabet == "dna" else "ARNDCQEGHILKMFPSTWYV"
     queries, targets = alike(6, [1600, 2100, 4200], alphabet, 1)
-    queries += [queries[0] * 30, queries[2] * 9, queries[2]]
-    targets += [targets[0] * 2, targets[2][:40], targets[2] * 8]
+    queries += [queries[0] * 30, queries[2] * 9, queries[2], queries[1]]
+    targets += [targets[0] * 2, targets[2][:40], targets[2] * 8, ""]
     sides = [batch(strings, scoring) for strings in (queries, targets)]
     for report in ("cigar", "score"):
         expected, found = (each(*sides, scoring, span=span, report=report) for each in (pairs.align, align))
         assert found.by_host == 0
         same(expected, found, report)
+
+
+@pytest.mark.parametrize("gangs", [(2,), (8,)])
+def test_blocks_take_turns(monkeypatch: pytest.MonkeyPatch, gangs: tuple[int, ...]) -> None:
+    """More bands of strips than the device runs at a time; the same scores each time."""
+    from tidalign.kernels.local.device import forms
+
+    monkeypatch.setattr(forms, "SPLIT_GANGS", gangs)
+    chance = random.Random(13)
+    letters = ["".join(chance.choices("ACGT", k=20_000)) for _ in range(100)]
+    scoring = Substitution.parse("match:2,mismatch:-4,gap:4,2")
+    sides = [batch(strings, scoring) for strings in (letters, [each[100:7_000] for each in letters])]
+    expected = align(*sides, scoring, report="score").score
+    assert expected is not None and (expected >= 13_800).all()
+    monkeypatch.setattr(forms, "SPLIT_STRIPS", 1 << 20)
+    others = align(*sides, scoring, report="score").score
+    assert others is not None and np.array_equal(expected, others)
 
 
 @pytest.mark.parametrize("name", ["affine", "two pieces", "blosum62"])

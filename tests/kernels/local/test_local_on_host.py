@@ -14,7 +14,7 @@ from scored_cases import SCORINGS, aligned, cases, mutated, same
 from tidalign.kernels.letters.sequences import Sequences
 from tidalign.kernels.local import pairs, pairs_device
 from tidalign.kernels.local.coding import Coding
-from tidalign.kernels.local.device import extensions, launches
+from tidalign.kernels.local.device import extensions, forms, launches
 from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.scoring.substitution import Substitution
 from tidalign.kernels.search import best, best_device
@@ -45,6 +45,20 @@ def test_host_rows(text: str, alphabet: str, span: str) -> None:
     sides = alike([0, 20, 150, 700, 1600], alphabet)
     found = pairs_device.align(*sides, scoring, span=span)
     assert found.by_host == 0 and aligned(found) == aligned(pairs.align(*sides, scoring, span=span))
+
+
+@pytest.mark.parametrize("span", ["local", "overlap", "global"])
+@pytest.mark.parametrize(("text", "alphabet"), [("match:2,mismatch:-4,gap:4,2", "ACGT"), ("blosum62", "ARNDCQEGHILKMFPSTWYVX")])
+def test_bands_of_strips_among_blocks(monkeypatch: pytest.MonkeyPatch, text: str, alphabet: str, span: str) -> None:
+    """Pairs of three and of four bands, scored in 16 bits and in 32, and one without letters on a side."""
+    monkeypatch.setattr(forms, "SPLIT_STRIPS", 1)
+    scoring = Substitution.parse(text)
+    queries, targets = alike([1100, 1600, 530], alphabet)
+    sides = queries, Sequences.from_strings([targets.letters[slice(*targets.offsets[k : k + 2])].tobytes().decode() for k in range(2)] + [""])
+    for report in ("cigar", "score"):
+        found, expected = (each(*sides, scoring, span=span, report=report) for each in (pairs_device.align, pairs.align))
+        assert found.by_host == 0
+        same(expected, found, report)
 
 
 @pytest.mark.parametrize(("text", "alphabet"), [("match:2,mismatch:-4,gap:4,2", "ACGT"), ("blosum62", "ARNDCQEGHILKMFPSTWYV")])

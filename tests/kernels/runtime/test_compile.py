@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tidalign.kernels.inspection import device as inspection_device
-from tidalign.kernels.local.device import extensions, launches
+from tidalign.kernels.local.device import extensions, forms, launches
 from tidalign.kernels.runtime.compiler import FOLDER, OPTIONS, defines, source
 from tidalign.kernels.runtime.signature import Parameter, Signature, signatures
 from tidalign.kernels.wavefront import device_edit
@@ -54,22 +54,24 @@ def local_variants() -> Iterator[dict[str, object]]:
     local, overlap = (True, True, False, False, False), (True, True, True, True, False)
     one = {"pieces": 1, "dearest": 0, "lifted": True, "keep": True}
     two = {"pieces": 2, "dearest": 1, "lifted": True, "keep": True}
-    yield launches.macros(launches.Form(8, 20, False, False, False, False), 128, ends=local, **one)
-    yield launches.macros(launches.Form(16, 32, False, False, False, True), 128, ends=local, **one | {"keep": False})
-    yield launches.macros(launches.Form(16, 32, False, True, True, True), 256, ends=local, **two | {"keep": False})
-    yield launches.macros(launches.Form(16, 28, False, True, True, True), 128, ends=local, **one | {"keep": False})
-    yield launches.macros(launches.Form(4, 16, True, True, False, False), 64, ends=overlap, **two | {"lifted": False})
-    yield launches.macros(launches.Form(16, 32, True, False, False, True), 128, ends=overlap, **two)
-    yield launches.macros(launches.Form(16, 32, True, False, False, True, 16), 256, ends=local, **two)
-    yield launches.macros(launches.Form(16, 16, False, True, False, True, 8), 128, ends=local, **one)
-    yield launches.macros(launches.Form(16, 24, True, False, False, False), 128, ends=(False,) * 4 + (True,), **one)
+    yield forms.macros(forms.Form(8, 20, False, False, False, False), 128, ends=local, **one)
+    yield forms.macros(forms.Form(16, 32, False, False, False, True), 128, ends=local, **one | {"keep": False})
+    yield forms.macros(forms.Form(16, 32, False, True, True, True), 256, ends=local, **two | {"keep": False})
+    yield forms.macros(forms.Form(16, 28, False, True, True, True), 128, ends=local, **one | {"keep": False})
+    yield forms.macros(forms.Form(4, 16, True, True, False, False), 64, ends=overlap, **two | {"lifted": False})
+    yield forms.macros(forms.Form(16, 32, True, False, False, True), 128, ends=overlap, **two)
+    yield forms.macros(forms.Form(16, 32, True, False, False, True, 16), 256, ends=local, **two)
+    yield forms.macros(forms.Form(16, 16, False, True, False, True, 8), 128, ends=local, **one)
+    yield forms.macros(forms.Form(16, 16, True, False, False, True, 2, split=True), 32, ends=local, **two)
+    yield forms.macros(forms.Form(16, 16, False, True, False, True, 8, split=True), 128, ends=local, **one | {"keep": False})
+    yield forms.macros(forms.Form(16, 24, True, False, False, False), 128, ends=(False,) * 4 + (True,), **one)
 
 
 def extension_variants() -> Iterator[dict[str, object]]:
     """List each team, number of gap pieces, with and without tables and the bonus."""
     for shape, table, bonus, pieces in (((8, 16), False, 0, 1), ((16, 16), True, 1, 2), ((32, 16), False, 1, 2), ((32, 16), True, 0, 1)):
-        form = launches.Form(*shape, True, table, False, True)
-        macros = launches.macros(form, extensions.THREADS, ends=(False,) * 5, pieces=pieces, dearest=0, lifted=False, keep=False)
+        form = forms.Form(*shape, True, table, False, True)
+        macros = forms.macros(form, extensions.THREADS, ends=(False,) * 5, pieces=pieces, dearest=0, lifted=False, keep=False)
         yield macros | {"LOCAL_BONUS": bonus, "LOCAL_BLOCKS": extensions.BLOCKS}
 
 

@@ -1,0 +1,160 @@
+"""Forms of the kernel of alignment by scores: how many lanes, rows, teams and blocks a pair is given, and which pairs go together."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tidalign.kernels.local.uploaded import Uploaded
+from tidalign.kernels.runtime import compiler
+
+SHAPES = ((4, 16), (4, 24), (4, 32), (8, 20), (8, 24), (8, 32), (16, 24), (16, 32))
+"""Lanes of a team and rows of a lane, by the height of the strip that they make. A query takes the first strip that holds it, or several of the last."""
+
+TABLE_SHAPES = ((4, 16), (8, 16), (16, 16))
+"""The same for teams that have tables of their own, which must fit a multiprocessor's shared memory several times."""
+
+TALLEST = 16 * 32
+"""Rows of the tallest strip."""
+
+STACKED = {True: (24,), False: (20, 24, 32)}
+"""Rows of a lane where a query of a product takes several strips of 16 lanes, with tables and without: those that leave the fewest cells below its end."""
+
+A_STEP = 4
+"""Rows whose cells take as long as what else a lane does in a step."""
+
+GANGS = {1: 0, 4: 3, 8: 7, 16: 63}
+"""Teams that share the strips of a pair, by the whole strips from which on there are as many."""
+
+MOST_WITH_TABLES = 8
+"""Of them, where each has a table of its own: as many as shared memory holds tables of 34 letters."""
+
+SPLIT_ROWS, SPLIT_GANGS = 16, (8, 4, 2)
+"""Rows of a lane where blocks share the strips of a pair, and how many strips a block takes at a time: as many as leave each multiprocessor some blocks."""
+
+SPLIT_STRIPS, SPLIT_BLOCKS = 16, 2
+"""Tallest strips from which on blocks share a pair, if pairs are fewer than multiprocessors; and blocks that each multiprocessor should have."""
+
+RESIDENT = {16: 5, 20: 5, 24: 4, 28: 4, 32: 3}
+"""Blocks of 128 threads that a multiprocessor's registers are shared among, by the rows of a lane; one less each where gaps have two pieces and where more is
+held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Say a form of the kernel: lanes of a team, rows of a lane, whether scores have 32 bits, come from tables, whether every query goes with every target,
+    whether queries may take several strips, how many teams share the strips of a pair, and whether blocks share them, too."""
+
+    team: int
+    rows: int
+    wide: bool
+    table: bool
+    product: bool
+    several: bool
+    gang: int = 1
+    split: bool = False
+
+    @property
+    def pairs(self) -> int:
+        """Count the pairs of a team."""
+        return 1 if self.wide else 2
+
+    @property
+    def columns(self) -> int:
+        """Count the steps from one place where all rows are kept to the next: long queries would take much memory."""
+        return 32 if self.several else 16
+
+    @property
+    def strip(self) -> int:
+        """Count the rows of a team."""
+        return self.team * self.rows
+
+
+def macros(form: Form, threads: int, *, ends: tuple[bool, ...], pieces: int, dearest: int, lifted: bool, keep: bool) -> dict[str, object]:
+    """Give the macros of scores.cu and traces.cu (cells.cuh). ends: of the span, in the order of host.py. dearest: the piece whose gaps cost most to
+    begin. lifted: whether scores of a byte can be lifted by that. keep: what the way back needs."""
+    names = ("BEGIN_QUERY", "BEGIN_TARGET", "END_QUERY", "END_TARGET", "END_CORNER")
+    values: dict[str, int] = dict(zip(names, ends, strict=True))
+    values |= {
+        "TEAM": form.team,
+        "ROWS": form.rows,
+        "WIDE": form.wide,
+        "TABLE": form.table,
+        "PRODUCT": form.product,
+        "SEVERAL": form.several,
+        "GANG": form.gang,
+        "SPLIT": form.split,
+        "COLUMNS": form.columns,
+    }
+    values |= {"PIECES": pieces, "DEAREST": dearest, "LIFTED": lifted, "KEEP": keep, "THREADS": threads}
+    spare = form.product and form.table and pieces == 1 and form.rows > 20  # scores come from the block's table, not from registers
+    blocks = RESIDENT[form.rows] - (pieces == 2) - (keep or (form.several and not spare))
+    values["BLOCKS"] = max(1, blocks * 128 // threads)
+    return {f"LOCAL_{name}": int(value) for name, value in values.items()}
+
+
+def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs: bool) -> Iterator[tuple[Form, Any]]:
+    """Sort pairs into forms of the kernel, each with the places of its pairs (int64, on the device), those with the shortest targets first.
+
+    table: whether the scores of a pair must come from a table (bool, on the device). gangs: whether teams share the strips of long
+    queries, where there are too few pairs, or too little memory for more, to keep the device busy.
+    """
+    import cupy
+
+    n, m = query.lengths.astype(np.int64), target.lengths.astype(np.int64)
+    kinds = [(shape, False) for shape in SHAPES] + [(shape, True) for shape in TABLE_SHAPES]
+    heights = [cupy.asarray([team * rows for (team, rows), tabled in kinds if tabled == which]) for which in (False, True)]
+    places = [cupy.minimum(cupy.searchsorted(each, n), len(each) - 1) for each in heights]
+    kind = cupy.where(table, len(heights[0]) + places[1], places[0])
+    strips = n // cupy.concatenate(heights)[kind]  # teams of a warp, and pairs of a team, take as many strips as the one that takes most
+    order = cupy.argsort((kind << 54) + (strips << 28) + m)
+    start = 0
+    for ((team, rows), tabled), pairs in zip(kinds, cupy.bincount(kind, minlength=len(kinds)).get().tolist(), strict=True):
+        taken = order[start : start + pairs]
+        start += pairs
+        if pairs and int(n[taken].max()) <= team * rows:
+            yield Form(team, rows, wide, tabled, False, False), taken
+        elif pairs:
+            sizes = {gang: least for gang, least in GANGS.items() if gang == 1 or (gangs and gang * tabled <= MOST_WITH_TABLES)}
+            firsts = cupy.searchsorted(n[taken] // (team * rows), cupy.asarray(list(sizes.values()))).get().tolist()
+            for gang, first, last in zip(sizes, firsts, [*firsts[1:], pairs], strict=True):
+                if first < last:
+                    form = Form(team, rows, wide, tabled, False, True, gang)
+                    yield from _split(form, taken[first:last], n) if gangs else [(form, taken[first:last])]
+
+
+def _split(form: Form, taken: Any, n: Any) -> Iterator[tuple[Form, Any]]:
+    """Have blocks share the longest pairs, where these are too few for a block of each multiprocessor. n: lengths of queries."""
+    import cupy
+
+    first = int(cupy.searchsorted(n[taken], SPLIT_STRIPS * TALLEST))
+    units, most = -(-(len(taken) - first) // form.pairs), compiler.multiprocessors()
+    if first == len(taken) or units >= most:
+        yield form, taken
+        return
+    if first:
+        yield form, taken[:first]
+    strips = int(n[taken[first:]].sum()) // (form.pairs * form.team * SPLIT_ROWS)
+    gang = next((gang for gang in SPLIT_GANGS if strips >= gang * SPLIT_BLOCKS * most), SPLIT_GANGS[-1])
+    yield replace(form, rows=SPLIT_ROWS, gang=gang, split=True), taken[first:]
+
+
+def of_product(query: Uploaded, *, table: bool, wide: bool, letters: int) -> Iterator[tuple[Form | None, Any]]:
+    """Sort queries into forms of the kernel for every query with every target: each with the places of its queries (on the device); None for those whose tables
+    fit no block's memory."""
+    import cupy
+
+    n = query.lengths.astype(np.int64)
+    shapes = [*SHAPES, *((SHAPES[-1][0], rows) for rows in STACKED[table])]
+    shape = cupy.searchsorted(cupy.asarray([team * rows for team, rows in SHAPES]), n)
+    stacked = cupy.asarray(STACKED[table])
+    strips = -(-n[:, None] // (SHAPES[-1][0] * stacked))
+    shape += (shape == len(SHAPES)) * (strips * (stacked + A_STEP)).argmin(axis=1)
+    if table:
+        shape = cupy.where((n + TALLEST) * letters > compiler.most_shared_bytes() - 1024, len(shapes), shape)
+    for number, (team, rows) in enumerate(shapes):
+        if len(places := cupy.flatnonzero(shape == number)):
+            yield Form(team, rows, wide, table, True, number >= len(SHAPES)), places
+    if len(places := cupy.flatnonzero(shape == len(shapes))):
+        yield None, places
