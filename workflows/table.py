@@ -1,6 +1,5 @@
 """Align sequences that are in memory, in this process: `tidalign.align`."""
 
-from numbers import Integral
 from typing import Any
 
 import pyarrow as pa
@@ -8,7 +7,7 @@ import pyarrow as pa
 from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.pairs import subset
 from tidalign.pipeline.pairs.aligner import align_batch, aligner_of, work
-from tidalign.pipeline.pairs.models import PenaltiesLike
+from tidalign.pipeline.pairs.models import PenaltiesLike, is_whole
 from tidalign.pipeline.pairs.pack import RecordPlace, check_letters, check_names, pack_pairs
 from tidalign.pipeline.pairs.threads import on_threads, shared, threads_of
 from tidalign.pipeline.schema import PAIRS
@@ -89,10 +88,6 @@ def align(
     return pa.concat_tables([aligner.schema.empty_table(), *tables]).combine_chunks()
 
 
-def _whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
 def columns_of(given: Any, needed: tuple[str, ...], others: tuple[str, ...], place: str = "") -> dict[str, Any]:
     """Give the columns of a table that are needed, and others if they are there, by name; of a pandas DataFrame or a polars one as those have them. ValueError,
     which begins with `place`, for those that are missing or there twice."""
@@ -148,7 +143,7 @@ def _bytes(value: Any, row: int, side: str, expected: str) -> bytes | None:
         return value.encode()
     if value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):
         return None
-    if expected == "a name" and _whole(value):
+    if expected == "a name" and is_whole(value):
         return str(value).encode()
     if isinstance(value, bytearray | memoryview) or (hasattr(value, "__bytes__") and not hasattr(value, "dtype")):
         return bytes(value)

@@ -248,11 +248,11 @@ def export(
     Raises ValueError for what cannot be asked, CannotWrite before any work, DiskFull, MissingInput for an unfinished run, InputError for names, lengths or
     rows that the format cannot hold.
     """
-    if options.get("rg"):
-        options["rg"] = table.find(table.PAIRS, "sam").load("read_group")(options["rg"])
     chosen = table.find(rows.kind, format or table.ending(output))
     if wrong := table.refused(rows.kind, chosen, options):
         raise ValueError(": ".join(wrong))
+    if options.get("rg"):
+        options["rg"] = table.find(table.PAIRS, "sam").load("read_group")(options["rg"])
     if chosen.cigars and not rows.cigars:
         others = [other.suffix for other in table.formats(rows.kind) if other.suffix and not other.cigars]
         raise InputError(chosen.name.upper(), "a run with CIGARs", "one made with --penalty-only or --report", f"export {table.listed(others)}")

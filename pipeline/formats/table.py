@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from os import PathLike
 from pathlib import PurePath
 from typing import Any
 
@@ -234,9 +235,13 @@ def find(kind: str, text: str) -> Format:
 def refused(kind: str, format: Format, options: Mapping[str, Any]) -> tuple[str, str] | None:
     """Find the first of some options that a format of a kind of run does not take, and say why; None if all can be taken."""
     for name, value in options.items():
+        if name not in OPTIONS:
+            return name, f"no option of a format; there are {', '.join(OPTIONS)}"
         values = OPTIONS[name]
         if len(values) > 1 and value not in values:
-            return name, f"{value!r} is none of {', '.join(values)}"
+            return name, f"{value!r} is none of {', '.join(map(str, values))}"
+        if len(values) == 1 and not isinstance(value, str | PathLike | None):
+            return name, f"{value!r} is no text"
         if value != values[0] and name not in format.options:
             takers = [other.name for other in formats(kind) if name in other.options]
             return name, f"it is for {', '.join(takers)}, not for {format.name}" if takers else INSTEAD.get((kind, name), "other kinds of run have it")

@@ -80,16 +80,17 @@ def text(penalties: Any) -> str:
         return penalties
     if isinstance(penalties, _Model | Penalties):
         return str(penalties)
-    if isinstance(penalties, tuple | list) and penalties and isinstance(penalties[0], str) and all(map(_whole, penalties[1:])):
+    if isinstance(penalties, tuple | list) and penalties and isinstance(penalties[0], str) and all(map(is_whole, penalties[1:])):
         return f"{penalties[0]}:{','.join(str(int(number)) for number in penalties[1:])}".removesuffix(":")
     raise ValueError(f"penalties {penalties!r}: expected a text, as 'affine:4,6,2', a tuple, as ('affine', 4, 6, 2), or tidalign.Affine(4, 6, 2)")
 
 
 def ends(ends_free: Any) -> tuple[Any, ...]:
     """Give the letters that are free at the four ends; one number is for all of them."""
-    given = (ends_free,) * 4 if _whole(ends_free) else tuple(ends_free) if hasattr(ends_free, "__iter__") else (ends_free,)
-    return tuple(int(end) if _whole(end) else end for end in given)
+    given = (ends_free,) * 4 if is_whole(ends_free) else tuple(ends_free) if hasattr(ends_free, "__iter__") else (ends_free,)
+    return tuple(int(end) if is_whole(end) else end for end in given)
 
 
-def _whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Tell whether a value is a whole number, of Python or NumPy; True and False are none."""
     return isinstance(value, Integral) and not isinstance(value, bool)

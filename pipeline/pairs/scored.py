@@ -12,6 +12,7 @@ from tidalign.kernels.local import pairs
 from tidalign.kernels.local.coding import Coded, Coding
 from tidalign.kernels.scoring.substitution import DNA, Substitution
 from tidalign.kernels.wavefront.alignments import Alignments, cigar_counts, cigar_text
+from tidalign.pipeline.pairs.models import is_whole
 from tidalign.pipeline.pairs.strands import STRANDS
 
 MAX_DROP = 2**31 - 1
@@ -56,9 +57,10 @@ class ScoreParameters:
         if self.span != "extension" and (self.zdrop is not None or self.end_bonus):
             raise ValueError("zdrop and end-bonus go with the span extension")
         for name in ("zdrop", "end_bonus"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value <= MAX_DROP:
-                raise ValueError(f"{name.replace('_', '-')} must lie in 0..{MAX_DROP}, not {value}")
+            if (value := getattr(self, name)) is not None:
+                if not is_whole(value) or not 0 <= value <= MAX_DROP:
+                    raise ValueError(f"{name.replace('_', '-')} must lie in 0..{MAX_DROP}, a whole number, not {value!r}")
+                object.__setattr__(self, name, int(value))
 
     @property
     def penalty_only(self) -> bool:

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tidalign.pipeline.device import Device
+from tidalign.pipeline.pairs.models import is_whole
 from tidalign.pipeline.text import cuts
 
 BATCHES_A_THREAD = 4
@@ -20,7 +20,7 @@ def threads_of(threads: Any) -> int:
     """Read a number of threads; None: one for each core that this process may use."""
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not isinstance(threads, Integral) or isinstance(threads, bool) or threads < 1:
+    if not is_whole(threads) or threads < 1:
         raise ValueError(f"threads {threads!r}: expected a whole number from 1 on, or None for one each core")
     return int(threads)
 

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tidalign.kernels.scoring.substitution import DNA, PROTEIN, Substitution
+from tidalign.pipeline.pairs.models import is_whole
 from tidalign.pipeline.pairs.scored import MAX_DROP, ScoreParameters
 
 SCORINGS = {DNA: "match:2,mismatch:-3,gap:5,2", PROTEIN: "blosum62,gap:11,1"}
@@ -28,6 +29,8 @@ class SearchParameters(ScoreParameters):
     strand: str = ""
 
     def __post_init__(self) -> None:
+        if self.alphabet not in ("", DNA, PROTEIN):
+            raise ValueError(f"alphabet must be one of {DNA}, {PROTEIN}, not {self.alphabet!r}")
         if not self.scoring:
             object.__setattr__(self, "scoring", SCORINGS.get(self.alphabet or DNA, ""))
         if self.strand not in ("", *STRANDS):
@@ -39,8 +42,12 @@ class SearchParameters(ScoreParameters):
             raise ValueError(f"span: a search has {', '.join(SPANS)}, not {self.span!r}")
         if self.ambiguous not in ("mismatch", "match"):
             raise ValueError(f"ambiguous must be mismatch or match in a search, not {self.ambiguous!r}")
-        if not 1 <= self.top <= MAX_HITS:
-            raise ValueError(f"top: expected from 1 to {MAX_HITS:,} hits of a query, not {self.top}")
+        if not is_whole(self.top) or not 1 <= self.top <= MAX_HITS:
+            raise ValueError(f"top: expected a whole number of hits from 1 to {MAX_HITS:,}, not {self.top!r}")
+        if not is_whole(self.min_score):
+            raise ValueError(f"min-score: expected a whole number, not {self.min_score!r}")
+        for name in ("top", "min_score"):
+            object.__setattr__(self, name, int(getattr(self, name)))
         if not (1 if self.span == "local" else -MAX_DROP) <= self.min_score <= MAX_DROP:
             least = "1, as a local alignment scores more than 0" if self.span == "local" else f"{-MAX_DROP}"
             raise ValueError(f"min-score: expected at least {least}, and at most {MAX_DROP}, not {self.min_score}")

@@ -9,7 +9,7 @@ from tidalign.workflows.options.common import SCORED, Error
 
 _PENALISED = ("penalties", "ends_free", "penalty_only", "heuristic")
 _UNSAID = {"penalty_only": False, "alphabet": "", "end_bonus": 0}
-"""Keywords that say nothing by another value than None."""
+"""Keywords that say nothing by another value, too, than None."""
 
 
 def pair_parameters(scoring: str | None, ambiguous: str, strand: str, **options: Any) -> Any:
@@ -20,7 +20,7 @@ def pair_parameters(scoring: str | None, ambiguous: str, strand: str, **options:
 
     for name, read in (("penalties", models.text), ("ends_free", models.ends)):
         options[name] = None if options[name] is None else read(options[name])
-    given = {name: value for name, value in options.items() if value != _UNSAID.get(name)}
+    given = {name: value for name, value in options.items() if value is not None and value != _UNSAID.get(name)}
     for name in given:
         if scoring is not None and name in _PENALISED:
             raise ValueError(f"{name} {_of_penalties('scoring', name, 'report=' + repr('ends'))}")

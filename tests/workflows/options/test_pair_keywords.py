@@ -1,8 +1,9 @@
-"""Keywords of pairs: those of penalties and those of scores are not mixed, as on the command line."""
+"""Keywords in Python: those of penalties and those of scores are not mixed, as on the command line; values that are none are named."""
 
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tidalign
@@ -41,7 +42,51 @@ def test_one_of_the_other_kind(name: str, tmp_path: Path, capsys: pytest.Capture
 
 def test_what_says_nothing_is_taken() -> None:
     assert tidalign.align(["A"], ["A"], None, None, scoring=SCORES, penalty_only=False)["score"].to_pylist() == [2]
-    assert tidalign.align(["A"], ["C"], scoring=None, span=None, report=None, alphabet="", end_bonus=0)["penalty"].to_pylist() == [4]
+    assert tidalign.align(["A"], ["C"], scoring=None, span=None, report=None, alphabet="", end_bonus=None)["penalty"].to_pylist() == [4]
+
+
+EXTENSION = {"scoring": SCORES, "span": "extension"}
+
+
+@pytest.mark.parametrize("value", [2.0, True, "3", float("nan")], ids=repr)
+@pytest.mark.parametrize("name", ["top", "min_score", "zdrop", "end_bonus"])
+def test_whole_numbers(name: str, value: Any) -> None:
+    searched = name in ("top", "min_score")
+    with pytest.raises(ValueError, match=f"^{name.replace('_', '-')}.* whole number.*, not {value!r}$"):
+        tidalign.search(["A"], ["A"], **{name: value}) if searched else tidalign.align(["A"], ["A"], **EXTENSION, **{name: value})
+
+
+def test_whole_numbers_of_numpy(tmp_path: Path) -> None:
+    """They are in plan.json as others."""
+    (tmp_path / "q.fa").write_text(">q\nACGTACGT\n")
+    found = tidalign.search_files(tmp_path / "q.fa", tmp_path / "q.fa", out=tmp_path / "run", top=np.int32(1), min_score=np.int64(3), workers=0)
+    assert len(found) == 1 and found.parameters.to_json()["top"] == 1
+    assert tidalign.align(["ACGT"], ["ACGT"], **EXTENSION, zdrop=np.int64(5), end_bonus=np.uint8(3))["score"].to_pylist() == [8]
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"sort": "yes"}, "sort: 'yes' is none of False, True"),
+        ({"cs": "no"}, "cs: 'no' is none of False, True"),
+        ({"nope": 1}, "nope: no option of a format; there are cigar, markend, cs, rg, lift, sort"),
+        ({"rg": 5}, "rg: 5 is no text"),
+        ({"lift": True}, "lift: True is no text"),
+        ({"rg": "SM:x"}, "ID:x"),
+    ],
+    ids=repr,
+)
+def test_options_of_formats(option: dict[str, Any], message: str, tmp_path: Path) -> None:
+    (tmp_path / "q.fa").write_text(">q\nACGTACGT\n")
+    found = tidalign.align_pairs(tmp_path / "q.fa", tmp_path / "q.fa", out=tmp_path / "run", workers=0)
+    with pytest.raises(ValueError, match=message):
+        found.export(tmp_path / "x.sam", **option)
+    assert not (tmp_path / "x.sam").exists()
+
+
+def test_alphabets_are_named() -> None:
+    with pytest.raises(ValueError, match="alphabet must be one of dna, protein, not 'rna'"):
+        tidalign.search(["A"], ["A"], alphabet="rna")
 
 
 def test_one_number_is_for_all_ends_of_files_too(tmp_path: Path) -> None:
