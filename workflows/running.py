@@ -16,7 +16,6 @@ from tidalign.kernels.runtime.numba_cache import COMPILING, LISTENERS
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.export import refuse_input
-from tidalign.pipeline.formats.table import Format
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.files import passing
 from tidalign.pipeline.store.layout import Layout, of_kind
@@ -167,18 +166,10 @@ def files_of(args: argparse.Namespace) -> list[str]:
     return [file for file in (args.output if args.format else None, *beside) if file]
 
 
-def format_of(output: str | Path, kind: str) -> Format | None:
-    """Find the format of a kind of run that the ending of a name means; None: it is a run directory's. ValueError for an ending that means something else."""
-    found, suffix = table.by_suffix(kind, table.ending(str(output))), Path(output).suffix.lower()
-    if found is None and suffix in table.ELSEWHERE[kind]:
-        raise ValueError(f"{output}: cannot write {suffix}: {table.ELSEWHERE[kind][suffix]}")
-    return found
-
-
 def place(output: str | Path, kind: str) -> tuple[Path, Path | None]:
     """Give the run directory that `out=` means, and the file that is written from it, if it means one. CannotWrite where a directory is in its way."""
     out = Path(output)
-    if not format_of(out, kind):
+    if not table.of_output(kind, str(out)):
         return out, None
     if out.is_dir():
         raise CannotWrite(f"{out}: expected a file to write, found a directory")

@@ -208,6 +208,14 @@ def by_suffix(kind: str, suffix: str) -> Format | None:
     return next((format for format in formats(kind) if format.suffix and format.suffix == suffix.lower()), None)
 
 
+def of_output(kind: str, output: str) -> Format | None:
+    """Find the format that an output's ending means; None: it is a run directory. Raises ValueError for an ending that means something else."""
+    found, suffix = by_suffix(kind, ending(output)), PurePath(output).suffix.lower()
+    if found is None and suffix in ELSEWHERE[kind]:
+        raise ValueError(f"{output}: cannot write {suffix}: {ELSEWHERE[kind][suffix]}")
+    return found
+
+
 def by_name(kind: str, text: str) -> Format | None:
     """Find the format of a name, or of an ending, with `-`, `:FIELD,...` or `.gz` after it where it takes them; None where there is none."""
     if text.endswith(GZIP):

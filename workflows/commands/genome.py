@@ -148,7 +148,7 @@ def align_genomes(
 
 def _refuse(run: Path, file: Path | None, manifest: GenomeManifest) -> None:
     """Refuse sides that cannot be written in the format of a file before they are aligned."""
-    if chosen := file and running.format_of(file, table.GENOME):
+    if chosen := file and table.of_output(table.GENOME, str(file)):
         for side in manifest.sides:
             refuse_side(chosen, side["role"], side["spec"], load_side(str(run.absolute()), manifest.run, side["id"])[0])
 

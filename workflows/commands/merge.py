@@ -1,16 +1,18 @@
 """`tidalign merge`: the shards of a run, each in its directory, as the run that they are shares of."""
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tidalign.cluster.stop import on_signals
+from tidalign.pipeline.errors import InputError
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.store import rundir
 from tidalign.pipeline.store.layout import Layout
 from tidalign.pipeline.store.merge import layout_of, merge
 from tidalign.workflows import running
-from tidalign.workflows.commands.export import options
+from tidalign.workflows.options.common import chosen, options_of
 from tidalign.workflows.progress import say
 from tidalign.workflows.run.devices import Resources
 from tidalign.workflows.status import Exit
@@ -21,12 +23,9 @@ HERE = Resources(device="cpu", allocated=False)
 def command(args: argparse.Namespace) -> Exit:
     """Put the shards together in OUT, or in OUT.run beside a file that is then written."""
     layout = layout_of(args.runs[0])
-    asked: dict[str, Any] = {}
-    means = table.by_suffix(layout.kind, table.ending(args.output)) or Path(args.output).suffix.lower() in table.ELSEWHERE[layout.kind]
-    if args.format or means:
-        args.run = args.runs[0]  # what messages name
-        asked = options(args, layout.kind)
-        args.format = asked.pop("format")
+    args.format = chosen(args, layout.kind, partial(_refuse, args, layout))
+    takes = table.find(layout.kind, args.format).options if args.format else ()
+    asked = {name: value for name, value in options_of(args).items() if name in takes}
     with running.command(args) as this:
         with running.prepared(this.run, layout, new=args.new):
             rundir.probe(str(this.run.absolute()), layout)
@@ -34,10 +33,15 @@ def command(args: argparse.Namespace) -> Exit:
                 plan = merge([str(Path(run).absolute()) for run in args.runs], str(this.run.absolute()))
         results = _finished(this.run, plan, layout)
         statuses = results.statuses()
-        partial = bool(statuses["capped"] or statuses["rejected"] or rundir.finished(str(this.run)) == "PARTIAL")
+        incomplete = bool(statuses["capped"] or statuses["rejected"] or rundir.finished(str(this.run)) == "PARTIAL")
         this.export(results, notice=say, **asked)
-        this.end(f"{len(args.runs):,} shards, {len(results):,} rows", results, statuses, none="none", partial=partial)
-    return Exit.PARTIAL if partial else Exit.COMPLETE
+        this.end(f"{len(args.runs):,} shards, {len(results):,} rows", results, statuses, none="none", partial=incomplete)
+    return Exit.PARTIAL if incomplete else Exit.COMPLETE
+
+
+def _refuse(args: argparse.Namespace, layout: Layout, message: str) -> None:
+    """Say what is wrong with what is asked for, now that the kind of run is known."""
+    raise InputError(args.runs[0], f"what a run of `tidalign {layout.kind}` can be written as", repr(args.format or args.output), message)
 
 
 def _finished(run: Path, plan: dict[str, Any], layout: Layout) -> Any:

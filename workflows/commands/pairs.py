@@ -88,7 +88,7 @@ def align_pairs(
     run, file = running.place(out, table.PAIRS)
     source = _source(None if new else run, *paths, interleaved=interleaved, same_names=same_names, allow_empty=allow_empty, **columns)
     resources = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)
-    chosen = running.format_of(out, table.PAIRS)
+    chosen = table.of_output(table.PAIRS, str(out))
     source = replace(source, whole=source.has_pipe and chosen is not None and chosen.wants_letters({}))
     more: dict[str, Any] = {"check": partial(check_names, run, chosen, None, source), "files": [file] if file else []}
     results = running.show(align(source, parameters, run, resources, new=new, progress=progress, **more))

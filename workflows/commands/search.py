@@ -64,7 +64,7 @@ def search_files(
     run, file = running.place(out, table.SEARCH)
     source = _source(None if new else run, str(queries), str(database))
     resources = Resources(workers, scheduler_of(scheduler), device, gpus, insecure, cpu_workers, scratch)
-    chosen = running.format_of(out, table.SEARCH)
+    chosen = table.of_output(table.SEARCH, str(out))
     check = partial(check_names, chosen.name if chosen else None, source)
     files = [file] if file else []
     results = running.show(_search(source, parameters, run, resources, new=new, progress=progress, check=check, files=files))

@@ -153,7 +153,6 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
     merge.add_argument("--format", metavar="FORMAT", help="format where the name of OUT does not say it")
     merge.add_argument("--markend", action="store_true", help="genomes: end the output with a line that says so")
     merge.add_argument("--keep-run", action="store_true", help="keep OUT.run")
-    merge.set_defaults(pair=None)
     add_new(merge)
     add_export(merge)
 
@@ -277,15 +276,10 @@ def _check_pairs(args: argparse.Namespace) -> None:
 def _check_output(args: argparse.Namespace, kind: str) -> None:
     """Set `format` of a command that ends in a run directory or a file."""
     args.format = chosen_format(args, kind, args.error)
-    if args.output == STANDARD_OUTPUT and not args.format:
-        args.error("standard output needs a --format, such as --format=sam; or name a file or a run directory with -o, and see `tidalign export`")
     if args.scheduler and is_stream(args.output):
         args.error("workers of a scheduler need a run directory that they see: name a file or a run directory with -o")
     if args.keep_run and (not args.format or is_stream(args.output)):
         args.error("--keep-run goes with a file for -o; a run directory is always kept")
-    for name, value in options_of(args).items():
-        if value != table.OPTIONS[name][0] and not args.format:
-            args.error(f"--{name} goes with a file for -o; `tidalign export --{name}` writes one from a run directory")
     if args.format and args.report == "score" and table.find(kind, args.format).placed:
         others = [format.suffix for format in table.formats(kind) if format.suffix and not format.placed]
         args.error(f"{args.format.upper()} needs places: leave --report score out, or write {table.listed(others)}")

@@ -200,12 +200,19 @@ Error = Callable[[str], Any]
 
 def chosen(args: argparse.Namespace, kind: str, error: Error) -> str | None:
     """Find the format that `--format`, or else the ending of OUT, means for a kind of run; None: OUT is a run directory."""
-    if args.format:
-        return named(args, kind, args.format, error)
-    found, suffix = table.by_suffix(kind, table.ending(args.output)), Path(args.output).suffix.lower()
-    if found is None and suffix in table.ELSEWHERE[kind]:
-        error(f"cannot write {suffix}: {table.ELSEWHERE[kind][suffix]}")
-    return named(args, kind, found.name, error) if found else None
+    try:
+        found = args.format or table.of_output(kind, args.output)
+    except ValueError as wrong:
+        error(str(wrong))
+        raise
+    if found:
+        return named(args, kind, found if isinstance(found, str) else found.name, error)
+    if args.output == STANDARD_OUTPUT:
+        error("standard output needs a --format, such as --format=sam; or name a file or a run directory with -o, and see `tidalign export`")
+    for name, value in options_of(args).items():
+        if value != table.OPTIONS[name][0]:
+            error(f"--{name} goes with a file for -o; `tidalign export --{name}` writes one from a run directory")
+    return None
 
 
 def check_shard(args: argparse.Namespace, error: Error) -> None:

@@ -115,8 +115,6 @@ def check_genome(args: argparse.Namespace, error: Callable[[str], Any]) -> None:
     if asked and not args.options.get("masking"):
         error(f"{asked[0]} lists what --masking masks: give both, or none")
     check_shard(args, error)
-    if args.output == "-" and not args.format:
-        error("standard output needs a --format, such as --format=maf; or name a file or a run directory with -o")
     if args.scheduler and is_stream(args.output):
         error("workers of a scheduler need a run directory that they see: name a file or a run directory with -o")
     if args.keep_run and (not args.format or is_stream(args.output)):

@@ -107,6 +107,27 @@ def test_shards_of_other_runs_are_refused(inputs: tuple[Path, Path], tmp_path: P
     assert command("merge", tmp_path / "none", "-o", tmp_path / "out.sam").returncode == Exit.NO_INPUT
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-o", "x.maf"), "x.maf: cannot write .maf: `tidalign genome` writes it"),
+        (("-o", "x", "--format", "maf"), "no format 'maf': use one of paf, sam, bam, tsv, parquet"),
+        (("-o", "x.tsv", "--sort"), "--sort: it is for sam, bam, not for tsv"),
+        (("-o", "x", "--cs"), "--cs goes with a file for -o"),
+        (("-o", "-"), "standard output needs a --format"),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
+)
+def test_what_shards_cannot_be_written_as(
+    words: tuple[str, ...], message: str, inputs: tuple[Path, Path], tmp_path: Path, command: Any, monkeypatch: Any
+) -> None:
+    """Said as other commands say it, before anything is written."""
+    monkeypatch.chdir(tmp_path)
+    assert command("pairs", *inputs, "--device", "cpu", "-o", "shard", "--shard", "1/1").returncode == 0
+    answer = command("merge", "shard", *words)
+    assert (answer.returncode, message in answer.stderr, list(tmp_path.glob("x*"))) == (Exit.BAD_INPUT, True, []), answer.stderr
+
+
 def test_a_shard_goes_on_and_may_become_the_whole(inputs: tuple[Path, Path], tmp_path: Path, command: Any) -> None:
     words = ("pairs", *inputs, "--device", "cpu", "-o", tmp_path / "run")
     assert command(*words, "--shard", "1/2").returncode == 0

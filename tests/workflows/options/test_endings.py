@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from tidalign.pipeline.formats import table
-from tidalign.workflows import running
 from tidalign.workflows.cli import main
 from tidalign.workflows.options.arguments import parse, parser
 
@@ -18,7 +17,7 @@ def refused(kind: str, output: Path, capsys: pytest.CaptureFixture[str]) -> str:
         main([kind, "a.fa", "b.fa", "-o", str(output)])
     said = capsys.readouterr().err.splitlines()[0]
     with pytest.raises(ValueError, match=f"cannot write {output.suffix.lower()}: ") as python:
-        running.format_of(output, kind)
+        table.of_output(kind, str(output))
     assert not output.exists() and str(python.value).endswith(said.partition("cannot write ")[2])
     return said
 
