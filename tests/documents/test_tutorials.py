@@ -12,8 +12,10 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-TUTORIALS = {"python.md": 9, "pairs.md": 8, "genomes.md": 7, "search.md": 3, "cluster.md": 2}
+TUTORIALS = {"python.md": 9, "pairs.md": 8, "genomes.md": 7, "search.md": 3, "cluster.md": 2, "estimate.md": 1}
 """By page: how many blocks are run at least. Those of commands that are shown only (`console`) and what is printed (`text`) are not."""
+
+SLOW = ("pairs.md", "genomes.md", "cluster.md")
 
 LEFT_OUT = ("pip install", "git clone")
 
@@ -30,7 +32,7 @@ def commands(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if all(shutil.which(word) for word in words.findall(line)))
 
 
-@pytest.mark.parametrize("page", ["python.md", "search.md", *(pytest.param(page, marks=pytest.mark.slow) for page in ("pairs.md", "genomes.md", "cluster.md"))])
+@pytest.mark.parametrize("page", [pytest.param(page, marks=pytest.mark.slow if page in SLOW else ()) for page in TUTORIALS])
 def test_a_tutorial_does_what_it_says(page: str, tmp_path: Path) -> None:
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment |= {"XDG_CONFIG_HOME": str(tmp_path / "config")}

@@ -166,7 +166,7 @@ def parser(chosen: str | None = None, *, before: bool = True) -> argparse.Argume
 
     check = _command(commands, "check", "check", "show what is installed and test it on known answers; or look for damage in a run directory")
     check.add_argument("run", metavar="RUN", nargs="?", help="a run directory, or an index of genome-index: name each file that is not what was written")
-    check.add_argument("--calibrate", action="store_true", help="measure cores and GPU, some twenty seconds each, for estimates")
+    check.add_argument("--calibrate", action="store_true", help="measure cores and GPU, half a minute each, and what compiling takes, for estimates")
     check.add_argument("--compile", action="store_true", help="compile every kernel now, as for an image, and test all of them; no run compiles then")
     cluster = _command(commands, "cluster", "cluster", "write the profile of this site, for jobs of --cluster slurm, of what Slurm says of it")
     cluster.add_argument("action", choices=("init",), help="write ~/.config/tidalign/cluster.yaml")
