@@ -28,25 +28,28 @@ class Task(Generic[T]):
 
 def in_turn(tasks: Iterable[Task[T]], threads: int) -> Iterator[T]:
     """Give what the tasks return, in their order. At most `threads` of them run, or wait to be taken, and no more than take the room of as many ordinary
-    ones, or two. Of errors the first in that order is raised."""
+    ones, or two. Of errors the first in that order is raised; KeyboardInterrupt leaves behind what runs, which may wait for who reads its output."""
     if threads == 1:
         yield from (task.do() for task in tasks)
         return
     coming: deque[tuple[Future[T], int]] = deque()
     taken = 0
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for task in tasks:
-                while len(coming) == threads or (len(coming) >= ALWAYS and taken + task.room > threads):
-                    first, room = coming.popleft()
-                    yield first.result()
-                    taken -= room
-                coming.append((pool.submit(task.do), task.room))
-                taken += task.room
-            while coming:
-                yield coming.popleft()[0].result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    pool, left = ThreadPoolExecutor(threads), False
+    try:
+        for task in tasks:
+            while len(coming) == threads or (len(coming) >= ALWAYS and taken + task.room > threads):
+                first, room = coming.popleft()
+                yield first.result()
+                taken -= room
+            coming.append((pool.submit(task.do), task.room))
+            taken += task.room
+        while coming:
+            yield coming.popleft()[0].result()
+    except KeyboardInterrupt:
+        left = True
+        raise
+    finally:
+        pool.shutdown(wait=not left, cancel_futures=True)
 
 
 def ahead(values: Iterable[T], threads: int) -> Iterator[T]:

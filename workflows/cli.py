@@ -45,8 +45,12 @@ EXITS: dict[type[Exception], Exit] = {
 }
 
 
+class _Interrupted(Stopped, KeyboardInterrupt):
+    """Says so of what this process does itself, which then waits for none of its threads, as after Ctrl-C."""
+
+
 def _terminate(number: int, frame: FrameType | None) -> None:
-    raise Stopped(number)
+    raise _Interrupted(number)
 
 
 class _WarningPrinter(logging.Handler):
@@ -69,7 +73,7 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
     if place is not None and arguments[place] == "estimate" and not {"-h", "--help"} & {*arguments[place + 1 : place + 2]}:
         arguments[place] = "--dry-run"  # the same in other words
         before, place = True, command_at(arguments)
-    asked, hangs = list(arguments), False
+    asked, hangs, stopped = list(arguments), False, False
     chosen = None if place is None else arguments[place]
     if argv is None and chosen:  # a command, which loads libraries
         libraries.calm()
@@ -124,14 +128,15 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
         if args.debug:
             traceback.print_exception(error)
         status = tell(error, asked, requeue=args.requeue) if error.status == Exit.TERMINATED else fail(error, debug=False)
+        stopped = True
     except KeyboardInterrupt:
-        status = fail(Stopped(signal.SIGINT), debug=args.debug)
+        status, stopped = fail(Stopped(signal.SIGINT), debug=args.debug), True
     except Exception as error:
         status, hangs = fail(error, debug=args.debug), isinstance(error, Hangs)
     if args.log or args.verbose:
         logs.end()
     if argv is None:
-        _leave(told(status), at_once=hangs)
+        _leave(told(status), at_once=hangs, stopped=stopped)
     return told(status)
 
 
@@ -152,20 +157,22 @@ def _begin(args: argparse.Namespace) -> None:
         serve([f"tidalign.workflows.run.{kind}.tasks"])
 
 
-def _leave(status: int, *, at_once: bool) -> None:
+def _leave(status: int, *, at_once: bool = False, stopped: bool = False) -> None:
     """End the process without taking it apart, which is longer with CUDA, numba and a thousand modules than some runs are, and ends it with SIGABRT where a
     thread of a library comes to need the interpreter meanwhile. Does nothing where what is left to write cannot be written, of which the interpreter tells.
-    at_once: what hangs is waited for by whoever takes it apart."""
+    at_once: what hangs is waited for by whoever takes it apart. stopped: nobody waits for what threads do, or for who reads standard output."""
     if at_once:
         sys.stderr.flush()
         os._exit(status)
     with suppress(OSError, ValueError):
         main = threading.main_thread()
-        if any(not thread.daemon and thread.name != THREAD for thread in threading.enumerate() if thread is not main):
+        if not stopped and any(not thread.daemon and thread.name != THREAD for thread in threading.enumerate() if thread is not main):
             threading._shutdown()  # type: ignore[attr-defined]  # waits for them, and tells pools that nothing more will come
         atexit._run_exitfuncs()
-        for stream in filter(None, (sys.stdout, sys.stderr)):  # None: it was closed from the start
+        for stream in filter(None, (None if stopped else sys.stdout, sys.stderr)):  # None: it was closed from the start
             stream.flush()
+        os._exit(status)
+    if stopped:
         os._exit(status)
 
 

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput, OutputClosed, shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.request import Request, Rows
+from tidalign.pipeline.formats.stream import Stream
 from tidalign.pipeline.formats.table import BLANKS, Format
 from tidalign.pipeline.in_turn import Task, in_turn
 from tidalign.pipeline.text import content
@@ -31,8 +32,8 @@ def destination(output: str) -> Iterator[BinaryIO]:
         if not sys.stdout:
             raise CannotWrite("standard output: closed; open it, or name a file with -o")
         with write_errors("standard output"):
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
+            sys.stdout.flush()
+            yield Stream(sys.stdout.fileno(), "wb", closefd=False) if hasattr(sys.stdout.buffer, "raw") else sys.stdout.buffer
         return
     named = Path(output)
     path = named.resolve()  # a symbolic link stays one
@@ -41,7 +42,7 @@ def destination(output: str) -> Iterator[BinaryIO]:
         if named.is_dir():
             raise CannotWrite(f"{output}: expected a file to write, found a directory")
         if named.exists() and not stat.S_ISREG(named.stat().st_mode):  # a device or a pipe is written to, not replaced; /dev/fd/3 has no other name
-            with named.open("wb") as sink:
+            with Stream(named, "wb") as sink:
                 yield sink
             return
         try:

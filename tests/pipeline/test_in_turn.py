@@ -55,6 +55,20 @@ def test_the_first_error_in_order_is_raised_and_no_other_task_begins() -> None:
     assert len(begun) < 10
 
 
+def test_who_is_interrupted_waits_for_no_task() -> None:
+    free = threading.Event()
+
+    def tasks() -> Iterator[Task[bool]]:
+        yield Task(lambda: free.wait(600))
+        raise KeyboardInterrupt
+
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        next(in_turn(tasks(), 2))
+    assert time.monotonic() - began < 300
+    free.set()
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ahead_makes_one_more(threads: int) -> None:
     """The next value is being made while this one is used; of one thread it is made when it is asked for. An error comes in its place."""

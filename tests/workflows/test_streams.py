@@ -1,11 +1,18 @@
 """Standard streams that are closed, and outputs that are no files."""
 
+import fcntl
 import os
+import signal
 import subprocess
 import sys
+import termios
+import time
+from array import array
 from pathlib import Path
 
+import psutil
 import pytest
+from ending import wait_until
 
 from tidalign.cluster.task import THREAD
 from tidalign.workflows import cli
@@ -121,6 +128,34 @@ def test_one_stream_is_one_side(words: str, status: int, message: str, folder: P
     answer = shell(folder, f"genome {words} --format maf --device cpu --quiet")
     assert answer.returncode == status
     assert message in answer.stderr
+
+
+@pytest.mark.parametrize("output", ["-", "/dev/stdout"])
+@pytest.mark.parametrize("more", [("paf",), ("paf", "--threads", "1"), ("bam", "--threads", "1")], ids=" ".join)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_waits_for_nobody_who_reads(output: str, more: tuple[str, ...], number: signal.Signals, tmp_path: Path) -> None:
+    """Neither the threads that write nor who closes the output does, nor who has many blocks to write."""
+    (tmp_path / "a.fa").write_text("".join(f">{i}\n{LETTERS}\n" for i in range(20000)))
+    words = ["pairs", tmp_path / "a.fa", tmp_path / "a.fa", "-o", output, "--device", "cpu", "--workers", "0", "--format", *more]
+    ours, theirs = os.pipe()
+    with psutil.Popen([PROGRAM, *words], stdout=theirs, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(tmp_path)}) as process:
+        os.close(theirs)
+        wait_until(lambda: full(ours), process)
+        process.send_signal(number)
+        try:
+            status = process.wait(60)
+        except psutil.TimeoutExpired:
+            process.kill()
+            raise
+        assert (status, f"stopped by {number.name}" in process.stderr.read()) == (128 + number, True)
+    os.close(ours)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.fa"]
+
+
+def full(pipe: int) -> bool:
+    """Tell whether a pipe holds so much that who writes to it waits: all that it has room for, but for a write's last bytes."""
+    waiting, _ = array("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4))), time.sleep(0.2)
+    return waiting[0] > 1 << 15 and waiting == array("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
 
 
 ENDING = """

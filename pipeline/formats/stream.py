@@ -1,0 +1,21 @@
+"""Write to pipes and devices, whose readers may take their time, and end there on a signal."""
+
+import errno
+import os
+from io import FileIO
+from typing import Any
+
+
+class Stream(FileIO):
+    """Writes all that it is given, and heeds signals after each part, which a BufferedWriter does not; who closes it waits for no thread that writes."""
+
+    def write(self, data: Any) -> int:
+        """Write all of some bytes; gives how many they are."""
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        while rest:
+            written = super().write(rest)
+            if written is None:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            rest = rest[written:]
+        return size
