@@ -58,12 +58,12 @@ def test_what_a_failure_asks_for_is_run_and_other_failures_end_the_run() -> None
 def test_the_pulse_of_what_runs_in_this_thread_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """While it runs, and not when its outcome is told."""
     monkeypatch.setattr(task_module, "PULSE_SECONDS", 0.01)
-    looked, looking = threading.Event(), threading.active_count()
+    looked = threading.Event()
 
     class Told(Recorded):
         def done(self, task: Task, result: Any) -> None:
             super().done(task, result)
-            assert threading.active_count() == looking
+            assert "pulse" not in [thread.name for thread in threading.enumerate()]
 
     seen = Told()
     run_here([Task("a", looked.wait, (600,), pulse=looked.set), Task("b", threading.get_ident, ())], seen, Stop())
@@ -178,16 +178,22 @@ def test_a_worker_says_what_it_does_and_where_it_was_when_it_crashed(tmp_path: P
 def test_tasks_of_a_kind_wait_for_room_of_their_own() -> None:
     """What reads goes on while what works waits for others; when these are there, what is left is theirs."""
     seen, stop, others, most, lock = Recorded(), Stop(), Future[None](), [0, 0], threading.Lock()
+    both = threading.Barrier(2)
 
     def reads(place: int) -> None:
         with lock:
             most[0] += 1
             most[1] = max(most)
-        time.sleep(0.02)
-        with lock:
-            most[0] -= 1
+        if place < 2:
+            both.wait(600)
+        while place == 5 and len(seen.results) < 5:
+            time.sleep(0.01)
         if place == 5:
             others.set_result(None)
+        elif place > 5:
+            others.result(600)
+        with lock:
+            most[0] -= 1
 
     queue = Queue([Task(f"work {place}", divmod, (place, 2), weight=9) for place in range(3)])
     queue.push(Task(f"read {place}", reads, (place,), kind="read") for place in range(20))

@@ -1,7 +1,6 @@
 """Short tasks go to workers together, long ones alone; each is told of by itself, whatever becomes of the others. Slow workers get what they do in time."""
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -213,15 +212,14 @@ def test_slow_workers_get_what_they_do_in_time() -> None:
     workers = FakeWorkers(client, object(), 4, said=dict.fromkeys(speeds), crews=crews)
     lengths = [0.2 + 0.05 * (number % 9) for number in range(180)] + [8.0] * 6
     tasks = [Task(f"t{n}", square, (length, "gpu"), length, seconds=length, on_core=((length, "core"), 60.0)) for n, length in enumerate(lengths)]
-    began = time.monotonic()
     run_on(workers, tasks, Recorded(), Stop())
-    took = time.monotonic() - began
     ideal = sum(lengths) / sum(speeds.values())
-    assert took < 1.6 * ideal + 0.5, "8 s of a core, begun at the end, would be far more"
     did: Counter[str] = Counter()
     for worker, seconds, on_core in client.did:
         did[worker] += seconds
         assert on_core == worker.startswith("core"), "arguments are those of its kind"
+    took = max(did[worker] / speed for worker, speed in speeds.items())  # without what a busy machine adds
+    assert took < 1.6 * ideal + 0.5, "8 s of a core, begun at the end, would be far more"
     assert sum(did.values()) == pytest.approx(sum(lengths))
     assert did["core0"] > 0 and did["core1"] > 0 and 1.2 < did["fast"] / did["half"] < 3.5
 

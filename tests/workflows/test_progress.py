@@ -1,7 +1,8 @@
 """Progress speaks when it should, and says what the clock says."""
 
 import io
-import time
+from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
@@ -71,18 +72,38 @@ def test_elsewhere_a_line_every_half_minute() -> None:
 
 def test_compiling_is_said_where_it_takes_long(monkeypatch) -> None:
     """In all: kernels are many, and none of them takes long."""
-    monkeypatch.setattr(module, "SILENT_SECONDS", 1.0)
+    clock, due = Clock(), list[tuple[float, Callable[[], None]]]()
+
+    class Timer:
+        def __init__(self, seconds: float, then: Callable[[], None]) -> None:
+            self.entry = clock.now + seconds, then
+
+        def start(self) -> None:
+            due.append(self.entry)
+
+        def cancel(self) -> None:
+            if self.entry in due:
+                due.remove(self.entry)
+
+    def passes(seconds: float) -> None:
+        clock.now += seconds
+        for each in [each for each in due if each[0] <= clock.now]:
+            due.remove(each)
+            each[1]()
+
+    monkeypatch.setattr(module, "Timer", Timer)
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=clock))
     stream = io.StringIO()
     progress = Progress(stream)
     progress.compiling(True)
     progress.compiling(True)
     progress.compiling(False)
     progress.compiling(False)  # it took no time
-    time.sleep(1.5)
-    assert stream.getvalue() == ""
+    passes(10 * module.SILENT_SECONDS)
     for _ in range(3):
+        assert stream.getvalue() == ""
         progress.compiling(True)
-        time.sleep(0.6)
+        passes(0.4 * module.SILENT_SECONDS)
         progress.compiling(False)
     progress.close()
     assert stream.getvalue() == "tidalign: compiling for this machine; the next run finds it done\n"
