@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from tidalign.pipeline.errors import CannotWrite, DiskFull, InputError, MissingInput, OutputClosed, shown
 from tidalign.pipeline.formats import table
 from tidalign.pipeline.formats.request import Request, Rows
-from tidalign.pipeline.formats.stream import Stream
+from tidalign.pipeline.formats.stream import Stream, standard_output
 from tidalign.pipeline.formats.table import BLANKS, Format
 from tidalign.pipeline.in_turn import Task, in_turn
 from tidalign.pipeline.text import content
@@ -33,7 +33,7 @@ def destination(output: str) -> Iterator[BinaryIO]:
             raise CannotWrite("standard output: closed; open it, or name a file with -o")
         with write_errors("standard output"):
             sys.stdout.flush()
-            yield Stream(sys.stdout.fileno(), "wb", closefd=False) if hasattr(sys.stdout.buffer, "raw") else sys.stdout.buffer
+            yield standard_output()
         return
     named = Path(output)
     path = named.resolve()  # a symbolic link stays one

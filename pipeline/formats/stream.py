@@ -2,8 +2,9 @@
 
 import errno
 import os
-from io import FileIO
-from typing import Any
+import sys
+from io import FileIO, UnsupportedOperation
+from typing import Any, BinaryIO
 
 
 class Stream(FileIO):
@@ -19,3 +20,11 @@ class Stream(FileIO):
                 raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
             rest = rest[written:]
         return size
+
+
+def standard_output() -> BinaryIO:
+    """Give standard output as a stream; what stands in for it in memory as it is."""
+    try:
+        return Stream(sys.stdout.fileno(), "wb", closefd=False)
+    except UnsupportedOperation:
+        return sys.stdout.buffer
