@@ -1,10 +1,11 @@
-"""Lists the kernels of exact mode's walk that take longest to compile: sweeps between fences, inspection, and the walk itself."""
+"""Lists the kernels of exact mode's walk that take longest to compile: sweeps between fences, inspection, the walk itself, and what threads do for it."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from tidalign.kernels.commit import ahead_host, near, paths_host
 from tidalign.kernels.commit import host as commit
 from tidalign.kernels.extension import host, side, sweep
 from tidalign.kernels.fences import follow
@@ -14,8 +15,12 @@ from tidalign.kernels.gapped.speculated import Speculated
 from tidalign.kernels.inspection import host as inspection
 
 
-def kernels(bits: int) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Give each with examples of its arguments. bits: of the lanes of a sweep (`Costs.compiled`), 16 or 32."""
+def kernels(bits: int, threads: bool) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Give each with examples of its arguments. bits: of the lanes of a sweep (`Costs.compiled`), 16 or 32. threads: whether several extend ahead of the
+    walk, beside a GPU.
+
+    Those that take long and call none of the others come first: as many processes begin with one each.
+    """
     number, numbers, bytes_, flag = np.int64(0), np.empty(0, np.int64), np.empty(0, np.uint8), True
     letters, four = read_only(bytes_), (number,) * 4
     kept = empty()
@@ -23,14 +28,22 @@ def kernels(bits: int) -> Iterator[tuple[Any, dict[str, Any]]]:
     memory = {"work": numbers, "spare": numbers, "state": numbers, "result": numbers, "null": np.dtype(f"i{bits // 8}").type(0)}
     costs = {"target": letters, "query": letters, "classes": bytes_, "scores": np.empty((0, 0), np.int32), "costs": numbers}
     fenced = {"kept": kept, "fence": fence, "holes": holes, "fenced": flag, "ranges": flag}
+    pairs = {"t": numbers, "q": numbers, "boxes": np.empty((0, 4), np.int64), "known": bytes_}
     examples = memory | costs | fenced
     yield follow.step, examples | {"row": number, "low": number, "high": number}
+    inspected = {"memory": np.empty(0, np.int16), "limits": np.empty((0, 2), np.int64), "scores": np.empty((4, 4), np.int16), "threshold": number}
+    yield inspection.inspect, examples | pairs | inspected
+    yield near.clear, {"kept": kept, "low": number, "high": number, "first": number, "last": number, "since": number}
+    yield paths_host.keep, {"kept": kept, "ends": numbers, "operations": bytes_, "lengths": numbers}
+    yield host.join, examples | {"words": numbers, "left_count": number, "operations": bytes_, "lengths": numbers}
+    untouched = {"leftward": flag, "anchor": four, "ranges": np.empty((0, 2), np.int32)}
+    yield commit.untouched, examples | untouched
     yield sweep.sweep, examples | {"side": (number,) * 5}
     yield side.one_side, examples | {"side": (number,) * 5, "count": number}
     yield host.extend_anchor, examples | {"anchor": four, "limits": four}
-    pairs = {"t": numbers, "q": numbers, "boxes": np.empty((0, 4), np.int64), "known": bytes_}
     made = commit.Made(numbers, np.empty((0, 2), np.int64), numbers, np.empty((0, 4), np.int64), numbers, np.empty(0, np.bool_))
-    survey = commit.Survey(bytes_, numbers, np.empty(0, np.bool_))
+    flags = np.empty(0, np.bool_)
+    survey = commit.Survey(bytes_, numbers, flags)
     walk = {
         "free": Speculated.nothing(0).free(),
         "survey": survey,
@@ -42,8 +55,13 @@ def kernels(bits: int) -> Iterator[tuple[Any, dict[str, Any]]]:
         "counts": numbers,
     }
     yield commit.advance, examples | pairs | walk
-    inspected = {"memory": np.empty(0, np.int16), "limits": np.empty((0, 2), np.int64), "scores": np.empty((4, 4), np.int16), "threshold": number}
-    yield inspection.inspect, examples | pairs | inspected
-    yield host.join, examples | {"words": numbers, "left_count": number, "operations": bytes_, "lengths": numbers}
-    untouched = {"leftward": flag, "anchor": four, "ranges": np.empty((0, 2), np.int32)}
-    yield commit.untouched, examples | untouched
+    if threads:
+        parts = numbers, numbers, numbers, letters, letters, bytes_, costs["scores"], numbers
+        listed = {"parts": parts, "listed": numbers, "limits": np.empty((0, 4), np.int64), "first": number, "threshold": number}
+        yield ahead_host.extend_listed, examples | pairs | walk | listed
+        yield ahead_host.look_over, examples | pairs | walk
+        yield ahead_host.wanted, examples | pairs | walk | {"made": flags, "room": number}
+        places = {"kept": kept, "t": numbers, "q": numbers, "diagonals": number}
+        yield paths_host.near, places | {"since": number, "cells": flags}
+        runs = {"ends": np.empty((0, 4), np.int64), "run_offsets": numbers, "run_ops": bytes_, "run_lengths": numbers, "i": number}
+        yield paths_host.keep_apart, places | runs

@@ -98,7 +98,7 @@ def _followed(kept, fence, piece, column, row, right, shift):
     return piece, column
 
 
-@inline
+@uncounted
 def _hole(fence, holes, first, last, low, high):
     """Note masked columns first..last of this row if they meet [low, high), in their order."""
     if last < low or first >= high:
@@ -111,7 +111,7 @@ def _hole(fence, holes, first, last, low, high):
     fence[HOLES] += 1
 
 
-@inline
+@uncounted
 def _start(kept, fence, holes, at, piece, row, low, high):
     """Let the alignment at slot `at` of a fence go on with a piece at this row."""
     pieces = kept.pieces

@@ -136,7 +136,7 @@ class _Work:
             most, start = room(), 0
             while start < len(places):
                 taken = places[start:]
-                if self._keep or form.split:
+                if self._keep or form.gang > 1:
                     cells = cupy.cumsum(self._kernels.kept_cells(form, query.lengths[taken], target.lengths[taken]))
                     taken = taken[: form.pairs * int(cupy.searchsorted(cells, most // self._kernels.cell_bytes, side="right"))]
                 try:

@@ -3,7 +3,7 @@
     python tests/benchmarks/local_grid.py RESULT.json [--picture RESULT.svg] [--cells 2e10]
 
 Grid: lengths 32 .. 32,768 of both sides, affine gaps, scores alone; pair by pair, and one query with many. Ablation: lanes of a team by the query's length,
-teams that share a long pair, 16 bits against 32, and DPX's instructions against two others each. Letters are random; times are the device's own, best of two.
+blocks that share a long pair, 16 bits against 32, and DPX's instructions against two others each. Letters are random; times are the device's own, best of two.
 """
 
 import argparse
@@ -91,10 +91,10 @@ def ablation(letters: Letters, coding: Coding, cells: float) -> list[dict[str, A
                 rows.append({"query": query, "lanes of a team": team, "rows of a lane": height, "gcups": one_to_one(letters, coding, query, 1024, cells)})
                 print(rows[-1], flush=True)
     for length, pairs in ((4096, 1024), (16_384, 64), (32_768, 16)):
-        for gangs in ({1: 0}, forms.GANGS):
-            with patch.object(forms, "GANGS", gangs), patch.object(forms, "SPLIT_STRIPS", NEVER):
+        for shared in ([NEVER], forms.SHARED_FROM):
+            with patch.object(forms, "SHARED_FROM", shared):
                 rate = one_to_one(letters, coding, length, length, float(pairs) * length**2)
-            rows.append({"query": length, "pairs": pairs, "teams share a pair": len(gangs) > 1, "gcups": rate})
+            rows.append({"query": length, "pairs": pairs, "blocks share a pair": shared != [NEVER], "gcups": rate})
             print(rows[-1], flush=True)
     return rows + precision(letters, coding, cells)
 

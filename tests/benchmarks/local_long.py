@@ -1,4 +1,4 @@
-"""Local alignment of few long pairs on the current GPU: seconds and cells a second where blocks share a pair, and where a block has it alone. Writes JSON.
+"""Local alignment of few long pairs on the current GPU: seconds, cells a second, where blocks share a pair and where lanes have it alone. Writes JSON.
 
     python tests/benchmarks/local_long.py RESULT.json [--pairs 100000:1 ...] [--shapes 16:2 ...]
 
@@ -31,10 +31,10 @@ from tidalign.kernels.local.device import forms
 from tidalign.kernels.local.uploaded import uploaded
 from tidalign.kernels.scoring.substitution import Substitution
 
-PAIRS = ["10000:1", "10000:16", "32000:1", "32000:16", "32000:128", "100000:1", "100000:8", "1000000:1"]
+PAIRS = ["4000:500", "4000:4000", "10000:1", "10000:200", "10000:1000", "32000:1", "32000:16", "32000:128", "32000:512", "100000:1", "100000:8", "1000000:1"]
 MOST_KEPT = 200_000
 """Letters of pairs whose ways back fit the GPU's memory."""
-MOST_ON_HOST = 30_000
+MOST_ON_HOST, MOST_ALONE = 30_000, 32_000
 
 
 def measured(sides: list[Any], coding: Coding, report: str) -> tuple[dict[str, Any], Any]:
@@ -61,12 +61,13 @@ def row(length: int, count: int, report: str, shapes: list[tuple[int, int]]) -> 
     sides = [uploaded(side, coding) for side in letters]
     found: dict[str, Any] = {"letters": length, "pairs": count, "report": report}
     found["blocks share a pair"], expected = measured(sides, coding, report)
-    with patch.object(forms, "SPLIT_STRIPS", NEVER):
-        found["a block a pair"], other = measured(sides, coding, report)
-    assert same(expected, other)
+    if length <= MOST_ALONE:
+        with patch.object(forms, "SHARED_FROM", [NEVER]):
+            found["a team a pair"], other = measured(sides, coding, report)
+        assert same(expected, other)
     for rows, gang in shapes:
         with ExitStack() as stack:
-            for name, value in (("SPLIT_STRIPS", 1), ("SPLIT_ROWS", rows), ("SPLIT_GANGS", (gang,))):
+            for name, value in (("FEW_STRIPS", NEVER), ("FEW_ROWS", rows), ("GANGS", {rows: gang})):
                 stack.enter_context(patch.object(forms, name, value))
             found[f"{rows} rows, {gang} strips"], other = measured(sides, coding, report)
             assert same(expected, other)

@@ -1,7 +1,8 @@
 """Forms of the kernel of alignment by scores: how many lanes, rows, teams and blocks a pair is given, and which pairs go together."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,17 +25,15 @@ STACKED = {True: (24,), False: (20, 24, 32)}
 A_STEP = 4
 """Rows whose cells take as long as what else a lane does in a step."""
 
-GANGS = {1: 0, 4: 3, 8: 7, 16: 63}
-"""Teams that share the strips of a pair, by the whole strips from which on there are as many."""
+SHARED_FROM = [3 * 4**power for power in range(10)]
+"""Whole strips of a query from which on blocks share a pair, each with a band of strips, a strip a team; and from which on pairs go in another launch, as each
+launch has as many bands for each of its pairs."""
 
-MOST_WITH_TABLES = 8
-"""Of them, where each has a table of its own: as many as shared memory holds tables of 34 letters."""
+GANGS = {32: 4, 16: 8}
+"""Teams of such a block, by the rows of a lane. Where each has a table of its own, shared memory holds eight of 34 letters."""
 
-SPLIT_ROWS, SPLIT_GANGS = 16, (8, 4, 2)
-"""Rows of a lane where blocks share the strips of a pair, and how many strips a block takes at a time: as many as leave each multiprocessor some blocks."""
-
-SPLIT_STRIPS, SPLIT_BLOCKS = 16, 2
-"""Tallest strips from which on blocks share a pair, if pairs are fewer than multiprocessors; and blocks that each multiprocessor should have."""
+FEW_STRIPS, FEW_ROWS = 8, 16
+"""Where there are fewer of the tallest strips for each multiprocessor than this, they are made lower, and so more."""
 
 RESIDENT = {16: 5, 20: 5, 24: 4, 28: 4, 32: 3}
 """Blocks of 128 threads that a multiprocessor's registers are shared among, by the rows of a lane; one less each where gaps have two pieces and where more is
@@ -44,7 +43,7 @@ held."""
 @dataclass(frozen=True, slots=True)
 class Form:
     """Say a form of the kernel: lanes of a team, rows of a lane, whether scores have 32 bits, come from tables, whether every query goes with every target,
-    whether queries may take several strips, how many teams share the strips of a pair, and whether blocks share them, too."""
+    whether queries may take several strips, and how many teams a block has where blocks share a pair, else 1."""
 
     team: int
     rows: int
@@ -53,7 +52,6 @@ class Form:
     product: bool
     several: bool
     gang: int = 1
-    split: bool = False
 
     @property
     def pairs(self) -> int:
@@ -84,7 +82,6 @@ def macros(form: Form, threads: int, *, ends: tuple[bool, ...], pieces: int, dea
         "PRODUCT": form.product,
         "SEVERAL": form.several,
         "GANG": form.gang,
-        "SPLIT": form.split,
         "COLUMNS": form.columns,
     }
     values |= {"PIECES": pieces, "DEAREST": dearest, "LIFTED": lifted, "KEEP": keep, "THREADS": threads}
@@ -97,7 +94,7 @@ def macros(form: Form, threads: int, *, ends: tuple[bool, ...], pieces: int, dea
 def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs: bool) -> Iterator[tuple[Form, Any]]:
     """Sort pairs into forms of the kernel, each with the places of its pairs (int64, on the device), those with the shortest targets first.
 
-    table: whether the scores of a pair must come from a table (bool, on the device). gangs: whether teams share the strips of long
+    table: whether the scores of a pair must come from a table (bool, on the device). gangs: whether blocks share the strips of long
     queries, where there are too few pairs, or too little memory for more, to keep the device busy.
     """
     import cupy
@@ -116,28 +113,12 @@ def planned(query: Uploaded, target: Uploaded, table: Any, *, wide: bool, gangs:
         if pairs and int(n[taken].max()) <= team * rows:
             yield Form(team, rows, wide, tabled, False, False), taken
         elif pairs:
-            sizes = {gang: least for gang, least in GANGS.items() if gang == 1 or (gangs and gang * tabled <= MOST_WITH_TABLES)}
-            firsts = cupy.searchsorted(n[taken] // (team * rows), cupy.asarray(list(sizes.values()))).get().tolist()
-            for gang, first, last in zip(sizes, firsts, [*firsts[1:], pairs], strict=True):
+            firsts = cupy.searchsorted(n[taken] // (team * rows), cupy.asarray(SHARED_FROM)).get().tolist() if gangs else []
+            for first, last in pairwise([0, *firsts, pairs]):
                 if first < last:
-                    form = Form(team, rows, wide, tabled, False, True, gang)
-                    yield from _split(form, taken[first:last], n) if gangs else [(form, taken[first:last])]
-
-
-def _split(form: Form, taken: Any, n: Any) -> Iterator[tuple[Form, Any]]:
-    """Have blocks share the longest pairs, where these are too few for a block of each multiprocessor. n: lengths of queries."""
-    import cupy
-
-    first = int(cupy.searchsorted(n[taken], SPLIT_STRIPS * TALLEST))
-    units, most = -(-(len(taken) - first) // form.pairs), compiler.multiprocessors()
-    if first == len(taken) or units >= most:
-        yield form, taken
-        return
-    if first:
-        yield form, taken[:first]
-    strips = int(n[taken[first:]].sum()) // (form.pairs * form.team * SPLIT_ROWS)
-    gang = next((gang for gang in SPLIT_GANGS if strips >= gang * SPLIT_BLOCKS * most), SPLIT_GANGS[-1])
-    yield replace(form, rows=SPLIT_ROWS, gang=gang, split=True), taken[first:]
+                    few = int(n[taken[first:last]].sum()) < TALLEST * FEW_STRIPS * compiler.multiprocessors()
+                    height = FEW_ROWS if first and few else rows
+                    yield Form(team, height, wide, tabled, False, True, GANGS[height] if first else 1), taken[first:last]
 
 
 def of_product(query: Uploaded, *, table: bool, wide: bool, letters: int) -> Iterator[tuple[Form | None, Any]]:

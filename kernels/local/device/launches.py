@@ -81,10 +81,11 @@ class Kernels:
         threads, shared_bytes = self._block(form, tallest)
         kernel = self._kernel("scores.cu", "local_scores", form, threads, shared_bytes)
         units = -(-count // form.pairs)
-        bands_a_pair = -(-tallest // (form.gang * form.strip)) if form.split else 1
-        wanted = units * bands_a_pair if form.gang > 1 else -(-units * form.team // threads)
+        shared = form.gang > 1
+        bands_a_pair = -(-tallest // (form.gang * form.strip))
+        wanted = units * bands_a_pair if shared else -(-units * form.team // threads)
         blocks = min(wanted, compiler.resident(kernel, threads, shared_bytes))
-        bands = cupy.zeros(1 + wanted * (1 + 3 * form.pairs), np.int32) if form.split else None
+        bands = cupy.zeros(1 + wanted * (1 + 3 * form.pairs), np.int32) if shared else None
         row_room = room = 0
         if self._keep:
             cells = self.kept_cells(form, query.lengths, target.lengths)
@@ -93,10 +94,10 @@ class Kernels:
             room = int(ends[-1])
         elif form.several:
             row_room = int(target.lengths.max())
-            rows = 1 if form.gang > 1 else threads // form.team  # of a block
-            if not form.split:
-                blocks = max(1, min(blocks, most_bytes // (row_room * self.cell_bytes * rows)))
-            room = (units if form.split else blocks * rows) * row_room
+            teams = threads // form.team  # of a block
+            if not shared:
+                blocks = max(1, min(blocks, most_bytes // (row_room * self.cell_bytes * teams)))
+            room = (units if shared else blocks * teams) * row_room
         scored.room = cupy.empty((room * self.cell_bytes // 16 + 1, 4), np.uint32)
         given = (*scored.query, *scored.target, count, self._lifted, self._fours, self._letters, *self._costs, 1)
         found = (scored.room, scored.kept_starts, np.int64(row_room), scored.score, scored.column, scored.place, 0, None, np.int64(0), bands, bands_a_pair)

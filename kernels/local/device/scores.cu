@@ -7,9 +7,8 @@
 
 constexpr bool KEEP = LOCAL_KEEP, PRODUCT = LOCAL_PRODUCT, SEVERAL = LOCAL_SEVERAL;  // SEVERAL: queries may take several strips
 // PRODUCT: every query with every target, a query a block, not query i with target i
-constexpr int GANG = LOCAL_GANG;     // teams that share a pair's strips: one, or all of a block
-constexpr bool SPLIT = LOCAL_SPLIT;  // blocks share a pair's strips, too: each takes a band of GANG of them
-static_assert(!SPLIT || (GANG > 1 && SEVERAL), "bands are of gangs");
+constexpr int GANG = LOCAL_GANG;  // 1, or the teams of a block where blocks share a pair's strips: each takes a band of as many, a strip a team
+constexpr bool BANDS = GANG > 1;
 
 // The place of the best end: the highest score, then the smallest target end, then the smallest query end (or lane).
 struct End {
@@ -23,7 +22,7 @@ struct End {
 // Scores and ends of pairs. table: what letters score, lifted, [letters][letters]; fours: of each letter with the first four. The last letter is padding. first,
 // more: costs of a gap's first letter and of each other, of both pieces. one: 1. room: where teams keep what the way back needs, each from kept_starts on; without LOCAL_KEEP room for a row a team, `row_room` cells each. With
 // LOCAL_PRODUCT there are blocks_a_query blocks for each query, its scores lie row_scores_room apart, and that with target i at slots[i]; count is of targets.
-// With LOCAL_SPLIT bands is 0: how many bands were begun, and of each band, bands_a_pair for each team's pairs, how far it is and its End of each pair.
+// With bands of strips, bands_a_pair for each unit of pairs, `bands` is 0: how many were begun, and of each how far it is and its End of each pair.
 extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     local_scores(const unsigned char* queries, const long long* query_starts, const int* query_lengths, const unsigned char* targets,
                  const long long* target_starts, const int* target_lengths, int count, const signed char* table, const unsigned* fours, int letters, int first1, int more1,
@@ -49,18 +48,18 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
   }
   const int gang_team = threadIdx.x / TEAM % GANG;
   const unsigned team_mask = TEAM == 32 ? ~0u : (1u << TEAM) - 1 << lane / TEAM * TEAM;
-  const int first_unit = GANG == 1 ? warp * teams : blockIdx.x, stride_of_units = GANG == 1 ? warps * teams : gridDim.x;
-  for (int turn = first_unit; SPLIT || turn < units; turn += stride_of_units) {
-    if (SPLIT) {
-      // In order: a band waits for one that was begun before it, so all come to an end however many blocks there are at a time.
+  for (int turn = warp * teams; BANDS || turn < units; turn += warps * teams) {
+    if (BANDS) {
+      // In order, the first bands of all pairs first: a band waits for one that was begun before it, for long where pairs are few, and all come to an end
+      // however many blocks there are at a time.
       __shared__ int begun;
       __syncthreads();
       if (threadIdx.x == 0) begun = atomicAdd(bands, 1);
       __syncthreads();
       turn = begun;
-      if (turn / bands_a_pair >= units) break;
+      if (turn / units >= bands_a_pair) break;
     }
-    const int unit = GANG == 1 ? min(turn + lane / TEAM, units - 1) : SPLIT ? turn / bands_a_pair : turn, band = SPLIT ? turn % bands_a_pair : 0;
+    const int unit = BANDS ? turn % units : min(turn + lane / TEAM, units - 1), band = BANDS ? turn / units : 0;
     const unsigned char *query[PAIRS], *target[PAIRS];
     int pair[PAIRS], n[PAIRS], m[PAIRS], longest = 0, tallest = 0;
 #pragma unroll
@@ -74,12 +73,12 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
     const int own_strips = SEVERAL ? (tallest + STRIP - 1) / STRIP : 1;
     const Layout layout = layout_of(longest, own_strips, KEEP ? kept_starts[unit] : 0);
     const int steps = __reduce_max_sync(~0u, layout.steps), strips = SEVERAL ? __reduce_max_sync(~0u, own_strips) : 1;  // of all teams of the warp
-    const int last_band = SPLIT ? max(strips - 1, 0) / GANG : 0;
-    if (band > last_band) continue;
+    const int last_band = max(strips - 1, 0) / GANG;
+    if (BANDS && band > last_band) continue;
     constexpr int OF_BAND = 1 + 3 * PAIRS;
-    int* const own_band = bands + 1 + (long long)turn * OF_BAND;
-    // The row under a band is written over by the strips of the next, each behind the one above it.
-    Kept* const row_kept = kept_cells + (GANG == 1 ? (blockIdx.x * (long long)blockDim.x + threadIdx.x) / TEAM : SPLIT ? unit : blockIdx.x) * row_room;
+    int *const own_band = bands + 1 + (long long)turn * OF_BAND, *const band_above = own_band - (long long)units * OF_BAND;
+    // The row under a strip is written over by the strip below, which is behind.
+    Kept* const row_kept = kept_cells + (BANDS ? unit : (blockIdx.x * (long long)blockDim.x + threadIdx.x) / TEAM) * row_room;
     End end[PAIRS];
 #pragma unroll
     for (int k = 0; k < PAIRS; k++) end[k].score = ANYWHERE ? 0 : -(1 << 30), end[k].column = end[k].place = 0x7FFFFFFF;
@@ -102,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       unsigned gaps[PIECES];
       if (upper && j < longest) {
         const Kept* const at = upper + (long long)j * (KEEP ? TEAM : 1);
-        return SPLIT ? __ldcg(at) : *at;  // what another multiprocessor wrote is not in this one's cache, or is older there
+        return BANDS ? __ldcg(at) : *at;  // what another multiprocessor wrote is not in this one's cache, or is older there
       }
       const unsigned h = border_at(j, gaps);  // behind the target's end, too: lanes of 16 bits make cells there
       return kept(h, gaps);
@@ -239,27 +238,26 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
         end_strip();
       }
     } else {
-      // Strips one after the other, each LAG blocks of steps behind the one above it: so the row above is there as far as this block looks ahead.
+      // Strips one under the other, each LAG blocks of steps behind the one above it: so the row above is there as far as this block looks ahead.
       constexpr int BLOCK = 32, LAG = 2;
-      const int blocks = (steps + BLOCK - 1) / BLOCK, round = max(blocks, LAG * GANG);
-      const int turns = SPLIT ? 1 : (strips + GANG - 1) / GANG;
-      begin_strip(band * GANG + gang_team);  // teams that wait make cells too, which nobody sees: of something
-      int above_is_at = 0;                   // blocks of steps that the band above has behind it, as its last lane says
+      const int blocks = (steps + BLOCK - 1) / BLOCK, number = band * GANG + gang_team;
+      int above_is_at = 0;  // blocks of steps that the band above has behind it
       const auto wait_for_above = [&](int blocks_of_it) {
-        while (above_is_at < blocks_of_it) above_is_at = *(volatile int*)(own_band - OF_BAND);
+        while (above_is_at < blocks_of_it) above_is_at = *(volatile int*)band_above;
         __threadfence();
       };
-      for (int time = 0; time < turns * round + LAG * (GANG - 1); time++) {
+      begin_strip(number);  // teams that wait make cells too, which nobody sees: of something
+      for (int time = 0; time < blocks + LAG * (GANG - 1); time++) {
         if (band && threadIdx.x == 0 && time < blocks) wait_for_above(min(time + LAG, blocks));
         __syncthreads();
-        const int own = time - LAG * gang_team, number = (band + own / round) * GANG + gang_team, block = own % round;
-        const bool active = own >= 0 && number < strips && block < blocks;
+        const int block = time - LAG * gang_team;
+        const bool active = block >= 0 && block < blocks && number < strips;
         if (active && block == 0) begin_strip(number);
         if (!__any_sync(~0u, active)) continue;
         const int start = active ? block * BLOCK : 0;
         for (int step = 0; step < BLOCK; step += 4) four_steps(start + step, active);
         if (active && block == blocks - 1) end_strip();
-        if (SPLIT && active && gang_team == GANG - 1 && mate == TEAM - 1) {
+        if (active && gang_team == GANG - 1 && mate == TEAM - 1) {
           __threadfence();
           *(volatile int*)own_band = block + 1;
         }
@@ -272,7 +270,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
         const int score = __shfl_xor_sync(~0u, end[k].score, apart, TEAM), column = __shfl_xor_sync(~0u, end[k].column, apart, TEAM);
         end[k].meet(score, column, __shfl_xor_sync(~0u, end[k].place, apart, TEAM));
       }
-      if (GANG > 1) {
+      if (BANDS) {
         __shared__ End of_teams[GANG];
         __syncthreads();
         if (mate == 0) of_teams[gang_team] = end[k];
@@ -285,9 +283,8 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
       if (END_CORNER && n[k] == 0) end[k].meet(boundary(m[k], false, costs), m[k] - 1, -1);
       if (END_CORNER && m[k] == 0) end[k].meet(boundary(n[k], false, costs), -1, n[k] - 1);
       if (mate == 0 && gang_team == 0) {
-        const int* const of_above = own_band - OF_BAND + 1 + 3 * k;
-        if (band) end[k].meet(__ldcg(of_above), __ldcg(of_above + 1), __ldcg(of_above + 2));
-        if (band < last_band)
+        if (band) end[k].meet(__ldcg(band_above + 1 + 3 * k), __ldcg(band_above + 2 + 3 * k), __ldcg(band_above + 3 + 3 * k));
+        if (BANDS && band < last_band)
           own_band[1 + 3 * k] = end[k].score, own_band[2 + 3 * k] = end[k].column, own_band[3 + 3 * k] = end[k].place;
         else if (PRODUCT)
           scores[query_row * row_scores_room + slots[pair[k]]] = end[k].score;
@@ -295,7 +292,7 @@ extern "C" __global__ void __launch_bounds__(LOCAL_THREADS, LOCAL_BLOCKS)
           scores[pair[k]] = end[k].score, columns[pair[k]] = end[k].column, places[pair[k]] = end[k].place;
       }
     }
-    if (SPLIT && threadIdx.x == 0 && band < last_band) {
+    if (BANDS && threadIdx.x == 0 && band < last_band) {
       __threadfence();
       *(volatile int*)own_band = (steps + 31) / 32 + 1;
     }

@@ -96,12 +96,12 @@ def test_parts_of_launches_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     same(whole, parts, "cigar")
 
 
-@pytest.mark.parametrize("strips", [1, 1 << 20], ids=["by blocks", "by teams"])
+@pytest.mark.parametrize("few", [0, 8], ids=["tall strips", "low strips"])
 @pytest.mark.parametrize("text", ["match:2,mismatch:-4,gap:4,2", "match:2,mismatch:-4,gap:4,2,24,1", "blosum62"])
 @pytest.mark.parametrize("span", ["local", "query", "global", "overlap"])
-def test_long_pairs_are_shared(monkeypatch: pytest.MonkeyPatch, text: str, span: str, strips: int) -> None:
-    """Strips of a pair among blocks, and among 4, 8 and 16 teams of one, in 16 bits and in 32, where the target is short and where it is long."""
-    monkeypatch.setattr("tidalign.kernels.local.device.forms.SPLIT_STRIPS", strips)
+def test_long_pairs_are_shared(monkeypatch: pytest.MonkeyPatch, text: str, span: str, few: int) -> None:
+    """Strips of a pair among blocks, in 16 bits and in 32, where the target is short and where it is long."""
+    monkeypatch.setattr("tidalign.kernels.local.device.forms.FEW_STRIPS", few)
     scoring = Substitution.parse(text)
     alphabet = "ACGT" if scoring.alphabet == "dna" else "ARNDCQEGHILKMFPSTWYV"
     queries, targets = alike(6, [1600, 2100, 4200], alphabet, 1)
@@ -114,19 +114,19 @@ def test_long_pairs_are_shared(monkeypatch: pytest.MonkeyPatch, text: str, span:
         same(expected, found, report)
 
 
-@pytest.mark.parametrize("gangs", [(2,), (8,)])
-def test_blocks_take_turns(monkeypatch: pytest.MonkeyPatch, gangs: tuple[int, ...]) -> None:
-    """More bands of strips than the device runs at a time; the same scores each time."""
+@pytest.mark.parametrize("gang", [2, 4])
+def test_blocks_take_turns(monkeypatch: pytest.MonkeyPatch, gang: int) -> None:
+    """More bands of strips than the device runs at a time; the scores of teams that have a pair alone."""
     from tidalign.kernels.local.device import forms
 
-    monkeypatch.setattr(forms, "SPLIT_GANGS", gangs)
+    monkeypatch.setattr(forms, "GANGS", {32: gang, 16: gang})
     chance = random.Random(13)
     letters = ["".join(chance.choices("ACGT", k=20_000)) for _ in range(100)]
     scoring = Substitution.parse("match:2,mismatch:-4,gap:4,2")
     sides = [batch(strings, scoring) for strings in (letters, [each[100:7_000] for each in letters])]
     expected = align(*sides, scoring, report="score").score
     assert expected is not None and (expected >= 13_800).all()
-    monkeypatch.setattr(forms, "SPLIT_STRIPS", 1 << 20)
+    monkeypatch.setattr(forms, "SHARED_FROM", [1 << 20])
     others = align(*sides, scoring, report="score").score
     assert others is not None and np.array_equal(expected, others)
 

@@ -47,11 +47,14 @@ def test_host_rows(text: str, alphabet: str, span: str) -> None:
     assert found.by_host == 0 and aligned(found) == aligned(pairs.align(*sides, scoring, span=span))
 
 
+@pytest.mark.parametrize("low", [False, True])
 @pytest.mark.parametrize("span", ["local", "overlap", "global"])
 @pytest.mark.parametrize(("text", "alphabet"), [("match:2,mismatch:-4,gap:4,2", "ACGT"), ("blosum62", "ARNDCQEGHILKMFPSTWYVX")])
-def test_bands_of_strips_among_blocks(monkeypatch: pytest.MonkeyPatch, text: str, alphabet: str, span: str) -> None:
-    """Pairs of three and of four bands, scored in 16 bits and in 32, and one without letters on a side."""
-    monkeypatch.setattr(forms, "SPLIT_STRIPS", 1)
+def test_bands_of_strips_among_blocks(monkeypatch: pytest.MonkeyPatch, text: str, alphabet: str, span: str, low: bool) -> None:
+    """Pairs of several bands, scored in 16 bits and in 32, of low strips and of tall ones, and one without letters on a side."""
+    monkeypatch.setattr(forms, "SHARED_FROM", [1])
+    monkeypatch.setattr(forms, "GANGS", {32: 2, 16: 2})
+    monkeypatch.setattr(forms, "FEW_STRIPS", 8 * low)
     scoring = Substitution.parse(text)
     queries, targets = alike([1100, 1600, 530], alphabet)
     sides = queries, Sequences.from_strings([targets.letters[slice(*targets.offsets[k : k + 2])].tobytes().decode() for k in range(2)] + [""])

@@ -60,10 +60,10 @@ def local_variants() -> Iterator[dict[str, object]]:
     yield forms.macros(forms.Form(16, 28, False, True, True, True), 128, ends=local, **one | {"keep": False})
     yield forms.macros(forms.Form(4, 16, True, True, False, False), 64, ends=overlap, **two | {"lifted": False})
     yield forms.macros(forms.Form(16, 32, True, False, False, True), 128, ends=overlap, **two)
-    yield forms.macros(forms.Form(16, 32, True, False, False, True, 16), 256, ends=local, **two)
+    yield forms.macros(forms.Form(16, 32, True, False, False, True, 4), 64, ends=local, **two)
     yield forms.macros(forms.Form(16, 16, False, True, False, True, 8), 128, ends=local, **one)
-    yield forms.macros(forms.Form(16, 16, True, False, False, True, 2, split=True), 32, ends=local, **two)
-    yield forms.macros(forms.Form(16, 16, False, True, False, True, 8, split=True), 128, ends=local, **one | {"keep": False})
+    yield forms.macros(forms.Form(16, 16, True, False, False, True, 8), 128, ends=local, **two)
+    yield forms.macros(forms.Form(16, 16, False, True, False, True, 8), 128, ends=local, **one | {"keep": False})
     yield forms.macros(forms.Form(16, 24, True, False, False, False), 128, ends=(False,) * 4 + (True,), **one)
 
 

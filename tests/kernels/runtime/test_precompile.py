@@ -89,12 +89,15 @@ print(len(begun))
 @pytest.mark.parametrize(
     ("listed", "words"),
     [
-        (("tidalign.kernels.commit.precompiled", (16,)), ["genome", *PAIR, "-o", "out.maf"]),
-        (("tidalign.kernels.commit.precompiled", (32,)), ["genome", *PAIR, "-o", "out.maf", "--ydrop=40000"]),
+        (("tidalign.kernels.commit.precompiled", (16, False)), ["genome", *PAIR, "-o", "out.maf"]),
+        pytest.param(
+            ("tidalign.kernels.commit.precompiled", (16, True)), ["genome", *PAIR, "-o", "out.maf", "--device", "gpu", "--gpus", "1"], marks=pytest.mark.gpu
+        ),
+        (("tidalign.kernels.commit.precompiled", (32, False)), ["genome", *PAIR, "-o", "out.maf", "--ydrop=40000"]),
         (("tidalign.kernels.pairwise.precompiled", ()), ["pairs", READS, "-o", "out.sam"]),
         (("tidalign.kernels.local.precompiled", ()), ["search", *PROTEINS, "--matrix", "blosum62", "-o", "out.m8"]),
     ],
-    ids=["genome", "large costs", "pairs", "search"],
+    ids=["genome", "beside a GPU", "large costs", "pairs", "search"],
 )
 def test_a_run_compiles_nothing_that_is_listed(listed: tuple[str, tuple[int, ...]], words: list[str], tmp_path: Path) -> None:
     """The examples have the very types that the kernels are called with, or they would be compiled again."""
@@ -102,7 +105,9 @@ def test_a_run_compiles_nothing_that_is_listed(listed: tuple[str, tuple[int, ...
     subprocess.run([sys.executable, "-c", AHEAD, json.dumps([listed])], env=environment, check=True)
     module, arguments = listed
     names = {f"{kernel.py_func.__module__} {kernel.py_func.__qualname__}" for kernel, _ in precompile.import_module(module).kernels(*arguments)}
-    ran = subprocess.run([sys.executable, "-c", COMPILED, *words, "--device", "cpu"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", COMPILED, *words[:1], "--device", "cpu", *words[1:]], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
     compiled = {line.removeprefix("compiled ") for line in ran.stderr.splitlines() if line.startswith("compiled ")}
     assert compiled, "what is not listed is compiled by the run: else nothing was heard of"
     assert not names & compiled
@@ -113,6 +118,6 @@ def test_a_run_compiles_nothing_that_is_listed(listed: tuple[str, tuple[int, ...
 def test_processes_end_with_what_they_were_begun_for(tmp_path: Path) -> None:
     """A run that ends before kernels are compiled leaves no process behind, and the next one begins again."""
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": ""}
-    counted = COUNTED.format(listed=[("tidalign.kernels.commit.precompiled", (16,))])
+    counted = COUNTED.format(listed=[("tidalign.kernels.commit.precompiled", (16, False))])
     for _ in range(2):
         assert subprocess.run([sys.executable, "-c", counted], env=environment, capture_output=True, text=True, check=True).stdout == "2\n"

@@ -170,7 +170,8 @@ class Genomes(RunKind[GenomeManifest, Tiles, GenomeReport]):
     def precompiled(self, gpus: Gpus) -> Lists:
         apart = gpus.device.takes_gpu and self._parameters.mode == "independent"  # the GPU extends all of them
         lanes = costs_of(self._parameters).compiled[3].dtype.itemsize
-        return [] if apart or not self._parameters.gapped else [("tidalign.kernels.commit.precompiled", (8 * lanes,))]
+        ahead = gpus.device.helpers > 1
+        return [] if apart or not self._parameters.gapped else [("tidalign.kernels.commit.precompiled", (8 * lanes, ahead))]
 
     def compile(self, tracker: Tiles) -> None:
         warm_up(self._parameters)
