@@ -49,8 +49,17 @@ class _Interrupted(Stopped, KeyboardInterrupt):
     """Says so of what this process does itself, which then waits for none of its threads, as after Ctrl-C."""
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
-    raise _Interrupted(number)
+class _End:
+    """Says what signals do from when it is `known` what the command ends with: nothing, or, where threads are waited for, end it at once with its `status`."""
+
+    known, status = False, -1
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    if _End.status >= 0:
+        os._exit(_End.status)
+    if not _End.known:
+        raise KeyboardInterrupt if number == signal.SIGINT else _Interrupted(number)
 
 
 class _WarningPrinter(logging.Handler):
@@ -73,7 +82,7 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
     if place is not None and arguments[place] == "estimate" and not {"-h", "--help"} & {*arguments[place + 1 : place + 2]}:
         arguments[place] = "--dry-run"  # the same in other words
         before, place = True, command_at(arguments)
-    asked, hangs, stopped = list(arguments), False, False
+    asked, hangs, stopped, _End.known = list(arguments), False, False, False
     chosen = None if place is None else arguments[place]
     if argv is None and chosen:  # a command, which loads libraries
         libraries.calm()
@@ -115,23 +124,28 @@ def main(argv: Sequence[str] | None = None, *, told: Callable[[int], int] = int,
             gc.set_threshold(20_000, 20, 20)  # looking for cycles after every 700 objects takes a tenth of a run over thousands of small sequences
             gc.enable()
             if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+                signal.signal(signal.SIGINT, _stop)
         for number in STOPPING[1:]:
-            signal.signal(number, _terminate)
+            signal.signal(number, _stop)
         with limited(args.stop_after):
             status = int(module.command(args))
+        _End.known = True
     except ShardDone as done:
+        _End.known = True
         status = Exit.COMPLETE
         if not args.quiet:
             say(str(done))
     except Stopped as error:
+        _End.known = True
         if args.debug:
             traceback.print_exception(error)
         status = tell(error, asked, requeue=args.requeue) if error.status == Exit.TERMINATED else fail(error, debug=False)
         stopped = True
     except KeyboardInterrupt:
+        _End.known = True
         status, stopped = fail(Stopped(signal.SIGINT), debug=args.debug), True
     except Exception as error:
+        _End.known = True
         status, hangs = fail(error, debug=args.debug), isinstance(error, Hangs)
     if args.log or args.verbose:
         logs.end()
@@ -167,7 +181,9 @@ def _leave(status: int, *, at_once: bool = False, stopped: bool = False) -> None
     with suppress(OSError, ValueError):
         main = threading.main_thread()
         if not stopped and any(not thread.daemon and thread.name != THREAD for thread in threading.enumerate() if thread is not main):
+            _End.status = status
             threading._shutdown()  # type: ignore[attr-defined]  # waits for them, and tells pools that nothing more will come
+            _End.status = -1
         atexit._run_exitfuncs()
         for stream in filter(None, (None if stopped else sys.stdout, sys.stderr)):  # None: it was closed from the start
             stream.flush()

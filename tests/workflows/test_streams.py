@@ -173,7 +173,7 @@ if sys.argv[1] == "pool":
     pool.submit(lambda: time.sleep(0.3) or print("written"))
 else:
     threading.Thread(target=time.sleep, args=(600,), name=sys.argv[1], daemon=sys.argv[2] == "daemon").start()
-_leave(7, at_once=False)
+_leave(7)
 """
 
 
@@ -182,3 +182,51 @@ def test_an_end_waits_for_what_is_written_and_takes_nothing_apart(thread: str, k
     """A thread of a library that comes to need an interpreter which is taken apart ends the process with SIGABRT."""
     answer = subprocess.run([sys.executable, "-c", ENDING, thread, kind], capture_output=True, text=True, timeout=300)
     assert (answer.returncode, answer.stdout, answer.stderr) == (7, said, "")
+
+
+SIGNALLED = """
+import atexit, os, signal, sys
+from tidalign.workflows import __main__, cli, logs
+
+def signalled(function):
+    def call(*arguments, **options):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+            os.kill(os.getpid(), number)
+        return function(*arguments, **options)
+    return call
+
+place = sys.argv.pop(1)
+if place == "atexit":
+    atexit.register(signalled(int))
+else:
+    module = {"end": logs, "say": cli, "tell": cli}[place]
+    setattr(module, place, signalled(getattr(module, place)))
+    if place == "tell":
+        from tidalign.workflows.commands import pairs
+        pairs.command = lambda args: os.kill(os.getpid(), signal.SIGTERM)
+__main__.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "query", "status", "said"),
+    [
+        ("atexit", "a.fa", Exit.COMPLETE, "1 pairs: 1 exact"),
+        ("end", "a.fa", Exit.COMPLETE, "1 pairs: 1 exact"),
+        ("say", "none.fa", Exit.NO_INPUT, "none.fa"),
+        ("atexit", "none.fa", Exit.NO_INPUT, "none.fa"),
+        ("tell", "a.fa", Exit.TERMINATED, "stopped by SIGTERM"),
+    ],
+)
+def test_signals_change_nothing_once_the_status_is_known(place: str, query: str, status: Exit, said: str, folder: Path) -> None:
+    words = ["pairs", query, "b.fa", "-o", "run", "--device", "cpu", "--log", "log"]
+    answer = subprocess.run([sys.executable, "-c", SIGNALLED, place, *words], capture_output=True, text=True, cwd=folder, timeout=300)
+    assert answer.returncode == status and said in answer.stderr, answer.stderr
+    assert "Traceback" not in answer.stderr and answer.stderr.count("tidalign: ") == 1
+
+
+def test_a_signal_ends_the_wait_for_threads() -> None:
+    kill = "import os, signal, threading\nfrom tidalign.workflows import cli\nsignal.signal(signal.SIGINT, cli._stop)\n"
+    kill += "threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()"
+    answer = subprocess.run([sys.executable, "-c", kill + ENDING, "sleeps", ""], capture_output=True, text=True, timeout=300)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (7, "", "")
