@@ -54,17 +54,14 @@ def test_a_worker_that_leaves_is_no_failure(how: str, external: External) -> Non
 
 
 def test_who_is_faster_does_more(external_alone: External) -> None:
-    """One of two workers takes a third of the time: all is done in what both together take, but for one task of the slow one."""
+    """One of two workers takes a third of the time, and does three of four tasks."""
     external_alone.worker("--nthreads", "1", "--name", "slow")
     external_alone.worker("--nthreads", "1", "--name", "fast")
     external_alone.wait_for_workers(2)
     lengths = [0.2 + 0.05 * (number % 9) for number in range(40)]
     with start(scheduler=external_alone.address) as workers:
         seen = Leaving(lambda: None)
-        began = time.monotonic()
         run_on(
             workers, [Task(f"t{number}", at_speed, (length, {"slow": 1.0, "fast": 3.0}), weight=length) for number, length in enumerate(lengths)], seen, Stop()
         )
-        took = time.monotonic() - began
-    assert took < sum(lengths) / 4 + max(lengths) + 0.05 * len(lengths) + 2.0  # 50 ms a task and 2 s are a busy machine's
-    assert 0.6 < seen.where["fast"] / len(lengths) < 0.9
+    assert 0.6 < seen.where["fast"] / len(lengths) < 0.9  # what a busy machine adds to each task, of 0.4 s on average, makes them more alike

@@ -289,7 +289,7 @@ def test_a_signal_to_the_whole_group_stops_a_run_that_goes_on_later(number: int,
         os.killpg(process.pid, number)
         time.sleep(0.1)
     assert process.wait() != 0
-    assert time.monotonic() - began < GRACE_SECONDS + CLOSE_TIMEOUT + 30  # what they may take, and a busy machine
+    assert time.monotonic() - began < GRACE_SECONDS + CLOSE_TIMEOUT + 120  # what they may take, and a busy machine
     assert survivors(family) == []
     assert rundir.finished(str(tmp_path)) is None
     assert list((tmp_path / "claims").iterdir()) == [], "nobody is blamed"
